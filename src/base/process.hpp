@@ -1,0 +1,57 @@
+// Process: everything that one rank owns. There are no globals below the binding: every function of the
+// core gets its Process (directly, or through a Comm or Request that points to it), so that N ranks can
+// live as threads of one program. Only src/environment builds a Process and knows what its parts are made of.
+//
+// Thread safety: with MPI_THREAD_MULTIPLE the binding holds `mutex` during each call; Progress lets go of
+// it while it waits. Below that level nobody locks.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/config.hpp"
+#include "base/error.hpp"
+#include "base/types.hpp"
+
+namespace tasuki {
+
+class Bootstrap;
+class Transport;
+class Progress;
+class Callbacks;
+struct Objects;
+struct PointToPoint;
+struct Collectives;
+struct Comm;
+
+struct Process {
+  Process(Bootstrap& bootstrap, Config config);  // src/environment/process.cpp
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  /// Records an error of `error_class` with its text and returns the code. The text says the argument, its
+  /// value and what was expected ("dest = 7, expected 0..3 or MPI_PROC_NULL"); the binding adds the call.
+  [[gnu::format(printf, 3, 4)]] Code fail(int error_class, const char* format, ...);
+
+  int rank = 0;  // in the world
+  int size = 1;  // of the world
+  Bootstrap& bootstrap;
+  Config config;
+  ErrorLog errors;
+  ThreadLevel thread_level = ThreadLevel::kSingle;
+  std::mutex mutex;
+  Callbacks* callbacks = nullptr;  // how to call a user's functions; owned by the binding
+  const char* call = nullptr;      // the MPI function this rank is in, for messages; owned by the binding
+  Comm* error_comm = nullptr;  // whose error handler is to be called, when no argument of the call says it
+
+  // The parts, in the order of their dependencies.
+  std::unique_ptr<Transport> transport;
+  std::unique_ptr<Progress> progress;
+  std::unique_ptr<PointToPoint> p2p;
+  std::unique_ptr<Objects> objects;
+  std::unique_ptr<Collectives> collectives;
+};
+
+}  // namespace tasuki

@@ -1,0 +1,24 @@
+// Small collectives that the rest of the core uses itself (making communicators, windows, files).
+// The user's calls are declared in coll/api.hpp.
+#pragma once
+
+#include <functional>
+
+#include "base/types.hpp"
+#include "object/comm.hpp"
+#include "p2p/request.hpp"
+
+namespace tasuki {
+
+/// Every rank contributes `bytes` at `mine` and gets all, in rank order, at `all` (size() * bytes). Blocking;
+/// on an intracommunicator. The messages travel in the collective plane.
+Code allgather_bytes(Comm& comm, const void* mine, void* all, Count bytes);
+
+/// Rank `root`'s `bytes` at `data` reach all. Blocking.
+Code bcast_bytes(Comm& comm, void* data, Count bytes, int root);
+
+/// Nonblocking forms. `data`/`mine`/`all` stay valid until the request is done; `then` runs once, just before
+/// the request becomes done (used by MPI_Comm_idup to finish the new communicator).
+Request* start_bcast_bytes(Comm& comm, void* data, Count bytes, int root, std::function<void()> then);
+
+}  // namespace tasuki

@@ -1,0 +1,73 @@
+// Group, Comm, Errhandler and Info: the nouns of MPI chapters 7, 9 and 10.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/process.hpp"
+#include "base/types.hpp"
+#include "object/attribute.hpp"
+#include "object/object.hpp"
+
+namespace tasuki {
+
+struct Topology;    // issue of the topology chapter; null until then
+struct BufferPool;  // p2p/buffered.hpp: attached buffers of the buffered mode
+
+/// An ordered set of processes. Immutable.
+struct Group : Object {
+  Group() : Object(Kind::kGroup) {}
+  std::vector<int> endpoints;  // rank in the group -> endpoint of the transport
+  int rank = kUndefined;       // of this process, kUndefined when it is not a member
+
+  int size() const { return static_cast<int>(endpoints.size()); }
+};
+
+struct Info : Object {
+  Info() : Object(Kind::kInfo) {}
+  std::vector<std::pair<std::string, std::string>> entries;  // in the order of insertion; keys are unique
+};
+
+struct Errhandler : Object {
+  Errhandler() : Object(Kind::kErrhandler) {}
+  Kind owner = Kind::kComm;        // what it can be attached to (predefined ones: anything)
+  AnyFunction function = nullptr;  // null for the predefined ones, told apart by `predefined`
+};
+
+/// The planes of a communicator's message space: two messages match only within one plane. The plane is the
+/// low two bits of the Context that a packet carries.
+enum class Plane : std::uint8_t { kPointToPoint = 0, kCollective = 1, kCreation = 2, kOther = 3 };
+
+struct Comm : Object {
+  explicit Comm(Process& process) : Object(Kind::kComm), process(process) {}
+  ~Comm() override;
+
+  Process& process;
+  Context context = 0;                    // unique in the job; low two bits zero
+  int rank = 0;                           // of this process in the local group
+  Ref<Group> group;                       // local
+  Ref<Group> remote_group;                // of an intercommunicator, else null
+  std::uint32_t collective_sequence = 0;  // numbers the collectives started on it: the tag of their messages
+  std::uint32_t creation_sequence = 0;
+  std::string name;
+  Attributes attributes;
+  Ref<Errhandler> errhandler;
+  Ref<Info> info;                // hints in force, may be null
+  BufferPool* buffer = nullptr;  // MPI_Comm_attach_buffer
+  Topology* topology = nullptr;
+  bool freed = false;
+
+  int size() const { return group->size(); }
+  bool is_inter() const { return static_cast<bool>(remote_group); }
+  /// The group that destinations and sources of this communicator's messages are numbered in.
+  const Group& peers() const { return is_inter() ? *remote_group : *group; }
+  int endpoint(int peer_rank) const { return peers().endpoints[static_cast<std::size_t>(peer_rank)]; }
+};
+
+/// A context that no other communicator of the job has or will have: made from this endpoint's number and a
+/// counter. All members of a new communicator use the one of its first member, who hands it to the others.
+Context make_context(Process& process);
+
+}  // namespace tasuki

@@ -1,0 +1,26 @@
+// Op: a reduction operation, predefined or made by the user (MPI 6.9).
+#pragma once
+
+#include "base/types.hpp"
+#include "object/object.hpp"
+
+namespace tasuki {
+
+struct Process;
+struct Datatype;
+
+struct Op : Object {
+  Op() : Object(Kind::kOp) {}
+  bool commutative = true;
+  bool wide = false;               // made by MPI_Op_create_c
+  AnyFunction function = nullptr;  // a user's; null for the predefined ones
+};
+
+/// Whether the predefined `op` is defined for `datatype` (MPI 6.9.2); always true for a user's op.
+bool op_accepts(const Op& op, const Datatype& datatype);
+
+/// inout[i] = in[i] op inout[i] for i in 0..count-1. REQUIRES: op_accepts(op, datatype).
+void reduce_local(Process& process, const Op& op, const void* in, void* inout, Count count,
+                  Datatype& datatype);
+
+}  // namespace tasuki

@@ -1,0 +1,30 @@
+// What the rest of the core asks of point-to-point communication: messages inside a communicator's planes.
+// The user's calls are declared in p2p/api.hpp.
+#pragma once
+
+#include "base/types.hpp"
+#include "datatype/datatype.hpp"
+#include "object/comm.hpp"
+#include "p2p/request.hpp"
+
+namespace tasuki {
+
+/// Starts a send in the standard mode. Arguments are valid already. The caller owns the request's reference.
+/// `dest` may be kProcNull. Never blocks.
+Request* start_send(const void* buffer, Count count, Datatype& datatype, int dest, int tag, Comm& comm,
+                    Plane plane);
+
+/// Starts a receive. `source` may be kAnySource or kProcNull, `tag` kAnyTag. Never blocks.
+Request* start_receive(void* buffer, Count count, Datatype& datatype, int source, int tag, Comm& comm,
+                       Plane plane);
+
+/// Waits for one request, copies its status (unless null), and releases it.
+Code wait_and_release(Request* request, Status* status);
+
+/// Blocking forms of the above.
+Code send_message(const void* buffer, Count count, Datatype& datatype, int dest, int tag, Comm& comm,
+                  Plane plane);
+Code receive_message(void* buffer, Count count, Datatype& datatype, int source, int tag, Comm& comm,
+                     Plane plane, Status* status);
+
+}  // namespace tasuki

@@ -1,0 +1,34 @@
+// Request: an operation that has been started and not yet been waited for.
+//
+// Subclasses: SendRequest, RecvRequest (p2p/), CollectiveRequest (coll/). Later chapters add theirs.
+//
+// Life: started by a call, which returns it with one reference for the user. When the operation is over, the
+// engine calls complete(). Wait/test then give the status and release a nonpersistent request; a persistent
+// one becomes inactive. The engine holds a reference of its own while it works on a request, so
+// MPI_Request_free is just release.
+#pragma once
+
+#include "base/types.hpp"
+#include "object/comm.hpp"
+#include "object/object.hpp"
+
+namespace tasuki {
+
+struct Request : Object {
+  explicit Request(Comm& comm) : Object(Kind::kRequest), comm(Ref<Comm>::share(&comm)) {}
+
+  Ref<Comm> comm;
+  bool active = false;  // started and not yet waited for
+  bool done = false;    // the operation is over; status is final
+  bool persistent = false;
+  Status status;  // .error holds the operation's error code
+
+  /// Starts a persistent request again. Errors are those of the call that made it.
+  virtual Code start();
+  /// Asks for cancellation (MPI 3.8.4); local, returns at once. Does nothing where it is too late.
+  virtual void cancel() {}
+
+  void complete() { done = true; }
+};
+
+}  // namespace tasuki

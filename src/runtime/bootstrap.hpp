@@ -1,0 +1,48 @@
+// The contract between a rank and whatever started it: who am I, who are my peers, shared job memory,
+// and a word to the launcher. local/ implements it for our mpiexec and for a singleton; tests for threads.
+//
+// Thread safety: each method may be called from one thread of a rank at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/config.hpp"
+
+namespace tasuki {
+
+class Transport;
+
+class Bootstrap {
+ public:
+  virtual ~Bootstrap() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  /// The number of the program of an MPMD job that this rank runs (MPI_APPNUM), -1 when unknown.
+  virtual int application_number() const { return -1; }
+
+  /// MPI_UNIVERSE_SIZE: ranks that could run here; at least size().
+  virtual int universe_size() const { return size(); }
+
+  /// Processors that this rank's node offers to the job's ranks (affinity and cgroup quota), at least 1.
+  virtual int processors_available() const = 0;
+
+  /// Makes the transport among the ranks of this job. Called once.
+  virtual std::unique_ptr<Transport> make_transport(const Config& config) = 0;
+
+  /// Waits until all ranks of the job have come here (any number of times). Used by init and finalize only.
+  virtual void fence() = 0;
+
+  /// Tells the launcher where this rank is in its life.
+  virtual void mark_initialized() = 0;
+  virtual void mark_finalized() = 0;
+
+  /// Tells the launcher `message` and that the whole job is to end with `exit_code`; ends this process.
+  [[noreturn]] virtual void abort(int exit_code, const std::string& message) = 0;
+};
+
+}  // namespace tasuki

@@ -1,0 +1,75 @@
+// Progress: the one loop in which a rank moves its messages, and the one way to wait.
+//
+// Whoever has work to do while a rank waits (the point-to-point engine, nonblocking collectives) registers a
+// ProgressHook. wait_until() polls all hooks until its condition holds: it spins, then yields the processor,
+// then sleeps in the transport until a peer rings (DESIGN: "Waiting").
+//
+// Thread safety: the caller holds the process lock if there is one; wait_until() lets go of it between polls.
+//
+// Invariants:
+//  1. A hook may be added or removed by a hook that runs.
+//  2. poll() never runs inside itself; a nested call returns false at once.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace tasuki {
+
+class Transport;
+
+class ProgressHook {
+ public:
+  /// Does what can be done now without waiting. Returns whether anything moved.
+  virtual bool poll() = 0;
+
+ protected:
+  ~ProgressHook() = default;
+};
+
+class Progress {
+ public:
+  /// `mutex` is the process lock; `locking` tells whether it is held (MPI_THREAD_MULTIPLE).
+  Progress(Transport& transport, std::mutex& mutex, int spin_count);
+
+  void set_locking(bool locking) { locking_ = locking; }
+  void add(ProgressHook* hook);
+  void remove(ProgressHook* hook);
+
+  /// One sweep over all hooks. Returns whether anything moved.
+  bool poll();
+
+  /// Returns once `done()` is true; polls at least once if it is not true at first.
+  template <class Done>
+  void wait_until(Done&& done) {
+    Waiter waiter;
+    while (!done()) {
+      if (poll()) {
+        waiter = Waiter{};
+      } else {
+        pause(waiter);
+      }
+    }
+    if (sleepers_ != 0) wake_sleepers();
+  }
+
+ private:
+  struct Waiter {
+    std::uint32_t idle_polls = 0;
+  };
+  void pause(Waiter& waiter);  // spin, yield or sleep, by how long it has been idle
+  void sleep();
+  void wake_sleepers();  // threads of this process that sleep while this one made their progress
+
+  Transport& transport_;
+  std::mutex& mutex_;
+  std::uint32_t spin_count_;
+  std::uint32_t yield_count_;
+  bool locking_ = false;
+  bool polling_ = false;
+  int sleepers_ = 0;  // threads of this process inside sleep(); guarded by the process lock
+  std::vector<ProgressHook*> hooks_;
+};
+
+}  // namespace tasuki

@@ -1,0 +1,78 @@
+// The contract between the protocols and whatever moves bytes: ordered, reliable packets between endpoints.
+//
+// An endpoint is a rank of the job, numbered 0 .. endpoints()-1 (communicators map their ranks to these).
+// A packet has a head (at most kHeadBytesMax bytes: the protocol's header, and the payload when it is small)
+// and a bulk part (at most bulk_bytes_max() bytes). Packets from one endpoint to another arrive in order,
+// once. Sending to oneself is legal and works like any other pair.
+//
+// Thread safety: none; the caller holds the process lock. Different Process objects may run in different
+// threads.
+//
+// Invariants:
+//  1. reserve() never blocks and never drops: when there is no room it says so, and nothing has changed.
+//  2. Between reserve() and commit() for a peer no other reserve() for that peer happens.
+//  3. Head and bulk of a packet that poll() delivers are valid only during PacketSink::packet().
+//  4. poll() delivers nothing while it is delivering (no re-entry).
+//  5. After arm(), a packet committed by any peer that poll() has not seen makes sleep() return (no lost
+//  wake-up).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tasuki {
+
+inline constexpr std::size_t kHeadBytesMax = 56;
+
+/// A packet that arrived. `head` is 8-byte aligned, `bulk` 64-byte aligned.
+struct Packet {
+  int source;
+  std::uint32_t bulk_bytes;
+  const std::byte* head;
+  const std::byte* bulk;
+};
+
+/// Room for one packet, to be filled in place and committed.
+struct PacketRoom {
+  std::byte* head = nullptr;  // kHeadBytesMax bytes
+  std::byte* bulk = nullptr;  // as many as were asked for
+  std::uint32_t bulk_bytes = 0;
+};
+
+class PacketSink {
+ public:
+  virtual void packet(const Packet& packet) = 0;
+
+ protected:
+  ~PacketSink() = default;
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  virtual int endpoints() const = 0;
+  virtual int self() const = 0;
+  virtual std::uint32_t bulk_bytes_max() const = 0;
+
+  /// Asks for room for a packet to `peer` with `bulk_bytes` of bulk. Returns false when the FIFO is full.
+  /// REQUIRES: 0 <= peer < endpoints(), bulk_bytes <= bulk_bytes_max().
+  virtual bool reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) = 0;
+
+  /// Publishes the packet in `room`, which reserve() gave for `peer`, and wakes the peer if it sleeps.
+  virtual void commit(int peer, const PacketRoom& room) = 0;
+
+  /// Delivers what has arrived (a bounded number of packets). Returns how many packets were delivered.
+  virtual int poll(PacketSink& sink) = 0;
+
+  /// Waiting: arm(), then poll() once more, then sleep() until a peer commits a packet, freed room, ring()
+  /// was called or `timeout_ns` passed; then disarm().
+  virtual void arm() = 0;
+  virtual void sleep(std::int64_t timeout_ns) = 0;
+  virtual void disarm() = 0;
+
+  /// Wakes this endpoint's own sleeper (from another thread of the same process).
+  virtual void ring() = 0;
+};
+
+}  // namespace tasuki
