@@ -1,0 +1,83 @@
+# The porcelain. Thin: it calls cmake, ninja, pip and the programs under tools/ and tests/; what is to be done
+# lies there. Everything made lies under build/. A target says little when all is well, and the whole story
+# (or where it is) when not. Work is redone only when its inputs changed.
+#
+#   make demo          build all, then run real programs on it       make test         everything that must pass
+#   make build         an installed tree in build/prefix             make test-long    the same, at full sizes
+#   make setup         system packages (as root), build/venv         make conformance  mpi4py's own suite, both ABIs
+#   make bench         next to other MPI libraries                   make peers        fetch those from PyPI
+#   make format        clang-format in place                         make tidy         the style, as a test
+#   make generate      the generated sources, from the standard      make clean        remove build/
+
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+# Debian's own Python where there is one: that is the one whose venv and headers make setup installs.
+PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
+JOBS ?= $(shell nproc)
+
+BUILD := build
+STAMPS := $(BUILD)/stamps
+LOGS := $(BUILD)/logs
+VENV := $(BUILD)/venv
+PREFIX := $(CURDIR)/$(BUILD)/prefix
+IN_VENV := $(CURDIR)/$(VENV)/bin
+QUIETLY := tools/quietly
+
+.PHONY: help setup build demo test test-long conformance bench peers format tidy generate clean
+
+help:
+	@sed -n '5,11s/^# *//p' Makefile
+
+## Set-up
+setup: $(STAMPS)/system $(STAMPS)/venv
+
+$(STAMPS)/system: tools/packages-debian.txt tools/system-packages.sh
+	@mkdir -p $(@D)
+	@tools/system-packages.sh
+	@touch $@
+
+$(STAMPS)/venv: tools/requirements.txt $(STAMPS)/system
+	@$(QUIETLY) "making $(VENV)" $(LOGS)/venv.log sh -c '$(PYTHON) -m venv $(VENV) && \
+	    $(VENV)/bin/pip install --disable-pip-version-check -r tools/requirements.txt'
+	@touch $@
+
+## Build: cmake looks after itself once configured; ninja decides what is old.
+$(BUILD)/release/build.ninja: CMakeLists.txt $(STAMPS)/venv
+	@$(QUIETLY) "configuring" $(LOGS)/configure.log cmake -S . -B $(BUILD)/release -G Ninja \
+	    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DCMAKE_INSTALL_LIBDIR=lib
+	@touch $@
+
+build: $(BUILD)/release/build.ninja
+	@$(QUIETLY) "building" $(LOGS)/build.log cmake --build $(BUILD)/release -j $(JOBS)
+	@$(QUIETLY) - $(LOGS)/install.log cmake --install $(BUILD)/release --prefix $(PREFIX)
+
+generate: $(STAMPS)/venv
+	@$(QUIETLY) "generating" $(LOGS)/generate.log $(IN_VENV)/python -m bindgen
+
+## What it does
+demo: build
+	@$(IN_VENV)/python examples/demo.py --prefix $(PREFIX) --out $(BUILD)/demo
+
+bench: build peers
+	@$(IN_VENV)/python bench/run.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) --out $(BUILD)/bench
+
+## Tests. tests/run.py starts the parts and adds up what they report.
+test: build
+	@$(IN_VENV)/python tests/run.py --jobs $(JOBS)
+
+test-long: build
+	@$(IN_VENV)/python tests/run.py --jobs $(JOBS) --long
+
+tidy: $(STAMPS)/venv
+	@$(IN_VENV)/python -m pytest -q tests/tidy
+
+conformance: build $(STAMPS)/mpi4py-abi
+	@$(IN_VENV)/python tests/conformance/run.py --prefix $(PREFIX)
+
+format: $(STAMPS)/system
+	@git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp' | xargs -r clang-format -i
+
+clean:
+	@rm -rf $(BUILD)
