@@ -11,6 +11,7 @@
 //  2. poll() never runs inside itself; a nested call returns false at once.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <vector>
@@ -37,7 +38,8 @@ class Progress {
   void add(ProgressHook* hook);
   void remove(ProgressHook* hook);
 
-  /// One sweep over all hooks. Returns whether anything moved.
+  /// One sweep over all hooks. Returns whether anything moved; if so, wakes the rank's other threads that
+  /// sleep.
   bool poll();
 
   /// Returns once `done()` is true; polls at least once if it is not true at first.
@@ -51,7 +53,6 @@ class Progress {
         pause(waiter);
       }
     }
-    if (sleepers_ != 0) wake_sleepers();
   }
 
  private:
@@ -60,16 +61,15 @@ class Progress {
   };
   void pause(Waiter& waiter);  // spin, yield or sleep, by how long it has been idle
   void sleep();
-  void wake_sleepers();  // threads of this process that sleep while this one made their progress
 
   Transport& transport_;
   std::mutex& mutex_;
   std::uint32_t spin_count_;
-  std::uint32_t yield_count_;
   bool locking_ = false;
   bool polling_ = false;
   int sleepers_ = 0;  // threads of this process inside sleep(); guarded by the process lock
   std::vector<ProgressHook*> hooks_;
+  std::size_t next_hook_ = 0;  // of the sweep that runs
 };
 
 }  // namespace tasuki

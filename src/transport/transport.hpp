@@ -65,10 +65,11 @@ class Transport {
   /// Delivers what has arrived (a bounded number of packets). Returns how many packets were delivered.
   virtual int poll(PacketSink& sink) = 0;
 
-  /// Waiting: arm(), then poll() once more, then sleep() until a peer commits a packet, freed room, ring()
-  /// was called or `timeout_ns` passed; then disarm().
-  virtual void arm() = 0;
-  virtual void sleep(std::int64_t timeout_ns) = 0;
+  /// Waiting: arm() gives a ticket; then poll() once more; then sleep(ticket) until a peer commits a packet,
+  /// a peer frees room, ring() is called or `timeout_ns` passed (all counted from arm()); then disarm().
+  /// sleep() is called without the process lock, so that the rank's other threads go on.
+  virtual std::uint32_t arm() = 0;
+  virtual void sleep(std::uint32_t ticket, std::int64_t timeout_ns) = 0;
   virtual void disarm() = 0;
 
   /// Wakes this endpoint's own sleeper (from another thread of the same process).

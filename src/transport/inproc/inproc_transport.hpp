@@ -1,0 +1,67 @@
+// InprocTransport: a toy transport for tests. Ranks are threads; packets are copied into queues under one
+// mutex. It is slow and plainly right, so what behaves differently over it and over shared memory shows a
+// mistake.
+//
+// Thread safety: each object belongs to one rank; they meet in the InprocNetwork, which locks.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "transport/transport.hpp"
+
+namespace tasuki {
+
+/// What the ranks of one test world share.
+class InprocNetwork {
+ public:
+  /// At most `packets_max` packets wait in one FIFO, so that senders meet a full one.
+  InprocNetwork(int size, std::size_t packets_max);
+
+ private:
+  friend class InprocTransport;
+  struct StoredPacket {
+    alignas(8) std::array<std::byte, kHeadBytesMax> head;
+    std::vector<std::byte> bulk;
+  };
+  struct Inbox {
+    std::vector<std::deque<std::unique_ptr<StoredPacket>>> fifos;  // by source
+    std::condition_variable bell;
+    std::uint32_t rings = 0;
+  };
+  void ring(int endpoint);  // REQUIRES: mutex_ held
+
+  std::mutex mutex_;
+  std::size_t packets_max_;
+  std::deque<Inbox> inboxes_;  // by destination
+};
+
+class InprocTransport final : public Transport {
+ public:
+  InprocTransport(InprocNetwork& network, int rank) : network_(network), rank_(rank) {}
+
+  int endpoints() const override { return static_cast<int>(network_.inboxes_.size()); }
+  int self() const override { return rank_; }
+  std::uint32_t bulk_bytes_max() const override { return 4096; }
+  bool reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) override;
+  void commit(int peer, const PacketRoom& room) override;
+  int poll(PacketSink& sink) override;
+  std::uint32_t arm() override;
+  void sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;
+  void disarm() override {}
+  void ring() override;
+
+ private:
+  InprocNetwork& network_;
+  int rank_;
+  bool polling_ = false;
+  std::vector<std::unique_ptr<InprocNetwork::StoredPacket>>
+      reserved_;  // by peer: between reserve() and commit()
+};
+
+}  // namespace tasuki

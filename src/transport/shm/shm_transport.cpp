@@ -1,0 +1,93 @@
+// ShmTransport: the region's layout, polling and sleeping.
+#include "transport/shm/shm_transport.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace tasuki {
+namespace {
+
+constexpr int kPacketsPerPoll =
+    32;  // of one source, so that a flood from one peer does not starve the others
+
+/// Bulk bytes of one ring: as configured, else a share of 4 MiB per inbox within 32 KiB .. 256 KiB.
+std::uint64_t ring_bulk_bytes(int size, const Config& config) {
+  const std::size_t share = (std::size_t{4} << 20) / static_cast<std::size_t>(size);
+  const std::size_t wanted =
+      config.ring_bytes != 0 ? config.ring_bytes : std::clamp<std::size_t>(share, 32 * 1024, 256 * 1024);
+  return std::bit_ceil(std::max<std::size_t>(wanted, 4096));
+}
+
+std::size_t ring_bytes(std::uint64_t bulk_capacity) {
+  return sizeof(shm::RingShared) + bulk_capacity;
+}
+
+std::size_t doorbell_bytes(int size) {
+  return sizeof(shm::Doorbell) * static_cast<std::size_t>(size);
+}
+
+}  // namespace
+
+std::size_t ShmTransport::bytes_needed(int size, const Config& config) {
+  const auto ranks = static_cast<std::size_t>(size);
+  return doorbell_bytes(size) + ranks * ranks * ring_bytes(ring_bulk_bytes(size, config));
+}
+
+ShmTransport::ShmTransport(SharedRegion region, int rank, int size, const Config& config, bool use_membarrier)
+    : rank_(rank), size_(size), bulk_capacity_(ring_bulk_bytes(size, config)) {
+  auto* bells = reinterpret_cast<shm::Doorbell*>(region.base);
+  const auto ring_at = [&](int from, int to) {
+    const auto index =
+        static_cast<std::size_t>(to) * static_cast<std::size_t>(size) + static_cast<std::size_t>(from);
+    return reinterpret_cast<shm::RingShared*>(region.base + doorbell_bytes(size) +
+                                              index * ring_bytes(bulk_capacity_));
+  };
+  peers_.resize(static_cast<std::size_t>(size));
+  for (int peer = 0; peer < size; ++peer) {
+    peers_[static_cast<std::size_t>(peer)] = {shm::RingSender(ring_at(rank, peer), bulk_capacity_),
+                                              shm::RingReceiver(ring_at(peer, rank), bulk_capacity_),
+                                              bells + peer};
+  }
+  shm::doorbell_open(bells[rank], use_membarrier);
+}
+
+int ShmTransport::poll(PacketSink& sink) {
+  if (polling_) return 0;
+  polling_ = true;
+  int delivered = 0;
+  for (int source = 0; source < size_; ++source) delivered += poll_peer(source, sink);
+  polling_ = false;
+  return delivered;
+}
+
+int ShmTransport::poll_peer(int source, PacketSink& sink) {
+  Peer& peer = peers_[static_cast<std::size_t>(source)];
+  Packet packet;
+  int delivered = 0;
+  while (delivered < kPacketsPerPoll && peer.receiver.peek(&packet)) {
+    packet.source = source;
+    sink.packet(packet);
+    ++delivered;
+    if (peer.receiver.take(shm::publish_order(*peer.bell))) shm::doorbell_ring_if_asleep(*peer.bell);
+  }
+  return delivered;
+}
+
+std::uint32_t ShmTransport::arm() {
+  ++armed_;
+  return shm::doorbell_arm(own_bell());
+}
+
+void ShmTransport::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
+  shm::doorbell_sleep(own_bell(), ticket, timeout_ns);
+}
+
+void ShmTransport::disarm() {
+  if (--armed_ == 0) own_bell().sleeping.store(0, std::memory_order_relaxed);
+}
+
+void ShmTransport::ring() {
+  shm::doorbell_ring(own_bell());
+}
+
+}  // namespace tasuki

@@ -1,0 +1,217 @@
+// The contract of transport.hpp, on both transports: order, no loss, full FIFOs, bulk parts intact, no lost
+// wake-up.
+#include "transport/transport.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <new>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "transport/inproc/inproc_transport.hpp"
+#include "transport/shm/shm_transport.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr std::int64_t kHour = 3'600'000'000'000;  // ns: a lost wake-up hangs the test
+
+enum class Which { kSharedMemory, kInproc };
+
+/// A set of connected transports in one program.
+class Net {
+ public:
+  Net(Which which, int size) : network_(size, 4) {
+    const Config config{.ring_bytes = 8192};
+    const std::size_t bytes = ShmTransport::bytes_needed(size, config);
+    region_.reset(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{64})));
+    std::memset(region_.get(), 0, bytes);
+    for (int rank = 0; rank < size; ++rank) {
+      if (which == Which::kInproc) {
+        ends_.push_back(std::make_unique<InprocTransport>(network_, rank));
+      } else {
+        ends_.push_back(
+            std::make_unique<ShmTransport>(SharedRegion{region_.get(), bytes}, rank, size, config, false));
+      }
+    }
+  }
+  Transport& operator[](int rank) { return *ends_[static_cast<std::size_t>(rank)]; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{64}); }
+  };
+  InprocNetwork network_;
+  std::unique_ptr<std::byte, Free> region_;
+  std::vector<std::unique_ptr<Transport>> ends_;
+};
+
+/// The content of packet `number` from `source`: any byte of it tells whether it is the right one.
+std::byte content(int source, std::uint32_t number, std::size_t index) {
+  return static_cast<std::byte>(source * 31 + static_cast<int>(number * 7) + static_cast<int>(index));
+}
+
+std::uint32_t bulk_bytes_of(std::uint32_t number, std::uint32_t bytes_max) {
+  std::mt19937 random(number);
+  return number % 3 == 0 ? 0 : random() % (bytes_max + 1);
+}
+
+bool try_send(Transport& from, int to, std::uint32_t number) {
+  PacketRoom room;
+  const std::uint32_t bytes = bulk_bytes_of(number, from.bulk_bytes_max());
+  if (!from.reserve(to, bytes, &room)) return false;
+  std::memcpy(room.head, &number, sizeof number);
+  for (std::size_t i = sizeof number; i < kHeadBytesMax; ++i) room.head[i] = content(from.self(), number, i);
+  for (std::size_t i = 0; i < bytes; ++i) room.bulk[i] = content(from.self(), number, i);
+  from.commit(to, room);
+  return true;
+}
+
+/// Checks that each source's packets come in order, whole.
+class Checker final : public PacketSink {
+ public:
+  Checker(int sources, std::uint32_t bytes_max)
+      : next_(static_cast<std::size_t>(sources), 0), bytes_max_(bytes_max) {}
+  void packet(const Packet& packet) override {
+    std::uint32_t number;
+    std::memcpy(&number, packet.head, sizeof number);
+    ASSERT_EQ(number, next_[static_cast<std::size_t>(packet.source)]++);
+    ASSERT_EQ(packet.bulk_bytes, bulk_bytes_of(number, bytes_max_));
+    for (std::size_t i = sizeof number; i < kHeadBytesMax; ++i) {
+      ASSERT_EQ(packet.head[i], content(packet.source, number, i));
+    }
+    for (std::size_t i = 0; i < packet.bulk_bytes; ++i)
+      ASSERT_EQ(packet.bulk[i], content(packet.source, number, i));
+    ++total;
+  }
+  std::uint32_t total = 0;
+
+ private:
+  std::vector<std::uint32_t> next_;
+  std::uint32_t bytes_max_;
+};
+
+class TransportTest : public testing::TestWithParam<Which> {};
+
+TEST_P(TransportTest, ToItself) {
+  Net net(GetParam(), 1);
+  Checker checker(1, net[0].bulk_bytes_max());
+  for (std::uint32_t number = 0; number < 1000; ++number) {
+    ASSERT_TRUE(try_send(net[0], 0, number));
+    ASSERT_EQ(net[0].poll(checker), 1);
+  }
+  EXPECT_EQ(net[0].poll(checker), 0);
+}
+
+TEST_P(TransportTest, FullFifoRefusesAndRecovers) {
+  Net net(GetParam(), 2);
+  Checker checker(2, net[0].bulk_bytes_max());
+  std::uint32_t sent = 0;
+  for (int lap = 0; lap < 50; ++lap) {
+    while (try_send(net[0], 1, sent)) ++sent;
+    ASSERT_GT(sent, checker.total);
+    while (net[1].poll(checker) != 0) {
+    }
+    ASSERT_EQ(checker.total, sent);  // nothing lost, nothing invented
+  }
+}
+
+TEST_P(TransportTest, ManyToMany) {
+  static constexpr int kRanks = 4;
+  static constexpr std::uint32_t kPackets = 2000;
+  Net net(GetParam(), kRanks);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    threads.emplace_back([&net, rank] {
+      Transport& mine = net[rank];
+      Checker checker(kRanks, mine.bulk_bytes_max());
+      std::vector<std::uint32_t> sent(kRanks, 0);
+      while (checker.total < kRanks * kPackets || sent != std::vector<std::uint32_t>(kRanks, kPackets)) {
+        bool moved = mine.poll(checker) != 0;
+        for (int to = 0; to < kRanks; ++to) {
+          auto& number = sent[static_cast<std::size_t>(to)];
+          if (number < kPackets && try_send(mine, to, number)) {
+            ++number;
+            moved = true;
+          }
+        }
+        if (!moved) std::this_thread::yield();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Each side sleeps until the other's packet comes, thousands of times. The sleeps have no time-out to speak
+// of, so a lost wake-up hangs the test.
+TEST_P(TransportTest, NoLostWakeUp) {
+  constexpr std::uint32_t kRounds = 5000;
+  Net net(GetParam(), 2);
+  const auto play = [&net](int rank) {
+    Transport& mine = net[rank];
+    Checker checker(2, mine.bulk_bytes_max());
+    for (std::uint32_t round = 0; round < kRounds; ++round) {
+      if (rank == 0) {
+        while (!try_send(mine, 1, round)) std::this_thread::yield();
+      }
+      while (checker.total <= round) {
+        const std::uint32_t ticket = mine.arm();
+        if (mine.poll(checker) == 0) mine.sleep(ticket, kHour);
+        mine.disarm();
+      }
+      if (rank == 1) {
+        while (!try_send(mine, 0, round)) std::this_thread::yield();
+      }
+    }
+  };
+  std::thread other(play, 1);
+  play(0);
+  other.join();
+}
+
+// A sender that sleeps because the FIFO is full is woken when the receiver has made room.
+TEST_P(TransportTest, RoomWakesTheSender) {
+  constexpr std::uint32_t kPackets = 20000;
+  Net net(GetParam(), 2);
+  std::thread receiver([&net] {
+    Checker checker(2, net[1].bulk_bytes_max());
+    while (checker.total < kPackets) {
+      if (net[1].poll(checker) == 0) std::this_thread::yield();
+    }
+  });
+  Checker nothing(2, net[0].bulk_bytes_max());
+  for (std::uint32_t number = 0; number < kPackets;) {
+    if (try_send(net[0], 1, number)) {
+      ++number;
+      continue;
+    }
+    const std::uint32_t ticket = net[0].arm();
+    if (try_send(net[0], 1, number)) {
+      ++number;
+    } else {
+      net[0].sleep(ticket, kHour);
+    }
+    net[0].disarm();
+  }
+  receiver.join();
+}
+
+TEST_P(TransportTest, RingWakesOwnSleeper) {
+  Net net(GetParam(), 1);
+  const std::uint32_t ticket = net[0].arm();
+  std::thread other([&net] { net[0].ring(); });
+  net[0].sleep(ticket, kHour);
+  net[0].disarm();
+  other.join();
+}
+
+INSTANTIATE_TEST_SUITE_P(Both, TransportTest, testing::Values(Which::kSharedMemory, Which::kInproc),
+                         [](const auto& info) {
+                           return info.param == Which::kInproc ? "Inproc" : "SharedMemory";
+                         });
+
+}  // namespace
+}  // namespace tasuki
