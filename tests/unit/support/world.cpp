@@ -1,0 +1,152 @@
+// The test world: a Bootstrap for threads, the memory they share, and a watchdog.
+#include "support/world.hpp"
+
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "environment/environment.hpp"
+#include "object/callbacks.hpp"
+#include "runtime/bootstrap.hpp"
+#include "transport/inproc/inproc_transport.hpp"
+#include "transport/shm/shm_transport.hpp"
+
+namespace tasuki::test {
+namespace {
+
+/// What all ranks of one test world share.
+struct World {
+  World(int size, const WorldOptions& options)
+      : options(options),
+        size(size),
+        network(size, 8),
+        fence(size),
+        region_bytes(ShmTransport::bytes_needed(size, options.config)) {
+    region = static_cast<std::byte*>(::operator new (region_bytes, std::align_val_t{4096}));
+    std::memset(region, 0, region_bytes);
+  }
+  ~World() { ::operator delete (region, std::align_val_t{4096}); }
+
+  WorldOptions options;
+  int size;
+  InprocNetwork network;
+  std::barrier<> fence;
+  std::size_t region_bytes;
+  std::byte* region;
+};
+
+class ThreadBootstrap final : public Bootstrap {
+ public:
+  ThreadBootstrap(World& world, int rank) : world_(world), rank_(rank) {}
+  int rank() const override { return rank_; }
+  int size() const override { return world_.size; }
+  int processors_available() const override { return 1; }
+  std::unique_ptr<Transport> make_transport(const Config& config) override {
+    if (world_.options.network == Network::kInproc)
+      return std::make_unique<InprocTransport>(world_.network, rank_);
+    return std::make_unique<ShmTransport>(SharedRegion{world_.region, world_.region_bytes}, rank_,
+                                          world_.size, config, false);
+  }
+  void fence() override { world_.fence.arrive_and_wait(); }
+  void mark_initialized() override {}
+  void mark_finalized() override {}
+  [[noreturn]] void abort(int exit_code, const std::string& message) override {
+    std::fprintf(stderr, "rank %d aborts with %d: %s\n", rank_, exit_code, message.c_str());
+    std::abort();
+  }
+
+ private:
+  World& world_;
+  int rank_;
+};
+
+/// Calls user functions with the core's own types: tests pass functions of these signatures.
+class CoreCallbacks final : public Callbacks {
+ public:
+  Code copy_attribute(AnyFunction function, Object* owner, int keyval, void* extra_state, void* value_in,
+                      void** value_out, bool* keep) override {
+    return reinterpret_cast<Code (*)(Object*, int, void*, void*, void**, bool*)>(function)(
+        owner, keyval, extra_state, value_in, value_out, keep);
+  }
+  Code delete_attribute(AnyFunction function, Object* owner, int keyval, void* value,
+                        void* extra_state) override {
+    return reinterpret_cast<Code (*)(Object*, int, void*, void*)>(function)(owner, keyval, value,
+                                                                            extra_state);
+  }
+  void reduce(AnyFunction function, bool, const void* in, void* inout, Count count,
+              Datatype* datatype) override {
+    reinterpret_cast<void (*)(const void*, void*, Count, Datatype*)>(function)(in, inout, count, datatype);
+  }
+  void error_handler(AnyFunction function, Object* owner, Code code) override {
+    reinterpret_cast<void (*)(Object*, Code)>(function)(owner, code);
+  }
+};
+
+/// Ends the program when the ranks do not end in time.
+class Watchdog {
+ public:
+  explicit Watchdog(int size)
+      : running_(static_cast<std::size_t>(size), true), thread_([this] { watch(); }) {}
+  ~Watchdog() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    bell_.notify_all();
+    thread_.join();
+  }
+  void ended(int rank) {
+    const std::lock_guard lock(mutex_);
+    running_[static_cast<std::size_t>(rank)] = false;
+  }
+
+ private:
+  void watch() {
+    std::unique_lock lock(mutex_);
+    if (bell_.wait_for(lock, std::chrono::seconds(120), [this] { return stop_; })) return;
+    std::fprintf(stderr, "after 120 s these ranks still run:");
+    for (std::size_t rank = 0; rank < running_.size(); ++rank) {
+      if (running_[rank]) std::fprintf(stderr, " %zu", rank);
+    }
+    std::fprintf(stderr, "\n");
+    std::abort();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable bell_;
+  bool stop_ = false;
+  std::vector<bool> running_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+void run_ranks(int size, const std::function<void(Process&)>& body, const WorldOptions& options) {
+  World world(size, options);
+  Watchdog watchdog(size);
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank) {
+    threads.emplace_back([&, rank] {
+      ThreadBootstrap bootstrap(world, rank);
+      CoreCallbacks callbacks;
+      const std::unique_ptr<Process> process = make_process(bootstrap, options.config, options.thread_level);
+      process->callbacks = &callbacks;
+      body(*process);
+      finalize_process(*process);
+      watchdog.ended(rank);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace tasuki::test

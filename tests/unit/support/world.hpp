@@ -1,0 +1,25 @@
+// run_ranks: a world of N ranks as threads of the test program.
+#pragma once
+
+#include <functional>
+
+#include "base/process.hpp"
+#include "base/types.hpp"
+
+namespace tasuki::test {
+
+enum class Network { kSharedMemory, kInproc };
+
+struct WorldOptions {
+  Network network = Network::kSharedMemory;  // the real rings, in this program's memory; or the toy
+  ThreadLevel thread_level = ThreadLevel::kSingle;
+  Config config{
+      .eager_bytes_max = 1024, .ring_bytes = 16 * 1024, .spin_count = 16};  // small: full FIFOs are common
+};
+
+/// Runs `body` once per rank, each in a thread with a Process of its own, from init to finalize. A rank that
+/// is still running after `seconds` (default 120) aborts the test program with a message that names the ranks
+/// that hang.
+void run_ranks(int size, const std::function<void(Process&)>& body, const WorldOptions& options = {});
+
+}  // namespace tasuki::test
