@@ -5,6 +5,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "environment/environment.hpp"
 
@@ -93,12 +94,11 @@ constexpr const char* kOtherNames[] = {
 
 }  // namespace
 
-bool read_config(Config* config, std::string* error) {
+bool read_config(Config* config, std::string* error, std::string* warning) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (std::strncmp(*entry, "TASUKI_", 7) != 0) continue;
     const char* equals = std::strchr(*entry, '=');
-    if (equals == nullptr) continue;
-    const std::string name(*entry, equals);
+    if (std::strncmp(*entry, "TASUKI_", 7) != 0 || equals == nullptr) continue;
+    const std::string name(*entry, static_cast<std::size_t>(equals - *entry));
     bool known = false;
     for (const char* other : kOtherNames) known = known || name == other;
     for (const Variable& variable : kVariables) {
@@ -111,9 +111,8 @@ bool read_config(Config* config, std::string* error) {
       }
     }
     if (!known) {
-      *error = name + " is not a variable that this library knows; expected one of";
-      for (const Variable& variable : kVariables) *error += std::string(" ") + variable.name;
-      return false;
+      *warning = name + " is set but unknown; known are";
+      for (const Variable& variable : kVariables) *warning += std::string(" ") + variable.name;
     }
   }
   return true;

@@ -1,0 +1,85 @@
+// The environment variables: values that are taken, and the words with which others are refused.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "environment/environment.hpp"
+
+namespace tasuki {
+namespace {
+
+/// Sets one variable for the length of a test.
+class Setting {
+ public:
+  Setting(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Setting() { unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+struct Outcome {
+  bool valid;
+  Config config;
+  std::string error;
+  std::string warning;
+};
+
+Outcome read() {
+  Outcome outcome{};
+  outcome.valid = read_config(&outcome.config, &outcome.error, &outcome.warning);
+  return outcome;
+}
+
+TEST(ConfigTest, DefaultsWithoutVariables) {
+  const Outcome outcome = read();
+  EXPECT_TRUE(outcome.valid);
+  EXPECT_EQ(outcome.config.eager_bytes_max, Config{}.eager_bytes_max);
+  EXPECT_EQ(outcome.warning, "");
+}
+
+TEST(ConfigTest, BytesWithSuffix) {
+  const Setting eager("TASUKI_EAGER_BYTES_MAX", "64k");
+  const Setting ring("TASUKI_RING_BYTES", "1M");
+  const Outcome outcome = read();
+  EXPECT_TRUE(outcome.valid);
+  EXPECT_EQ(outcome.config.eager_bytes_max, 64u * 1024);
+  EXPECT_EQ(outcome.config.ring_bytes, 1024u * 1024);
+}
+
+TEST(ConfigTest, Flags) {
+  const Setting verbose("TASUKI_VERBOSE", "Yes");
+  const Setting explain("TASUKI_EXPLAIN", "0");
+  const Outcome outcome = read();
+  EXPECT_TRUE(outcome.valid);
+  EXPECT_TRUE(outcome.config.verbose);
+  EXPECT_FALSE(outcome.config.explain);
+}
+
+TEST(ConfigTest, BadValuesNameTheVariableItsValueAndWhatWasExpected) {
+  const struct {
+    const char* name;
+    const char* value;
+  } cases[] = {{"TASUKI_EAGER_BYTES_MAX", "lots"}, {"TASUKI_EAGER_BYTES_MAX", "-1"},
+               {"TASUKI_EAGER_BYTES_MAX", "2G"},   {"TASUKI_RING_BYTES", "12"},
+               {"TASUKI_RING_BYTES", "64kk"},      {"TASUKI_SPIN_COUNT", "1e3"},
+               {"TASUKI_VERBOSE", "maybe"}};
+  for (const auto& bad : cases) {
+    const Setting setting(bad.name, bad.value);
+    const Outcome outcome = read();
+    EXPECT_FALSE(outcome.valid) << bad.name << "=" << bad.value;
+    EXPECT_EQ(outcome.error.find(std::string(bad.name) + " = \"" + bad.value + "\", expected "), 0u)
+        << outcome.error;
+  }
+}
+
+TEST(ConfigTest, UnknownNameWarns) {
+  const Setting setting("TASUKI_EAGER_BYTE_MAX", "1");
+  const Outcome outcome = read();
+  EXPECT_TRUE(outcome.valid);
+  EXPECT_NE(outcome.warning.find("TASUKI_EAGER_BYTE_MAX is set but unknown"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tasuki
