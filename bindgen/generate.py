@@ -1,0 +1,45 @@
+"""Writes every generated file of the repository: python -m bindgen.generate [--check].
+
+--check writes nothing and fails when a file differs from what would be written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from bindgen import headers, tables
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def files() -> dict[str, str]:
+    return {
+        "include/mpi.h": headers.generate("standard"),
+        "src/binding/mpich/mpi.h": headers.generate("mpich"),
+        "src/binding/generated/abi_tables_standard.hpp": tables.generate("standard"),
+        "src/binding/generated/abi_tables_mpich.hpp": tables.generate("mpich"),
+    }
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="write the generated files")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when a file is out of date")
+    check = parser.parse_args().check
+    stale = []
+    for name, text in files().items():
+        path = ROOT / name
+        if path.exists() and path.read_text() == text:
+            continue
+        stale.append(name)
+        if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    for name in stale:
+        print(f"{name}: {'out of date; run python -m bindgen.generate' if check else 'written'}")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
