@@ -39,7 +39,18 @@ enum class Combiner : int {
   kValueIndex,
 };
 
-struct Layout;  // datatype/layout.hpp: the flattened description
+/// Orders and distributions of array types (MPI 5.1.3, 5.1.4) and type classes (MPI 19.1.9).
+enum ArrayOrder : int { kOrderC = 12, kOrderFortran = 15 };
+enum ArrayDistribution : int {
+  kDistributeNone = 16,
+  kDistributeBlock = 17,
+  kDistributeCyclic = 18,
+  kDistributeDefaultArg = 19,  // MPI_DISTRIBUTE_DFLT_DARG
+};
+enum TypeClass : int { kTypeclassInteger = 192, kTypeclassReal = 193, kTypeclassComplex = 194 };
+
+struct Layout;     // datatype/layout.hpp: where the bytes are
+struct Signature;  // datatype/signature.hpp: which basic types they are
 
 struct Datatype : Object {
   Datatype() : Object(Kind::kDatatype) {}
@@ -53,12 +64,14 @@ struct Datatype : Object {
   Count alignment = 1;    // bytes, of the strictest basic element
   bool committed = false;
   bool contiguous = false;  // `count` elements are one dense run of bytes that starts at the buffer (lb == 0)
+  bool bounds_marked = false;  // lb and extent were set by a constructor (MPI 5.1.7), not by the type map
   std::shared_ptr<const Layout> layout;
+  std::shared_ptr<const Signature> signature;
 
-  // How it was made (MPI 5.1.13).
+  // How it was made (MPI 5.1.13): what MPI_Type_get_contents gives.
   Combiner combiner = Combiner::kNamed;
-  bool wide = false;            // made by a large-count form (with counts that need 64 bits or a `_c` call)
-  std::vector<Count> integers;  // MPI_Type_get_contents' integers, or the `_c` form's counts merged in order
+  bool wide = false;  // made by a large-count (`_c`) form: has large_counts
+  std::vector<int> integers;
   std::vector<Aint> addresses;
   std::vector<Count> large_counts;
   std::vector<Datatype*> types;  // retained
@@ -70,11 +83,12 @@ struct Datatype : Object {
 /// Walks through the packed form of `count` elements. Cheap to make; holds no reference.
 class PackCursor {
  public:
-  PackCursor(const Datatype& datatype, Count count);
+  PackCursor(const Datatype& datatype, Count count)
+      : datatype_(&datatype), count_(count), total_bytes_(datatype.size * count) {}
 
-  Count total_bytes() const;        // of the whole packed form
-  Count position() const;           // bytes done
-  void seek(Count position_bytes);  // REQUIRES: 0 <= position_bytes <= total_bytes()
+  Count total_bytes() const { return total_bytes_; }               // of the whole packed form
+  Count position() const { return position_; }                     // bytes done
+  void seek(Count position_bytes) { position_ = position_bytes; }  // REQUIRES: in 0..total_bytes()
 
   /// Moves up to `bytes_max` bytes from the user's buffer to `out`, advances, returns how many.
   std::size_t pack(const void* buffer, void* out, std::size_t bytes_max);
@@ -82,16 +96,10 @@ class PackCursor {
   std::size_t unpack(void* buffer, const void* in, std::size_t bytes_max);
 
  private:
-  template <class Move>
-  std::size_t walk(std::size_t bytes_max, Move&& move);
-
   const Datatype* datatype_;
   Count count_;
+  Count total_bytes_;
   Count position_ = 0;
-  // The place in the layout that position_ stands for; the datatype's owner may change these.
-  Count element_ = 0;
-  std::size_t segment_ = 0;
-  Count offset_ = 0;
 };
 
 /// Copies `count` elements of `from_type` at `from` to `to` as `to_count` of `to_type`; as many bytes as both

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "base/predefined.hpp"
 #include "object/comm.hpp"
@@ -17,6 +18,7 @@ struct Objects {
   ~Objects();
 
   std::array<Object*, kPredefinedCount> predefined{};  // by number; null where there is none; owned
+  std::vector<Ref<Object>> unnamed;  // unnamed predefined datatypes (MPI 19.1.9), made on demand, never freed
   Comm* world = nullptr;
   Comm* self = nullptr;
   std::map<int, Keyval*> keyvals;  // valid user keyvals
