@@ -1,0 +1,97 @@
+"""The harness of the rank tests: C programs, compiled by our mpicc, run by our mpiexec as real processes.
+
+A test asks for the fixture `run`:
+
+    from harness import RANKS
+
+    @pytest.mark.parametrize("ranks", RANKS)
+    def test_ring(run, ranks):
+        done = run("ring.c", ranks)           # compiled once, cached by content
+        assert done.returncode == 0, done.text
+
+or, when the program is the least of it, for the fixture `mpiexec`, which takes a command line of mpiexec's as it is:
+
+    done = mpiexec("-n", 2, "--timeout", 3, "sleep", 100, timeout=10)
+
+Nothing here can hang: every run has a time limit, and what outlives it is killed with all its children (the
+launcher runs in a session of its own) and reported as a failure with the output so far. The installed tree
+under test is build/prefix, or what TASUKI_TEST_PREFIX names.
+"""
+
+import dataclasses
+import hashlib
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PREFIX = pathlib.Path(os.environ.get("TASUKI_TEST_PREFIX", ROOT / "build" / "prefix"))
+PROGRAMS = ROOT / "build" / "ranks"  # where the compiled programs are kept
+RANKS = [1, 2, 3, 4, 8]
+RUN_SECONDS_MAX = 60
+
+
+@dataclasses.dataclass
+class Done:
+    """How a command ended. `text` is standard output and error together with the command: for messages."""
+
+    command: list
+    returncode: int
+    stdout: str
+    stderr: str
+    seconds: float
+
+    @property
+    def text(self):
+        return f"$ {' '.join(self.command)}\n{self.stdout}{self.stderr}(exit status {self.returncode})"
+
+
+def clean_environment(extra=None):
+    """The caller's environment without what a surrounding job would leave in it, plus `extra`."""
+    foreign = ("PMI_", "PMIX_", "OMPI_", "SLURM_", "MPI_LOCAL", "TASUKI_")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    environment.update({name: str(value) for name, value in (extra or {}).items()})
+    return environment
+
+
+def run_command(*command, timeout=RUN_SECONDS_MAX, environment=None, stdin="", cwd=None):
+    """Runs a command to its end or its time limit, and never longer. Fails the test when the limit is hit."""
+    words = [str(word) for word in command]
+    begin = time.monotonic()
+    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, errors="replace", cwd=cwd, env=clean_environment(environment),
+                               start_new_session=True)
+    try:
+        out, err = process.communicate(stdin, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        try:
+            out, err = process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            out, err = "", "(its output is still held open by a process that outlived it)\n"
+        pytest.fail(f"$ {' '.join(words)}\n{out}{err}did not end within {timeout} s")
+    return Done(words, process.returncode, out, err, time.monotonic() - begin)
+
+
+def compile_program(source, *flags, compiler="mpicc"):
+    """Compiles tests/ranks/`source` (or a path) by our mpicc, once for each content. Returns the program."""
+    source = HERE / source
+    mpicc = PREFIX / "bin" / compiler
+    headers = sorted(HERE.glob("*.h"))
+    key = hashlib.sha256(" ".join(flags).encode() + str(mpicc).encode())
+    for part in [source, *headers, PREFIX / "include" / "mpi.h"]:
+        key.update(part.read_bytes())
+    program = PROGRAMS / f"{source.stem}-{key.hexdigest()[:12]}"
+    if not program.exists():
+        PROGRAMS.mkdir(parents=True, exist_ok=True)
+        partial = program.with_suffix(f".{os.getpid()}")
+        done = run_command(mpicc, "-O1", "-g", "-Wall", "-Wextra", "-Werror", source, "-o", partial, *flags,
+                           timeout=120)
+        assert done.returncode == 0, done.text
+        partial.replace(program)
+    return program
