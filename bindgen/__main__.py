@@ -1,4 +1,4 @@
-"""Writes every generated file of the repository: python -m bindgen.generate [--check].
+"""Writes every generated file of the repository: python -m bindgen [--check].
 
 --check writes nothing and fails when a file differs from what would be written.
 """
@@ -37,7 +37,7 @@ def main() -> int:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
     for name in stale:
-        print(f"{name}: {'out of date; run python -m bindgen.generate' if check else 'written'}")
+        print(f"{name}: {'out of date; run python -m bindgen' if check else 'written'}")
     return 1 if check and stale else 0
 
 

@@ -1,0 +1,84 @@
+# What is installed, and where. The tree can be moved: nothing in it names its own place.
+#
+#   bin/      mpiexec (mpirun), mpicc, mpicxx (mpic++)
+#   include/  mpi.h (MPI-5.0 standard ABI), mpich/mpi.h (MPICH ABI)
+#   lib/      libmpi_abi.so.1 (.so), libmpi.so.12, pkgconfig/, cmake/Tasuki/
+#
+# There is no libmpi.so: -lmpi would link the MPICH ABI to a program compiled with the standard mpi.h. Who means to
+# link the MPICH ABI says -I<prefix>/include/mpich -l:libmpi.so.12.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(TASUKI_WRAPPER_CC cc CACHE STRING "the compiler that mpicc calls")
+set(TASUKI_WRAPPER_CXX c++ CACHE STRING "the compiler that mpicxx calls")
+
+# A Python wheel carries the tree in its data part, which pip unpacks into the environment's prefix.
+if(SKBUILD)
+  set(ROOT "${SKBUILD_DATA_DIR}/")
+  set(BINDIR bin)
+  set(INCLUDEDIR include)
+  set(LIBDIR lib)
+else()
+  set(ROOT "")
+  set(BINDIR ${CMAKE_INSTALL_BINDIR})
+  set(INCLUDEDIR ${CMAKE_INSTALL_INCLUDEDIR})
+  set(LIBDIR ${CMAKE_INSTALL_LIBDIR})
+endif()
+foreach(directory ${BINDIR} ${INCLUDEDIR} ${LIBDIR})
+  if(IS_ABSOLUTE ${directory})
+    message(FATAL_ERROR "${directory}: give installation directories relative to the prefix, so that it can be moved")
+  endif()
+endforeach()
+file(RELATIVE_PATH PREFIX_FROM_BINDIR /${BINDIR} /)
+file(RELATIVE_PATH PREFIX_FROM_PKGCONFIG /${LIBDIR}/pkgconfig /)
+file(RELATIVE_PATH PREFIX_FROM_CMAKEDIR /${LIBDIR}/cmake/Tasuki /)
+foreach(path PREFIX_FROM_BINDIR PREFIX_FROM_PKGCONFIG PREFIX_FROM_CMAKEDIR)
+  string(REGEX REPLACE "/$" "" ${path} "${${path}}")
+endforeach()
+
+set(MADE ${PROJECT_BINARY_DIR}/install)
+
+function(tasuki_compiler_wrapper WRAPPER_NAME WRAPPER_LANGUAGE WRAPPER_VARIABLE WRAPPER_OPTION)
+  set(WRAPPER_COMPILER ${TASUKI_WRAPPER_${WRAPPER_VARIABLE}})
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/compiler-wrapper.in ${MADE}/${WRAPPER_NAME} @ONLY)
+  install(PROGRAMS ${MADE}/${WRAPPER_NAME} DESTINATION ${ROOT}${BINDIR})
+endfunction()
+
+function(tasuki_link TARGET NAME DIRECTORY)
+  file(MAKE_DIRECTORY ${MADE})
+  file(CREATE_LINK ${TARGET} ${MADE}/${NAME} SYMBOLIC)
+  install(FILES ${MADE}/${NAME} DESTINATION ${ROOT}${DIRECTORY})
+endfunction()
+
+function(tasuki_pkgconfig PC_NAME PC_LANGUAGE)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/tasuki.pc.in ${MADE}/${PC_NAME}.pc @ONLY)
+  install(FILES ${MADE}/${PC_NAME}.pc DESTINATION ${ROOT}${LIBDIR}/pkgconfig)
+endfunction()
+
+tasuki_compiler_wrapper(mpicc C CC cc)
+tasuki_compiler_wrapper(mpicxx C++ CXX cxx)
+tasuki_link(mpicxx mpic++ ${BINDIR})
+
+install(FILES ${PROJECT_SOURCE_DIR}/include/mpi.h DESTINATION ${ROOT}${INCLUDEDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/src/binding/mpich/mpi.h DESTINATION ${ROOT}${INCLUDEDIR}/mpich)
+
+tasuki_pkgconfig(tasuki "C and C++")
+tasuki_pkgconfig(mpi-c C)
+tasuki_pkgconfig(mpi-cxx C++)
+
+configure_file(${PROJECT_SOURCE_DIR}/cmake/TasukiConfig.cmake.in ${MADE}/TasukiConfig.cmake @ONLY)
+write_basic_package_version_file(${MADE}/TasukiConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${MADE}/TasukiConfig.cmake ${MADE}/TasukiConfigVersion.cmake
+        DESTINATION ${ROOT}${LIBDIR}/cmake/Tasuki)
+
+# The libraries and mpiexec, as far as this configuration builds them.
+if(TARGET mpi_abi)
+  install(TARGETS mpi_abi LIBRARY DESTINATION ${ROOT}${LIBDIR})
+endif()
+if(TARGET mpi_mpich)
+  install(TARGETS mpi_mpich LIBRARY DESTINATION ${ROOT}${LIBDIR} NAMELINK_SKIP)
+endif()
+if(TARGET mpiexec)
+  install(TARGETS mpiexec RUNTIME DESTINATION ${ROOT}${BINDIR})
+  tasuki_link(mpiexec mpirun ${BINDIR})
+endif()
