@@ -1,0 +1,107 @@
+// Layout: where the bytes of one element lie, in type-map order, and the moves over it.
+//
+// A layout is a tree that stays as small as the type's description: a vector of a million blocks is one node.
+// Runs of bytes that follow each other both in the type map and in memory are merged.
+//
+// Invariants of a node:
+// 1. size is the number of its bytes; a node with size == 0 is an empty kRun, and no other node holds one.
+// 2. kRun: one dense run of `size` bytes at `offset`.
+// 3. kStrided, child == null: `count` > 1 runs of `block_bytes` at offset + i * stride, with
+//    stride != block_bytes.
+// 4. kStrided, child != null: `count` copies of child (never a kRun) at offset + i * stride; count may be 1.
+// 5. kBlocks: runs blocks[i], at least two, not all at one stride; the last entry of `blocks` is a sentinel
+//    whose packed_begin == size. block_bytes != 0: all are so long.
+// 6. kList: pieces in order, at least two, each `count` copies of its child.
+// 7. Places are relative to the address of the element, and reach it by address arithmetic on integers
+//    (MPI_BOTTOM is the null pointer).
+//
+// Immutable once made; any thread may read it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace tasuki {
+
+struct Layout;
+using LayoutRef = std::shared_ptr<const Layout>;
+
+struct Layout {
+  enum class Shape : std::uint8_t { kRun, kStrided, kBlocks, kList };
+
+  struct Block {
+    Count displacement;
+    Count packed_begin;  // bytes before it in the packed form
+  };
+  struct Piece {
+    Count displacement;
+    Count packed_begin;
+    Count count;
+    Count stride;
+    LayoutRef child;  // may be a kRun
+  };
+
+  Shape shape = Shape::kRun;
+  Count size = 0;
+  Count runs = 0;  // maximal runs of bytes that it stands for; saturates at kRunsMax
+  Count offset = 0;
+  Count count = 0;
+  Count stride = 0;
+  Count block_bytes = 0;
+  LayoutRef child;
+  std::vector<Block> blocks;
+  std::vector<Piece> pieces;
+};
+
+inline constexpr Count kRunsMax = Count{1} << 40;
+
+LayoutRef layout_run(Count offset, Count bytes);
+
+/// `count` copies of `child`, the first one moved by `offset`, the others `stride` further each.
+LayoutRef layout_strided(Count offset, Count count, Count stride, const LayoutRef& child);
+
+/// Collects pieces in type-map order and makes the smallest layout of them.
+class LayoutBuilder {
+ public:
+  void reserve(std::size_t pieces) { pieces_.reserve(pieces); }
+  void add(Count displacement, Count count, Count stride, const LayoutRef& child);
+  LayoutRef finish();
+
+ private:
+  struct Piece {
+    Count displacement;
+    Count bytes;  // of a run; 0: copies of child
+    Count count;
+    Count stride;
+    LayoutRef child;
+  };
+  void add_run(Count displacement, Count bytes);
+  void add_expanded(Count displacement, const Layout& node);
+  LayoutRef finish_runs();
+  LayoutRef finish_list();
+
+  std::vector<Piece> pieces_;
+  bool only_runs_ = true;
+};
+
+/// `count` elements at `buffer`, `extent` apart.
+struct Elements {
+  std::uintptr_t buffer;
+  Count count;
+  Count extent;
+  const Layout& layout;
+};
+
+/// Bytes [from, to) of the elements' packed form: to `out`, or from `in`.
+/// REQUIRES: 0 <= from <= to <= count * layout.size.
+void pack_range(const Elements& elements, Count from, Count to, std::byte* out);
+void unpack_range(const Elements& elements, Count from, Count to, const std::byte* in);
+
+/// The same bytes of the elements at `elements.buffer` to those of the same layout at `target`.
+void copy_range(const Elements& elements, Count from, Count to, std::uintptr_t target);
+
+}  // namespace tasuki

@@ -1,0 +1,254 @@
+// The moves over a layout: pack, unpack, and copy between two places of the same layout.
+//
+// A range of the packed form is found by descending the tree: O(depth), with one binary search per list.
+// Whole blocks then go through loops whose block size the compiler knows where that is worth it.
+#include <algorithm>
+#include <cstring>
+
+#include "datatype/layout.hpp"
+
+namespace tasuki {
+namespace {
+
+using Address = std::uintptr_t;
+
+Address at(Address base, Count offset) {
+  return base + static_cast<Address>(offset);  // wraps around as MPI_BOTTOM and negative offsets need it
+}
+
+std::size_t bytes_of(Count bytes) {
+  return static_cast<std::size_t>(bytes);
+}
+
+/// Memory to packed bytes.
+struct Pack {
+  std::byte* out;
+
+  void run(Address place, Count bytes) {
+    std::memcpy(out, reinterpret_cast<const std::byte*>(place), bytes_of(bytes));
+    out += bytes;
+  }
+  template <std::size_t kBytes>
+  void fixed(Address place) {
+    std::memcpy(out, reinterpret_cast<const std::byte*>(place), kBytes);
+    out += kBytes;
+  }
+};
+
+/// Packed bytes to memory.
+struct Unpack {
+  const std::byte* in;
+
+  void run(Address place, Count bytes) {
+    std::memcpy(reinterpret_cast<std::byte*>(place), in, bytes_of(bytes));
+    in += bytes;
+  }
+  template <std::size_t kBytes>
+  void fixed(Address place) {
+    std::memcpy(reinterpret_cast<std::byte*>(place), in, kBytes);
+    in += kBytes;
+  }
+};
+
+/// Memory to memory of the same layout, `shift` further.
+struct Copy {
+  Address shift;
+
+  void run(Address place, Count bytes) {
+    std::memcpy(reinterpret_cast<std::byte*>(place + shift), reinterpret_cast<const std::byte*>(place),
+                bytes_of(bytes));
+  }
+  template <std::size_t kBytes>
+  void fixed(Address place) {
+    std::memcpy(reinterpret_cast<std::byte*>(place + shift), reinterpret_cast<const std::byte*>(place),
+                kBytes);
+  }
+};
+
+/// `count` whole blocks of kBytes, `stride` apart. The mover is a local copy, so that its pointer stays in a
+/// register although the compiler must assume that the data could alias it.
+template <std::size_t kBytes, class Mover>
+void fixed_blocks(Address place, Count count, Count stride, Mover& mover) {
+  Mover local = mover;
+  for (Count i = 0; i < count; ++i) {
+    local.template fixed<kBytes>(place);
+    place = at(place, stride);
+  }
+  mover = local;
+}
+
+template <class Mover>
+void whole_blocks(Address place, Count count, Count stride, Count block_bytes, Mover& mover) {
+  switch (block_bytes) {
+    case 1:
+      return fixed_blocks<1>(place, count, stride, mover);
+    case 2:
+      return fixed_blocks<2>(place, count, stride, mover);
+    case 4:
+      return fixed_blocks<4>(place, count, stride, mover);
+    case 8:
+      return fixed_blocks<8>(place, count, stride, mover);
+    case 12:
+      return fixed_blocks<12>(place, count, stride, mover);
+    case 16:
+      return fixed_blocks<16>(place, count, stride, mover);
+    case 24:
+      return fixed_blocks<24>(place, count, stride, mover);
+    case 32:
+      return fixed_blocks<32>(place, count, stride, mover);
+    default:
+      for (Count i = 0; i < count; ++i) {
+        mover.run(place, block_bytes);
+        place = at(place, stride);
+      }
+  }
+}
+
+/// Bytes [from, to) of runs of `block_bytes` at place, place + stride, …
+template <class Mover>
+void move_runs(Address place, Count stride, Count block_bytes, Count from, Count to, Mover& mover) {
+  const Count first = from / block_bytes;
+  const Count skipped = from - first * block_bytes;
+  place = at(place, first * stride);
+  Count left = to - from;
+  if (skipped > 0) {
+    const Count bytes = std::min(left, block_bytes - skipped);
+    mover.run(at(place, skipped), bytes);
+    left -= bytes;
+    place = at(place, stride);
+  }
+  const Count whole = left / block_bytes;
+  whole_blocks(place, whole, stride, block_bytes, mover);
+  left -= whole * block_bytes;
+  if (left > 0) mover.run(at(place, whole * stride), left);
+}
+
+template <class Mover>
+void move_node(const Layout& node, Address place, Count from, Count to, Mover& mover);
+
+/// Bytes [from, to) of copies of `child` at place, place + stride, …
+template <class Mover>
+void move_copies(const Layout& child, Address place, Count stride, Count from, Count to, Mover& mover) {
+  if (child.shape == Layout::Shape::kRun) {
+    return move_runs(at(place, child.offset), stride, child.size, from, to, mover);
+  }
+  const Count first = from / child.size;
+  Count child_from = from - first * child.size;
+  place = at(place, first * stride);
+  for (Count left = to - from; left > 0; place = at(place, stride)) {
+    const Count bytes = std::min(left, child.size - child_from);
+    move_node(child, place, child_from, child_from + bytes, mover);
+    left -= bytes;
+    child_from = 0;
+  }
+}
+
+/// `count` whole blocks of kBytes at listed displacements.
+template <std::size_t kBytes, class Mover>
+void fixed_listed(const Layout::Block* block, Count count, Address place, Mover& mover) {
+  Mover local = mover;
+  for (Count i = 0; i < count; ++i) local.template fixed<kBytes>(at(place, block[i].displacement));
+  mover = local;
+}
+
+template <class Mover>
+void whole_listed(const Layout& node, std::size_t first, Count count, Address place, Mover& mover) {
+  const Layout::Block* block = &node.blocks[first];
+  switch (node.block_bytes) {
+    case 4:
+      return fixed_listed<4>(block, count, place, mover);
+    case 8:
+      return fixed_listed<8>(block, count, place, mover);
+    case 16:
+      return fixed_listed<16>(block, count, place, mover);
+    case 24:
+      return fixed_listed<24>(block, count, place, mover);
+    default:
+      for (Count i = 0; i < count; ++i) {
+        mover.run(at(place, block[i].displacement), block[i + 1].packed_begin - block[i].packed_begin);
+      }
+  }
+}
+
+/// The index of the entry in which byte `from` lies.
+template <class Entry>
+std::size_t find_entry(const std::vector<Entry>& entries, Count from) {
+  const auto after =
+      std::upper_bound(entries.begin(), entries.end(), from,
+                       [](Count value, const Entry& entry) { return value < entry.packed_begin; });
+  return static_cast<std::size_t>(after - entries.begin()) - 1;
+}
+
+template <class Mover>
+void move_blocks(const Layout& node, Address place, Count from, Count to, Mover& mover) {
+  std::size_t index = node.block_bytes > 0 ? static_cast<std::size_t>(from / node.block_bytes)
+                                           : find_entry(node.blocks, from);
+  const Count skipped = from - node.blocks[index].packed_begin;
+  if (skipped > 0) {
+    const Count bytes = std::min(to, node.blocks[index + 1].packed_begin) - from;
+    mover.run(at(place, node.blocks[index].displacement + skipped), bytes);
+    from += bytes;
+    ++index;
+    if (from == to) return;
+  }
+  const std::size_t last = to == node.size        ? node.blocks.size() - 1
+                           : node.block_bytes > 0 ? static_cast<std::size_t>(to / node.block_bytes)
+                                                  : find_entry(node.blocks, to);
+  if (last > index) whole_listed(node, index, static_cast<Count>(last - index), place, mover);
+  const Count left = to - node.blocks[last].packed_begin;
+  if (left > 0) mover.run(at(place, node.blocks[last].displacement), left);
+}
+
+template <class Mover>
+void move_list(const Layout& node, Address place, Count from, Count to, Mover& mover) {
+  for (std::size_t i = find_entry(node.pieces, from); from < to; ++i) {
+    const Layout::Piece& piece = node.pieces[i];
+    const Count end = std::min(to, piece.packed_begin + piece.count * piece.child->size);
+    move_copies(*piece.child, at(place, piece.displacement), piece.stride, from - piece.packed_begin,
+                end - piece.packed_begin, mover);
+    from = end;
+  }
+}
+
+/// Bytes [from, to) of one node. REQUIRES: 0 <= from < to <= node.size.
+template <class Mover>
+void move_node(const Layout& node, Address place, Count from, Count to, Mover& mover) {
+  switch (node.shape) {
+    case Layout::Shape::kRun:
+      return mover.run(at(place, node.offset + from), to - from);
+    case Layout::Shape::kStrided:
+      if (node.child) {
+        return move_copies(*node.child, at(place, node.offset), node.stride, from, to, mover);
+      }
+      return move_runs(at(place, node.offset), node.stride, node.block_bytes, from, to, mover);
+    case Layout::Shape::kBlocks:
+      return move_blocks(node, place, from, to, mover);
+    case Layout::Shape::kList:
+      return move_list(node, place, from, to, mover);
+  }
+}
+
+template <class Mover>
+void move_elements(const Elements& elements, Count from, Count to, Mover mover) {
+  if (from == to) return;
+  if (elements.layout.shape == Layout::Shape::kRun && elements.extent == elements.layout.size) {
+    return mover.run(at(elements.buffer, elements.layout.offset + from), to - from);
+  }
+  move_copies(elements.layout, elements.buffer, elements.extent, from, to, mover);
+}
+
+}  // namespace
+
+void pack_range(const Elements& elements, Count from, Count to, std::byte* out) {
+  move_elements(elements, from, to, Pack{out});
+}
+
+void unpack_range(const Elements& elements, Count from, Count to, const std::byte* in) {
+  move_elements(elements, from, to, Unpack{in});
+}
+
+void copy_range(const Elements& elements, Count from, Count to, std::uintptr_t target) {
+  move_elements(elements, from, to, Copy{target - elements.buffer});
+}
+
+}  // namespace tasuki
