@@ -1,12 +1,20 @@
 // A collective as data: what one rank sends, receives, reduces and copies, in rounds.
 //
 // An algorithm is a pure function from (rank, size, counts, extents) to a Schedule, with its cost formula
-// beside it. The executor (coll/execute.cpp) runs it, blocking or nonblocking; tests run it on a simulated
-// network.
+// beside it (coll/algorithms.hpp). The executor (coll/execute.cpp) runs it, blocking or nonblocking; tests
+// run it on a simulated network.
 //
 // The steps of a round start in their order; copies and reductions are done at once, sends and receives are
 // only started. A round is over when all its sends and receives are; then the next one starts. So what is
 // received in one round may be used by any step of a later one.
+//
+// Invariants that every algorithm keeps:
+//  1. The messages from one rank to another are received in the order in which they are sent (they have one
+//     tag), and as many bytes are received as are sent.
+//  2. What is being received in a round is neither read nor written by another step of that round, and what
+//  is
+//     being sent is not written by a later step of it.
+//  3. The send buffer is never written.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +27,38 @@ namespace tasuki {
 /// Where data lies: in a buffer of the call, or in the schedule's scratch memory. `offset` in bytes.
 enum class Space : std::uint8_t { kSend, kReceive, kScratch };
 struct Place {
-  Space space;
-  Count offset;
+  Space space = Space::kScratch;
+  Count offset = 0;
+
+  friend Place operator+(Place place, Count bytes) { return {place.space, place.offset + bytes}; }
+  friend bool operator==(Place a, Place b) { return a.space == b.space && a.offset == b.offset; }
 };
 
-/// Which of the call's datatypes a step's elements have. kBytes: raw bytes.
-enum class ElementType : std::uint8_t { kSendType, kReceiveType, kBytes };
+/// What an algorithm has to know of a datatype; bytes, as in datatype.hpp. The default is that of raw bytes.
+struct TypeShape {
+  Count size = 1;
+  Count extent = 1;
+  Count true_lb = 0;
+  Count true_extent = 1;
+  bool contiguous = true;
+};
+
+/// Which of the call's datatypes a step's elements have. kBytes: raw bytes. The kinds ...OfPeer are those of
+/// MPI_Alltoallw, which has one datatype for each rank: that of the step's `peer`.
+enum class ElementType : std::uint8_t {
+  kSendType,
+  kReceiveType,
+  kBytes,
+  kSendTypeOfPeer,
+  kReceiveTypeOfPeer
+};
 
 struct Step {
   enum class Action : std::uint8_t { kSend, kReceive, kReduce, kCopy };
   Action action;
   ElementType type;     // of `count` elements at `from` (send, reduce, copy) or `to` (receive)
   ElementType to_type;  // of a copy's target
-  int peer;             // rank in the communicator, of a send or receive
+  int peer;             // rank in the communicator, of a send or receive; of a copy where ...OfPeer needs it
   Place from;           // send, reduce (the left operand), copy
   Place to;             // receive, reduce (the right operand and the result), copy
   Count count;
@@ -42,21 +69,37 @@ struct Schedule {
   std::vector<Step> steps;
   std::vector<std::uint32_t> round_ends;  // index one past the last step of each round
   Count scratch_bytes = 0;
+  std::vector<Count> boundaries;  // working memory of the algorithms, here so that it is used again
 
   void send(Place from, Count count, ElementType type, int peer);
   void receive(Place to, Count count, ElementType type, int peer);
   void reduce(Place from, Place to, Count count, ElementType type);
-  void copy(Place from, Count count, ElementType type, Place to, Count to_count, ElementType to_type);
-  void end_round() { round_ends.push_back(static_cast<std::uint32_t>(steps.size())); }
-  Place scratch(Count bytes);  // takes `bytes` more of scratch memory (aligned to 16)
+  void copy(Place from, Count count, ElementType type, Place to, Count to_count, ElementType to_type,
+            int peer = -1);
+
+  /// Ends the round; a round without steps is none.
+  void end_round();
+
+  /// Takes `bytes` more of scratch memory, aligned to kScratchAlignment.
+  Place scratch(Count bytes);
+
+  /// Takes scratch memory for `count` elements of `type`. The place returned is where a buffer of them
+  /// begins, as aligned as the user's own would be; their data may begin before or after it (true_lb).
+  Place scratch_elements(Count count, const TypeShape& type);
+
+  /// Makes the schedule empty; keeps its memory.
+  void clear();
 };
 
-/// What an algorithm costs on its critical path: message steps, bytes sent by the busiest rank, bytes reduced
-/// by it.
+inline constexpr Count kScratchAlignment = 64;
+
+/// What an algorithm costs. The unit of time of `steps` is one message, where a rank sends at most one
+/// message at a time and receives at most one at a time, and can do both at once.
 struct Cost {
-  double steps = 0;
-  double bytes = 0;
-  double reduced_bytes = 0;
+  double steps = 0;          // on the critical path
+  double bytes = 0;          // through the busiest rank: sent or received, the larger of both
+  double total_bytes = 0;    // sent by all ranks together: what the memory of one node has to bear
+  double reduced_bytes = 0;  // by the busiest rank
 };
 
 }  // namespace tasuki

@@ -1,0 +1,46 @@
+// MPI_Barrier (MPI 6.3).
+#include "coll/api.hpp"
+#include "coll/check.hpp"
+#include "coll/collectives.hpp"
+
+namespace tasuki {
+
+void barrier_dissemination(Schedule& schedule, Member self) {
+  const Place nowhere{};
+  for (int distance = 1; distance < self.size; distance *= 2) {
+    schedule.receive(nowhere, 0, ElementType::kBytes, (self.rank - distance + self.size) % self.size);
+    schedule.send(nowhere, 0, ElementType::kBytes, (self.rank + distance) % self.size);
+    schedule.end_round();
+  }
+}
+
+Cost barrier_dissemination_cost(int size) {
+  return {.steps = static_cast<double>(ceil_log2(size))};
+}
+
+namespace {
+
+Code plan_barrier(Execution& execution) {
+  if (const Code code = check_intracommunicator(execution.comm()); code != 0) return code;
+  barrier_dissemination(execution.schedule, execution.self());
+  return 0;
+}
+
+}  // namespace
+
+namespace api {
+
+Code barrier(Process&, Comm* comm) {
+  return run_collective(*comm, plan_barrier);
+}
+
+Code ibarrier(Process&, Comm* comm, Request** request) {
+  return start_collective(*comm, request, plan_barrier);
+}
+
+Code barrier_init(Process&, Comm* comm, Info*, Request** request) {
+  return prepare_collective(*comm, request, plan_barrier);
+}
+
+}  // namespace api
+}  // namespace tasuki

@@ -1,0 +1,199 @@
+// Collectives: the executor of schedules, one per process, and the requests of nonblocking and persistent
+// collectives.
+//
+// An Execution is one collective that is being run: the call's arguments, its schedule, and the messages of
+// the round under way. Executions and all their memory are used again, so a small blocking collective
+// allocates nothing once the first few have run.
+//
+// A collective's messages travel in its communicator's collective plane; their tag is the number of the
+// collective on that communicator. So any number of them may be under way at once and progress
+// independently.
+//
+// An error in a step (a truncated message, say) does not stop the schedule, because other ranks wait for this
+// one's messages: the first error becomes the collective's.
+//
+// Ownership: Collectives owns every Execution. A CollectiveRequest belongs to the user and, while it runs, to
+// Collectives. Objects of the user that a nonblocking collective needs are retained until it is over.
+// Thread safety: the caller holds the process lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/process.hpp"
+#include "base/types.hpp"
+#include "coll/algorithms.hpp"
+#include "coll/schedule.hpp"
+#include "coll/select.hpp"
+#include "datatype/datatype.hpp"
+#include "object/comm.hpp"
+#include "object/op.hpp"
+#include "p2p/request.hpp"
+#include "runtime/progress.hpp"
+
+namespace tasuki {
+
+struct CollectiveRequest;
+
+/// The buffers, datatypes and operation that the steps of a schedule refer to. Null where the call has none.
+struct Arguments {
+  const void* send = nullptr;
+  void* receive = nullptr;
+  Datatype* send_type = nullptr;
+  Datatype* receive_type = nullptr;
+  Datatype* const* send_types = nullptr;  // MPI_Alltoallw: one for each rank
+  Datatype* const* receive_types = nullptr;
+  const Op* op = nullptr;
+};
+
+class Execution {
+ public:
+  explicit Execution(Process& process) : process_(process) {}
+  ~Execution();
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  /// Makes it a collective on `comm` without steps.
+  void open(Comm& comm, int tag);
+
+  // What the operation's file fills in between open() and restart().
+  Arguments arguments;
+  Schedule schedule;
+  std::vector<Datatype*> types;   // MPI_Alltoallw: room for copies of the arrays of datatypes
+  std::vector<Count> type_sizes;  // MPI_Alltoallw: bytes
+  Process& process() const { return process_; }
+  Comm& comm() const { return *comm_; }
+  Member self() const { return {comm_->rank, comm_->size()}; }
+
+  /// Keeps the datatypes and the operation alive until close(): for a call that returns before it is over.
+  void retain_arguments();
+
+  /// Gets ready to run the schedule from its first round.
+  Code restart();
+
+  /// Does what can be done now. Returns whether the schedule is over; sets `moved` when something was done.
+  bool advance(bool* moved);
+
+  Code error() const { return error_; }
+
+  /// Lets go of everything but the memory. REQUIRES: the schedule is over or was never started.
+  void close();
+
+  CollectiveRequest* request = nullptr;  // null in a blocking call
+  bool over = false;
+
+ private:
+  void start_round();
+  void run_step(const Step& step);
+  void copy_step(const Step& step);
+  void note(Code code) {
+    if (error_ == 0) error_ = code;
+  }
+  std::byte* address(Place place) const;
+  Datatype& datatype(ElementType type, int peer) const;
+
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+
+  Process& process_;
+  Comm* comm_ = nullptr;
+  int tag_ = 0;
+  Code error_ = 0;
+  std::size_t round_ = 0;            // the next to start
+  std::vector<Request*> under_way_;  // of the current round, in the order of its steps
+  std::size_t done_ = 0;             // how many of them are over
+  std::unique_ptr<std::byte[], Free> scratch_;
+  Count scratch_capacity_ = 0;  // bytes
+  std::vector<Object*> retained_;
+};
+
+/// The request of a nonblocking or persistent collective.
+struct CollectiveRequest final : Request {
+  explicit CollectiveRequest(Comm& comm) : Request(comm) {}
+  ~CollectiveRequest() override;
+
+  Code start() override;
+
+  Execution* execution = nullptr;  // null once a nonpersistent collective is over
+  std::function<void()> then;      // runs just before the request is done
+};
+
+struct Collectives final : ProgressHook {
+  explicit Collectives(Process& process) : process_(process) {}
+  ~Collectives();  // requests under way are dropped
+
+  /// An Execution for the next collective on `comm`, without steps; and back.
+  Execution& open(Comm& comm, bool persistent = false);
+  void close(Execution& execution);
+
+  /// Runs to the end, closes, and returns the error.
+  Code run(Execution& execution);
+
+  /// Starts; `request` stays the caller's. Runs on in poll().
+  void start(Execution& execution, CollectiveRequest& request);
+
+  bool poll() override;
+
+  CostParameters parameters;
+
+ private:
+  void activate(Execution& execution);
+  void finish(Execution& execution);
+
+  Process& process_;
+  std::vector<std::unique_ptr<Execution>> all_;
+  std::vector<Execution*> idle_;
+  std::vector<Execution*> active_;  // in the order of their start
+};
+
+TypeShape shape_of(const Datatype& datatype);
+
+/// The three ways to call a collective. `plan(execution)` checks the arguments and fills in arguments and
+/// schedule.
+template <class Plan>
+Code run_collective(Comm& comm, Plan&& plan) {
+  Collectives& collectives = *comm.process.collectives;
+  Execution& execution = collectives.open(comm);
+  if (const Code code = plan(execution); code != 0) {
+    collectives.close(execution);
+    return code;
+  }
+  return collectives.run(execution);
+}
+
+template <class Plan>
+Code start_collective(Comm& comm, Request** request, Plan&& plan) {
+  Collectives& collectives = *comm.process.collectives;
+  Execution& execution = collectives.open(comm);
+  if (const Code code = plan(execution); code != 0) {
+    collectives.close(execution);
+    return code;
+  }
+  execution.retain_arguments();
+  auto* started = new CollectiveRequest(comm);
+  collectives.start(execution, *started);
+  *request = started;
+  return 0;
+}
+
+template <class Plan>
+Code prepare_collective(Comm& comm, Request** request, Plan&& plan) {
+  Collectives& collectives = *comm.process.collectives;
+  Execution& execution = collectives.open(comm, true);
+  if (const Code code = plan(execution); code != 0) {
+    collectives.close(execution);
+    return code;
+  }
+  execution.retain_arguments();
+  auto* prepared = new CollectiveRequest(comm);
+  prepared->persistent = true;
+  prepared->execution = &execution;
+  *request = prepared;
+  return 0;
+}
+
+}  // namespace tasuki

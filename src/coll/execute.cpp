@@ -1,0 +1,254 @@
+// Running schedules: see coll/collectives.hpp.
+#include <algorithm>
+
+#include "base/predefined.hpp"
+#include "coll/collectives.hpp"
+#include "object/objects.hpp"
+#include "p2p/p2p.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr Count kScratchKeptBytesMax = 4 << 20;  // more is given back when the collective is over
+constexpr int kPersistentTag = 1 << 30;          // keeps their tags apart from those of the others
+
+}  // namespace
+
+TypeShape shape_of(const Datatype& datatype) {
+  return {datatype.size, datatype.extent, datatype.true_lb, datatype.true_extent, datatype.contiguous};
+}
+
+Execution::~Execution() {
+  for (; done_ < under_way_.size(); ++done_) release(under_way_[done_]);
+  close();
+}
+
+void Execution::open(Comm& comm, int tag) {
+  comm_ = &comm;
+  tag_ = tag;
+}
+
+void Execution::retain_arguments() {
+  const auto keep = [this](Object* object) {
+    if (object != nullptr) retained_.push_back(retain(object));
+  };
+  keep(arguments.send_type);
+  keep(arguments.receive_type);
+  keep(const_cast<Op*>(arguments.op));
+  for (Datatype* type : types) keep(type);
+}
+
+Code Execution::restart() {
+  round_ = 0;
+  error_ = 0;
+  over = false;
+  if (schedule.scratch_bytes <= scratch_capacity_) return 0;
+  const Count bytes =
+      (schedule.scratch_bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+  scratch_.reset(
+      static_cast<std::byte*>(std::aligned_alloc(kScratchAlignment, static_cast<std::size_t>(bytes))));
+  scratch_capacity_ = scratch_ ? bytes : 0;
+  if (scratch_) return 0;
+  return process_.fail(kErrNoMem, "scratch memory of %lld bytes for the collective could not be allocated",
+                       static_cast<long long>(bytes));
+}
+
+bool Execution::advance(bool* moved) {
+  for (;;) {
+    while (done_ < under_way_.size()) {
+      Request* request_under_way = under_way_[done_];
+      if (!request_under_way->done) return false;
+      note(request_under_way->status.error);
+      release(request_under_way);
+      ++done_;
+      *moved = true;
+    }
+    under_way_.clear();
+    done_ = 0;
+    if (round_ == schedule.round_ends.size()) return true;
+    start_round();
+  }
+}
+
+void Execution::start_round() {
+  const std::size_t begin = round_ == 0 ? 0 : schedule.round_ends[round_ - 1];
+  const std::size_t end = schedule.round_ends[round_];
+  ++round_;
+  for (std::size_t index = begin; index < end; ++index) run_step(schedule.steps[index]);
+}
+
+void Execution::run_step(const Step& step) {
+  switch (step.action) {
+    case Step::Action::kSend:
+      under_way_.push_back(start_send(address(step.from), step.count, datatype(step.type, step.peer),
+                                      step.peer, tag_, *comm_, Plane::kCollective));
+      return;
+    case Step::Action::kReceive:
+      under_way_.push_back(start_receive(address(step.to), step.count, datatype(step.type, step.peer),
+                                         step.peer, tag_, *comm_, Plane::kCollective));
+      return;
+    case Step::Action::kReduce:
+      reduce_local(process_, *arguments.op, address(step.from), address(step.to), step.count,
+                   datatype(step.type, step.peer));
+      return;
+    case Step::Action::kCopy:
+      copy_step(step);
+      return;
+  }
+}
+
+void Execution::copy_step(const Step& step) {
+  const Datatype& from = datatype(step.type, step.peer);
+  const Datatype& to = datatype(step.to_type, step.peer);
+  const Count bytes = step.count * from.size;
+  const Count room = step.to_count * to.size;
+  if (bytes > room) {
+    note(process_.fail(kErrTruncate, "this rank's own block has %lld bytes to send and room to receive %lld",
+                       static_cast<long long>(bytes), static_cast<long long>(room)));
+  }
+  copy_typed(address(step.from), step.count, from, address(step.to), step.to_count, to);
+}
+
+// Addresses are computed as numbers: the user's buffer may be MPI_BOTTOM, that is null.
+std::byte* Execution::address(Place place) const {
+  const void* base = scratch_.get();
+  if (place.space == Space::kSend) base = arguments.send;
+  if (place.space == Space::kReceive) base = arguments.receive;
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(base) + place.offset);
+}
+
+Datatype& Execution::datatype(ElementType type, int peer) const {
+  switch (type) {
+    case ElementType::kSendType:
+      return *arguments.send_type;
+    case ElementType::kReceiveType:
+      return *arguments.receive_type;
+    case ElementType::kSendTypeOfPeer:
+      return *arguments.send_types[peer];
+    case ElementType::kReceiveTypeOfPeer:
+      return *arguments.receive_types[peer];
+    case ElementType::kBytes:
+      break;
+  }
+  return *static_cast<Datatype*>(process_.objects->predefined[kMpiByte]);
+}
+
+void Execution::close() {
+  for (Object* object : retained_) release(object);
+  retained_.clear();
+  types.clear();
+  type_sizes.clear();
+  schedule.clear();
+  arguments = {};
+  request = nullptr;
+  comm_ = nullptr;
+  if (scratch_capacity_ > kScratchKeptBytesMax) {
+    scratch_.reset();
+    scratch_capacity_ = 0;
+  }
+}
+
+CollectiveRequest::~CollectiveRequest() {
+  if (execution != nullptr) comm->process.collectives->close(*execution);
+}
+
+Code CollectiveRequest::start() {
+  comm->process.collectives->start(*execution, *this);
+  return 0;
+}
+
+Collectives::~Collectives() {
+  if (!active_.empty()) process_.progress->remove(this);
+}
+
+Execution& Collectives::open(Comm& comm, bool persistent) {
+  if (idle_.empty()) {
+    all_.push_back(std::make_unique<Execution>(process_));
+    idle_.push_back(all_.back().get());
+    active_.reserve(all_.size());
+  }
+  Execution& execution = *idle_.back();
+  idle_.pop_back();
+  const int number = static_cast<int>(comm.collective_sequence++ & (kPersistentTag - 1));
+  execution.open(comm, persistent ? number | kPersistentTag : number);
+  return execution;
+}
+
+void Collectives::close(Execution& execution) {
+  execution.close();
+  idle_.push_back(&execution);
+}
+
+Code Collectives::run(Execution& execution) {
+  Code code = execution.restart();
+  bool moved = false;
+  if (code == 0 && !execution.advance(&moved)) {
+    if (process_.thread_level == ThreadLevel::kMultiple) {
+      // Another thread's sweep has to drive this one too, while this thread sleeps.
+      activate(execution);
+      process_.progress->wait_until([&] { return execution.over; });
+    } else {
+      process_.progress->wait_until([&] { return execution.advance(&moved); });
+    }
+  }
+  if (code == 0) code = execution.error();
+  close(execution);
+  return code;
+}
+
+void Collectives::start(Execution& execution, CollectiveRequest& request) {
+  request.execution = &execution;
+  request.active = true;
+  request.done = false;
+  request.status = kEmptyStatus;
+  execution.request = retain(&request);
+  bool moved = false;
+  if (const Code code = execution.restart(); code != 0) {
+    request.status.error = code;
+    finish(execution);
+  } else if (execution.advance(&moved)) {
+    request.status.error = execution.error();
+    finish(execution);
+  } else {
+    activate(execution);
+  }
+}
+
+void Collectives::activate(Execution& execution) {
+  if (active_.empty()) process_.progress->add(this);
+  active_.push_back(&execution);
+}
+
+bool Collectives::poll() {
+  bool moved = false;
+  for (std::size_t index = 0; index < active_.size();) {
+    Execution& execution = *active_[index];
+    if (!execution.advance(&moved)) {
+      ++index;
+      continue;
+    }
+    moved = true;
+    active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(index));
+    if (active_.empty()) process_.progress->remove(this);
+    if (execution.request != nullptr) execution.request->status.error = execution.error();
+    finish(execution);
+  }
+  return moved;
+}
+
+void Collectives::finish(Execution& execution) {
+  execution.over = true;
+  CollectiveRequest* request = execution.request;
+  if (request == nullptr) return;  // a blocking call, which closes it itself
+  execution.request = nullptr;
+  if (!request->persistent) {
+    request->execution = nullptr;
+    close(execution);
+  }
+  if (request->then) request->then();
+  request->then = nullptr;
+  request->complete();
+  release(request);
+}
+
+}  // namespace tasuki

@@ -1,0 +1,45 @@
+// The collectives that the core uses itself: see coll/coll.hpp.
+#include <utility>
+
+#include "coll/coll.hpp"
+#include "coll/collectives.hpp"
+
+namespace tasuki {
+namespace {
+
+auto bcast_bytes_plan(void* data, Count bytes, int root) {
+  return [=](Execution& execution) -> Code {
+    execution.arguments.receive = data;
+    bcast_binomial(execution.schedule, execution.self(), root,
+                   {.element = ElementType::kBytes, .count = bytes});
+    return 0;
+  };
+}
+
+}  // namespace
+
+Code allgather_bytes(Comm& comm, const void* mine, void* all, Count bytes) {
+  return run_collective(comm, [&](Execution& execution) -> Code {
+    execution.arguments.send = mine;
+    execution.arguments.receive = all;
+    schedule_allgather(execution.schedule, execution.self(),
+                       {.space = Space::kSend, .element = ElementType::kBytes, .count = bytes},
+                       {.element = ElementType::kBytes, .count = bytes});
+    return 0;
+  });
+}
+
+Code bcast_bytes(Comm& comm, void* data, Count bytes, int root) {
+  return run_collective(comm, bcast_bytes_plan(data, bytes, root));
+}
+
+Request* start_bcast_bytes(Comm& comm, void* data, Count bytes, int root, std::function<void()> then) {
+  Execution& execution = comm.process.collectives->open(comm);
+  bcast_bytes_plan(data, bytes, root)(execution);
+  auto* request = new CollectiveRequest(comm);
+  request->then = std::move(then);
+  comm.process.collectives->start(execution, *request);
+  return request;
+}
+
+}  // namespace tasuki

@@ -1,0 +1,62 @@
+// How the algorithms write a schedule.
+#include "coll/schedule.hpp"
+
+#include <algorithm>
+
+namespace tasuki {
+namespace {
+
+Count round_up(Count bytes, Count alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+}  // namespace
+
+void Schedule::send(Place from, Count count, ElementType type, int peer) {
+  steps.push_back({Step::Action::kSend, type, type, peer, from, {}, count, 0});
+}
+
+void Schedule::receive(Place to, Count count, ElementType type, int peer) {
+  steps.push_back({Step::Action::kReceive, type, type, peer, {}, to, count, 0});
+}
+
+void Schedule::reduce(Place from, Place to, Count count, ElementType type) {
+  if (count == 0) return;
+  steps.push_back({Step::Action::kReduce, type, type, -1, from, to, count, count});
+}
+
+void Schedule::copy(Place from, Count count, ElementType type, Place to, Count to_count, ElementType to_type,
+                    int peer) {
+  if (count == 0 && to_count == 0) return;
+  steps.push_back({Step::Action::kCopy, type, to_type, peer, from, to, count, to_count});
+}
+
+void Schedule::end_round() {
+  const auto end = static_cast<std::uint32_t>(steps.size());
+  if (end != (round_ends.empty() ? 0 : round_ends.back())) round_ends.push_back(end);
+}
+
+Place Schedule::scratch(Count bytes) {
+  const Count begin = round_up(scratch_bytes, kScratchAlignment);
+  scratch_bytes = begin + bytes;
+  return {Space::kScratch, begin};
+}
+
+Place Schedule::scratch_elements(Count count, const TypeShape& type) {
+  if (count == 0) return scratch(0);
+  const Count last = (count - 1) * type.extent;  // negative extents are legal
+  const Count low = type.true_lb + std::min<Count>(0, last);
+  const Count high = type.true_lb + type.true_extent + std::max<Count>(0, last);
+  const Count shift =
+      low < 0 ? round_up(-low, kScratchAlignment) : -(low / kScratchAlignment * kScratchAlignment);
+  return scratch(high + shift) + shift;
+}
+
+void Schedule::clear() {
+  steps.clear();
+  round_ends.clear();
+  boundaries.clear();
+  scratch_bytes = 0;
+}
+
+}  // namespace tasuki

@@ -1,0 +1,43 @@
+// Which algorithm a collective takes: the one whose cost formula predicts the shortest time. Pure, and a
+// function only of what all ranks of the communicator know alike, so that all choose the same.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <utility>
+
+#include "coll/schedule.hpp"
+
+namespace tasuki {
+
+/// What the machine needs for the things that a Cost counts; nanoseconds. The values are those of one node of
+/// middling speed.
+struct CostParameters {
+  double step_ns = 600;
+  double byte_ns = 0.15;
+  double total_byte_ns = 0.02;
+  double reduced_byte_ns = 0.15;
+};
+
+inline double predicted_ns(const Cost& cost, const CostParameters& parameters) {
+  return cost.steps * parameters.step_ns + cost.bytes * parameters.byte_ns +
+         cost.total_bytes * parameters.total_byte_ns + cost.reduced_bytes * parameters.reduced_byte_ns;
+}
+
+/// The candidate that is predicted to be the fastest; the first of equals.
+template <class Algorithm>
+Algorithm cheapest(const CostParameters& parameters,
+                   std::initializer_list<std::pair<Algorithm, Cost>> candidates) {
+  Algorithm best = candidates.begin()->first;
+  double best_ns = predicted_ns(candidates.begin()->second, parameters);
+  for (const auto& [algorithm, cost] : candidates) {
+    const double ns = predicted_ns(cost, parameters);
+    if (ns < best_ns) {
+      best = algorithm;
+      best_ns = ns;
+    }
+  }
+  return best;
+}
+
+}  // namespace tasuki
