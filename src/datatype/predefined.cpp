@@ -252,6 +252,19 @@ const BasicInfo* basic_info(std::uint16_t predefined) {
   return entry == 0 ? nullptr : &kTable[entry - 1];
 }
 
+const BasicInfo* basic_info(const Datatype& datatype) {
+  switch (datatype.combiner) {
+    case Combiner::kNamed:
+      return basic_info(datatype.predefined);
+    case Combiner::kF90Integer:
+    case Combiner::kF90Real:
+    case Combiner::kF90Complex:
+      return basic_info(datatype.signature->basic);
+    default:
+      return nullptr;
+  }
+}
+
 void make_predefined_datatypes(std::array<Object*, kPredefinedCount>& objects) {
   for (const BasicInfo& info : kTable) objects[info.predefined] = make_predefined(info);
 }

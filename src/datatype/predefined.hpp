@@ -14,6 +14,7 @@
 namespace tasuki {
 
 struct Object;
+struct Datatype;
 
 /// Which optional types this compiler has (MPI_Type_size of the others gives MPI_UNDEFINED).
 #ifdef __FLT16_MAX__
@@ -81,6 +82,10 @@ struct BasicInfo {
 
 /// The entry of a predefined datatype, or nullptr when `predefined` is the number of something else.
 const BasicInfo* basic_info(std::uint16_t predefined);
+
+/// The entry of the predefined type that `datatype` is, named or unnamed (MPI_Type_create_f90_*), or nullptr
+/// for a derived one.
+const BasicInfo* basic_info(const Datatype& datatype);
 
 /// Makes the Datatype of every entry, committed and named, at its number in `objects`.
 void make_predefined_datatypes(std::array<Object*, kPredefinedCount>& objects);

@@ -1,0 +1,62 @@
+// What the constructors share: the bounds of a type map, and the making of a Datatype from its parts.
+// Private to src/datatype.
+//
+// All sums are made in 128 bits and checked once, so that no constructor can overflow: every byte, marker and
+// extent of a made type fits 64 bits, and so do the distances between its bytes.
+#pragma once
+
+#include "base/process.hpp"
+#include "base/types.hpp"
+#include "datatype/datatype.hpp"
+#include "datatype/layout.hpp"
+#include "datatype/signature.hpp"
+
+namespace tasuki {
+
+__extension__ typedef __int128 Wide;
+
+inline bool fits(Wide value) {
+  return value >= INT64_MIN && value <= INT64_MAX;
+}
+
+inline long long printed(Count value) {
+  return value;
+}
+
+/// Size and bounds of a type map, gathered from placed copies of old types (MPI 5.1.6, 5.1.7).
+class Bounds {
+ public:
+  /// `copies` of `type`, `stride` apart, the first one at `displacement`; |stride| and copies below 2^63.
+  void place(Wide displacement, Count copies, Wide stride, const Datatype& type);
+  bool overflow() const { return overflow_; }
+
+  /// Sets size, bounds and alignment of `datatype`; returns false on overflow.
+  bool describe(Datatype* datatype) const;
+
+ private:
+  void span(Wide low, Wide high, Wide* lb, Wide* ub, bool first);
+
+  bool overflow_ = false;
+  bool any_data_ = false;
+  bool any_marker_ = false;
+  Wide size_ = 0;
+  Wide true_lb_ = 0, true_ub_ = 0;
+  Wide marked_lb_ = 0, marked_ub_ = 0;
+  Count alignment_ = 1;
+};
+
+/// kErrType unless `type` can be used in a new type: given, and not an optional one that does not exist here.
+Code check_oldtype(Process& process, const Datatype* type, const char* argument);
+
+Code fail_overflow(Process& process);
+
+/// Derives `contiguous` from the bounds and the layout.
+void note_contiguous(Datatype* datatype);
+
+/// Notes how a type was made. The arrays of counts come in the order of MPI 5.1.13.
+void note_origin(Datatype* datatype, Combiner combiner, Datatype* oldtype, bool wide);
+
+/// A new object that is equal to `datatype` but for name and attributes.
+Datatype* clone(const Datatype& datatype);
+
+}  // namespace tasuki

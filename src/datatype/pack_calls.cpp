@@ -1,0 +1,132 @@
+// MPI_Pack and its relatives, native and external32 (MPI 5.2, 5.3).
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "datatype/api.hpp"
+#include "datatype/construct.hpp"
+#include "datatype/external32.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr Count kChunkBytes = 4096;  // of native form that is converted at a time
+
+/// The packed size of `count` elements of `element_bytes`, which must fit.
+Code packed_size(Process& process, Count count, const Datatype* datatype, Count element_bytes, Count* bytes) {
+  if (const Code code = check_oldtype(process, datatype, "datatype")) return code;
+  if (count < 0) return process.fail(kErrCount, "count = %lld, expected 0 or more", printed(count));
+  if (__builtin_mul_overflow(count, element_bytes, bytes)) {
+    return process.fail(kErrCount, "count = %lld, more than 63 bits of bytes", printed(count));
+  }
+  return kSuccess;
+}
+
+Code check_room(Process& process, const char* argument, Count size, Count position, Count bytes) {
+  if (position < 0 || position > size) {
+    return process.fail(kErrArg, "position = %lld, expected 0..%lld (%s)", printed(position), printed(size),
+                        argument);
+  }
+  if (bytes > size - position) {
+    return process.fail(kErrArg, "%s = %lld, expected at least %lld more bytes than position = %lld",
+                        argument, printed(size), printed(bytes), printed(position));
+  }
+  return kSuccess;
+}
+
+Code check_datarep(Process& process, const char* datarep) {
+  if (std::strcmp(datarep, "external32") == 0) return kSuccess;
+  return process.fail(kErrUnsupportedDatarep, "datarep = \"%.32s\", expected \"external32\"", datarep);
+}
+
+/// Calls convert(info, n, native bytes) for the elements in order, in pieces that fit a small chunk.
+template <class Convert>
+void for_each_chunk(const Datatype& datatype, Count count, Convert convert) {
+  auto visit = [&](const BasicInfo& info, Count elements) {
+    const Count chunk_elements = kChunkBytes / info.size;
+    while (elements > 0) {
+      const Count n = std::min(elements, chunk_elements);
+      convert(info, n, static_cast<std::size_t>(n * info.size));
+      elements -= n;
+    }
+  };
+  if (datatype.size > 0) visit_basics(*datatype.signature, count, visit);
+}
+
+}  // namespace
+
+namespace api {
+
+Code get_address(Process&, const void* location, Count* address) {
+  *address = static_cast<Count>(reinterpret_cast<std::intptr_t>(location));
+  return kSuccess;
+}
+
+Code pack(Process& process, const void* inbuf, Count incount, Datatype* datatype, void* outbuf, Count outsize,
+          Count* position, Comm*) {
+  Count bytes = 0;
+  if (const Code code = packed_size(process, incount, datatype, datatype->size, &bytes)) return code;
+  if (const Code code = check_room(process, "outsize", outsize, *position, bytes)) return code;
+  PackCursor cursor(*datatype, incount);
+  cursor.pack(inbuf, static_cast<std::byte*>(outbuf) + *position, static_cast<std::size_t>(bytes));
+  *position += bytes;
+  return kSuccess;
+}
+
+Code unpack(Process& process, const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,
+            Datatype* datatype, Comm*) {
+  Count bytes = 0;
+  if (const Code code = packed_size(process, outcount, datatype, datatype->size, &bytes)) return code;
+  if (const Code code = check_room(process, "insize", insize, *position, bytes)) return code;
+  PackCursor cursor(*datatype, outcount);
+  cursor.unpack(outbuf, static_cast<const std::byte*>(inbuf) + *position, static_cast<std::size_t>(bytes));
+  *position += bytes;
+  return kSuccess;
+}
+
+Code pack_size(Process& process, Count incount, Datatype* datatype, Comm*, Count* size) {
+  return packed_size(process, incount, datatype, datatype->size, size);
+}
+
+Code pack_external(Process& process, const char* datarep, const void* inbuf, Count incount,
+                   Datatype* datatype, void* outbuf, Count outsize, Count* position) {
+  Count bytes = 0;
+  if (const Code code = pack_external_size(process, datarep, incount, datatype, &bytes)) return code;
+  if (const Code code = check_room(process, "outsize", outsize, *position, bytes)) return code;
+  PackCursor cursor(*datatype, incount);
+  auto* out = static_cast<std::byte*>(outbuf) + *position;
+  for_each_chunk(*datatype, incount, [&](const BasicInfo& info, Count elements, std::size_t native_bytes) {
+    std::array<std::byte, kChunkBytes> native;
+    cursor.pack(inbuf, native.data(), native_bytes);
+    to_external32(info, elements, native.data(), out);
+    out += elements * info.external_size;
+  });
+  *position += bytes;
+  return kSuccess;
+}
+
+Code unpack_external(Process& process, const char* datarep, const void* inbuf, Count insize, Count* position,
+                     void* outbuf, Count outcount, Datatype* datatype) {
+  Count bytes = 0;
+  if (const Code code = pack_external_size(process, datarep, outcount, datatype, &bytes)) return code;
+  if (const Code code = check_room(process, "insize", insize, *position, bytes)) return code;
+  PackCursor cursor(*datatype, outcount);
+  const auto* in = static_cast<const std::byte*>(inbuf) + *position;
+  for_each_chunk(*datatype, outcount, [&](const BasicInfo& info, Count elements, std::size_t native_bytes) {
+    std::array<std::byte, kChunkBytes> native;
+    from_external32(info, elements, in, native.data());
+    cursor.unpack(outbuf, native.data(), native_bytes);
+    in += elements * info.external_size;
+  });
+  *position += bytes;
+  return kSuccess;
+}
+
+Code pack_external_size(Process& process, const char* datarep, Count incount, Datatype* datatype,
+                        Count* size) {
+  if (const Code code = check_datarep(process, datarep)) return code;
+  return packed_size(process, incount, datatype, datatype->signature->external_size, size);
+}
+
+}  // namespace api
+}  // namespace tasuki
