@@ -1,0 +1,113 @@
+// Packet headers: what stands at the head of every packet of point-to-point communication.
+//
+// A message travels in one of three ways (protocol/choose.hpp):
+//   short   one kShort packet, header and payload in the packet's head
+//   eager   one kEager packet with the payload in its bulk; kEagerMore packets with the rest, when it is
+//           larger than one bulk. They follow each other: between two endpoints no other message's kShort,
+//           kEager, kEagerMore or kRequestToSend comes in between.
+//   long    kRequestToSend -> (matched) -> kClearToSend back -> kFragment packets, which may mix with
+//   anything
+// An eager message whose sender wants to know that it was matched is answered by kAcknowledge.
+//
+// Requests are named by RequestId (index and generation in a pool of their owner), never by address: what a
+// peer's memory says is checked before it is used.
+//
+// Invariants:
+//  1. The first word of every head is a LeadWord, which tells the kind.
+//  2. Headers are trivially copyable and lie at the start of the head, which is 8-byte aligned.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/types.hpp"
+#include "transport/transport.hpp"
+
+namespace tasuki {
+
+enum class PacketKind : std::uint32_t {
+  kShort = 1,
+  kEager,
+  kEagerMore,
+  kRequestToSend,
+  kClearToSend,
+  kFragment,
+  kAcknowledge,
+};
+
+/// Names a live request of its owner: index in the low half, generation in the high half. 0: none.
+using RequestId = std::uint64_t;
+
+/// Kind (bits 0-3), size of the payload in the head (4-9), the sender's rank in the communicator (10-31).
+using LeadWord = std::uint32_t;
+inline constexpr int kRanksMax = 1 << 22;
+
+constexpr LeadWord lead_word(PacketKind kind, std::uint32_t inline_bytes = 0, int source = 0) {
+  return static_cast<LeadWord>(kind) | inline_bytes << 4 | static_cast<LeadWord>(source) << 10;
+}
+constexpr PacketKind lead_kind(LeadWord word) {
+  return static_cast<PacketKind>(word & 0xf);
+}
+constexpr std::uint32_t lead_inline_bytes(LeadWord word) {
+  return word >> 4 & 0x3f;
+}
+constexpr int lead_source(LeadWord word) {
+  return static_cast<int>(word >> 10);
+}
+
+/// A whole message: the payload follows the header.
+struct ShortHeader {
+  LeadWord lead;
+  std::int32_t tag;
+  Context context;  // with the plane in its low bits
+};
+
+/// The start of an eager message (kEager: the bulk holds its first bytes), or a request to send.
+struct EnvelopeHeader {
+  LeadWord lead;
+  std::int32_t tag;
+  Context context;
+  std::uint64_t bytes;  // of the whole message
+  RequestId sender;     // kRequestToSend: to be cleared; kEager: to be acknowledged when matched, 0 if not
+};
+
+/// The next bytes of the eager message that is on its way between the two endpoints.
+struct EagerMoreHeader {
+  LeadWord lead;
+  std::uint32_t padding;
+  std::uint64_t position;  // of the first byte of the bulk in the message
+};
+
+/// Answers of a receiver: kClearToSend and kAcknowledge.
+struct AnswerHeader {
+  LeadWord lead;
+  std::uint32_t padding;
+  RequestId sender;
+  RequestId receiver;          // kClearToSend: the fragments' address
+  std::uint64_t bytes_wanted;  // kClearToSend: fewer than the message has when it is truncated
+};
+
+/// A piece of a long message.
+struct FragmentHeader {
+  LeadWord lead;
+  std::uint32_t padding;
+  RequestId receiver;
+  std::uint64_t position;  // of the first byte of the bulk in the message
+};
+
+static_assert(sizeof(ShortHeader) == 16 && sizeof(EnvelopeHeader) == 32 && sizeof(EagerMoreHeader) == 16);
+static_assert(sizeof(AnswerHeader) == 32 && sizeof(FragmentHeader) == 24);
+static_assert(std::is_trivially_copyable_v<ShortHeader> && std::is_trivially_copyable_v<EnvelopeHeader>);
+static_assert(sizeof(EnvelopeHeader) <= kHeadBytesMax);
+
+inline constexpr std::size_t kShortBytesMax = kHeadBytesMax - sizeof(ShortHeader);
+static_assert(kShortBytesMax <= 0x3f, "the payload's size has six bits");
+
+/// A view of `head` as a header. `head` is 8-byte aligned.
+template <class Header>
+const Header& header_of(const Packet& packet) {
+  return *reinterpret_cast<const Header*>(packet.head);
+}
+
+}  // namespace tasuki

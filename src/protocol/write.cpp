@@ -1,0 +1,86 @@
+// Writing packets: everything but the dense short message, which is inlined into the send.
+#include "protocol/write.hpp"
+
+namespace tasuki {
+
+namespace {
+
+std::uint32_t bulk_bytes_for(const Transport& transport, Count bytes) {
+  return static_cast<std::uint32_t>(std::min<Count>(bytes, transport.bulk_bytes_max()));
+}
+
+void pack_bulk(const PacketRoom& room, const void* buffer, PackCursor& cursor, std::uint32_t bytes) {
+  if (bytes != 0) cursor.pack(buffer, room.bulk, bytes);
+}
+
+}  // namespace
+
+bool write_short(Transport& transport, int peer, const Envelope& envelope, const void* buffer,
+                 PackCursor& cursor) {
+  PacketRoom room;
+  if (!transport.reserve(peer, 0, &room)) return false;
+  const auto bytes = static_cast<std::uint32_t>(cursor.total_bytes());
+  put_header(room, ShortHeader{lead_word(PacketKind::kShort, bytes, envelope.source), envelope.tag,
+                               envelope.context});
+  if (bytes != 0) cursor.pack(buffer, room.head + sizeof(ShortHeader), bytes);
+  transport.commit(peer, room);
+  return true;
+}
+
+bool write_eager(Transport& transport, int peer, const Envelope& envelope, RequestId sender,
+                 const void* buffer, PackCursor& cursor) {
+  PacketRoom room;
+  const Count total = cursor.total_bytes();
+  const std::uint32_t bytes = bulk_bytes_for(transport, total);
+  if (!transport.reserve(peer, bytes, &room)) return false;
+  put_header(room, EnvelopeHeader{lead_word(PacketKind::kEager, 0, envelope.source), envelope.tag,
+                                  envelope.context, static_cast<std::uint64_t>(total), sender});
+  pack_bulk(room, buffer, cursor, bytes);
+  transport.commit(peer, room);
+  return true;
+}
+
+bool write_eager_more(Transport& transport, int peer, const void* buffer, PackCursor& cursor) {
+  PacketRoom room;
+  const Count position = cursor.position();
+  const std::uint32_t bytes = bulk_bytes_for(transport, cursor.total_bytes() - position);
+  if (!transport.reserve(peer, bytes, &room)) return false;
+  put_header(room,
+             EagerMoreHeader{lead_word(PacketKind::kEagerMore), 0, static_cast<std::uint64_t>(position)});
+  pack_bulk(room, buffer, cursor, bytes);
+  transport.commit(peer, room);
+  return true;
+}
+
+bool write_request_to_send(Transport& transport, int peer, const Envelope& envelope, RequestId sender,
+                           Count bytes) {
+  PacketRoom room;
+  if (!transport.reserve(peer, 0, &room)) return false;
+  put_header(room, EnvelopeHeader{lead_word(PacketKind::kRequestToSend, 0, envelope.source), envelope.tag,
+                                  envelope.context, static_cast<std::uint64_t>(bytes), sender});
+  transport.commit(peer, room);
+  return true;
+}
+
+bool write_fragment(Transport& transport, int peer, RequestId receiver, const void* buffer,
+                    PackCursor& cursor, Count bytes_wanted) {
+  PacketRoom room;
+  const Count position = cursor.position();
+  const std::uint32_t bytes = bulk_bytes_for(transport, bytes_wanted - position);
+  if (!transport.reserve(peer, bytes, &room)) return false;
+  put_header(room, FragmentHeader{lead_word(PacketKind::kFragment), 0, receiver,
+                                  static_cast<std::uint64_t>(position)});
+  pack_bulk(room, buffer, cursor, bytes);
+  transport.commit(peer, room);
+  return true;
+}
+
+bool write_answer(Transport& transport, int peer, const AnswerHeader& answer) {
+  PacketRoom room;
+  if (!transport.reserve(peer, 0, &room)) return false;
+  put_header(room, answer);
+  transport.commit(peer, room);
+  return true;
+}
+
+}  // namespace tasuki

@@ -1,0 +1,64 @@
+// How each kind of packet is written straight into the transport's room. Every function returns false when
+// the FIFO to `peer` is full; then nothing has happened.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/types.hpp"
+#include "datatype/datatype.hpp"
+#include "protocol/packet.hpp"
+#include "transport/transport.hpp"
+
+namespace tasuki {
+
+/// What a message is matched by.
+struct Envelope {
+  int source;  // the sender's rank in the communicator
+  int tag;
+  Context context;  // with the plane
+};
+
+/// Writes `header` to the room's head by value, so that the compiler stores it in registers' width.
+template <class Header>
+inline void put_header(const PacketRoom& room, const Header& header) {
+  std::memcpy(room.head, &header, sizeof header);
+}
+
+/// A short message from dense memory. REQUIRES: bytes <= kShortBytesMax.
+inline bool write_short(Transport& transport, int peer, const Envelope& envelope, const void* data,
+                        std::size_t bytes) {
+  PacketRoom room;
+  if (!transport.reserve(peer, 0, &room)) return false;
+  const auto size = static_cast<std::uint32_t>(bytes);
+  put_header(room, ShortHeader{lead_word(PacketKind::kShort, size, envelope.source), envelope.tag,
+                               envelope.context});
+  if (bytes == 8) {
+    std::memcpy(room.head + sizeof(ShortHeader), data, 8);
+  } else if (bytes != 0) {
+    std::memcpy(room.head + sizeof(ShortHeader), data, bytes);
+  }
+  transport.commit(peer, room);
+  return true;
+}
+
+/// A short message of any type, through a cursor at its start.
+bool write_short(Transport& transport, int peer, const Envelope& envelope, const void* buffer,
+                 PackCursor& cursor);
+
+/// The first packet of an eager message: as much of it as one bulk holds; the cursor says how much went.
+bool write_eager(Transport& transport, int peer, const Envelope& envelope, RequestId sender,
+                 const void* buffer, PackCursor& cursor);
+/// The next packet of an eager message whose cursor is not at its end.
+bool write_eager_more(Transport& transport, int peer, const void* buffer, PackCursor& cursor);
+
+/// The packets of a long message. write_fragment sends at most up to byte `bytes_wanted` of the message.
+bool write_request_to_send(Transport& transport, int peer, const Envelope& envelope, RequestId sender,
+                           Count bytes);
+bool write_fragment(Transport& transport, int peer, RequestId receiver, const void* buffer,
+                    PackCursor& cursor, Count bytes_wanted);
+
+/// A clear-to-send or an acknowledgement, made ready by its caller.
+bool write_answer(Transport& transport, int peer, const AnswerHeader& answer);
+
+}  // namespace tasuki
