@@ -1,0 +1,119 @@
+// Matching: which receive takes which message (MPI 3.5).
+//
+// Every context (communicator and plane) has a queue of receives that were posted and not matched, and of
+// messages that arrived and were not matched. A queue is made when it is first needed: a message may arrive
+// before this rank has made the communicator. Within a queue there is one lane per source rank, so that the
+// usual match is the first entry of its lane; receives from any source stand in a list of their own and are
+// ordered against the lanes by their serial numbers; messages stand in their lane and in the queue's list of
+// arrivals, which a receive from any source searches.
+//
+// The lists are intrusive: entries are parts of requests and messages, which own themselves; nothing is
+// allocated when something is posted or arrives, but for a new queue or a longer array of lanes.
+//
+// Thread safety: none; the process lock guards it.
+//
+// Invariants:
+//  1. No posted receive of a queue matches a message in the same queue.
+//  2. Every list is in order: receives as posted, messages as arrived.
+//  3. entry->queue is the queue that an entry stands in, null when it stands in none.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace tasuki {
+
+struct MatchQueue;
+
+/// A receive that can be matched. `source` may be kAnySource, `tag` kAnyTag.
+struct PostedReceive {
+  int source = 0;
+  int tag = 0;
+  std::uint64_t serial = 0;
+  MatchQueue* queue = nullptr;
+  PostedReceive* previous = nullptr;
+  PostedReceive* next = nullptr;
+};
+
+/// A message that has arrived.
+struct ArrivedMessage {
+  int source = 0;
+  int tag = 0;
+  MatchQueue* queue = nullptr;
+  ArrivedMessage* lane_previous = nullptr;  // among the messages of its source
+  ArrivedMessage* lane_next = nullptr;
+  ArrivedMessage* previous = nullptr;  // among all of the queue
+  ArrivedMessage* next = nullptr;
+};
+
+template <class Entry>
+struct MatchList {
+  Entry* first = nullptr;
+  Entry* last = nullptr;
+};
+
+struct MatchLane {
+  MatchList<PostedReceive> posted;
+  MatchList<ArrivedMessage> arrived;
+};
+
+struct MatchQueue {
+  explicit MatchQueue(Context context) : context(context) {}
+
+  const Context context;
+  std::uint64_t serial_next = 1;
+  MatchList<PostedReceive> posted_any;  // those from any source
+  MatchList<ArrivedMessage> arrived;    // all of them
+  std::vector<MatchLane> lanes;         // by source rank; as long as the highest rank seen
+};
+
+class Matching {
+ public:
+  Matching();
+
+  /// A message from `source` has arrived: removes and returns the receive that it matches, or returns null.
+  PostedReceive* match_arrival(Context context, int source, int tag);
+  /// Keeps a message that match_arrival() found no receive for.
+  void add(Context context, ArrivedMessage* message);
+
+  /// A receive is to be posted: the message that it matches, which stays where it is, or null.
+  ArrivedMessage* find_arrived(Context context, int source, int tag);
+  /// Keeps a receive that find_arrived() found no message for.
+  void add(Context context, PostedReceive* receive);
+
+  void remove(PostedReceive* receive);
+  void remove(ArrivedMessage* message);
+
+  /// The queue of `context`, or null: for walking through what is left in it.
+  MatchQueue* find(Context context) const;
+  /// Drops the queue of `context`; its entries are no longer in any queue.
+  void forget(Context context);
+  /// Calls `each(MatchQueue&)` for all queues.
+  template <class Each>
+  void for_each(Each&& each) {
+    for (Slot& slot : slots_) {
+      if (slot.queue) each(*slot.queue);
+    }
+  }
+
+ private:
+  struct Slot {
+    Context context = 0;
+    std::unique_ptr<MatchQueue> queue;
+  };
+
+  std::size_t home(Context context) const {
+    return static_cast<std::size_t>((context * 0x9e3779b97f4a7c15u) >> shift_);
+  }
+  MatchQueue& need(Context context);
+  void grow();
+
+  std::vector<Slot> slots_;  // open addressing with linear probing; a power of two long, at most half full
+  int shift_;                // 64 - log2(slots_.size())
+  std::size_t used_ = 0;
+};
+
+}  // namespace tasuki
