@@ -14,7 +14,7 @@
 namespace tasuki {
 
 struct Topology;    // issue of the topology chapter; null until then
-struct BufferPool;  // p2p/buffered.hpp: attached buffers of the buffered mode
+class BufferPool;  // p2p/buffered.hpp: attached buffers of the buffered mode
 
 /// An ordered set of processes. Immutable.
 struct Group : Object {

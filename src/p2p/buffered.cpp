@@ -1,0 +1,215 @@
+// Buffered mode: the pool's accounting, bsend, and attach, detach and flush.
+#include "p2p/buffered.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "object/objects.hpp"
+#include "p2p/api.hpp"
+#include "p2p/point_to_point.hpp"
+
+namespace tasuki {
+
+// ----- the pool --------------------------------------------------------------------------------------------
+
+Count BufferPool::bytes_taken_by(Count message_bytes) {
+  // Rounding up to 16 adds 15 at most, so this stays below message_bytes + kBsendOverhead.
+  return (message_bytes + 15) / 16 * 16 + kBsendOverhead - 16;
+}
+
+BufferEntry* BufferPool::put(Place before, Count offset, Count bytes) {
+  const Place place = entries_.insert(before, BufferEntry{});
+  place->offset = offset;
+  place->bytes = bytes;
+  place->serial = serial_next_++;
+  place->place = place;
+  bytes_used_ += bytes;
+  newest_ = place;
+  return &*place;
+}
+
+BufferEntry* BufferPool::take(Count message_bytes) {
+  const Count bytes = bytes_taken_by(message_bytes);
+  if (automatic()) {
+    BufferEntry* entry = put(entries_.end(), 0, bytes);
+    entry->own.reset(new std::byte[static_cast<std::size_t>(message_bytes)]);
+    entry->data = entry->own.get();
+    return entry;
+  }
+  if (bytes > size_ - bytes_used_) return nullptr;
+  BufferEntry* entry = nullptr;
+  if (newest_ != entries_.end()) {
+    const Count from = newest_->offset + newest_->bytes;
+    if (gap_end(std::next(newest_)) - from >= bytes) entry = put(std::next(newest_), from, bytes);
+  }
+  Count from = 0;
+  for (Place next = entries_.begin(); entry == nullptr; ++next) {
+    if (gap_end(next) - from >= bytes) entry = put(next, from, bytes);
+    if (next == entries_.end()) break;
+    from = next->offset + next->bytes;
+  }
+  if (entry != nullptr) entry->data = start_ + entry->offset;
+  return entry;
+}
+
+void BufferPool::give_back(BufferEntry* entry) {
+  const Place place = entry->place;
+  const std::uint64_t serial = entry->serial;
+  bytes_used_ -= entry->bytes;
+  if (newest_ == place) newest_ = place == entries_.begin() ? entries_.end() : std::prev(place);
+  entries_.erase(place);
+  std::erase_if(flushes_, [serial](FlushRequest* flush) {
+    if (serial >= flush->serial_end || --flush->entries_left != 0) return false;
+    flush->complete();
+    release(flush);
+    return true;
+  });
+}
+
+void BufferPool::notify(FlushRequest* request) {
+  request->serial_end = serial_next_;
+  request->entries_left = entries_.size();
+  if (entries_.empty()) return request->complete();
+  flushes_.push_back(retain(request));
+}
+
+// ----- sending ---------------------------------------------------------------------------------------------
+
+Code send_buffered(const void* buffer, Count count, Datatype& datatype, int dest, int tag, Comm& comm) {
+  if (dest == kProcNull) return kSuccess;
+  Process& process = comm.process;
+  PointToPoint& p2p = *process.p2p;
+  if (Code code = check_size(process, count, datatype)) return code;
+  BufferPool* pool = comm.buffer != nullptr ? comm.buffer : p2p.buffer.get();
+  if (pool == nullptr) {
+    return process.fail(kErrBuffer,
+                        "no buffer is attached, expected one by MPI_Buffer_attach or "
+                        "MPI_Comm_attach_buffer before a send in the buffered mode");
+  }
+  const Count bytes = count * datatype.size;
+  BufferEntry* entry = pool->take(bytes);
+  if (entry == nullptr) {
+    process.progress->poll();  // earlier messages may have left by now
+    entry = pool->take(bytes);
+  }
+  if (entry == nullptr) {
+    return process.fail(kErrBuffer,
+                        "a message of %lld bytes needs %lld of the attached buffer, which holds %lld, "
+                        "%lld of them in use",
+                        static_cast<long long>(bytes),
+                        static_cast<long long>(BufferPool::bytes_taken_by(bytes)),
+                        static_cast<long long>(pool->size()), static_cast<long long>(pool->bytes_used()));
+  }
+  if (send_at_once(buffer, count, datatype, dest, tag, comm, Plane::kPointToPoint)) {
+    pool->give_back(entry);
+    return kSuccess;
+  }
+  PackCursor(datatype, count).pack(buffer, entry->data, static_cast<std::size_t>(bytes));
+  const Ref<SendRequest> request(p2p.make_send(entry->data, bytes, byte_type(process), dest, tag, comm,
+                                               Plane::kPointToPoint, SendMode::kStandard));
+  request->pool = pool;
+  request->entry = entry;
+  p2p.begin(*request);
+  return kSuccess;
+}
+
+// ----- the user's calls ------------------------------------------------------------------------------------
+
+namespace {
+
+Code attach(Process& process, bool attached, void* buffer, Count size) {
+  if (attached) {
+    return process.fail(kErrBuffer, "a buffer is attached already, expected it to be detached first");
+  }
+  if (buffer == nullptr && size > 0) {
+    return process.fail(kErrBuffer, "buffer = NULL with size = %lld, expected an address",
+                        static_cast<long long>(size));
+  }
+  return kSuccess;
+}
+
+/// Waits for the pool's messages to leave, and tells the user what was attached.
+Code detach(Process& process, BufferPool* pool, void** address, Count* size) {
+  if (pool == nullptr) return process.fail(kErrBuffer, "no buffer is attached, expected one");
+  process.progress->wait_until([pool] { return pool->empty(); });
+  *address = pool->start();
+  *size = pool->size();
+  return kSuccess;
+}
+
+Code flush(Process& process, BufferPool* pool) {
+  if (pool != nullptr) process.progress->wait_until([pool] { return pool->empty(); });
+  return kSuccess;
+}
+
+Code start_flush(Comm& comm, BufferPool* pool, Request** request) {
+  auto* flushing = new FlushRequest(comm);
+  if (pool != nullptr) {
+    pool->notify(flushing);
+  } else {
+    flushing->complete();
+  }
+  *request = flushing;
+  return kSuccess;
+}
+
+}  // namespace
+
+namespace api {
+
+Code bsend(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
+  return send_buffered(buf, count, *datatype, dest, tag, *comm);
+}
+
+Code ibsend(Process& process, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
+            Request** request) {
+  if (Code code = send_buffered(buf, count, *datatype, dest, tag, *comm)) return code;
+  SendRequest* send = process.p2p->make_send(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint,
+                                             SendMode::kBuffered);
+  send->complete();  // the message is on its way or in the buffer: nothing is left for this request
+  *request = send;
+  return kSuccess;
+}
+
+Code buffer_attach(Process& process, void* buffer, Count size) {
+  if (Code code = attach(process, process.p2p->buffer != nullptr, buffer, size)) return code;
+  process.p2p->buffer = std::make_unique<BufferPool>(buffer, size);
+  return kSuccess;
+}
+
+Code buffer_detach(Process& process, void** buffer_addr, Count* size) {
+  if (Code code = detach(process, process.p2p->buffer.get(), buffer_addr, size)) return code;
+  process.p2p->buffer.reset();
+  return kSuccess;
+}
+
+Code buffer_flush(Process& process) {
+  return flush(process, process.p2p->buffer.get());
+}
+
+Code buffer_iflush(Process& process, Request** request) {
+  return start_flush(*process.objects->self, process.p2p->buffer.get(), request);
+}
+
+Code comm_attach_buffer(Process& process, Comm* comm, void* buffer, Count size) {
+  if (Code code = attach(process, comm->buffer != nullptr, buffer, size)) return code;
+  comm->buffer = new BufferPool(buffer, size);
+  return kSuccess;
+}
+
+Code comm_detach_buffer(Process& process, Comm* comm, void** buffer_addr, Count* size) {
+  if (Code code = detach(process, comm->buffer, buffer_addr, size)) return code;
+  delete std::exchange(comm->buffer, nullptr);
+  return kSuccess;
+}
+
+Code comm_flush_buffer(Process& process, Comm* comm) {
+  return flush(process, comm->buffer);
+}
+
+Code comm_iflush_buffer(Process&, Comm* comm, Request** request) {
+  return start_flush(*comm, comm->buffer, request);
+}
+
+}  // namespace api
+}  // namespace tasuki

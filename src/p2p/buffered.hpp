@@ -1,0 +1,71 @@
+// BufferPool: memory for messages of the buffered mode (MPI 3.6), attached by the user or automatic.
+//
+// Attached memory is handed out by MPI's own accounting: a message of n packed bytes takes at most n +
+// kBsendOverhead. Entries are kept in the order of their addresses; a new one goes behind the newest where it
+// fits, else into the first gap, so messages that leave in order make the buffer a ring.
+//
+// Owner: PointToPoint (the process's) or the communicator it is attached to.
+// Thread safety: none; the process lock guards it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "base/types.hpp"
+#include "p2p/request.hpp"
+
+namespace tasuki {
+
+struct BufferEntry {
+  Count offset;  // in the attached buffer; 0 in an automatic one
+  Count bytes;   // that it takes of the buffer
+  std::uint64_t serial;
+  std::byte* data;
+  std::unique_ptr<std::byte[]> own;  // of an automatic buffer
+  std::list<BufferEntry>::iterator place;
+};
+
+/// What MPI_Buffer_iflush starts: done when all messages that were in the buffer then have left.
+struct FlushRequest final : Request {
+  explicit FlushRequest(Comm& on) : Request(on) { active = true; }
+  std::uint64_t serial_end = 0;  // waits for entries below it
+  std::size_t entries_left = 0;
+};
+
+class BufferPool {
+ public:
+  /// `buffer` may be kBufferAutomatic; then `size` means nothing.
+  BufferPool(void* buffer, Count size) : start_(static_cast<std::byte*>(buffer)), size_(size) {}
+
+  /// Room for a message of `bytes` packed bytes, or null when there is none.
+  BufferEntry* take(Count bytes);
+  void give_back(BufferEntry* entry);
+
+  /// Makes `request` complete once all entries of now are given back.
+  void notify(FlushRequest* request);
+
+  bool empty() const { return entries_.empty(); }
+  bool automatic() const { return start_ == kBufferAutomatic; }
+  void* start() const { return start_; }
+  Count size() const { return automatic() ? 0 : size_; }
+  Count bytes_used() const { return bytes_used_; }
+  static Count bytes_taken_by(Count message_bytes);
+
+ private:
+  using Place = std::list<BufferEntry>::iterator;
+  BufferEntry* put(Place before, Count offset, Count bytes);
+  Count gap_end(Place next) { return next == entries_.end() ? size_ : next->offset; }
+
+  std::byte* start_;
+  Count size_;
+  Count bytes_used_ = 0;
+  std::uint64_t serial_next_ = 0;
+  std::list<BufferEntry> entries_;
+  Place newest_ = entries_.end();
+  std::vector<FlushRequest*> flushes_;
+};
+
+}  // namespace tasuki

@@ -1,0 +1,269 @@
+// Completion: wait and test, and what they do with a request that is over (MPI 3.7.3 - 3.7.6).
+//
+// Waiting for many requests keeps a cursor, so it looks at each of them about once, however long it takes.
+#include <string>
+
+#include "p2p/api.hpp"
+#include "p2p/p2p.hpp"
+#include "p2p/point_to_point.hpp"
+#include "runtime/progress.hpp"
+
+namespace tasuki {
+
+namespace {
+
+/// Null handles and inactive persistent requests: nothing to wait for, an empty status.
+inline bool is_inactive(const Request* request) {
+  return request == nullptr || (request->persistent && !request->active);
+}
+
+inline bool is_over(const Request* request) {
+  return is_inactive(request) || request->done;
+}
+
+/// Errors of a completion call belong to the communicator of the request.
+Code blame(Process& process, Request& request) {
+  const Code code = request.status.error;
+  if (code == kSuccess) [[likely]]
+    return kSuccess;
+  process.p2p->error_comm = request.comm;
+  process.error_comm = request.comm.get();
+  return code;
+}
+
+/// Gives the status of a request that is over, and ends its life or its activity.
+Code finish(Process& process, Request** handle, Status* status) {
+  Request* request = *handle;
+  if (is_inactive(request)) {
+    if (status != nullptr) *status = kEmptyStatus;
+    return kSuccess;
+  }
+  if (status != nullptr) *status = request->status;
+  const Code code = blame(process, *request);
+  if (request->persistent) {
+    request->active = false;
+  } else {
+    *handle = nullptr;
+    release(request);
+  }
+  return code;
+}
+
+/// The status as finish() gives it, but the request stays.
+Code look(Process& process, Request* request, Status* status) {
+  if (status != nullptr) *status = is_inactive(request) ? kEmptyStatus : request->status;
+  return is_inactive(request) ? kSuccess : blame(process, *request);
+}
+
+/// Collects the errors of several requests into MPI_ERR_IN_STATUS.
+class InStatus {
+ public:
+  void add(Count index, Code code) {
+    if (code == kSuccess) return;
+    if (failed_++ == 0) {
+      first_index_ = index;
+      first_ = code;
+    }
+  }
+  Code code(Process& process, Count of) const {
+    if (failed_ == 0) return kSuccess;
+    return process.fail(kErrInStatus, "%lld of %lld requests failed; requests[%lld]: %s",
+                        static_cast<long long>(failed_), static_cast<long long>(of),
+                        static_cast<long long>(first_index_), process.errors.text(first_).c_str());
+  }
+
+ private:
+  Count failed_ = 0;
+  Count first_index_ = 0;
+  Code first_ = kSuccess;
+};
+
+struct Any {
+  Count index = -1;  // of a request that is over
+  bool active = false;
+};
+
+Any find_any(Count count, Request* const* requests) {
+  Any any;
+  for (Count i = 0; i < count; ++i) {
+    if (is_inactive(requests[i])) continue;
+    any.active = true;
+    if (!requests[i]->done) continue;
+    any.index = i;
+    break;
+  }
+  return any;
+}
+
+/// Whether all are over, going on from `cursor`.
+bool all_over(Count count, Request* const* requests, Count* cursor) {
+  while (*cursor < count && is_over(requests[*cursor])) ++*cursor;
+  return *cursor == count;
+}
+
+Code finish_all(Process& process, Count count, Request** requests, Status* statuses) {
+  InStatus errors;
+  for (Count i = 0; i < count; ++i) {
+    errors.add(i, finish(process, &requests[i], statuses != nullptr ? &statuses[i] : nullptr));
+  }
+  return errors.code(process, count);
+}
+
+/// Finishes all that are over. `*outcount` stays kUndefined when there is none but inactive ones.
+Code finish_some(Process& process, Count count, Request** requests, Count* outcount, int* indices,
+                 Status* statuses) {
+  InStatus errors;
+  bool active = false;
+  Count found = 0;
+  for (Count i = 0; i < count; ++i) {
+    if (is_inactive(requests[i])) continue;
+    active = true;
+    if (!requests[i]->done) continue;
+    errors.add(i, finish(process, &requests[i], statuses != nullptr ? &statuses[found] : nullptr));
+    indices[found++] = static_cast<int>(i);
+  }
+  *outcount = active ? found : kUndefined;
+  return errors.code(process, count);
+}
+
+/// One turn of the wheel unless `over()` holds already. Returns whether it holds.
+template <class Over>
+bool try_once(Process& process, Over&& over) {
+  if (over()) return true;
+  process.progress->poll();
+  return over();
+}
+
+}  // namespace
+
+Code Request::start() {
+  return comm->process.fail(kErrRequest, "the request is not persistent, expected one made by an _init call");
+}
+
+Code wait_and_release(Request* request, Status* status) {
+  Process& process = request->comm->process;
+  process.progress->wait_until([request] { return request->done; });
+  return finish(process, &request, status);
+}
+
+namespace api {
+
+Code wait(Process& process, Request** request, Status* status) {
+  process.progress->wait_until([request] { return is_over(*request); });
+  return finish(process, request, status);
+}
+
+Code test(Process& process, Request** request, bool* flag, Status* status) {
+  *flag = try_once(process, [request] { return is_over(*request); });
+  return *flag ? finish(process, request, status) : kSuccess;
+}
+
+Code waitany(Process& process, Count count, Request** requests, int* index, Status* status) {
+  Any any;
+  process.progress->wait_until([&] {
+    any = find_any(count, requests);
+    return any.index >= 0 || !any.active;
+  });
+  *index = any.active ? static_cast<int>(any.index) : kUndefined;
+  if (any.active) return finish(process, &requests[any.index], status);
+  if (status != nullptr) *status = kEmptyStatus;
+  return kSuccess;
+}
+
+Code testany(Process& process, Count count, Request** requests, int* index, bool* flag, Status* status) {
+  Any any;
+  *flag = try_once(process, [&] {
+    any = find_any(count, requests);
+    return any.index >= 0 || !any.active;
+  });
+  *index = any.index >= 0 ? static_cast<int>(any.index) : kUndefined;
+  if (any.index >= 0) return finish(process, &requests[any.index], status);
+  if (*flag && status != nullptr) *status = kEmptyStatus;
+  return kSuccess;
+}
+
+Code waitall(Process& process, Count count, Request** requests, Status* statuses) {
+  Count cursor = 0;
+  process.progress->wait_until([&] { return all_over(count, requests, &cursor); });
+  return finish_all(process, count, requests, statuses);
+}
+
+Code testall(Process& process, Count count, Request** requests, bool* flag, Status* statuses) {
+  Count cursor = 0;
+  *flag = try_once(process, [&] { return all_over(count, requests, &cursor); });
+  return *flag ? finish_all(process, count, requests, statuses) : kSuccess;
+}
+
+Code waitsome(Process& process, Count incount, Request** requests, Count* outcount, int* indices,
+              Status* statuses) {
+  process.progress->wait_until([&] {
+    const Any any = find_any(incount, requests);
+    return any.index >= 0 || !any.active;
+  });
+  return finish_some(process, incount, requests, outcount, indices, statuses);
+}
+
+Code testsome(Process& process, Count incount, Request** requests, Count* outcount, int* indices,
+              Status* statuses) {
+  process.progress->poll();
+  return finish_some(process, incount, requests, outcount, indices, statuses);
+}
+
+Code request_get_status(Process& process, Request* request, bool* flag, Status* status) {
+  *flag = try_once(process, [request] { return is_over(request); });
+  return *flag ? look(process, request, status) : kSuccess;
+}
+
+Code request_get_status_any(Process& process, Count count, Request* const* requests, int* index, bool* flag,
+                            Status* status) {
+  Any any;
+  *flag = try_once(process, [&] {
+    any = find_any(count, requests);
+    return any.index >= 0 || !any.active;
+  });
+  *index = any.index >= 0 ? static_cast<int>(any.index) : kUndefined;
+  return *flag ? look(process, any.index >= 0 ? requests[any.index] : nullptr, status) : kSuccess;
+}
+
+Code request_get_status_all(Process& process, Count count, Request* const* requests, bool* flag,
+                            Status* statuses) {
+  Count cursor = 0;
+  *flag = try_once(process, [&] { return all_over(count, requests, &cursor); });
+  if (!*flag) return kSuccess;
+  InStatus errors;
+  for (Count i = 0; i < count; ++i) {
+    errors.add(i, look(process, requests[i], statuses != nullptr ? &statuses[i] : nullptr));
+  }
+  return errors.code(process, count);
+}
+
+Code request_get_status_some(Process& process, Count incount, Request* const* requests, Count* outcount,
+                             int* indices, Status* statuses) {
+  process.progress->poll();
+  InStatus errors;
+  bool active = false;
+  Count found = 0;
+  for (Count i = 0; i < incount; ++i) {
+    if (is_inactive(requests[i])) continue;
+    active = true;
+    if (!requests[i]->done) continue;
+    errors.add(i, look(process, requests[i], statuses != nullptr ? &statuses[found] : nullptr));
+    indices[found++] = static_cast<int>(i);
+  }
+  *outcount = active ? found : kUndefined;
+  return errors.code(process, incount);
+}
+
+Code request_free(Process&, Request** request) {
+  release(*request);
+  *request = nullptr;
+  return kSuccess;
+}
+
+Code cancel(Process&, Request* request) {
+  request->cancel();
+  return kSuccess;
+}
+
+}  // namespace api
+}  // namespace tasuki

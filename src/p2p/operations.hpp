@@ -1,0 +1,107 @@
+// SendRequest and ReceiveRequest: one message on its way, seen from its two ends; and SendReceiveRequest, the
+// pair of both that MPI_Isendrecv starts.
+//
+// They live in pools of their Process (PointToPoint) and go back there when their last reference is released.
+// The engine holds one reference from begin() until the operation is over.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <new>
+
+#include "base/types.hpp"
+#include "datatype/datatype.hpp"
+#include "object/comm.hpp"
+#include "p2p/matching.hpp"
+#include "p2p/request.hpp"
+#include "protocol/choose.hpp"
+#include "protocol/packet.hpp"
+#include "protocol/write.hpp"
+
+namespace tasuki {
+
+class BufferPool;
+struct BufferEntry;
+struct SendReceiveRequest;
+
+enum class SendMode : std::uint8_t { kStandard, kBuffered, kSynchronous, kReady };
+
+struct SendRequest final : Request {
+  SendRequest(const void* data, Count elements, Datatype& type, int dest_rank, int message_tag, Comm& on,
+              Plane plane, SendMode send_mode)
+      : Request(on),
+        buffer(data),
+        count(elements),
+        datatype(Ref<Datatype>::share(&type)),
+        dest(dest_rank),
+        envelope{on.rank, message_tag, on.context | static_cast<Context>(plane)},
+        mode(send_mode),
+        cursor(type, elements) {
+    active = true;
+  }
+  static void operator delete(SendRequest* request, std::destroying_delete_t);
+  Code start() override;
+  void cancel() override;
+
+  const void* buffer;
+  Count count;
+  Ref<Datatype> datatype;
+  int dest;          // rank in the communicator, or kProcNull
+  int endpoint = 0;  // the same in the job
+  Envelope envelope;
+  SendMode mode;
+  Protocol protocol = Protocol::kShort;
+  bool opened = false;    // the first packet has left
+  bool pushed = false;    // so has everything that does not wait for an answer
+  bool answered = false;  // the answer to a synchronous or long message has come
+  PackCursor cursor;
+  RequestId receiver = 0;       // whom the fragments of a long message go to, once cleared
+  Count bytes_wanted = 0;       // how many of them the receiver takes
+  SendRequest* next = nullptr;  // in the queue of its peer
+  BufferPool* pool = nullptr;   // where `buffer` was taken from, in the buffered mode
+  BufferEntry* entry = nullptr;
+  SendReceiveRequest* pair = nullptr;
+};
+
+struct ReceiveRequest final : Request, PostedReceive {
+  ReceiveRequest(void* data, Count elements, Datatype& type, int source_rank, int message_tag, Comm& on,
+                 Plane plane)
+      : Request(on),
+        buffer(data),
+        datatype(Ref<Datatype>::share(&type)),
+        context(on.context | static_cast<Context>(plane)),
+        cursor(type, elements) {
+    source = source_rank;
+    tag = message_tag;
+    active = true;
+  }
+  static void operator delete(ReceiveRequest* request, std::destroying_delete_t);
+  Code start() override;
+  void cancel() override;
+  Count capacity() const { return cursor.total_bytes(); }
+
+  void* buffer;
+  Ref<Datatype> datatype;
+  Context context;
+  PackCursor cursor;
+  // Once matched:
+  int endpoint = 0;        // where the message comes from
+  bool streaming = false;  // fragments may come
+  Count bytes_wanted = 0;  // of a long message: what the clear-to-send asked for
+  SendReceiveRequest* pair = nullptr;
+};
+
+/// A send and a receive that complete together; the status is the receive's.
+struct SendReceiveRequest final : Request {
+  explicit SendReceiveRequest(Comm& on) : Request(on) { active = true; }
+
+  /// One of the two is over.
+  void part_done();
+
+  int parts_left = 2;
+  Ref<SendRequest> send;
+  Ref<ReceiveRequest> receive;
+  std::unique_ptr<std::byte[]> copy;  // of the data to send, when the receive replaces it
+};
+
+}  // namespace tasuki

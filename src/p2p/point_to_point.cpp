@@ -1,0 +1,229 @@
+// PointToPoint: the turn of the wheel. What waits goes out where there is room, what arrives goes to its
+// handler.
+#include "p2p/point_to_point.hpp"
+
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "p2p/p2p.hpp"
+#include "runtime/bootstrap.hpp"
+
+namespace tasuki {
+
+namespace {
+
+constexpr int kFlushPacketsMax =
+    32;  // to one peer in one turn, so that the others and the arrivals get theirs
+
+}  // namespace
+
+// ----- queues ----------------------------------------------------------------------------------------------
+
+void SendQueue::push(SendRequest* request) {
+  request->next = nullptr;
+  (last != nullptr ? last->next : first) = request;
+  last = request;
+}
+
+void SendQueue::push_front(SendRequest* request) {
+  request->next = first;
+  first = request;
+  if (last == nullptr) last = request;
+}
+
+SendRequest* SendQueue::pop() {
+  SendRequest* request = first;
+  first = request->next;
+  if (first == nullptr) last = nullptr;
+  return request;
+}
+
+bool SendQueue::remove(SendRequest* request) {
+  SendRequest* previous = nullptr;
+  for (SendRequest* one = first; one != nullptr; previous = one, one = one->next) {
+    if (one != request) continue;
+    (previous != nullptr ? previous->next : first) = one->next;
+    if (last == one) last = previous;
+    return true;
+  }
+  return false;
+}
+
+// ----- life ------------------------------------------------------------------------------------------------
+
+PointToPoint::PointToPoint(Process& owner)
+    : process(owner), transport(*owner.transport), bulk_bytes_max(owner.transport->bulk_bytes_max()) {
+  if (transport.endpoints() > kRanksMax) {
+    process.bootstrap.abort(1, "a job has at most " + std::to_string(kRanksMax) + " ranks, not " +
+                                   std::to_string(transport.endpoints()));
+  }
+  table.eager_bytes_max = static_cast<Count>(process.config.eager_bytes_max);
+  peers.resize(static_cast<std::size_t>(transport.endpoints()));
+  process.progress->add(this);
+  if (process.config.explain && process.rank == 0) {
+    std::fprintf(
+        stderr,
+        "tasuki: messages up to %lld bytes go in one slot, up to %lld at once, longer ones wait for their "
+        "receive and go in pieces of %lld\n",
+        static_cast<long long>(table.short_bytes_max), static_cast<long long>(table.eager_bytes_max),
+        static_cast<long long>(bulk_bytes_max));
+  }
+}
+
+PointToPoint::~PointToPoint() {
+  process.progress->remove(this);
+  // Messages that nobody received: their data. What the user never waited for stays in the pools.
+  messages.for_each([](Message& message) { message.heap.reset(); });
+}
+
+SendRequest* PointToPoint::make_send(const void* data, Count count, Datatype& datatype, int dest, int tag,
+                                     Comm& comm, Plane plane, SendMode mode) {
+  return sends.make(data, count, datatype, dest, tag, comm, plane, mode);
+}
+
+ReceiveRequest* PointToPoint::make_receive(void* data, Count count, Datatype& datatype, int source, int tag,
+                                           Comm& comm, Plane plane) {
+  return receives.make(data, count, datatype, source, tag, comm, plane);
+}
+
+// Requests and messages go back to the pool that they came from. The process outlives its communicators.
+void SendRequest::operator delete(SendRequest* request, std::destroying_delete_t) {
+  request->comm->process.p2p->sends.destroy(request);
+}
+
+void ReceiveRequest::operator delete(ReceiveRequest* request, std::destroying_delete_t) {
+  request->comm->process.p2p->receives.destroy(request);
+}
+
+void Message::operator delete(Message* message, std::destroying_delete_t) {
+  if (PointToPoint* home = message->pool) {
+    home->messages.destroy(message);
+  } else {
+    message->~Message();
+    ::operator delete(message);
+  }
+}
+
+void SendReceiveRequest::part_done() {
+  if (--parts_left != 0) return;
+  status = receive->status;
+  if (send->status.error != 0) status.error = send->status.error;
+  complete();
+  release(this);
+}
+
+void forget_communicator(Comm& comm) {
+  PointToPoint* p2p = comm.process.p2p.get();
+  delete std::exchange(comm.buffer, nullptr);
+  if (p2p == nullptr) return;
+  for (Context plane = 0; plane < 4; ++plane) {
+    MatchQueue* queue = p2p->matching.find(comm.context | plane);
+    if (queue == nullptr) continue;
+    while (queue->arrived.first != nullptr) {
+      auto* message = static_cast<Message*>(queue->arrived.first);
+      p2p->matching.remove(message);
+      Peer& peer = p2p->peer(message->endpoint);
+      if (peer.eager_message == message) peer.eager_message = nullptr;
+      release(message);
+    }
+    p2p->matching.forget(comm.context | plane);
+  }
+}
+
+void flush_sends(Process& process) {
+  process.progress->wait_until([&] { return process.p2p->idle(); });
+}
+
+// ----- what goes out ---------------------------------------------------------------------------------------
+
+void PointToPoint::mark_busy(int endpoint) {
+  if (std::exchange(peer(endpoint).busy, true)) return;
+  busy.push_back(endpoint);
+}
+
+void PointToPoint::answer(int endpoint, const AnswerHeader& header) {
+  Peer& to = peer(endpoint);
+  if (to.answers.empty() && write_answer(transport, endpoint, header)) return;
+  to.answers.push_back(header);
+  mark_busy(endpoint);
+}
+
+bool PointToPoint::flush(int endpoint) {
+  Peer& to = peer(endpoint);
+  std::size_t answered = 0;
+  while (answered < to.answers.size() && write_answer(transport, endpoint, to.answers[answered])) ++answered;
+  to.answers.erase(to.answers.begin(), to.answers.begin() + static_cast<std::ptrdiff_t>(answered));
+  bool moved = answered != 0;
+  if (!to.answers.empty()) return moved;
+
+  for (int packets = 0; packets < kFlushPacketsMax && !to.messages.empty(); ++packets) {
+    SendRequest& message = *to.messages.first;
+    const Count position = message.cursor.position();
+    const bool over = push_message(message);
+    moved |= over || message.cursor.position() != position;
+    if (!over) return moved;
+    settle(*to.messages.pop());
+  }
+  for (int packets = 0; packets < kFlushPacketsMax && !to.streams.empty(); ++packets) {
+    SendRequest* stream = to.streams.pop();
+    if (!push_stream(*stream)) {
+      to.streams.push_front(stream);
+      return moved;
+    }
+    moved = true;
+    if (stream->cursor.position() < stream->bytes_wanted) {
+      to.streams.push(stream);
+    } else {
+      complete(*stream);
+    }
+  }
+  return moved;
+}
+
+bool PointToPoint::poll() {
+  bool moved = false;
+  for (std::size_t i = 0; i < busy.size();) {
+    const int endpoint = busy[i];
+    moved |= flush(endpoint);
+    Peer& one = peer(endpoint);
+    if (one.answers.empty() && one.messages.empty() && one.streams.empty()) {
+      one.busy = false;
+      busy[i] = busy.back();
+      busy.pop_back();
+    } else {
+      ++i;
+    }
+  }
+  if (transport.poll(*this) != 0) moved = true;
+  return moved;
+}
+
+// ----- what comes in ---------------------------------------------------------------------------------------
+
+void PointToPoint::packet(const Packet& packet) {
+  switch (lead_kind(header_of<LeadWord>(packet))) {
+    case PacketKind::kShort:
+      return short_message(packet);
+    case PacketKind::kEager:
+      return eager_message(packet);
+    case PacketKind::kEagerMore:
+      return more_of_eager(packet);
+    case PacketKind::kRequestToSend:
+      return request_to_send(packet);
+    case PacketKind::kClearToSend:
+      return cleared_to_send(packet);
+    case PacketKind::kFragment:
+      return fragment(packet);
+    case PacketKind::kAcknowledge:
+      return acknowledged(packet);
+  }
+  damaged(packet, "of no known kind");
+}
+
+void PointToPoint::damaged(const Packet& packet, const char* what) {
+  process.bootstrap.abort(1, "rank " + std::to_string(process.rank) + " got a damaged packet from rank " +
+                                 std::to_string(packet.source) + ": " + what);
+}
+
+}  // namespace tasuki

@@ -1,0 +1,131 @@
+// PointToPoint: all that one rank knows about its messages: requests, matching, and what waits for room.
+//
+// One message, one story: send.cpp (choose, write, queue) -> protocol/write.hpp (into the transport's room)
+// -> receive.cpp (match, unpack). This file holds the state that they share and point_to_point.cpp the turn
+// of the wheel: what goes out when there is room, and who handles which packet.
+//
+// Thread safety: the process lock guards it all.
+//
+// Invariants:
+//  1. Messages to one peer leave in the order of their sends: a message is written at once only when
+//     peer.messages is empty.
+//  2. A peer with anything in messages, answers or streams is in `busy`, and only such peers are visited.
+//  3. The engine holds one reference to each request that is open, and none to any other.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/process.hpp"
+#include "base/types.hpp"
+#include "p2p/buffered.hpp"
+#include "p2p/matching.hpp"
+#include "p2p/message.hpp"
+#include "p2p/operations.hpp"
+#include "p2p/pool.hpp"
+#include "protocol/choose.hpp"
+#include "protocol/packet.hpp"
+#include "runtime/progress.hpp"
+#include "transport/transport.hpp"
+
+namespace tasuki {
+
+/// A queue of send requests, linked through SendRequest::next.
+struct SendQueue {
+  SendRequest* first = nullptr;
+  SendRequest* last = nullptr;
+
+  bool empty() const { return first == nullptr; }
+  void push(SendRequest* request);
+  void push_front(SendRequest* request);
+  SendRequest* pop();
+  bool remove(SendRequest* request);  // whether it was there
+};
+
+/// What this rank shares with one endpoint.
+struct Peer {
+  SendQueue messages;                 // short and eager messages and requests to send, in order
+  SendQueue streams;                  // long messages that are cleared to send; served in turn
+  std::vector<AnswerHeader> answers;  // to messages of this peer
+  bool busy = false;                  // in PointToPoint::busy
+
+  // The eager message that is arriving in several packets: how much is to come, and where it goes (both null:
+  // nowhere).
+  Count eager_left = 0;
+  ReceiveRequest* eager_receive = nullptr;
+  Message* eager_message = nullptr;
+};
+
+struct PointToPoint final : PacketSink, ProgressHook {
+  explicit PointToPoint(Process& process);
+  ~PointToPoint();
+
+  // --- requests ---
+  SendRequest* make_send(const void* buffer, Count count, Datatype& datatype, int dest, int tag, Comm& comm,
+                         Plane plane, SendMode mode);
+  ReceiveRequest* make_receive(void* buffer, Count count, Datatype& datatype, int source, int tag, Comm& comm,
+                               Plane plane);
+
+  // --- send.cpp ---
+  void begin(SendRequest& request);         // sends what can be sent now, queues the rest
+  bool push_message(SendRequest& request);  // what waits for no answer; false: no room for all of it
+  void settle(SendRequest& request);        // that has left: the send may be over
+  bool push_stream(SendRequest& request);   // one fragment of a long message; false: no room
+  void complete(SendRequest& request);
+  SendRequest& answered(const Packet& packet);  // the send that an answer names
+  void acknowledged(const Packet& packet);
+  void cleared_to_send(const Packet& packet);
+
+  // --- receive.cpp ---
+  void begin(ReceiveRequest& request);                     // matches what has arrived, or posts it
+  void accept(ReceiveRequest& request, Message* message);  // receives a message that was taken from its queue
+  void complete(ReceiveRequest& request);
+  void short_message(const Packet& packet);
+  void eager_message(const Packet& packet);
+  void more_of_eager(const Packet& packet);
+  void request_to_send(const Packet& packet);
+  void fragment(const Packet& packet);
+
+  // --- point_to_point.cpp ---
+  void packet(const Packet& packet) override;
+  bool poll() override;
+  bool flush(int endpoint);  // sends what waits for this endpoint, as far as there is room
+  void mark_busy(int endpoint);
+  void answer(int endpoint, const AnswerHeader& header);
+  [[noreturn]] void damaged(const Packet& packet, const char* what);
+  Peer& peer(int endpoint) { return peers[static_cast<std::size_t>(endpoint)]; }
+
+  /// Whether nothing that this rank has to send waits for anything.
+  bool idle() const { return sends_open == 0 && busy.empty(); }
+
+  Process& process;
+  Transport& transport;
+  ProtocolTable table;
+  Count bulk_bytes_max;
+  std::vector<Peer> peers;  // by endpoint
+  Matching matching;
+  std::vector<int> busy;  // endpoints
+  std::uint64_t sends_open = 0;
+  SlotPool<SendRequest> sends;
+  SlotPool<ReceiveRequest> receives;
+  SlotPool<Message> messages;
+  std::unique_ptr<BufferPool> buffer;  // MPI_Buffer_attach
+  Ref<Comm> error_comm;                // keeps Process::error_comm alive
+};
+
+/// Sends a whole message in one packet now, if its protocol, its peer's queue and the FIFO allow; else
+/// returns false, and nothing has happened. `dest` is a rank of `comm`.
+bool send_at_once(const void* buffer, Count count, const Datatype& datatype, int dest, int tag, Comm& comm,
+                  Plane plane);
+
+/// A send in the buffered mode: returns when the message has left or lies in a buffer (MPI 3.6).
+Code send_buffered(const void* buffer, Count count, Datatype& datatype, int dest, int tag, Comm& comm);
+
+/// Refuses a message whose size in bytes does not fit a Count.
+Code check_size(Process& process, Count count, const Datatype& datatype);
+
+/// MPI_BYTE.
+Datatype& byte_type(Process& process);
+
+}  // namespace tasuki

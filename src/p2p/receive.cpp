@@ -1,0 +1,270 @@
+// Receiving: matching a receive with a message, and the bytes into the user's buffer.
+//
+// Either comes first. A receive that finds its message takes it over (accept); else it is posted, and the
+// message's first packet finds it. A long message's data goes straight from the transport's room to the
+// user's buffer; an eager one that comes early is kept in a Message of its own.
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "p2p/api.hpp"
+#include "p2p/p2p.hpp"
+#include "p2p/point_to_point.hpp"
+#include "protocol/packet.hpp"
+#include "runtime/bootstrap.hpp"
+
+namespace tasuki {
+
+namespace {
+
+/// The receive is matched: fills its status, and records a truncation.
+inline void open(ReceiveRequest& receive, int source, int tag, Count bytes, int endpoint) {
+  receive.endpoint = endpoint;
+  receive.status.source = source;
+  receive.status.tag = tag;
+  receive.status.bytes = bytes;
+  const Count capacity = receive.capacity();
+  if (bytes <= capacity) [[likely]]
+    return;
+  receive.status.bytes = capacity;
+  receive.status.error = receive.comm->process.fail(
+      kErrTruncate, "message of %lld bytes from rank %d, tag %d, receive buffer holds %lld",
+      static_cast<long long>(bytes), source, tag, static_cast<long long>(capacity));
+}
+
+/// The next `bytes` of the message; those that the buffer has no room for are dropped.
+inline void unpack(ReceiveRequest& receive, const std::byte* data, Count bytes) {
+  const Count room = receive.capacity() - receive.cursor.position();
+  const Count taken = std::min(bytes, room);
+  if (taken > 0) receive.cursor.unpack(receive.buffer, data, static_cast<std::size_t>(taken));
+}
+
+void allocate(Process& process, Message& message) {
+  if (message.bytes <= static_cast<Count>(Message::kInlineBytes)) return;
+  message.heap.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(message.bytes)]);
+  if (message.heap != nullptr) return;
+  process.bootstrap.abort(1, "no memory for a message of " + std::to_string(message.bytes) +
+                                 " bytes from rank " + std::to_string(message.endpoint) +
+                                 " that arrived before its receive");
+}
+
+Message& make_message(PointToPoint& p2p, const Packet& packet, int source, int tag, Count bytes) {
+  Message* message = p2p.messages.make();
+  message->pool = &p2p;
+  message->source = source;
+  message->tag = tag;
+  message->bytes = bytes;
+  message->endpoint = packet.source;
+  return *message;
+}
+
+void clear_to_send(PointToPoint& p2p, ReceiveRequest& receive, RequestId sender, Count bytes) {
+  receive.bytes_wanted = std::min(bytes, receive.capacity());
+  receive.streaming = receive.bytes_wanted != 0;
+  p2p.answer(receive.endpoint,
+             AnswerHeader{.lead = lead_word(PacketKind::kClearToSend),
+                          .padding = 0,
+                          .sender = sender,
+                          .receiver = p2p.receives.id(&receive),
+                          .bytes_wanted = static_cast<std::uint64_t>(receive.bytes_wanted)});
+  if (!receive.streaming) p2p.complete(receive);
+}
+
+void acknowledge(PointToPoint& p2p, int endpoint, RequestId sender) {
+  p2p.answer(endpoint, AnswerHeader{.lead = lead_word(PacketKind::kAcknowledge),
+                                    .padding = 0,
+                                    .sender = sender,
+                                    .receiver = 0,
+                                    .bytes_wanted = 0});
+}
+
+void set_proc_null_status(Status* status) {
+  *status = Status{.source = kProcNull, .tag = kAnyTag};
+}
+
+}  // namespace
+
+// ----- the receive comes
+// ------------------------------------------------------------------------------------
+
+void PointToPoint::begin(ReceiveRequest& request) {
+  retain(&request);
+  if (request.source == kProcNull) {
+    set_proc_null_status(&request.status);
+    return complete(request);
+  }
+  ArrivedMessage* arrived = matching.find_arrived(request.context, request.source, request.tag);
+  if (arrived == nullptr) return matching.add(request.context, &request);
+  matching.remove(arrived);
+  accept(request, static_cast<Message*>(arrived));
+}
+
+void PointToPoint::accept(ReceiveRequest& request, Message* message) {
+  const Ref<Message> taken(message);
+  open(request, message->source, message->tag, message->bytes, message->endpoint);
+  if (message->is_long) return clear_to_send(*this, request, message->sender, message->bytes);
+  unpack(request, message->data(), message->arrived_bytes);
+  if (message->synchronous) acknowledge(*this, message->endpoint, message->sender);
+  if (message->arrived_bytes == message->bytes) return complete(request);
+  Peer& from = peer(message->endpoint);
+  from.eager_message = nullptr;
+  from.eager_receive = &request;
+}
+
+void PointToPoint::complete(ReceiveRequest& request) {
+  request.streaming = false;
+  request.complete();
+  if (request.pair != nullptr) request.pair->part_done();
+  release(&request);
+}
+
+void ReceiveRequest::cancel() {
+  if (queue == nullptr) return;
+  PointToPoint& p2p = *comm->process.p2p;
+  p2p.matching.remove(this);
+  status.cancelled = true;
+  p2p.complete(*this);
+}
+
+// ----- the message comes
+// ------------------------------------------------------------------------------------
+
+void PointToPoint::short_message(const Packet& packet) {
+  const ShortHeader& header = header_of<ShortHeader>(packet);
+  const Context context = header.context;
+  const int source = lead_source(header.lead);
+  const int tag = header.tag;
+  const Count bytes = lead_inline_bytes(header.lead);
+  const std::byte* data = packet.head + sizeof(ShortHeader);
+  if (source >= transport.endpoints() || bytes > static_cast<Count>(kShortBytesMax)) {
+    damaged(packet, "a short message from no rank or too large");
+  }
+  if (PostedReceive* posted = matching.match_arrival(context, source, tag)) {
+    auto& receive = static_cast<ReceiveRequest&>(*posted);
+    open(receive, source, tag, bytes, packet.source);
+    unpack(receive, data, bytes);
+    return complete(receive);
+  }
+  Message& message = make_message(*this, packet, source, tag, bytes);
+  std::memcpy(message.small, data, static_cast<std::size_t>(bytes));
+  message.arrived_bytes = bytes;
+  matching.add(context, &message);
+}
+
+void PointToPoint::eager_message(const Packet& packet) {
+  const EnvelopeHeader header = header_of<EnvelopeHeader>(packet);
+  const int source = lead_source(header.lead);
+  const auto bytes = static_cast<Count>(header.bytes);
+  Peer& from = peer(packet.source);
+  if (source >= transport.endpoints() || bytes < packet.bulk_bytes || from.eager_left != 0) {
+    damaged(packet, "an eager message from no rank, of a wrong size, or inside another one");
+  }
+  from.eager_left = bytes - packet.bulk_bytes;
+  if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {
+    auto& receive = static_cast<ReceiveRequest&>(*posted);
+    open(receive, source, header.tag, bytes, packet.source);
+    unpack(receive, packet.bulk, packet.bulk_bytes);
+    if (header.sender != 0) acknowledge(*this, packet.source, header.sender);
+    if (from.eager_left == 0) return complete(receive);
+    from.eager_receive = &receive;
+    return;
+  }
+  Message& message = make_message(*this, packet, source, header.tag, bytes);
+  message.sender = header.sender;
+  message.synchronous = header.sender != 0;
+  allocate(process, message);
+  std::memcpy(message.data(), packet.bulk, packet.bulk_bytes);
+  message.arrived_bytes = packet.bulk_bytes;
+  if (from.eager_left != 0) from.eager_message = &message;
+  matching.add(header.context, &message);
+}
+
+void PointToPoint::more_of_eager(const Packet& packet) {
+  Peer& from = peer(packet.source);
+  if (packet.bulk_bytes == 0 || packet.bulk_bytes > from.eager_left) {
+    damaged(packet, "more of an eager message than there is");
+  }
+  from.eager_left -= packet.bulk_bytes;
+  if (ReceiveRequest* receive = from.eager_receive) {
+    unpack(*receive, packet.bulk, packet.bulk_bytes);
+    if (from.eager_left != 0) return;
+    from.eager_receive = nullptr;
+    complete(*receive);
+  } else if (Message* message = from.eager_message) {
+    std::memcpy(message->data() + message->arrived_bytes, packet.bulk, packet.bulk_bytes);
+    message->arrived_bytes += packet.bulk_bytes;
+    if (from.eager_left == 0) from.eager_message = nullptr;
+  }
+}
+
+void PointToPoint::request_to_send(const Packet& packet) {
+  const EnvelopeHeader header = header_of<EnvelopeHeader>(packet);
+  const int source = lead_source(header.lead);
+  const auto bytes = static_cast<Count>(header.bytes);
+  if (source >= transport.endpoints() || bytes < 0) {
+    damaged(packet, "a request to send from no rank or of a wrong size");
+  }
+  if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {
+    auto& receive = static_cast<ReceiveRequest&>(*posted);
+    open(receive, source, header.tag, bytes, packet.source);
+    return clear_to_send(*this, receive, header.sender, bytes);
+  }
+  Message& message = make_message(*this, packet, source, header.tag, bytes);
+  message.is_long = true;
+  message.sender = header.sender;
+  matching.add(header.context, &message);
+}
+
+void PointToPoint::fragment(const Packet& packet) {
+  const FragmentHeader& header = header_of<FragmentHeader>(packet);
+  ReceiveRequest* receive = receives.find(header.receiver);
+  if (receive == nullptr || !receive->streaming || receive->endpoint != packet.source) {
+    damaged(packet, "a fragment for no receive that waits for one");
+  }
+  const Count position = receive->cursor.position();
+  if (static_cast<Count>(header.position) != position || packet.bulk_bytes == 0 ||
+      packet.bulk_bytes > receive->bytes_wanted - position) {
+    damaged(packet, "a fragment that does not fit its message");
+  }
+  unpack(*receive, packet.bulk, packet.bulk_bytes);
+  if (receive->cursor.position() == receive->bytes_wanted) complete(*receive);
+}
+
+// ----- calls
+// ------------------------------------------------------------------------------------------------
+
+Request* start_receive(void* buffer, Count count, Datatype& datatype, int source, int tag, Comm& comm,
+                       Plane plane) {
+  PointToPoint& p2p = *comm.process.p2p;
+  ReceiveRequest* request = p2p.make_receive(buffer, count, datatype, source, tag, comm, plane);
+  p2p.begin(*request);
+  return request;
+}
+
+Code receive_message(void* buffer, Count count, Datatype& datatype, int source, int tag, Comm& comm,
+                     Plane plane, Status* status) {
+  if (source == kProcNull) {
+    if (status != nullptr) set_proc_null_status(status);
+    return kSuccess;
+  }
+  return wait_and_release(start_receive(buffer, count, datatype, source, tag, comm, plane), status);
+}
+
+namespace api {
+
+Code recv(Process& process, void* buf, Count count, Datatype* datatype, int source, int tag, Comm* comm,
+          Status* status) {
+  if (Code code = check_size(process, count, *datatype)) return code;
+  return receive_message(buf, count, *datatype, source, tag, *comm, Plane::kPointToPoint, status);
+}
+
+Code irecv(Process& process, void* buf, Count count, Datatype* datatype, int source, int tag, Comm* comm,
+           Request** request) {
+  if (Code code = check_size(process, count, *datatype)) return code;
+  *request = start_receive(buf, count, *datatype, source, tag, *comm, Plane::kPointToPoint);
+  return kSuccess;
+}
+
+}  // namespace api
+}  // namespace tasuki

@@ -1,0 +1,226 @@
+// Sending: from the user's call to the packets.
+//
+// A blocking send of up to one packet, with nothing queued before it, is written into the transport's room
+// and forgotten: no request, no lock, no allocation. Everything else is a SendRequest that push_message()
+// drives through its protocol, at once or whenever there is room.
+#include "base/predefined.hpp"
+#include "object/objects.hpp"
+#include "p2p/api.hpp"
+#include "p2p/p2p.hpp"
+#include "p2p/point_to_point.hpp"
+#include "protocol/choose.hpp"
+#include "protocol/write.hpp"
+
+namespace tasuki {
+
+// ----- the short path --------------------------------------------------------------------------------------
+
+bool send_at_once(const void* buffer, Count count, const Datatype& datatype, int dest, int tag, Comm& comm,
+                  Plane plane) {
+  PointToPoint& p2p = *comm.process.p2p;
+  Count bytes;
+  if (__builtin_mul_overflow(count, datatype.size, &bytes)) return false;
+  const int endpoint = comm.endpoint(dest);
+  if (!p2p.peer(endpoint).messages.empty()) return false;
+  const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
+  const Protocol protocol = choose(bytes, false, p2p.table);
+  if (protocol == Protocol::kShort && datatype.contiguous) {
+    return write_short(p2p.transport, endpoint, envelope, buffer, static_cast<std::size_t>(bytes));
+  }
+  if (protocol == Protocol::kLong || bytes > p2p.bulk_bytes_max) return false;
+  PackCursor cursor(datatype, count);
+  return protocol == Protocol::kShort ? write_short(p2p.transport, endpoint, envelope, buffer, cursor)
+                                      : write_eager(p2p.transport, endpoint, envelope, 0, buffer, cursor);
+}
+
+Code check_size(Process& process, Count count, const Datatype& datatype) {
+  Count bytes;
+  if (!__builtin_mul_overflow(count, datatype.size, &bytes)) return kSuccess;
+  return process.fail(kErrCount, "count = %lld elements of %lld bytes, expected less than 2^63 bytes in all",
+                      static_cast<long long>(count), static_cast<long long>(datatype.size));
+}
+
+Datatype& byte_type(Process& process) {
+  return *static_cast<Datatype*>(process.objects->predefined[kMpiByte]);
+}
+
+namespace {
+
+/// A blocking send by a request: what the short path cannot do.
+[[gnu::noinline]] Code send_by_request(const void* buffer, Count count, Datatype& datatype, int dest, int tag,
+                                       Comm& comm, Plane plane, SendMode mode) {
+  if (Code code = check_size(comm.process, count, datatype)) return code;
+  PointToPoint& p2p = *comm.process.p2p;
+  SendRequest* request = p2p.make_send(buffer, count, datatype, dest, tag, comm, plane, mode);
+  p2p.begin(*request);
+  return wait_and_release(request, nullptr);
+}
+
+Code start_user_send(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
+                     SendMode mode, Request** request) {
+  if (Code code = check_size(comm->process, count, *datatype)) return code;
+  PointToPoint& p2p = *comm->process.p2p;
+  SendRequest* send = p2p.make_send(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint, mode);
+  p2p.begin(*send);
+  *request = send;
+  return kSuccess;
+}
+
+}  // namespace
+
+Code send_message(const void* buffer, Count count, Datatype& datatype, int dest, int tag, Comm& comm,
+                  Plane plane) {
+  if (dest == kProcNull) return kSuccess;
+  if (send_at_once(buffer, count, datatype, dest, tag, comm, plane)) [[likely]]
+    return kSuccess;
+  return send_by_request(buffer, count, datatype, dest, tag, comm, plane, SendMode::kStandard);
+}
+
+Request* start_send(const void* buffer, Count count, Datatype& datatype, int dest, int tag, Comm& comm,
+                    Plane plane) {
+  PointToPoint& p2p = *comm.process.p2p;
+  SendRequest* request = p2p.make_send(buffer, count, datatype, dest, tag, comm, plane, SendMode::kStandard);
+  p2p.begin(*request);
+  return request;
+}
+
+// ----- the engine ------------------------------------------------------------------------------------------
+
+void PointToPoint::begin(SendRequest& request) {
+  retain(&request);
+  ++sends_open;
+  if (request.dest == kProcNull) return complete(request);
+  request.endpoint = request.comm->endpoint(request.dest);
+  request.protocol = choose(request.cursor.total_bytes(), request.mode == SendMode::kSynchronous, table);
+  Peer& to = peer(request.endpoint);
+  if (to.messages.empty() && push_message(request)) return settle(request);
+  to.messages.push(&request);
+  mark_busy(request.endpoint);
+}
+
+bool PointToPoint::push_message(SendRequest& request) {
+  const int to = request.endpoint;
+  PackCursor& cursor = request.cursor;
+  if (!request.opened) {
+    switch (request.protocol) {
+      case Protocol::kShort:
+        request.opened = write_short(transport, to, request.envelope, request.buffer, cursor);
+        break;
+      case Protocol::kEager: {
+        const RequestId id = request.mode == SendMode::kSynchronous ? sends.id(&request) : 0;
+        request.opened = write_eager(transport, to, request.envelope, id, request.buffer, cursor);
+        break;
+      }
+      case Protocol::kLong:
+        request.opened =
+            write_request_to_send(transport, to, request.envelope, sends.id(&request), cursor.total_bytes());
+        break;
+    }
+    if (!request.opened) return false;
+  }
+  if (request.protocol == Protocol::kEager) {
+    while (cursor.position() < cursor.total_bytes()) {
+      if (!write_eager_more(transport, to, request.buffer, cursor)) return false;
+    }
+  }
+  request.pushed = true;
+  return true;
+}
+
+void PointToPoint::settle(SendRequest& request) {
+  const bool waits =
+      request.protocol == Protocol::kLong || (request.mode == SendMode::kSynchronous && !request.answered);
+  if (!waits) complete(request);
+}
+
+bool PointToPoint::push_stream(SendRequest& request) {
+  return write_fragment(transport, request.endpoint, request.receiver, request.buffer, request.cursor,
+                        request.bytes_wanted);
+}
+
+void PointToPoint::complete(SendRequest& request) {
+  request.complete();
+  --sends_open;
+  if (request.entry != nullptr) request.pool->give_back(request.entry);
+  if (request.pair != nullptr) request.pair->part_done();
+  release(&request);
+}
+
+// ----- answers ---------------------------------------------------------------------------------------------
+
+SendRequest& PointToPoint::answered(const Packet& packet) {
+  SendRequest* request = sends.find(header_of<AnswerHeader>(packet).sender);
+  if (request == nullptr || request->endpoint != packet.source || !request->opened || request->answered ||
+      request->done) {
+    damaged(packet, "an answer to no message that waits for one");
+  }
+  request->answered = true;
+  return *request;
+}
+
+void PointToPoint::acknowledged(const Packet& packet) {
+  SendRequest& request = answered(packet);
+  if (request.protocol != Protocol::kEager || request.mode != SendMode::kSynchronous) {
+    damaged(packet, "an acknowledgement of a message that wants none");
+  }
+  if (request.pushed) complete(request);
+}
+
+void PointToPoint::cleared_to_send(const Packet& packet) {
+  SendRequest& request = answered(packet);
+  const AnswerHeader& header = header_of<AnswerHeader>(packet);
+  const auto wanted = static_cast<Count>(header.bytes_wanted);
+  if (request.protocol != Protocol::kLong || wanted < 0 || wanted > request.cursor.total_bytes()) {
+    damaged(packet, "a clear-to-send that does not fit its message");
+  }
+  request.receiver = header.receiver;
+  request.bytes_wanted = wanted;
+  if (wanted == 0) return complete(request);
+  peer(packet.source).streams.push(&request);
+  mark_busy(packet.source);
+  flush(packet.source);
+}
+
+void SendRequest::cancel() {
+  if (!active || done || opened || dest == kProcNull) return;
+  PointToPoint& p2p = *comm->process.p2p;
+  if (!p2p.peer(endpoint).messages.remove(this)) return;
+  status.cancelled = true;
+  p2p.complete(*this);
+}
+
+// ----- the user's calls ------------------------------------------------------------------------------------
+
+namespace api {
+
+Code send(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
+  return send_message(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint);
+}
+
+Code rsend(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
+  return send_message(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint);
+}
+
+Code ssend(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
+  if (dest == kProcNull) return kSuccess;
+  return send_by_request(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint,
+                         SendMode::kSynchronous);
+}
+
+Code isend(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
+           Request** request) {
+  return start_user_send(buf, count, datatype, dest, tag, comm, SendMode::kStandard, request);
+}
+
+Code irsend(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
+            Request** request) {
+  return start_user_send(buf, count, datatype, dest, tag, comm, SendMode::kReady, request);
+}
+
+Code issend(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
+            Request** request) {
+  return start_user_send(buf, count, datatype, dest, tag, comm, SendMode::kSynchronous, request);
+}
+
+}  // namespace api
+}  // namespace tasuki
