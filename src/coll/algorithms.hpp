@@ -72,6 +72,9 @@ inline constexpr ElementType kReduced = ElementType::kReceiveType;  // the datat
 int ceil_log2(int size);   // 0 for 1
 int floor_pow2(int size);  // the largest power of two that is not above `size`
 
+/// How many blocks travel in all when a binomial tree of `size` ranks gathers or scatters one for each.
+int tree_blocks_moved(int size);
+
 // Barrier: coll/barrier.cpp.
 
 /// In round k every rank tells the one 2^k after it, and hears from the one 2^k before it. Steps: ceil(log2
@@ -114,5 +117,129 @@ Cost allgather_ring_cost(int size, double total_bytes);
 enum class AllgatherAlgorithm { kRecursiveDoubling, kBruck, kRing };
 AllgatherAlgorithm choose_allgather(int size, Count total_bytes, bool uniform);
 void schedule_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all);
+
+// Gather: coll/gather.cpp. `all`, in the root's receive buffer, counts at the root only.
+
+/// Everybody to the root. Steps: P-1; bytes: (P-1) b. Open to MPI_Gatherv.
+void gather_linear(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all);
+Cost gather_linear_cost(int size, double block_bytes);
+
+/// Up a binomial tree; inner ranks pack their subtree's blocks in scratch memory. Steps: ceil(log2 P); bytes:
+/// (P-1) b, but each block travels up to log2 P times.
+void gather_binomial(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all);
+Cost gather_binomial_cost(int size, double block_bytes);
+
+enum class GatherAlgorithm { kLinear, kBinomial };
+GatherAlgorithm choose_gather(int size, Count block_bytes, const CostParameters& parameters);
+
+// Scatter: coll/scatter.cpp. `all`, in the root's send buffer, counts at the root only.
+
+/// The root to everybody. Steps: P-1; bytes: (P-1) b. Open to MPI_Scatterv.
+void scatter_linear(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine);
+Cost scatter_linear_cost(int size, double block_bytes);
+
+/// Down a binomial tree. Steps: ceil(log2 P); bytes: (P-1) b, but each block travels up to log2 P times.
+void scatter_binomial(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine);
+Cost scatter_binomial_cost(int size, double block_bytes);
+
+enum class ScatterAlgorithm { kLinear, kBinomial };
+ScatterAlgorithm choose_scatter(int size, Count block_bytes, const CostParameters& parameters);
+
+// All-to-all: coll/alltoall.cpp.
+
+/// With distance d = 1, 2 ... P-1: to the rank d after, from the rank d before. A round takes as many distances as
+/// reach `window_bytes`; ranks may differ in it. Steps: P-1; bytes: (P-1) b. Open to MPI_Alltoallv and
+/// MPI_Alltoallw; empty blocks are not sent.
+void alltoall_pairwise(Schedule& schedule, Member self, const Blocks& out, const Blocks& in,
+                       Count window_bytes);
+Cost alltoall_pairwise_cost(int size, double block_bytes);
+
+/// For MPI_IN_PLACE: in round r the ranks i and j with i + j = r (mod P) exchange their blocks, with one
+/// block of scratch memory. Steps: P; bytes: (P-1) b. Open to MPI_Alltoallv and MPI_Alltoallw.
+void alltoall_exchange(Schedule& schedule, Member self, const Blocks& all);
+Cost alltoall_exchange_cost(int size, double block_bytes);
+
+/// Bruck's: in round k the blocks whose way has bit k go 2^k ranks on. Blocks uniform; also in place (`out`
+/// is `in`). Steps: ceil(log2 P); bytes: about b * P/2 * log2 P.
+void alltoall_bruck(Schedule& schedule, Member self, const Blocks& out, const Blocks& in);
+Cost alltoall_bruck_cost(int size, double block_bytes);
+
+enum class AlltoallAlgorithm { kPairwise, kExchange, kBruck };
+AlltoallAlgorithm choose_alltoall(int size, Count block_bytes, bool in_place,
+                                  const CostParameters& parameters);
+
+// Reduce: coll/reduce.cpp.
+
+/// Up a binomial tree, whole, in the order of ranks; where the operation does not commute the tree ends at
+/// rank 0, which hands the result to the root. Steps: ceil(log2 P) (+ 1); bytes, and bytes reduced:
+/// n * ceil(log2 P).
+void reduce_binomial(Schedule& schedule, Member self, int root, const Reduction& data);
+Cost reduce_binomial_cost(int size, double bytes, bool commutative);
+
+/// Reduced by halves (coll/fold.hpp), then the parts go up a binomial tree. For commutative operations.
+/// Steps: 2 log2 P; bytes: 2 n (P-1)/P; reduced: n (P-1)/P. Where P is not a power of two: one step and n
+/// bytes more.
+void reduce_halving(Schedule& schedule, Member self, int root, const Reduction& data);
+Cost reduce_halving_cost(int size, double bytes);
+
+enum class ReduceAlgorithm { kBinomial, kHalving };
+ReduceAlgorithm choose_reduce(int size, Count bytes, bool commutative, const CostParameters& parameters);
+
+// Allreduce: coll/allreduce.cpp.
+
+/// Partners at distance 1, 2, 4 and so on exchange whole vectors; in the order of ranks, and all ranks get the same
+/// bits. Steps: log2 P; bytes, and bytes reduced: n log2 P. Where P is not a power of two: two steps and n
+/// bytes more. The result goes to `result`.
+void allreduce_recursive_doubling(Schedule& schedule, Member self, const Reduction& data, Place result);
+Cost allreduce_recursive_doubling_cost(int size, double bytes);
+
+/// Rabenseifner's: reduced by halves, then gathered by doubling. For commutative operations. Steps: 2 log2 P;
+/// bytes: 2 n (P-1)/P; reduced: n (P-1)/P. Where P is not a power of two: two steps and n bytes more.
+void allreduce_halving_doubling(Schedule& schedule, Member self, const Reduction& data);
+Cost allreduce_halving_doubling_cost(int size, double bytes);
+
+/// P parts travel around a ring being reduced, and once more complete. For commutative operations. Steps:
+/// 2 (P-1); bytes: 2 n (P-1)/P; reduced: n (P-1)/P. Needs no scratch memory (in place: one part).
+void allreduce_ring(Schedule& schedule, Member self, const Reduction& data);
+Cost allreduce_ring_cost(int size, double bytes);
+
+enum class AllreduceAlgorithm { kRecursiveDoubling, kHalvingDoubling, kRing };
+AllreduceAlgorithm choose_allreduce(int size, Count bytes, bool commutative,
+                                    const CostParameters& parameters);
+
+// Reduce-scatter: coll/reduce_scatter.cpp. `parts` has the counts; the parts of the vector lie one after the
+// other. n is the whole vector.
+
+/// Each rank sends each other its part of its own vector. In the order of ranks where the operation does not
+/// commute, with scratch memory for a whole vector; else for two parts at most. Steps: P-1; bytes, and bytes
+/// reduced: n (P-1)/P.
+void reduce_scatter_pairwise(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts);
+Cost reduce_scatter_pairwise_cost(int size, double bytes);
+
+/// Reduced by halves. For commutative operations. Steps: log2 P; bytes, and bytes reduced: n (P-1)/P. Where P
+/// is not a power of two: two steps and n bytes more.
+void reduce_scatter_halving(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts);
+Cost reduce_scatter_halving_cost(int size, double bytes);
+
+/// An allreduce of which each rank keeps its part: for short vectors, in the order of ranks. Its cost is
+/// allreduce_recursive_doubling_cost.
+void reduce_scatter_recursive_doubling(Schedule& schedule, Member self, const Reduction& data,
+                                       const Blocks& parts);
+
+enum class ReduceScatterAlgorithm { kPairwise, kHalving, kRecursiveDoubling };
+ReduceScatterAlgorithm choose_reduce_scatter(int size, Count bytes, bool commutative,
+                                             const CostParameters& parameters);
+
+// Scan: coll/scan.cpp. In the order of ranks.
+
+/// In round k every rank hands its sum to the rank 2^k after it. Steps: ceil(log2 P); bytes, and bytes
+/// reduced: n * ceil(log2 P).
+void scan_recursive_doubling(Schedule& schedule, Member self, const Reduction& data);
+Cost scan_recursive_doubling_cost(int size, double bytes);
+
+/// Every rank hands its vector to the next one; then the ranks from 1 on scan these. Steps:
+/// 1 + ceil(log2(P-1)); bytes: n more than a scan of P-1 ranks.
+void exscan_recursive_doubling(Schedule& schedule, Member self, const Reduction& data);
+Cost exscan_recursive_doubling_cost(int size, double bytes);
 
 }  // namespace tasuki

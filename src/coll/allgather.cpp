@@ -5,6 +5,7 @@
 #include "coll/api.hpp"
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
+#include "coll/tree.hpp"
 
 namespace tasuki {
 namespace {
@@ -57,7 +58,7 @@ void allgather_bruck(Schedule& schedule, Member self, const Elements& mine, cons
     const int blocks = std::min(distance, self.size - distance);
     schedule.receive(held + offset(distance), offset(distance + blocks) - offset(distance),
                      ElementType::kBytes, owner(distance));
-    schedule.send(held, offset(blocks), ElementType::kBytes, (self.rank - distance + self.size) % self.size);
+    schedule.send(held, offset(blocks), ElementType::kBytes, neighbour(self, -distance));
     schedule.end_round();
   }
   // Runs of blocks that lie together in both places go in one copy.
@@ -82,8 +83,8 @@ Cost allgather_bruck_cost(int size, double total_bytes) {
 
 void allgather_ring(Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {
   place_own_block(schedule, self, mine, all);
-  const int right = (self.rank + 1) % self.size;
-  const int left = (self.rank - 1 + self.size) % self.size;
+  const int right = neighbour(self, 1);
+  const int left = neighbour(self, -1);
   for (int round = 0; round < self.size - 1; ++round) {
     const int out = (self.rank - round + self.size) % self.size;
     const int in = (self.rank - round - 1 + self.size) % self.size;

@@ -39,4 +39,105 @@ Code allgatherv_init(Process& process, const void* sendbuf, Count sendcount, Dat
                      void* recvbuf, CountArray recvcounts, CountArray displs, Datatype* recvtype, Comm* comm,
                      Info* info, Request** request);
 
+Code gather(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+            Count recvcount, Datatype* recvtype, int root, Comm* comm);
+Code igather(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+             Count recvcount, Datatype* recvtype, int root, Comm* comm, Request** request);
+Code gather_init(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+                 Count recvcount, Datatype* recvtype, int root, Comm* comm, Info* info, Request** request);
+
+Code gatherv(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+             CountArray recvcounts, CountArray displs, Datatype* recvtype, int root, Comm* comm);
+Code igatherv(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+              CountArray recvcounts, CountArray displs, Datatype* recvtype, int root, Comm* comm,
+              Request** request);
+Code gatherv_init(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+                  CountArray recvcounts, CountArray displs, Datatype* recvtype, int root, Comm* comm,
+                  Info* info, Request** request);
+
+Code scatter(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+             Count recvcount, Datatype* recvtype, int root, Comm* comm);
+Code iscatter(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+              Count recvcount, Datatype* recvtype, int root, Comm* comm, Request** request);
+Code scatter_init(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+                  Count recvcount, Datatype* recvtype, int root, Comm* comm, Info* info, Request** request);
+
+Code scatterv(Process& process, const void* sendbuf, CountArray sendcounts, CountArray displs,
+              Datatype* sendtype, void* recvbuf, Count recvcount, Datatype* recvtype, int root, Comm* comm);
+Code iscatterv(Process& process, const void* sendbuf, CountArray sendcounts, CountArray displs,
+               Datatype* sendtype, void* recvbuf, Count recvcount, Datatype* recvtype, int root, Comm* comm,
+               Request** request);
+Code scatterv_init(Process& process, const void* sendbuf, CountArray sendcounts, CountArray displs,
+                   Datatype* sendtype, void* recvbuf, Count recvcount, Datatype* recvtype, int root,
+                   Comm* comm, Info* info, Request** request);
+
+Code alltoall(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+              Count recvcount, Datatype* recvtype, Comm* comm);
+Code ialltoall(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+               Count recvcount, Datatype* recvtype, Comm* comm, Request** request);
+Code alltoall_init(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+                   Count recvcount, Datatype* recvtype, Comm* comm, Info* info, Request** request);
+
+Code alltoallv(Process& process, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+               Datatype* sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+               Datatype* recvtype, Comm* comm);
+Code ialltoallv(Process& process, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                Datatype* sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+                Datatype* recvtype, Comm* comm, Request** request);
+Code alltoallv_init(Process& process, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                    Datatype* sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+                    Datatype* recvtype, Comm* comm, Info* info, Request** request);
+
+Code alltoallw(Process& process, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+               Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+               Datatype* const* recvtypes, Comm* comm);
+Code ialltoallw(Process& process, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+                Datatype* const* recvtypes, Comm* comm, Request** request);
+Code alltoallw_init(Process& process, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                    Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+                    Datatype* const* recvtypes, Comm* comm, Info* info, Request** request);
+
+Code reduce(Process& process, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
+            int root, Comm* comm);
+Code ireduce(Process& process, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
+             int root, Comm* comm, Request** request);
+Code reduce_init(Process& process, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype,
+                 Op* op, int root, Comm* comm, Info* info, Request** request);
+
+Code allreduce(Process& process, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
+               Comm* comm);
+Code iallreduce(Process& process, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
+                Comm* comm, Request** request);
+Code allreduce_init(Process& process, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype,
+                    Op* op, Comm* comm, Info* info, Request** request);
+
+Code reduce_scatter_block(Process& process, const void* sendbuf, void* recvbuf, Count recvcount,
+                          Datatype* datatype, Op* op, Comm* comm);
+Code ireduce_scatter_block(Process& process, const void* sendbuf, void* recvbuf, Count recvcount,
+                           Datatype* datatype, Op* op, Comm* comm, Request** request);
+Code reduce_scatter_block_init(Process& process, const void* sendbuf, void* recvbuf, Count recvcount,
+                               Datatype* datatype, Op* op, Comm* comm, Info* info, Request** request);
+
+Code reduce_scatter(Process& process, const void* sendbuf, void* recvbuf, CountArray recvcounts,
+                    Datatype* datatype, Op* op, Comm* comm);
+Code ireduce_scatter(Process& process, const void* sendbuf, void* recvbuf, CountArray recvcounts,
+                     Datatype* datatype, Op* op, Comm* comm, Request** request);
+Code reduce_scatter_init(Process& process, const void* sendbuf, void* recvbuf, CountArray recvcounts,
+                         Datatype* datatype, Op* op, Comm* comm, Info* info, Request** request);
+
+Code scan(Process& process, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
+          Comm* comm);
+Code iscan(Process& process, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
+           Comm* comm, Request** request);
+Code scan_init(Process& process, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
+               Comm* comm, Info* info, Request** request);
+
+Code exscan(Process& process, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
+            Comm* comm);
+Code iexscan(Process& process, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
+             Comm* comm, Request** request);
+Code exscan_init(Process& process, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype,
+                 Op* op, Comm* comm, Info* info, Request** request);
+
 }  // namespace tasuki::api

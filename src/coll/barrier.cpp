@@ -2,14 +2,15 @@
 #include "coll/api.hpp"
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
+#include "coll/tree.hpp"
 
 namespace tasuki {
 
 void barrier_dissemination(Schedule& schedule, Member self) {
   const Place nowhere{};
   for (int distance = 1; distance < self.size; distance *= 2) {
-    schedule.receive(nowhere, 0, ElementType::kBytes, (self.rank - distance + self.size) % self.size);
-    schedule.send(nowhere, 0, ElementType::kBytes, (self.rank + distance) % self.size);
+    schedule.receive(nowhere, 0, ElementType::kBytes, neighbour(self, -distance));
+    schedule.send(nowhere, 0, ElementType::kBytes, neighbour(self, distance));
     schedule.end_round();
   }
 }

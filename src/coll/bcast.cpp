@@ -1,45 +1,21 @@
 // MPI_Bcast (MPI 6.4).
 #include <algorithm>
-#include <bit>
 
 #include "coll/api.hpp"
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
+#include "coll/tree.hpp"
 
 namespace tasuki {
-namespace {
-
-/// The place of a vrank in the binomial tree: its parent is `lowest_bit` before it, and it has the vranks
-/// [vrank, vrank + subtree) below and with it.
-struct TreePlace {
-  int vrank;
-  int lowest_bit;
-  int subtree;
-};
-
-TreePlace tree_place(Member self, int root) {
-  const int vrank = (self.rank - root + self.size) % self.size;
-  if (vrank == 0) return {0, 0, self.size};
-  const int lowest_bit = vrank & -vrank;
-  return {vrank, lowest_bit, std::min(lowest_bit, self.size - vrank)};
-}
-
-/// The distance to the first (the farthest) child; then it halves.
-int first_distance(const TreePlace& at) {
-  return static_cast<int>(std::bit_ceil(static_cast<unsigned>(at.subtree))) / 2;
-}
-
-}  // namespace
 
 void bcast_binomial(Schedule& schedule, Member self, int root, const Elements& data) {
   const TreePlace at = tree_place(self, root);
   if (at.vrank != 0) {
-    schedule.receive(data.place(), data.count, data.element,
-                     (self.rank - at.lowest_bit + self.size) % self.size);
+    schedule.receive(data.place(), data.count, data.element, neighbour(self, -at.distance_up));
     schedule.end_round();
   }
-  for (int distance = first_distance(at); distance >= 1; distance /= 2)
-    schedule.send(data.place(), data.count, data.element, (self.rank + distance) % self.size);
+  for (int distance = at.farthest_child(); distance >= 1; distance /= 2)
+    schedule.send(data.place(), data.count, data.element, neighbour(self, distance));
   schedule.end_round();
 }
 
@@ -61,19 +37,19 @@ void bcast_scatter_ring(Schedule& schedule, Member self, int root, const Element
 
   if (at.vrank != 0) {
     schedule.receive(all + begin(at.vrank), bytes_between(at.vrank, at.vrank + at.subtree),
-                     ElementType::kBytes, (self.rank - at.lowest_bit + self.size) % self.size);
+                     ElementType::kBytes, neighbour(self, -at.distance_up));
     schedule.end_round();
   }
-  for (int distance = first_distance(at); distance >= 1; distance /= 2) {
+  for (int distance = at.farthest_child(); distance >= 1; distance /= 2) {
     const int child = at.vrank + distance;
-    const int end = std::min(child + distance, at.vrank + at.subtree);
+    const int end = child + at.child_subtree(distance);
     schedule.send(all + begin(child), bytes_between(child, end), ElementType::kBytes,
-                  (self.rank + distance) % self.size);
+                  neighbour(self, distance));
   }
   schedule.end_round();
 
-  const int right = (self.rank + 1) % self.size;
-  const int left = (self.rank - 1 + self.size) % self.size;
+  const int right = neighbour(self, 1);
+  const int left = neighbour(self, -1);
   for (int round = 0; round < self.size - 1; ++round) {
     const int out = (at.vrank - round + self.size) % self.size;
     const int in = (at.vrank - round - 1 + self.size) % self.size;
@@ -91,7 +67,7 @@ Cost bcast_scatter_ring_cost(int size, double bytes) {
   const double share = bytes / size;
   return {.steps = ceil_log2(size) + others,
           .bytes = 2 * others * share,
-          .total_bytes = others * bytes + share * size / 2 * ceil_log2(size)};
+          .total_bytes = others * bytes + tree_blocks_moved(size) * share};
 }
 
 BcastAlgorithm choose_bcast(int size, Count bytes, const CostParameters& parameters) {

@@ -13,7 +13,7 @@
 //     tag), and as many bytes are received as are sent.
 //  2. What is being received in a round is neither read nor written by another step of that round, and what
 //  is
-//     being sent is not written by a later step of it.
+//     being sent is not written by one.
 //  3. The send buffer is never written.
 #pragma once
 

@@ -1,0 +1,194 @@
+// MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw (MPI 6.8); their algorithms are in alltoall.cpp.
+#include "coll/api.hpp"
+#include "coll/check.hpp"
+#include "coll/collectives.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr Count kWindowBytes = 256 * 1024;  // how much of a pairwise exchange a rank has under way at a time
+
+Code check_alltoall(Execution& execution, const void* sendbuf, const Blocks& out, void* recvbuf,
+                    const Blocks& in) {
+  Process& process = execution.process();
+  const int size = execution.self().size;
+  if (const Code code = check_intracommunicator(execution.comm()); code != 0) return code;
+  if (const Code code = check_not_in_place(process, "recvbuf", recvbuf, "for sendbuf only"); code != 0)
+    return code;
+  if (in.counts) {
+    if (const Code code = check_counts(process, "recvcounts", in.counts, size); code != 0) return code;
+  }
+  if (out.counts && !out.in_place) {
+    if (const Code code = check_counts(process, "sendcounts", out.counts, size); code != 0) return code;
+  }
+  return check_distinct(process, sendbuf, out, recvbuf, in, size);
+}
+
+void exchange(Execution& execution, const Blocks& out, const Blocks& in) {
+  if (out.in_place) return alltoall_exchange(execution.schedule, execution.self(), in);
+  alltoall_pairwise(execution.schedule, execution.self(), out, in, kWindowBytes);
+}
+
+auto alltoall_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
+                   Datatype* recvtype) {
+  return [=](Execution& execution) -> Code {
+    const Member self = execution.self();
+    const Blocks in{.type = shape_of(*recvtype), .count = recvcount};
+    Blocks out = in;
+    execution.arguments = {.receive = recvbuf, .receive_type = recvtype};
+    if (sendbuf == kInPlace) {
+      out.in_place = true;
+    } else {
+      out = {.space = Space::kSend, .element = ElementType::kSendType};
+      out.type = shape_of(*sendtype);
+      out.count = sendcount;
+      execution.arguments.send = sendbuf;
+      execution.arguments.send_type = sendtype;
+    }
+    if (const Code code = check_alltoall(execution, sendbuf, out, recvbuf, in); code != 0) return code;
+    switch (choose_alltoall(self.size, in.bytes_of(0), out.in_place,
+                            execution.process().collectives->parameters)) {
+      case AlltoallAlgorithm::kBruck:
+        alltoall_bruck(execution.schedule, self, out, in);
+        break;
+      case AlltoallAlgorithm::kPairwise:
+      case AlltoallAlgorithm::kExchange:
+        exchange(execution, out, in);
+        break;
+    }
+    return 0;
+  };
+}
+
+auto alltoallv_plan(const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype* sendtype,
+                    void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype* recvtype) {
+  return [=](Execution& execution) -> Code {
+    const Blocks in{.type = shape_of(*recvtype),
+                    .counts = recvcounts,
+                    .displacements = rdispls,
+                    .displacement_bytes = recvtype->extent};
+    Blocks out{.space = Space::kSend, .element = ElementType::kSendType, .in_place = sendbuf == kInPlace};
+    execution.arguments = {.receive = recvbuf, .receive_type = recvtype};
+    if (!out.in_place) {
+      out.type = shape_of(*sendtype);
+      out.counts = sendcounts;
+      out.displacements = sdispls;
+      out.displacement_bytes = sendtype->extent;
+      execution.arguments.send = sendbuf;
+      execution.arguments.send_type = sendtype;
+    }
+    const Code code = check_alltoall(execution, sendbuf, out, recvbuf, in);
+    if (code == 0) exchange(execution, out, in);
+    return code;
+  };
+}
+
+/// Copies the arrays of datatypes into the execution, and the sizes of their elements.
+void take_types(Execution& execution, Datatype* const* recvtypes, Datatype* const* sendtypes) {
+  const auto size = static_cast<std::size_t>(execution.self().size);
+  execution.types.assign(recvtypes, recvtypes + size);
+  if (sendtypes != nullptr) execution.types.insert(execution.types.end(), sendtypes, sendtypes + size);
+  for (const Datatype* type : execution.types)
+    execution.type_sizes.push_back(type == nullptr ? 0 : type->size);
+  execution.arguments.receive_types = execution.types.data();
+  execution.arguments.send_types = sendtypes == nullptr ? nullptr : execution.types.data() + size;
+}
+
+auto alltoallw_plan(const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                    Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+                    Datatype* const* recvtypes) {
+  return [=](Execution& execution) -> Code {
+    const auto size = static_cast<std::size_t>(execution.self().size);
+    const bool in_place = sendbuf == kInPlace;
+    take_types(execution, recvtypes, in_place ? nullptr : sendtypes);
+    execution.arguments.receive = recvbuf;
+    execution.arguments.send = sendbuf;
+    const Count* sizes = execution.type_sizes.data();
+    const Blocks in{.element = ElementType::kReceiveTypeOfPeer,
+                    .counts = recvcounts,
+                    .displacements = rdispls,
+                    .displacement_bytes = 1,
+                    .sizes = CountArray(sizes)};
+    Blocks out{.space = Space::kSend,
+               .element = ElementType::kSendTypeOfPeer,
+               .displacement_bytes = 1,
+               .in_place = in_place};
+    if (!in_place) {
+      out.counts = sendcounts;
+      out.displacements = sdispls;
+      out.sizes = CountArray(sizes + size);
+    }
+    const Code code = check_alltoall(execution, sendbuf, out, recvbuf, in);
+    if (code == 0) exchange(execution, out, in);
+    return code;
+  };
+}
+
+}  // namespace
+
+namespace api {
+
+Code alltoall(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+              Count recvcount, Datatype* recvtype, Comm* comm) {
+  return run_collective(*comm, alltoall_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
+}
+
+Code ialltoall(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+               Count recvcount, Datatype* recvtype, Comm* comm, Request** request) {
+  return start_collective(*comm, request,
+                          alltoall_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
+}
+
+Code alltoall_init(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+                   Count recvcount, Datatype* recvtype, Comm* comm, Info*, Request** request) {
+  return prepare_collective(*comm, request,
+                            alltoall_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
+}
+
+Code alltoallv(Process&, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype* sendtype,
+               void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype* recvtype, Comm* comm) {
+  return run_collective(
+      *comm, alltoallv_plan(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype));
+}
+
+Code ialltoallv(Process&, const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype* sendtype,
+                void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype* recvtype, Comm* comm,
+                Request** request) {
+  return start_collective(
+      *comm, request,
+      alltoallv_plan(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype));
+}
+
+Code alltoallv_init(Process&, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                    Datatype* sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+                    Datatype* recvtype, Comm* comm, Info*, Request** request) {
+  return prepare_collective(
+      *comm, request,
+      alltoallv_plan(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype));
+}
+
+Code alltoallw(Process&, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+               Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+               Datatype* const* recvtypes, Comm* comm) {
+  return run_collective(*comm, alltoallw_plan(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+                                              rdispls, recvtypes));
+}
+
+Code ialltoallw(Process&, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+                Datatype* const* recvtypes, Comm* comm, Request** request) {
+  return start_collective(
+      *comm, request,
+      alltoallw_plan(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes));
+}
+
+Code alltoallw_init(Process&, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                    Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+                    Datatype* const* recvtypes, Comm* comm, Info*, Request** request) {
+  return prepare_collective(
+      *comm, request,
+      alltoallw_plan(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes));
+}
+
+}  // namespace api
+}  // namespace tasuki

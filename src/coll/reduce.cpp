@@ -1,0 +1,160 @@
+// MPI_Reduce (MPI 6.9.1).
+#include <utility>
+
+#include "coll/api.hpp"
+#include "coll/check.hpp"
+#include "coll/collectives.hpp"
+#include "coll/fold.hpp"
+#include "coll/tree.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr Place kResult{Space::kReceive, 0};
+
+}  // namespace
+
+void reduce_binomial(Schedule& schedule, Member self, int root, const Reduction& data) {
+  const int top = data.commutative ? root : 0;
+  const TreePlace at = tree_place(self, top);
+  const bool ends_here = self.rank == root && root == top;
+  Place value = data.input();
+  // Two places take turns, since the sum so far is the left operand and the result takes the right one's
+  // place. At the root the last turn is to be the result's.
+  const Place room = at.subtree > 1 ? schedule.scratch_elements(data.count, data.type) : Place{};
+  Place next = room;
+  Place after_next = kResult;
+  if (!ends_here) {
+    after_next = at.children() > 1 ? schedule.scratch_elements(data.count, data.type) : Place{};
+  } else if (!data.in_place && at.children() % 2 == 1) {
+    std::swap(next, after_next);
+  }
+  for (int distance = 1; distance < at.subtree; distance *= 2) {
+    schedule.receive(next, data.count, kReduced, neighbour(self, distance));
+    schedule.end_round();
+    schedule.reduce(value, next, data.count, kReduced);
+    value = next;
+    std::swap(next, after_next);
+  }
+  if (ends_here) {
+    if (!(value == kResult)) schedule.copy(value, data.count, kReduced, kResult, data.count, kReduced);
+  } else {
+    schedule.send(value, data.count, kReduced, at.vrank == 0 ? root : neighbour(self, -at.distance_up));
+    schedule.end_round();
+    if (self.rank == root) schedule.receive(kResult, data.count, kReduced, top);
+  }
+  schedule.end_round();
+}
+
+Cost reduce_binomial_cost(int size, double bytes, bool commutative) {
+  const double levels = ceil_log2(size);
+  // To keep the order the tree ends at rank 0, which hands on to the root: a step more unless it is the root.
+  const double handed_on = commutative || size == 1 ? 0 : 1;
+  return {.steps = levels + handed_on,
+          .bytes = levels * bytes,
+          .total_bytes = (size - 1 + handed_on) * bytes,
+          .reduced_bytes = levels * bytes};
+}
+
+void reduce_halving(Schedule& schedule, Member self, int root, const Reduction& data) {
+  const Fold fold(self.size, root);
+  const bool is_root = self.rank == root;
+  if (self.size == 1) {
+    if (!data.in_place) schedule.copy(data.input(), data.count, kReduced, kResult, data.count, kReduced);
+    schedule.end_round();
+    return;
+  }
+  cut_equally(schedule, fold.workers, data.count);
+  const bool works = !fold.is_guest(self.rank);
+  const Place result = is_root || !works ? kResult : schedule.scratch_elements(data.count, data.type);
+  reduce_by_halves(schedule, self, fold, data, result);
+  if (!works) return;
+
+  const int index = fold.index(self.rank);
+  const auto begin = [&](int part) { return schedule.boundaries[static_cast<std::size_t>(part)]; };
+  for (int parts = 1; parts < fold.workers; parts *= 2) {
+    if ((index & parts) != 0) {
+      schedule.send(result + begin(index) * data.type.extent, begin(index + parts) - begin(index), kReduced,
+                    fold.rank_of(index - parts));
+      break;
+    }
+    const int first = index + parts;
+    schedule.receive(result + begin(first) * data.type.extent, begin(first + parts) - begin(first), kReduced,
+                     fold.rank_of(first));
+    schedule.end_round();
+  }
+  schedule.end_round();
+}
+
+Cost reduce_halving_cost(int size, double bytes) {
+  Cost cost = reduce_by_halves_cost(size, bytes);
+  const int workers = floor_pow2(size);
+  cost.steps += ceil_log2(workers);
+  cost.bytes += bytes * (workers - 1) / workers;
+  cost.total_bytes += tree_blocks_moved(workers) * bytes / workers;
+  return cost;
+}
+
+ReduceAlgorithm choose_reduce(int size, Count bytes, bool commutative, const CostParameters& parameters) {
+  if (!commutative) return ReduceAlgorithm::kBinomial;
+  const auto n = static_cast<double>(bytes);
+  return cheapest<ReduceAlgorithm>(parameters,
+                                   {{ReduceAlgorithm::kBinomial, reduce_binomial_cost(size, n, true)},
+                                    {ReduceAlgorithm::kHalving, reduce_halving_cost(size, n)}});
+}
+
+namespace {
+
+auto reduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, int root) {
+  return [=](Execution& execution) -> Code {
+    Process& process = execution.process();
+    const Member self = execution.self();
+    if (const Code code = check_intracommunicator(execution.comm()); code != 0) return code;
+    if (const Code code = check_op(process, *op, *datatype); code != 0) return code;
+    const bool is_root = self.rank == root;
+    const Code in_place = is_root ? check_not_in_place(process, "recvbuf", recvbuf, "for sendbuf only")
+                                  : check_not_in_place(process, "sendbuf", sendbuf, "at the root only");
+    if (in_place != 0) return in_place;
+    if (is_root) {
+      if (const Code code = check_distinct(process, sendbuf, recvbuf, *datatype, count); code != 0)
+        return code;
+    }
+    execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
+    const Reduction data{.count = count,
+                         .type = shape_of(*datatype),
+                         .in_place = sendbuf == kInPlace,
+                         .commutative = op->commutative};
+    switch (
+        choose_reduce(self.size, count * datatype->size, op->commutative, process.collectives->parameters)) {
+      case ReduceAlgorithm::kBinomial:
+        reduce_binomial(execution.schedule, self, root, data);
+        break;
+      case ReduceAlgorithm::kHalving:
+        reduce_halving(execution.schedule, self, root, data);
+        break;
+    }
+    return 0;
+  };
+}
+
+}  // namespace
+
+namespace api {
+
+Code reduce(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, int root,
+            Comm* comm) {
+  return run_collective(*comm, reduce_plan(sendbuf, recvbuf, count, datatype, op, root));
+}
+
+Code ireduce(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, int root,
+             Comm* comm, Request** request) {
+  return start_collective(*comm, request, reduce_plan(sendbuf, recvbuf, count, datatype, op, root));
+}
+
+Code reduce_init(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
+                 int root, Comm* comm, Info*, Request** request) {
+  return prepare_collective(*comm, request, reduce_plan(sendbuf, recvbuf, count, datatype, op, root));
+}
+
+}  // namespace api
+}  // namespace tasuki

@@ -1,0 +1,236 @@
+// MPI_Reduce_scatter_block and MPI_Reduce_scatter (MPI 6.10). `parts` says which elements of the vector each
+// rank gets; its blocks lie one after the other.
+#include "coll/api.hpp"
+#include "coll/check.hpp"
+#include "coll/collectives.hpp"
+#include "coll/fold.hpp"
+#include "coll/tree.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr Place kResult{Space::kReceive, 0};
+
+Count first_element(const Blocks& parts, int rank) {
+  if (parts.uniform()) return rank * parts.count;
+  Count elements = 0;
+  for (int before = 0; before < rank; ++before) elements += parts.count_of(before);
+  return elements;
+}
+
+Count offset_of(const Blocks& parts, int rank) {
+  return first_element(parts, rank) * parts.type.extent;
+}
+
+void copy_part(Schedule& schedule, Place whole, const Blocks& parts, int rank) {
+  const Count count = parts.count_of(rank);
+  schedule.copy(whole + offset_of(parts, rank), count, kReduced, kResult, count, kReduced);
+}
+
+/// Receives the other ranks' contributions to this rank's part as they come and adds each.
+void add_as_they_come(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts) {
+  const Count count = parts.count_of(self.rank);
+  const Place own = data.input() + offset_of(parts, self.rank);
+  // In place, the beginning of the receive buffer is still to be sent.
+  const Place sum = data.in_place ? schedule.scratch_elements(count, data.type) : kResult;
+  const Place room = self.size > 2 ? schedule.scratch_elements(count, data.type) : Place{};
+  for (int distance = 1; distance < self.size; ++distance) {
+    const int to = neighbour(self, distance);
+    const bool first = distance == 1;
+    schedule.receive(first ? sum : room, count, kReduced, neighbour(self, -distance));
+    schedule.send(data.input() + offset_of(parts, to), parts.count_of(to), kReduced, to);
+    schedule.end_round();
+    schedule.reduce(first ? own : room, sum, count, kReduced);
+  }
+  if (!(sum == kResult)) schedule.copy(sum, count, kReduced, kResult, count, kReduced);
+}
+
+/// Keeps all contributions and adds them in the order of ranks at the end.
+void add_in_order(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts) {
+  const Count count = parts.count_of(self.rank);
+  const Place own = data.input() + offset_of(parts, self.rank);
+  schedule.boundaries.clear();  // here: where each rank's contribution lies in scratch memory
+  for (int rank = 0; rank < self.size; ++rank)
+    schedule.boundaries.push_back(schedule.scratch_elements(count, data.type).offset);
+  const auto contribution = [&](int rank) {
+    return Place{Space::kScratch, schedule.boundaries[static_cast<std::size_t>(rank)]};
+  };
+  schedule.copy(own, count, kReduced, contribution(self.rank), count, kReduced);
+  for (int distance = 1; distance < self.size; ++distance) {
+    const int to = neighbour(self, distance);
+    const int from = neighbour(self, -distance);
+    schedule.receive(contribution(from), count, kReduced, from);
+    schedule.send(data.input() + offset_of(parts, to), parts.count_of(to), kReduced, to);
+    schedule.end_round();
+  }
+  for (int rank = self.size - 2; rank >= 0; --rank)
+    schedule.reduce(contribution(rank), contribution(self.size - 1), count, kReduced);
+  schedule.copy(contribution(self.size - 1), count, kReduced, kResult, count, kReduced);
+}
+
+}  // namespace
+
+void reduce_scatter_pairwise(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts) {
+  if (self.size == 1) {
+    if (!data.in_place) copy_part(schedule, data.input(), parts, 0);
+  } else if (data.commutative) {
+    add_as_they_come(schedule, self, data, parts);
+  } else {
+    add_in_order(schedule, self, data, parts);
+  }
+  schedule.end_round();
+}
+
+Cost reduce_scatter_pairwise_cost(int size, double bytes) {
+  const double others = size - 1;
+  return {.steps = others,
+          .bytes = others * bytes / size,
+          .total_bytes = others * bytes,
+          .reduced_bytes = others * bytes / size};
+}
+
+void reduce_scatter_halving(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts) {
+  const Fold fold(self.size, 0);
+  if (self.size == 1) return reduce_scatter_pairwise(schedule, self, data, parts);
+  schedule.boundaries.clear();
+  for (int index = 0; index < fold.workers; ++index)
+    schedule.boundaries.push_back(first_element(parts, fold.vrank_of(index)));
+  schedule.boundaries.push_back(data.count);
+  if (fold.is_guest(self.rank)) {
+    reduce_by_halves(schedule, self, fold, data, kResult);
+    schedule.receive(kResult, parts.count_of(self.rank), kReduced, fold.host_of(self.rank));
+    schedule.end_round();
+    return;
+  }
+  const Place sum = schedule.scratch_elements(data.count, data.type);
+  reduce_by_halves(schedule, self, fold, data, sum);
+  if (fold.is_host(self.rank)) {
+    const int guest = fold.guest_of(self.rank);
+    schedule.send(sum + offset_of(parts, guest), parts.count_of(guest), kReduced, guest);
+  }
+  copy_part(schedule, sum, parts, self.rank);
+  schedule.end_round();
+}
+
+Cost reduce_scatter_halving_cost(int size, double bytes) {
+  const Fold fold(size, 0);
+  Cost cost = reduce_by_halves_cost(size, bytes);
+  if (fold.rest == 0) return cost;
+  cost.steps += 1;
+  cost.total_bytes += fold.rest * bytes / size;
+  return cost;
+}
+
+void reduce_scatter_recursive_doubling(Schedule& schedule, Member self, const Reduction& data,
+                                       const Blocks& parts) {
+  const Place whole = schedule.scratch_elements(data.count, data.type);
+  allreduce_recursive_doubling(schedule, self, data, whole);
+  copy_part(schedule, whole, parts, self.rank);
+  schedule.end_round();
+}
+
+ReduceScatterAlgorithm choose_reduce_scatter(int size, Count bytes, bool commutative,
+                                             const CostParameters& parameters) {
+  using Algorithm = ReduceScatterAlgorithm;
+  const auto n = static_cast<double>(bytes);
+  const Cost doubling = allreduce_recursive_doubling_cost(size, n);
+  const Cost pairwise = reduce_scatter_pairwise_cost(size, n);
+  if (!commutative)
+    return cheapest<Algorithm>(parameters,
+                               {{Algorithm::kRecursiveDoubling, doubling}, {Algorithm::kPairwise, pairwise}});
+  return cheapest<Algorithm>(parameters, {{Algorithm::kHalving, reduce_scatter_halving_cost(size, n)},
+                                          {Algorithm::kRecursiveDoubling, doubling},
+                                          {Algorithm::kPairwise, pairwise}});
+}
+
+namespace {
+
+Code plan_reduce_scatter(Execution& execution, const void* sendbuf, void* recvbuf, const Blocks& parts,
+                         Datatype* datatype, Op* op) {
+  Process& process = execution.process();
+  const Member self = execution.self();
+  if (const Code code = check_intracommunicator(execution.comm()); code != 0) return code;
+  if (const Code code = check_op(process, *op, *datatype); code != 0) return code;
+  if (const Code code = check_not_in_place(process, "recvbuf", recvbuf, "for sendbuf only"); code != 0)
+    return code;
+  if (parts.counts) {
+    if (const Code code = check_counts(process, "recvcounts", parts.counts, self.size); code != 0)
+      return code;
+  }
+  const Count count = first_element(parts, self.size);
+  // With nothing to receive, the two buffers cannot overlap.
+  const Count own = parts.count_of(self.rank);
+  if (const Code code = check_distinct(process, sendbuf, recvbuf, *datatype, own); code != 0) return code;
+  execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
+  const Reduction data{
+      .count = count, .type = parts.type, .in_place = sendbuf == kInPlace, .commutative = op->commutative};
+  Schedule& schedule = execution.schedule;
+  const Count bytes = count * datatype->size;
+  switch (choose_reduce_scatter(self.size, bytes, op->commutative, process.collectives->parameters)) {
+    case ReduceScatterAlgorithm::kHalving:
+      reduce_scatter_halving(schedule, self, data, parts);
+      break;
+    case ReduceScatterAlgorithm::kPairwise:
+      reduce_scatter_pairwise(schedule, self, data, parts);
+      break;
+    case ReduceScatterAlgorithm::kRecursiveDoubling:
+      reduce_scatter_recursive_doubling(schedule, self, data, parts);
+      break;
+  }
+  return 0;
+}
+
+auto reduce_scatter_block_plan(const void* sendbuf, void* recvbuf, Count recvcount, Datatype* datatype,
+                               Op* op) {
+  return [=](Execution& execution) {
+    const Blocks parts{.type = shape_of(*datatype), .count = recvcount};
+    return plan_reduce_scatter(execution, sendbuf, recvbuf, parts, datatype, op);
+  };
+}
+
+auto reduce_scatter_plan(const void* sendbuf, void* recvbuf, CountArray recvcounts, Datatype* datatype,
+                         Op* op) {
+  return [=](Execution& execution) {
+    const Blocks parts{.type = shape_of(*datatype), .counts = recvcounts};
+    return plan_reduce_scatter(execution, sendbuf, recvbuf, parts, datatype, op);
+  };
+}
+
+}  // namespace
+
+namespace api {
+
+Code reduce_scatter_block(Process&, const void* sendbuf, void* recvbuf, Count recvcount, Datatype* datatype,
+                          Op* op, Comm* comm) {
+  return run_collective(*comm, reduce_scatter_block_plan(sendbuf, recvbuf, recvcount, datatype, op));
+}
+
+Code ireduce_scatter_block(Process&, const void* sendbuf, void* recvbuf, Count recvcount, Datatype* datatype,
+                           Op* op, Comm* comm, Request** request) {
+  return start_collective(*comm, request,
+                          reduce_scatter_block_plan(sendbuf, recvbuf, recvcount, datatype, op));
+}
+
+Code reduce_scatter_block_init(Process&, const void* sendbuf, void* recvbuf, Count recvcount,
+                               Datatype* datatype, Op* op, Comm* comm, Info*, Request** request) {
+  return prepare_collective(*comm, request,
+                            reduce_scatter_block_plan(sendbuf, recvbuf, recvcount, datatype, op));
+}
+
+Code reduce_scatter(Process&, const void* sendbuf, void* recvbuf, CountArray recvcounts, Datatype* datatype,
+                    Op* op, Comm* comm) {
+  return run_collective(*comm, reduce_scatter_plan(sendbuf, recvbuf, recvcounts, datatype, op));
+}
+
+Code ireduce_scatter(Process&, const void* sendbuf, void* recvbuf, CountArray recvcounts, Datatype* datatype,
+                     Op* op, Comm* comm, Request** request) {
+  return start_collective(*comm, request, reduce_scatter_plan(sendbuf, recvbuf, recvcounts, datatype, op));
+}
+
+Code reduce_scatter_init(Process&, const void* sendbuf, void* recvbuf, CountArray recvcounts,
+                         Datatype* datatype, Op* op, Comm* comm, Info*, Request** request) {
+  return prepare_collective(*comm, request, reduce_scatter_plan(sendbuf, recvbuf, recvcounts, datatype, op));
+}
+
+}  // namespace api
+}  // namespace tasuki

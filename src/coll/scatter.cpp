@@ -1,0 +1,218 @@
+// MPI_Scatter and MPI_Scatterv (MPI 6.6).
+#include "coll/api.hpp"
+#include "coll/check.hpp"
+#include "coll/collectives.hpp"
+#include "coll/tree.hpp"
+
+namespace tasuki {
+namespace {
+
+void take_own_block(Schedule& schedule, Member self, const Blocks& all, const Elements& mine) {
+  if (mine.in_place) return;
+  schedule.copy(all.place_of(self.rank), all.count_of(self.rank), all.element, mine.place(), mine.count,
+                mine.element);
+}
+
+/// The root's part of the tree: runs of blocks leave from where they lie, but for the one that goes around
+/// the end of the ranks.
+void scatter_binomial_root(Schedule& schedule, Member self, const Blocks& all, const Elements& mine) {
+  const Count block = all.bytes_of(self.rank);
+  const TreePlace at = tree_place(self, self.rank);
+  for (int distance = at.farthest_child(); distance >= 1; distance /= 2) {
+    const int child = neighbour(self, distance);
+    const int blocks = at.child_subtree(distance);
+    if (child + blocks <= self.size) {
+      schedule.send(all.place_of(child), blocks * all.count, all.element, child);
+      continue;
+    }
+    const Place held = schedule.scratch(blocks * block);
+    const int before_end = self.size - child;
+    schedule.copy(all.place_of(child), before_end * all.count, all.element, held, before_end * block,
+                  ElementType::kBytes);
+    const int after_end = blocks - before_end;
+    schedule.copy(all.place_of(0), after_end * all.count, all.element, held + before_end * block,
+                  after_end * block, ElementType::kBytes);
+    schedule.send(held, blocks * block, ElementType::kBytes, child);
+  }
+  take_own_block(schedule, self, all, mine);
+  schedule.end_round();
+}
+
+}  // namespace
+
+void scatter_linear(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {
+  if (self.rank != root) {
+    schedule.receive(mine.place(), mine.count, mine.element, root);
+    schedule.end_round();
+    return;
+  }
+  for (int distance = 1; distance < self.size; ++distance) {
+    const int peer = neighbour(self, distance);
+    schedule.send(all.place_of(peer), all.count_of(peer), all.element, peer);
+  }
+  take_own_block(schedule, self, all, mine);
+  schedule.end_round();
+}
+
+Cost scatter_linear_cost(int size, double block_bytes) {
+  const double others = size - 1;
+  return {.steps = others, .bytes = others * block_bytes, .total_bytes = others * block_bytes};
+}
+
+void scatter_binomial(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {
+  if (self.rank == root) return scatter_binomial_root(schedule, self, all, mine);
+  const TreePlace at = tree_place(self, root);
+  const int parent = neighbour(self, -at.distance_up);
+  if (at.subtree == 1) {
+    schedule.receive(mine.place(), mine.count, mine.element, parent);
+    schedule.end_round();
+    return;
+  }
+  const Count block = mine.bytes();
+  const Place held = schedule.scratch(at.subtree * block);
+  schedule.receive(held, at.subtree * block, ElementType::kBytes, parent);
+  schedule.end_round();
+  for (int distance = at.farthest_child(); distance >= 1; distance /= 2) {
+    schedule.send(held + distance * block, at.child_subtree(distance) * block, ElementType::kBytes,
+                  neighbour(self, distance));
+  }
+  schedule.copy(held, block, ElementType::kBytes, mine.place(), mine.count, mine.element);
+  schedule.end_round();
+}
+
+Cost scatter_binomial_cost(int size, double block_bytes) {
+  const double steps = ceil_log2(size);
+  return {.steps = steps,
+          .bytes = (size - 1) * block_bytes,
+          .total_bytes = tree_blocks_moved(size) * block_bytes};
+}
+
+ScatterAlgorithm choose_scatter(int size, Count block_bytes, const CostParameters& parameters) {
+  const auto b = static_cast<double>(block_bytes);
+  return cheapest<ScatterAlgorithm>(parameters,
+                                    {{ScatterAlgorithm::kLinear, scatter_linear_cost(size, b)},
+                                     {ScatterAlgorithm::kBinomial, scatter_binomial_cost(size, b)}});
+}
+
+namespace {
+
+/// The parts of MPI_Scatter's and MPI_Scatterv's plan that are alike. `all` counts at the root only.
+Code plan_scatter(Execution& execution, const void* sendbuf, Datatype* sendtype, void* recvbuf,
+                  Count recvcount, Datatype* recvtype, int root, const Blocks& all, Elements* mine) {
+  Process& process = execution.process();
+  const Member self = execution.self();
+  if (const Code code = check_intracommunicator(execution.comm()); code != 0) return code;
+  *mine = {.space = Space::kReceive, .element = ElementType::kReceiveType};
+  mine->in_place = recvbuf == kInPlace;
+  if (self.rank != root) {
+    if (const Code code = check_not_in_place(process, "recvbuf", recvbuf, "at the root only"); code != 0)
+      return code;
+  } else {
+    if (const Code code = check_not_in_place(process, "sendbuf", sendbuf, "for recvbuf only"); code != 0)
+      return code;
+    if (all.counts) {
+      if (const Code code = check_counts(process, "sendcounts", all.counts, self.size); code != 0)
+        return code;
+    }
+    execution.arguments.send = sendbuf;
+    execution.arguments.send_type = sendtype;
+  }
+  if (!mine->in_place) {
+    mine->type = shape_of(*recvtype);
+    mine->count = recvcount;
+    execution.arguments.receive = recvbuf;
+    execution.arguments.receive_type = recvtype;
+  }
+  return self.rank == root ? check_distinct(process, recvbuf, *mine, sendbuf, all, self.size) : 0;
+}
+
+auto scatter_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
+                  Datatype* recvtype, int root) {
+  return [=](Execution& execution) -> Code {
+    const Member self = execution.self();
+    Blocks all{.space = Space::kSend, .element = ElementType::kSendType};
+    if (self.rank == root) {
+      all.type = shape_of(*sendtype);
+      all.count = sendcount;
+    }
+    Elements mine;
+    const Code code =
+        plan_scatter(execution, sendbuf, sendtype, recvbuf, recvcount, recvtype, root, all, &mine);
+    if (code != 0) return code;
+    const Count block_bytes = self.rank == root ? all.bytes_of(root) : mine.bytes();
+    switch (choose_scatter(self.size, block_bytes, execution.process().collectives->parameters)) {
+      case ScatterAlgorithm::kLinear:
+        scatter_linear(execution.schedule, self, root, all, mine);
+        break;
+      case ScatterAlgorithm::kBinomial:
+        scatter_binomial(execution.schedule, self, root, all, mine);
+        break;
+    }
+    return 0;
+  };
+}
+
+auto scatterv_plan(const void* sendbuf, CountArray sendcounts, CountArray displs, Datatype* sendtype,
+                   void* recvbuf, Count recvcount, Datatype* recvtype, int root) {
+  return [=](Execution& execution) -> Code {
+    Blocks all{.space = Space::kSend, .element = ElementType::kSendType};
+    if (execution.self().rank == root) {
+      all.type = shape_of(*sendtype);
+      all.counts = sendcounts;
+      all.displacements = displs;
+      all.displacement_bytes = sendtype->extent;
+    }
+    Elements mine;
+    const Code code =
+        plan_scatter(execution, sendbuf, sendtype, recvbuf, recvcount, recvtype, root, all, &mine);
+    // Only the root knows the counts, so the tree is not open to MPI_Scatterv.
+    if (code == 0) scatter_linear(execution.schedule, execution.self(), root, all, mine);
+    return code;
+  };
+}
+
+}  // namespace
+
+namespace api {
+
+Code scatter(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+             Count recvcount, Datatype* recvtype, int root, Comm* comm) {
+  return run_collective(*comm,
+                        scatter_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root));
+}
+
+Code iscatter(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+              Count recvcount, Datatype* recvtype, int root, Comm* comm, Request** request) {
+  return start_collective(*comm, request,
+                          scatter_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root));
+}
+
+Code scatter_init(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+                  Count recvcount, Datatype* recvtype, int root, Comm* comm, Info*, Request** request) {
+  return prepare_collective(*comm, request,
+                            scatter_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root));
+}
+
+Code scatterv(Process&, const void* sendbuf, CountArray sendcounts, CountArray displs, Datatype* sendtype,
+              void* recvbuf, Count recvcount, Datatype* recvtype, int root, Comm* comm) {
+  return run_collective(
+      *comm, scatterv_plan(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root));
+}
+
+Code iscatterv(Process&, const void* sendbuf, CountArray sendcounts, CountArray displs, Datatype* sendtype,
+               void* recvbuf, Count recvcount, Datatype* recvtype, int root, Comm* comm, Request** request) {
+  return start_collective(
+      *comm, request,
+      scatterv_plan(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root));
+}
+
+Code scatterv_init(Process&, const void* sendbuf, CountArray sendcounts, CountArray displs,
+                   Datatype* sendtype, void* recvbuf, Count recvcount, Datatype* recvtype, int root,
+                   Comm* comm, Info*, Request** request) {
+  return prepare_collective(
+      *comm, request,
+      scatterv_plan(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root));
+}
+
+}  // namespace api
+}  // namespace tasuki
