@@ -147,7 +147,7 @@ ScatterAlgorithm choose_scatter(int size, Count block_bytes, const CostParameter
 
 // All-to-all: coll/alltoall.cpp.
 
-/// With distance d = 1, 2 ... P-1: to the rank d after, from the rank d before. A round takes as many distances as
+/// With distance d from 1 to P-1: to the rank d after, from the rank d before. A round takes as many distances as
 /// reach `window_bytes`; ranks may differ in it. Steps: P-1; bytes: (P-1) b. Open to MPI_Alltoallv and
 /// MPI_Alltoallw; empty blocks are not sent.
 void alltoall_pairwise(Schedule& schedule, Member self, const Blocks& out, const Blocks& in,

@@ -15,7 +15,7 @@ struct TreePlace {
   int subtree;      // it has the vranks [vrank, vrank + subtree) with and below it
   int size;
 
-  /// The vranks of the children are vrank + 1, + 2, + 4...while these are below `subtree`.
+  /// The vranks of the children are vrank + 1, + 2, + 4 and so on while these are below `subtree`.
   int child_subtree(int distance) const { return std::min(distance, subtree - distance); }
 
   /// Distance to the farthest child, 0 without children.
