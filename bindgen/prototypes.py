@@ -63,7 +63,9 @@ def _load() -> None:
 def functions() -> list[Prototype]:
     """The 690 C functions of MPI-5.0, by name."""
     _load()
-    procedures = sorted(pympistandard.all_iso_c_procedures(), key=lambda procedure: procedure.express.iso_c.name)
+    procedures = sorted(
+        pympistandard.all_iso_c_procedures(), key=lambda procedure: procedure.express.iso_c.name
+    )
     return _expand(procedures)
 
 

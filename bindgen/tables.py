@@ -39,8 +39,8 @@ FLAGS = {
 PREDEFINED_COUNT = 1024  # kPredefinedCount of base/predefined.hpp
 
 MPICH_HANDLE = """\
-/// A handle keeps its kind in bits 26-29 and its index in the low bits; predefined pair types (0x8c00000N) count
-/// apart from the basic ones (0x4c00SSNN), so bit 31 joins the index.
+/// A handle keeps its kind in bits 26-29 and its index in the low bits; predefined pair types (0x8c00000N)
+/// count apart from the basic ones (0x4c00SSNN), so bit 31 joins the index.
 constexpr std::size_t handle_slot(std::uint32_t handle) {
   return (handle >> 26 & 0xf) << 8 | handle >> 31 << 7 | (handle & 0x7f);
 }
@@ -110,7 +110,8 @@ def dense(pairs: dict[int, int]) -> tuple[int, list[str]]:
 
 def switch_function(name: str, pairs: dict[int, int]) -> str:
     cases = "".join(f"    case {value}: return {pairs[value]};\n" for value in sorted(pairs))
-    return f"constexpr int {name}(int value) {{\n  switch (value) {{\n{cases}    default: return kNoConstant;\n  }}\n}}\n"
+    body = f"  switch (value) {{\n{cases}    default: return kNoConstant;\n  }}\n"
+    return f"constexpr int {name}(int value) {{\n{body}}}\n"
 
 
 def lookup_function(name: str, pairs: dict[int, int]) -> str:
@@ -151,13 +152,13 @@ def mpich_objects(constants: list[spec.Constant]) -> str:
     return (
         "\n"
         + MPICH_HANDLE
-        + "\n/// The handle of a predefined object by its number (base/predefined.hpp); 0 where there is none.\n"
+        + "\n/// The handle of a predefined object by its number (base/predefined.hpp); 0: there is none.\n"
         + array("std::uint32_t", "kHandleOfNumber", handle_of)
         + "\n/// The number of a predefined object by handle_slot(handle).\n"
         + array("std::uint16_t", "kNumberOfSlot", slots)
         + """
-/// The number of the predefined object that `handle` names, or 0: a null, a user's or an invalid handle, or a type
-/// that the core does not have (MPI_LB, MPI_UB, MPIX_*).
+/// The number of the predefined object that `handle` names, or 0: a null, a user's or an invalid handle, or
+/// what the core does not have (MPI_LB, MPI_UB, MPIX_*).
 constexpr std::uint16_t number_of_handle(std::uint32_t handle) {
   const std::uint16_t number = kNumberOfSlot[handle_slot(handle)];
   return kHandleOfNumber[number] == handle ? number : 0;
@@ -195,7 +196,9 @@ def flag_map(bits: dict[int, int], name: str) -> str:
     values = []
     for index in range(1 << width):
         flags = [1 << (low + bit) for bit in range(width) if index >> bit & 1]
-        values.append(str(sum(bits[flag] for flag in flags)) if all(flag in bits for flag in flags) else "kNoConstant")
+        values.append(
+            str(sum(bits[flag] for flag in flags)) if all(flag in bits for flag in flags) else "kNoConstant"
+        )
     table = "k" + camel(name)
     below = f" || (value & {(1 << low) - 1}) != 0" if low else ""
     return (
@@ -218,8 +221,12 @@ constexpr int rank_from_core(int rank) {{
 }}
 
 /// Tags: not negative, or MPI_ANY_TAG.
-constexpr int tag_to_core(int tag) {{ return tag >= 0 ? tag : tag == {any_tag} ? {any_tag_core} : kNoConstant; }}
-constexpr int tag_from_core(int tag) {{ return tag >= 0 ? tag : tag == {any_tag_core} ? {any_tag} : kNoConstant; }}
+constexpr int tag_to_core(int tag) {{
+  return tag >= 0 ? tag : tag == {any_tag} ? {any_tag_core} : kNoConstant;
+}}
+constexpr int tag_from_core(int tag) {{
+  return tag >= 0 ? tag : tag == {any_tag_core} ? {any_tag} : kNoConstant;
+}}
 
 /// Attribute keys: predefined ones, MPI_KEYVAL_INVALID; a user's key has one number everywhere.
 constexpr int keyval_to_core(int keyval) {{
@@ -227,7 +234,8 @@ constexpr int keyval_to_core(int keyval) {{
   const int comm = lookup(kCommKeyvalToCore, {comm_keyval_first}, keyval);
   if (comm != kNoConstant) return comm;
   const int win = lookup(kWinKeyvalToCore, {win_keyval_first}, keyval);
-  return win != kNoConstant ? win : keyval >= kKeyvalUserFirst && keyval < {keyval_invalid} ? keyval : kNoConstant;
+  if (win != kNoConstant) return win;
+  return keyval >= kKeyvalUserFirst && keyval < {keyval_invalid} ? keyval : kNoConstant;
 }}
 constexpr int keyval_from_core(int keyval) {{
   if (keyval == {keyval_invalid_core}) return {keyval_invalid};
@@ -236,8 +244,8 @@ constexpr int keyval_from_core(int keyval) {{
                        : lookup(kWinKeyvalFromCore, {win_core_first}, keyval);
 }}
 
-/// Error classes and codes. A code keeps the core's serial number (bits 16 and up) over this ABI's class; a user's
-/// class or code lies above MPI_ERR_LASTCODE, where the standard wants it.
+/// Error classes and codes. A code keeps the core's serial number (bits 16 and up) over this ABI's class; a
+/// user's class or code lies above MPI_ERR_LASTCODE, where the standard wants it.
 constexpr int error_to_core(int code) {{
   if (code < 0) return kNoConstant;
   if (code == {lastcode}) return {lastcode_core};
@@ -250,8 +258,8 @@ constexpr int error_from_core(int code) {{
   const int low = code & 0xffff;
   if (low > {lastcode_core}) return code | kUserErrorBit;
   if (code == {lastcode_core}) return {lastcode};
-  const int error_class =
-      low >= {tool_first} ? lookup(kToolErrorFromCore, {tool_first}, low) : lookup(kErrorClassFromCore, 0, low);
+  const int error_class = low >= {tool_first} ? lookup(kToolErrorFromCore, {tool_first}, low)
+                                       : lookup(kErrorClassFromCore, 0, low);
   return error_class == kNoConstant ? kNoConstant : error_class | (code & ~0xffff);
 }}
 
@@ -303,25 +311,29 @@ def mpich_special(constants: list[spec.Constant]) -> str:
         "inline constexpr int kUserErrorBit = 0x40000000;\n"
     )
     name = by_name.__getitem__
-    return "\n" + text + MPICH_SPECIAL.format(
-        undefined=name("MPI_UNDEFINED").mpich,
-        rank_first=min(ranks),
-        rank_core_first=min(ranks.values()),
-        any_tag=name("MPI_ANY_TAG").mpich,
-        any_tag_core=name("MPI_ANY_TAG").standard,
-        keyval_invalid=name("MPI_KEYVAL_INVALID").mpich,
-        keyval_invalid_core=name("MPI_KEYVAL_INVALID").standard,
-        comm_keyval_first=min(comm_keys),
-        win_keyval_first=min(win_keys),
-        comm_core_first=min(comm_keys.values()),
-        win_core_first=min(win_keys.values()),
-        lastcode=name("MPI_ERR_LASTCODE").mpich,
-        lastcode_core=name("MPI_ERR_LASTCODE").standard,
-        tool_first=min(tools),
-        in_place=name("MPI_IN_PLACE").mpich,
-        in_place_core=name("MPI_IN_PLACE").standard,
-        automatic=name("MPI_BUFFER_AUTOMATIC").mpich,
-        automatic_core=name("MPI_BUFFER_AUTOMATIC").standard,
+    return (
+        "\n"
+        + text
+        + MPICH_SPECIAL.format(
+            undefined=name("MPI_UNDEFINED").mpich,
+            rank_first=min(ranks),
+            rank_core_first=min(ranks.values()),
+            any_tag=name("MPI_ANY_TAG").mpich,
+            any_tag_core=name("MPI_ANY_TAG").standard,
+            keyval_invalid=name("MPI_KEYVAL_INVALID").mpich,
+            keyval_invalid_core=name("MPI_KEYVAL_INVALID").standard,
+            comm_keyval_first=min(comm_keys),
+            win_keyval_first=min(win_keys),
+            comm_core_first=min(comm_keys.values()),
+            win_core_first=min(win_keys.values()),
+            lastcode=name("MPI_ERR_LASTCODE").mpich,
+            lastcode_core=name("MPI_ERR_LASTCODE").standard,
+            tool_first=min(tools),
+            in_place=name("MPI_IN_PLACE").mpich,
+            in_place_core=name("MPI_IN_PLACE").standard,
+            automatic=name("MPI_BUFFER_AUTOMATIC").mpich,
+            automatic_core=name("MPI_BUFFER_AUTOMATIC").standard,
+        )
     )
 
 
@@ -342,8 +354,8 @@ def mpich_enumerations(constants: list[spec.Constant]) -> str:
 
 
 DARG = """
-/// One argument of an array distribution: a block size, or MPI_DISTRIBUTE_DFLT_DARG, which is kDefaultDarg in the
-/// core (base/types.hpp), where it cannot be taken for a block size.
+/// One argument of an array distribution: a block size, or MPI_DISTRIBUTE_DFLT_DARG, which is kDefaultDarg in
+/// the core (base/types.hpp), where it cannot be taken for a block size.
 constexpr int darg_to_core(int darg) {{ return darg == {darg} ? INT_MIN : darg; }}
 constexpr int darg_from_core(int darg) {{ return darg == INT_MIN ? {darg} : darg; }}
 """

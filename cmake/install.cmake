@@ -4,8 +4,8 @@
 #   include/  mpi.h (MPI-5.0 standard ABI), mpich/mpi.h (MPICH ABI)
 #   lib/      libmpi_abi.so.1 (.so), libmpi.so.12, pkgconfig/, cmake/Tasuki/
 #
-# There is no libmpi.so: -lmpi would link the MPICH ABI to a program compiled with the standard mpi.h. Who means to
-# link the MPICH ABI says -I<prefix>/include/mpich -l:libmpi.so.12.
+# There is no libmpi.so: -lmpi would link the MPICH ABI to a program compiled with the standard mpi.h. Who means
+# to link the MPICH ABI says -I<prefix>/include/mpich -l:libmpi.so.12.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -26,7 +26,7 @@ else()
 endif()
 foreach(directory ${BINDIR} ${INCLUDEDIR} ${LIBDIR})
   if(IS_ABSOLUTE ${directory})
-    message(FATAL_ERROR "${directory}: give installation directories relative to the prefix, so that it can be moved")
+    message(FATAL_ERROR "${directory}: installation directories must be relative, so that the tree can be moved")
   endif()
 endforeach()
 file(RELATIVE_PATH PREFIX_FROM_BINDIR /${BINDIR} /)

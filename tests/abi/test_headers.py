@@ -1,8 +1,8 @@
-"""The headers of both ABIs: up to date, clean in every C and C++, of the layout that the ABIs fix, and equal to
-what another implementation of these ABIs says.
+"""The headers of both ABIs: up to date, clean in every C and C++, of the layout that the ABIs fix, and equal
+to what another implementation of these ABIs says.
 
-The other implementation is PyPI's mpich, which has headers of both. Its place is $TASUKI_PEERS/mpich (by default
-build/peers/mpich); without it only that comparison is left out.
+The other implementation is PyPI's mpich, which has headers of both. Its place is $TASUKI_PEERS/mpich (by
+default build/peers/mpich); without it only that comparison is left out.
 """
 
 from __future__ import annotations
@@ -72,7 +72,11 @@ def values_program(header: str, abi: str) -> str:
 
 
 def test_generated_files_are_what_bindgen_writes():
-    stale = [name for name, text in files().items() if not (ROOT / name).exists() or (ROOT / name).read_text() != text]
+    stale = [
+        name
+        for name, text in files().items()
+        if not (ROOT / name).exists() or (ROOT / name).read_text() != text
+    ]
     assert not stale, f"out of date, run make generate: {stale}"
 
 
@@ -80,7 +84,9 @@ def test_generated_files_are_what_bindgen_writes():
 @pytest.mark.parametrize(("language", "version"), LANGUAGES)
 def test_header_compiles_without_a_warning(abi, language, version):
     uses = "int main(void) { return MPI_COMM_WORLD == MPI_COMM_NULL; }\n"
-    check_compiles("#include <mpi.h>\n" + uses, f"-std={version}", *WARNINGS, f"-I{INCLUDE[abi]}", language=language)
+    check_compiles(
+        "#include <mpi.h>\n" + uses, f"-std={version}", *WARNINGS, f"-I{INCLUDE[abi]}", language=language
+    )
 
 
 @pytest.mark.parametrize("abi", ABIS)
@@ -110,7 +116,9 @@ def test_values_are_those_of_the_spec(abi, tmp_path):
     assert int(values["sizeof(MPI_Count)"]) == 8
 
 
-needs_peer = pytest.mark.skipif(not (PEER / "mpi_abi.h").exists(), reason=f"no headers to compare with in {PEER}")
+needs_peer = pytest.mark.skipif(
+    not (PEER / "mpi_abi.h").exists(), reason=f"no headers to compare with in {PEER}"
+)
 
 
 @needs_peer
@@ -139,7 +147,9 @@ def test_prototypes_and_callbacks_agree_with_the_peers(abi):
 @needs_peer
 def test_the_peers_functions_are_all_ours():
     library = PEER.parent / "lib/libmpi.so.12"
-    symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    symbols = subprocess.run(
+        ["nm", "-D", "--defined-only", library], capture_output=True, text=True, check=True
+    ).stdout
     theirs = set(re.findall(r" [TW] (P?MPI_\w+)$", symbols, flags=re.MULTILINE))
     ours = {prefix + function.name for function in all_functions("mpich") for prefix in ("", "P")}
     assert len(theirs) >= 2 * 690

@@ -1,7 +1,7 @@
-"""The installed tree as its users meet it: the compiler wrappers, pkg-config, CMake, and a prefix that was moved.
+"""The installed tree as its users meet it: compiler wrappers, pkg-config, CMake, and a prefix that was moved.
 
-The tree is build/prefix, or what TASUKI_TEST_PREFIX names. Nothing is run under mpiexec here: a program started on its
-own is a job of one rank.
+The tree is build/prefix, or what TASUKI_TEST_PREFIX names. Nothing is run under mpiexec here: a program
+started on its own is a job of one rank.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ def environment(**changes: str) -> dict[str, str]:
 
 def done(*command, **changes) -> subprocess.CompletedProcess:
     words = [str(word) for word in command]
-    return subprocess.run(words, capture_output=True, text=True, timeout=300, env=environment(**changes), check=False)
+    return subprocess.run(
+        words, capture_output=True, text=True, timeout=300, env=environment(**changes), check=False
+    )
 
 
 def output(*command, **changes) -> str:
@@ -111,7 +113,9 @@ def test_tree_is_complete():
     assert not (PREFIX / "lib/libmpi.so").exists(), "-lmpi must not link the MPICH ABI by accident"
 
 
-@pytest.mark.parametrize(("wrapper", "source"), [("mpicc", "hello.c"), ("mpicxx", "hello.cpp"), ("mpic++", "hello.cpp")])
+@pytest.mark.parametrize(
+    ("wrapper", "source"), [("mpicc", "hello.c"), ("mpicxx", "hello.cpp"), ("mpic++", "hello.cpp")]
+)
 def test_wrapper_compiles_links_and_runs(wrapper, source, sources):
     output(PREFIX / "bin" / wrapper, sources / source, "-o", sources / "hello")
     check_hello(sources / "hello")
@@ -136,7 +140,10 @@ def test_wrapper_is_found_through_a_link_in_the_path(sources):
 def test_wrapper_answers_as_mpich_and_open_mpi_users_expect():
     mpicc = PREFIX / "bin/mpicc"
     prefix = PREFIX.resolve()
-    compiling, linking = f"-I{prefix}/include", f"-L{prefix}/lib -Wl,-rpath,{prefix}/lib -Wl,--enable-new-dtags -lmpi_abi"
+    compiling, linking = (
+        f"-I{prefix}/include",
+        f"-L{prefix}/lib -Wl,-rpath,{prefix}/lib -Wl,--enable-new-dtags -lmpi_abi",
+    )
     for option in ("-show", "-showme", "--showme", "-link_info", "-link-info"):
         assert output(mpicc, option) == f"cc {compiling} {linking}"
     assert output(mpicc, "-compile_info") == f"cc {compiling}"
@@ -158,14 +165,20 @@ def test_another_compiler_may_be_named():
     assert output(mpicxx, "-cxx=clang++", "-show").startswith("clang++ -I")
     failed = done(mpicc, "x.c", TASUKI_CC="no-such-compiler")
     assert failed.returncode == 127
-    assert failed.stderr.count("\n") == 1 and "no-such-compiler" in failed.stderr and "TASUKI_CC" in failed.stderr
+    assert (
+        failed.stderr.count("\n") == 1
+        and "no-such-compiler" in failed.stderr
+        and "TASUKI_CC" in failed.stderr
+    )
     unknown = done(mpicc, "-showme:nonsense")
     assert unknown.returncode == 1 and "-showme:nonsense is unknown" in unknown.stderr
 
 
 def test_wrapper_passes_arguments_on_unchanged(sources):
-    (sources / "text.c").write_text('#include <stdio.h>\nint main(void) { return puts(TEXT) < 0; }\n')
-    output(PREFIX / "bin/mpicc", '-DTEXT="it\'s $HOME, two  blanks"', sources / "text.c", "-o", sources / "text")
+    (sources / "text.c").write_text("#include <stdio.h>\nint main(void) { return puts(TEXT) < 0; }\n")
+    output(
+        PREFIX / "bin/mpicc", '-DTEXT="it\'s $HOME, two  blanks"', sources / "text.c", "-o", sources / "text"
+    )
     assert output(sources / "text") == "it's $HOME, two  blanks"
     failed = done(PREFIX / "bin/mpicc", sources / "missing.c")
     assert failed.returncode == 1 and "missing.c" in failed.stderr

@@ -17,8 +17,8 @@ namespace tasuki::abi_mpich {
 /// No constant of any kind has this value.
 inline constexpr int kNoConstant = INT_MIN;
 
-/// One argument of an array distribution: a block size, or MPI_DISTRIBUTE_DFLT_DARG, which is kDefaultDarg in the
-/// core (base/types.hpp), where it cannot be taken for a block size.
+/// One argument of an array distribution: a block size, or MPI_DISTRIBUTE_DFLT_DARG, which is kDefaultDarg in
+/// the core (base/types.hpp), where it cannot be taken for a block size.
 constexpr int darg_to_core(int darg) { return darg == -49767 ? INT_MIN : darg; }
 constexpr int darg_from_core(int darg) { return darg == INT_MIN ? -49767 : darg; }
 
@@ -29,13 +29,13 @@ constexpr int lookup(const std::array<int, N>& table, int first, int value) {
   return index < N ? table[index] : kNoConstant;
 }
 
-/// A handle keeps its kind in bits 26-29 and its index in the low bits; predefined pair types (0x8c00000N) count
-/// apart from the basic ones (0x4c00SSNN), so bit 31 joins the index.
+/// A handle keeps its kind in bits 26-29 and its index in the low bits; predefined pair types (0x8c00000N)
+/// count apart from the basic ones (0x4c00SSNN), so bit 31 joins the index.
 constexpr std::size_t handle_slot(std::uint32_t handle) {
   return (handle >> 26 & 0xf) << 8 | handle >> 31 << 7 | (handle & 0x7f);
 }
 
-/// The handle of a predefined object by its number (base/predefined.hpp); 0 where there is none.
+/// The handle of a predefined object by its number (base/predefined.hpp); 0: there is none.
 inline constexpr std::array<std::uint32_t, 1024> kHandleOfNumber = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     0x58000003, 0x58000002, 0x58000001, 0x58000004, 0, 0, 0, 0x58000006, 0x58000008, 0x5800000a, 0, 0, 0, 0,
@@ -200,8 +200,8 @@ inline constexpr std::array<std::uint16_t, 4096> kNumberOfSlot = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 };
 
-/// The number of the predefined object that `handle` names, or 0: a null, a user's or an invalid handle, or a type
-/// that the core does not have (MPI_LB, MPI_UB, MPIX_*).
+/// The number of the predefined object that `handle` names, or 0: a null, a user's or an invalid handle, or
+/// what the core does not have (MPI_LB, MPI_UB, MPIX_*).
 constexpr std::uint16_t number_of_handle(std::uint32_t handle) {
   const std::uint16_t number = kNumberOfSlot[handle_slot(handle)];
   return kHandleOfNumber[number] == handle ? number : 0;
@@ -266,8 +266,12 @@ constexpr int rank_from_core(int rank) {
 }
 
 /// Tags: not negative, or MPI_ANY_TAG.
-constexpr int tag_to_core(int tag) { return tag >= 0 ? tag : tag == -1 ? -2 : kNoConstant; }
-constexpr int tag_from_core(int tag) { return tag >= 0 ? tag : tag == -2 ? -1 : kNoConstant; }
+constexpr int tag_to_core(int tag) {
+  return tag >= 0 ? tag : tag == -1 ? -2 : kNoConstant;
+}
+constexpr int tag_from_core(int tag) {
+  return tag >= 0 ? tag : tag == -2 ? -1 : kNoConstant;
+}
 
 /// Attribute keys: predefined ones, MPI_KEYVAL_INVALID; a user's key has one number everywhere.
 constexpr int keyval_to_core(int keyval) {
@@ -275,7 +279,8 @@ constexpr int keyval_to_core(int keyval) {
   const int comm = lookup(kCommKeyvalToCore, 1681915905, keyval);
   if (comm != kNoConstant) return comm;
   const int win = lookup(kWinKeyvalToCore, 1711276033, keyval);
-  return win != kNoConstant ? win : keyval >= kKeyvalUserFirst && keyval < 603979776 ? keyval : kNoConstant;
+  if (win != kNoConstant) return win;
+  return keyval >= kKeyvalUserFirst && keyval < 603979776 ? keyval : kNoConstant;
 }
 constexpr int keyval_from_core(int keyval) {
   if (keyval == 0) return 603979776;
@@ -284,8 +289,8 @@ constexpr int keyval_from_core(int keyval) {
                        : lookup(kWinKeyvalFromCore, 601, keyval);
 }
 
-/// Error classes and codes. A code keeps the core's serial number (bits 16 and up) over this ABI's class; a user's
-/// class or code lies above MPI_ERR_LASTCODE, where the standard wants it.
+/// Error classes and codes. A code keeps the core's serial number (bits 16 and up) over this ABI's class; a
+/// user's class or code lies above MPI_ERR_LASTCODE, where the standard wants it.
 constexpr int error_to_core(int code) {
   if (code < 0) return kNoConstant;
   if (code == 1073741823) return 16383;
@@ -298,8 +303,8 @@ constexpr int error_from_core(int code) {
   const int low = code & 0xffff;
   if (low > 16383) return code | kUserErrorBit;
   if (code == 16383) return 1073741823;
-  const int error_class =
-      low >= 1001 ? lookup(kToolErrorFromCore, 1001, low) : lookup(kErrorClassFromCore, 0, low);
+  const int error_class = low >= 1001 ? lookup(kToolErrorFromCore, 1001, low)
+                                       : lookup(kErrorClassFromCore, 0, low);
   return error_class == kNoConstant ? kNoConstant : error_class | (code & ~0xffff);
 }
 
