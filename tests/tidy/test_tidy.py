@@ -1,0 +1,48 @@
+"""The repository keeps to its own style (STYLE.md). Each rule is told, and explained, in rules.py."""
+
+import os
+import pathlib
+
+import pytest
+import rules
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("TASUKI_BUILD_DIR", ROOT / "build" / "release"))
+
+PURE_RULES = [
+    rules.short_files,
+    rules.narrow_lines,
+    rules.short_functions,
+    rules.opens_with_comment,
+    rules.one_way_includes,
+    rules.programs_include_only_mpi,
+    rules.headers_are_included,
+    rules.scripts_are_used,
+    rules.few_macros,
+    rules.no_exceptions,
+    rules.links_resolve,
+    rules.clang_format_clean,
+    rules.ruff_clean,
+]
+
+
+@pytest.fixture(scope="session")
+def tree():
+    return rules.Tree.of_repository(ROOT)
+
+
+def hold(wrong):
+    assert not wrong, "\n" + "\n".join(wrong)
+
+
+@pytest.mark.parametrize("rule", PURE_RULES, ids=lambda rule: rule.__name__)
+def test_repository_keeps_to(rule, tree):
+    hold(rule(tree))
+
+
+def test_every_source_is_built(tree):
+    hold(rules.everything_is_built(tree, BUILD / "compile_commands.json"))
+
+
+def test_core_has_no_mutable_globals():
+    hold(rules.no_mutable_globals([BUILD / "libtasuki_core.a"]))
