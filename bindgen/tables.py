@@ -210,23 +210,20 @@ def flag_map(bits: dict[int, int], name: str) -> str:
 
 
 MPICH_SPECIAL = """
-/// Ranks: a member, MPI_PROC_NULL, MPI_ANY_SOURCE, MPI_ROOT or MPI_UNDEFINED.
+/// Ranks (MPI_PROC_NULL, MPI_ANY_SOURCE, MPI_ROOT) and tags (MPI_ANY_TAG). These maps permute only the few
+/// numbers that are a constant on either side: what is none here is none there, and comes back unchanged.
 constexpr int rank_to_core(int rank) {{
-  if (rank >= 0 || rank == {undefined}) return rank;
-  return lookup(kRankToCore, {rank_first}, rank);
+  const std::size_t index = static_cast<unsigned>(rank) - static_cast<unsigned>(kRankFirst);
+  return index < kRankToCore.size() ? kRankToCore[index] : rank;
 }}
 constexpr int rank_from_core(int rank) {{
-  if (rank >= 0 || rank == {undefined}) return rank;
-  return lookup(kRankFromCore, {rank_core_first}, rank);
+  const std::size_t index = static_cast<unsigned>(rank) - static_cast<unsigned>(kRankFirst);
+  return index < kRankFromCore.size() ? kRankFromCore[index] : rank;
 }}
-
-/// Tags: not negative, or MPI_ANY_TAG.
 constexpr int tag_to_core(int tag) {{
-  return tag >= 0 ? tag : tag == {any_tag} ? {any_tag_core} : kNoConstant;
+  return tag == {any_tag} ? {any_tag_core} : tag == {any_tag_core} ? {any_tag} : tag;
 }}
-constexpr int tag_from_core(int tag) {{
-  return tag >= 0 ? tag : tag == {any_tag_core} ? {any_tag} : kNoConstant;
-}}
+constexpr int tag_from_core(int tag) {{ return tag_to_core(tag); }}
 
 /// Attribute keys: predefined ones, MPI_KEYVAL_INVALID; a user's key has one number everywhere.
 constexpr int keyval_to_core(int keyval) {{
@@ -280,10 +277,17 @@ inline void* buffer_from_core(const void* buffer) {{
 """
 
 
+def permutation(pairs: dict[int, int]) -> dict[int, int]:
+    """The pairs, made a permutation of all numbers from the first to the last that either side has."""
+    numbers = range(min(*pairs, *pairs.values()), max(*pairs, *pairs.values()) + 1)
+    left = [number for number in numbers if number not in pairs.values()]
+    return {number: pairs[number] if number in pairs else left.pop() for number in numbers}
+
+
 def mpich_special(constants: list[spec.Constant]) -> str:
     categories = spec.by_category(constants)
     by_name = {constant.name: constant for constant in constants}
-    ranks = {constant.mpich: constant.standard for constant in categories["rank"]}
+    ranks = permutation({constant.mpich: constant.standard for constant in categories["rank"]})
     keyvals = [constant for constant in categories["keyval"] if constant.name != "MPI_KEYVAL_INVALID"]
     comm_keys = {row.mpich: row.standard for row in keyvals if not row.name.startswith("MPI_WIN_")}
     win_keys = {row.mpich: row.standard for row in keyvals if row.name.startswith("MPI_WIN_")}
@@ -307,7 +311,8 @@ def mpich_special(constants: list[spec.Constant]) -> str:
         raise SystemExit("tables.py: keys of communicators must come before those of windows")
     text = "\n".join(array("int", name, dense(pairs)[1]) for name, pairs in tables)
     text += (
-        "\ninline constexpr int kKeyvalUserFirst = 0x1000;  // base/predefined.hpp\n"
+        f"\ninline constexpr int kRankFirst = {min(ranks)};\n"
+        "inline constexpr int kKeyvalUserFirst = 0x1000;  // base/predefined.hpp\n"
         "inline constexpr int kUserErrorBit = 0x40000000;\n"
     )
     name = by_name.__getitem__

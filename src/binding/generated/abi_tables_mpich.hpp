@@ -210,12 +210,12 @@ constexpr std::uint16_t number_of_handle(std::uint32_t handle) {
 /// The handle of a predefined object, or 0. REQUIRES: number < kPredefinedCount.
 constexpr std::uint32_t handle_of_number(std::uint16_t number) { return kHandleOfNumber[number]; }
 
-inline constexpr std::array<int, 3> kRankToCore = {
-    -4, -1, -3,
+inline constexpr std::array<int, 4> kRankToCore = {
+    -2, -4, -1, -3,
 };
 
 inline constexpr std::array<int, 4> kRankFromCore = {
-    -3, -1, kNoConstant, -2,
+    -3, -1, -4, -2,
 };
 
 inline constexpr std::array<int, 13> kCommKeyvalToCore = {
@@ -252,26 +252,24 @@ inline constexpr std::array<int, 18> kToolErrorFromCore = {
     61, 79, 60, 78, 59, 74, 62, 63, 67, 64, 73, 65, 66, 68, 69, 71, 70, 72,
 };
 
+inline constexpr int kRankFirst = -4;
 inline constexpr int kKeyvalUserFirst = 0x1000;  // base/predefined.hpp
 inline constexpr int kUserErrorBit = 0x40000000;
 
-/// Ranks: a member, MPI_PROC_NULL, MPI_ANY_SOURCE, MPI_ROOT or MPI_UNDEFINED.
+/// Ranks (MPI_PROC_NULL, MPI_ANY_SOURCE, MPI_ROOT) and tags (MPI_ANY_TAG). These maps permute only the few
+/// numbers that are a constant on either side: what is none here is none there, and comes back unchanged.
 constexpr int rank_to_core(int rank) {
-  if (rank >= 0 || rank == -32766) return rank;
-  return lookup(kRankToCore, -3, rank);
+  const std::size_t index = static_cast<unsigned>(rank) - static_cast<unsigned>(kRankFirst);
+  return index < kRankToCore.size() ? kRankToCore[index] : rank;
 }
 constexpr int rank_from_core(int rank) {
-  if (rank >= 0 || rank == -32766) return rank;
-  return lookup(kRankFromCore, -4, rank);
+  const std::size_t index = static_cast<unsigned>(rank) - static_cast<unsigned>(kRankFirst);
+  return index < kRankFromCore.size() ? kRankFromCore[index] : rank;
 }
-
-/// Tags: not negative, or MPI_ANY_TAG.
 constexpr int tag_to_core(int tag) {
-  return tag >= 0 ? tag : tag == -1 ? -2 : kNoConstant;
+  return tag == -1 ? -2 : tag == -2 ? -1 : tag;
 }
-constexpr int tag_from_core(int tag) {
-  return tag >= 0 ? tag : tag == -2 ? -1 : kNoConstant;
-}
+constexpr int tag_from_core(int tag) { return tag_to_core(tag); }
 
 /// Attribute keys: predefined ones, MPI_KEYVAL_INVALID; a user's key has one number everywhere.
 constexpr int keyval_to_core(int keyval) {
