@@ -30,7 +30,4 @@ Code receive_message(void* buffer, Count count, Datatype& datatype, int source, 
 /// A communicator is going away (its destructor calls this): drops its matching queues and its buffer.
 void forget_communicator(Comm& comm);
 
-/// Waits until nothing that this rank has sent, in any mode, waits for anything: MPI_Finalize needs it.
-void flush_sends(Process& process);
-
 }  // namespace tasuki

@@ -125,6 +125,9 @@ Code send_buffered(const void* buffer, Count count, Datatype& datatype, int dest
 /// Refuses a message whose size in bytes does not fit a Count.
 Code check_size(Process& process, Count count, const Datatype& datatype);
 
+/// Waits until nothing that this rank has sent, in any mode, waits for anything: MPI_Finalize needs it.
+void flush_sends(Process& process);
+
 /// MPI_BYTE.
 Datatype& byte_type(Process& process);
 

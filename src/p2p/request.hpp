@@ -15,7 +15,7 @@
 namespace tasuki {
 
 struct Request : Object {
-  explicit Request(Comm& comm) : Object(Kind::kRequest), comm(Ref<Comm>::share(&comm)) {}
+  explicit Request(Comm& on) : Object(Kind::kRequest), comm(Ref<Comm>::share(&on)) {}
 
   Ref<Comm> comm;
   bool active = false;  // started and not yet waited for

@@ -1,0 +1,51 @@
+// The lead word keeps its three parts apart, and the choice of the protocol has its edges where the table
+// says.
+#include "protocol/packet.hpp"
+
+#include <gtest/gtest.h>
+
+#include "protocol/choose.hpp"
+
+namespace tasuki {
+namespace {
+
+TEST(Packet, LeadWordKeepsKindSizeAndSource) {
+  for (const PacketKind kind : {PacketKind::kShort, PacketKind::kFragment, PacketKind::kAcknowledge}) {
+    for (const std::uint32_t bytes : {0u, 1u, 40u, 63u}) {
+      for (const int source : {0, 1, 1000, kRanksMax - 1}) {
+        const LeadWord word = lead_word(kind, bytes, source);
+        EXPECT_EQ(lead_kind(word), kind);
+        EXPECT_EQ(lead_inline_bytes(word), bytes);
+        EXPECT_EQ(lead_source(word), source);
+      }
+    }
+  }
+}
+
+TEST(Choose, FollowsTheTable) {
+  const ProtocolTable table{.short_bytes_max = 40, .eager_bytes_max = 1000};
+  EXPECT_EQ(choose(0, false, table), Protocol::kShort);
+  EXPECT_EQ(choose(40, false, table), Protocol::kShort);
+  EXPECT_EQ(choose(41, false, table), Protocol::kEager);
+  EXPECT_EQ(choose(1000, false, table), Protocol::kEager);
+  EXPECT_EQ(choose(1001, false, table), Protocol::kLong);
+  EXPECT_EQ(choose(Count{1} << 40, false, table), Protocol::kLong);
+}
+
+TEST(Choose, AMessageToBeAcknowledgedIsNeverShort) {
+  const ProtocolTable table{.short_bytes_max = 40, .eager_bytes_max = 1000};
+  EXPECT_EQ(choose(0, true, table), Protocol::kEager);
+  EXPECT_EQ(choose(1000, true, table), Protocol::kEager);
+  EXPECT_EQ(choose(1001, true, table), Protocol::kLong);
+}
+
+TEST(Choose, WithoutEagerEverythingButShortWaits) {
+  const ProtocolTable table{.short_bytes_max = 40, .eager_bytes_max = 0};
+  EXPECT_EQ(choose(40, false, table), Protocol::kShort);
+  EXPECT_EQ(choose(41, false, table), Protocol::kLong);
+  EXPECT_EQ(choose(1, true, table), Protocol::kLong);
+  EXPECT_EQ(choose(0, true, table), Protocol::kEager);
+}
+
+}  // namespace
+}  // namespace tasuki
