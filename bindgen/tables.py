@@ -359,8 +359,8 @@ def mpich_enumerations(constants: list[spec.Constant]) -> str:
 
 
 DARG = """
-/// One argument of an array distribution: a block size, or MPI_DISTRIBUTE_DFLT_DARG, which is kDefaultDarg in
-/// the core (base/types.hpp), where it cannot be taken for a block size.
+/// One argument of an array distribution: a block size, or MPI_DISTRIBUTE_DFLT_DARG, which is
+/// kDistributeDefaultArg in the core (datatype/datatype.hpp), where it cannot be taken for a block size.
 constexpr int darg_to_core(int darg) {{ return darg == {darg} ? INT_MIN : darg; }}
 constexpr int darg_from_core(int darg) {{ return darg == INT_MIN ? {darg} : darg; }}
 """

@@ -19,8 +19,6 @@ inline constexpr int kAnyTag = -2;
 inline constexpr int kProcNull = -3;
 inline constexpr int kRoot = -4;
 inline constexpr int kUndefined = -32766;
-inline constexpr int kDefaultDarg =
-    -0x7fffffff - 1;                        // MPI_DISTRIBUTE_DFLT_DARG: no block size, in either ABI
 inline constexpr int kTagMax = 0x3fffffff;  // MPI_TAG_UB
 inline constexpr int kBsendOverhead = 96;   // bytes; MPI_BSEND_OVERHEAD of either ABI is at least this
 

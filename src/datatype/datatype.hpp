@@ -45,7 +45,8 @@ enum ArrayDistribution : int {
   kDistributeNone = 16,
   kDistributeBlock = 17,
   kDistributeCyclic = 18,
-  kDistributeDefaultArg = 19,  // MPI_DISTRIBUTE_DFLT_DARG
+  // MPI_DISTRIBUTE_DFLT_DARG: unlike the ABIs' values (19 is one), never a block size.
+  kDistributeDefaultArg = -0x7fffffff - 1,
 };
 enum TypeClass : int { kTypeclassInteger = 192, kTypeclassReal = 193, kTypeclassComplex = 194 };
 

@@ -17,8 +17,8 @@ namespace tasuki::abi_mpich {
 /// No constant of any kind has this value.
 inline constexpr int kNoConstant = INT_MIN;
 
-/// One argument of an array distribution: a block size, or MPI_DISTRIBUTE_DFLT_DARG, which is kDefaultDarg in
-/// the core (base/types.hpp), where it cannot be taken for a block size.
+/// One argument of an array distribution: a block size, or MPI_DISTRIBUTE_DFLT_DARG, which is
+/// kDistributeDefaultArg in the core (datatype/datatype.hpp), where it cannot be taken for a block size.
 constexpr int darg_to_core(int darg) { return darg == -49767 ? INT_MIN : darg; }
 constexpr int darg_from_core(int darg) { return darg == INT_MIN ? -49767 : darg; }
 

@@ -10,6 +10,7 @@
 #include "base/types.hpp"
 #include "binding/generated/abi_tables_mpich.hpp"
 #include "binding/generated/abi_tables_standard.hpp"
+#include "datatype/datatype.hpp"
 
 namespace tasuki {
 namespace {
@@ -79,11 +80,11 @@ TEST(AbiTables, MpichRanksAndTags) {
 }
 
 TEST(AbiTables, DefaultDistributionArgumentIsNoBlockSize) {
-  EXPECT_EQ(abi_standard::darg_to_core(19), kDefaultDarg);
-  EXPECT_EQ(abi_standard::darg_from_core(kDefaultDarg), 19);
-  EXPECT_EQ(abi_mpich::darg_to_core(-49767), kDefaultDarg);
+  EXPECT_EQ(abi_standard::darg_to_core(19), kDistributeDefaultArg);
+  EXPECT_EQ(abi_standard::darg_from_core(kDistributeDefaultArg), 19);
+  EXPECT_EQ(abi_mpich::darg_to_core(-49767), kDistributeDefaultArg);
   EXPECT_EQ(abi_mpich::darg_to_core(19), 19);
-  EXPECT_EQ(abi_mpich::darg_from_core(kDefaultDarg), -49767);
+  EXPECT_EQ(abi_mpich::darg_from_core(kDistributeDefaultArg), -49767);
 }
 
 TEST(AbiTables, MpichKeyvals) {
