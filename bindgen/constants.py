@@ -3,8 +3,8 @@
 One row of that file is one constant: its name, its category, the C type where the category does not say
 it, and its value in the MPI-5.0 standard ABI and in the MPICH ABI. A value is a number, or the name of an
 exported symbol (the MPICH ABI has a few constants that are variables or functions), or None where the ABI
-does not have the constant. The core's number of a constant is its standard value; what the standard ABI
-does not have, the core does not know.
+does not have the constant. The core's number of a constant is its standard value; one that the standard
+ABI does not have may have a number of the core's own ("core"), or the core does not know it.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class Constant:
     type: str
     standard: int | str | None
     mpich: int | str | None
+    core: int | str | None
 
     def value(self, abi: str) -> int | str | None:
         return getattr(self, abi)
@@ -61,6 +62,7 @@ def load() -> list[Constant]:
             type=row.get("type") or HANDLE_TYPES.get(row["category"], "int"),
             standard=_number(row["standard"]),
             mpich=_number(row["mpich"]),
+            core=row.get("core", _number(row["standard"])),
         )
         for row in rows
     ]

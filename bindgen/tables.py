@@ -127,12 +127,12 @@ def predefined_objects(constants: list[spec.Constant]) -> list[spec.Constant]:
     """One row for each object: aliases share one, null handles stand for none."""
     objects: dict[int, spec.Constant] = {}
     for constant in constants:
-        known = constant.standard is not None and constant.mpich is not None
+        known = constant.core is not None and constant.mpich is not None
         if constant.category in spec.HANDLE_TYPES and known and not constant.is_null_handle:
-            first = objects.setdefault(constant.standard, constant)
+            first = objects.setdefault(constant.core, constant)
             if first.mpich != constant.mpich:
                 raise SystemExit(f"{first.name} and {constant.name} are one object in one ABI only")
-    return sorted(objects.values(), key=lambda constant: constant.standard)
+    return sorted(objects.values(), key=lambda constant: constant.core)
 
 
 def mpich_slot(handle: int) -> int:
@@ -143,11 +143,11 @@ def mpich_objects(constants: list[spec.Constant]) -> str:
     handle_of = ["0"] * PREDEFINED_COUNT
     number_of: dict[int, int] = {}
     for constant in predefined_objects(constants):
-        handle_of[constant.standard] = f"0x{constant.mpich:08x}"
+        handle_of[constant.core] = f"0x{constant.mpich:08x}"
         slot = mpich_slot(constant.mpich)
         if slot in number_of:
             raise SystemExit(f"{constant.name}: its slot {slot} is taken")
-        number_of[slot] = constant.standard
+        number_of[slot] = constant.core
     slots = [str(number_of.get(slot, 0)) for slot in range(16 << 8)]
     return (
         "\n"
@@ -158,7 +158,7 @@ def mpich_objects(constants: list[spec.Constant]) -> str:
         + array("std::uint16_t", "kNumberOfSlot", slots)
         + """
 /// The number of the predefined object that `handle` names, or 0: a null, a user's or an invalid handle, or
-/// what the core does not have (MPI_LB, MPI_UB, MPIX_*).
+/// what the core does not have (MPI_LB, MPI_UB, MPIX_BFLOAT16, MPIX_EQUAL).
 constexpr std::uint16_t number_of_handle(std::uint32_t handle) {
   const std::uint16_t number = kNumberOfSlot[handle_slot(handle)];
   return kHandleOfNumber[number] == handle ? number : 0;
@@ -173,7 +173,8 @@ constexpr std::uint32_t handle_of_number(std::uint16_t number) { return kHandleO
 def standard_objects(constants: list[spec.Constant]) -> str:
     known = ["0"] * PREDEFINED_COUNT
     for constant in predefined_objects(constants):
-        known[constant.standard] = "1"
+        if constant.standard is not None:
+            known[constant.standard] = "1"
     return (
         "\n/// Whether a number is that of a predefined object.\n"
         + array("std::uint8_t", "kIsPredefined", known)

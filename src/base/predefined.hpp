@@ -68,6 +68,7 @@ enum Predefined : std::uint16_t {
   kMpiInteger8 = 729,              // MPI_INTEGER8
   kMpiInteger16 = 737,             // MPI_INTEGER16
   kMpiReal2 = 714,                 // MPI_REAL2
+  kMpixCFloat16 = 586,             // MPIX_C_FLOAT16, of the MPICH ABI only
   kMpiReal4 = 722,                 // MPI_REAL4
   kMpiReal8 = 730,                 // MPI_REAL8
   kMpiReal16 = 738,                // MPI_REAL16

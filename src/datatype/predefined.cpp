@@ -87,11 +87,11 @@ constexpr BasicInfo logical16() {
 #endif
 }
 
-constexpr BasicInfo real2() {
+constexpr BasicInfo half(std::uint16_t number, const char* name) {
 #ifdef __FLT16_MAX__
-  return basic<_Float16>(kMpiReal2, "MPI_REAL2", R::kFloating, Group::kFloating);
+  return basic<_Float16>(number, name, R::kFloating, Group::kFloating);
 #else
-  return unsupported(kMpiReal2, "MPI_REAL2", R::kFloating, Group::kFloating);
+  return unsupported(number, name, R::kFloating, Group::kFloating);
 #endif
 }
 
@@ -176,7 +176,8 @@ constexpr BasicInfo kTable[] = {
     basic<std::int32_t>(kMpiInteger4, "MPI_INTEGER4", R::kSigned, Group::kFortranInteger),
     basic<std::int64_t>(kMpiInteger8, "MPI_INTEGER8", R::kSigned, Group::kFortranInteger),
     integer16(),
-    real2(),
+    half(kMpiReal2, "MPI_REAL2"),
+    half(kMpixCFloat16, "MPIX_C_FLOAT16"),
     basic<float>(kMpiReal4, "MPI_REAL4", R::kFloating, Group::kFloating),
     basic<double>(kMpiReal8, "MPI_REAL8", R::kFloating, Group::kFloating),
     real16(),

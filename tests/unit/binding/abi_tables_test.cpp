@@ -128,13 +128,14 @@ TEST(AbiTables, PredefinedHandlesOfBothAbisNameTheSameObjects) {
   int objects = 0;
   for (std::uint16_t number = 0; number < kPredefinedCount; ++number) {
     const std::uint32_t handle = abi_mpich::handle_of_number(number);
-    EXPECT_EQ(abi_standard::number_of_handle(number), handle != 0 ? number : 0);
+    const bool in_both = handle != 0 && number != kMpixCFloat16;
+    EXPECT_EQ(abi_standard::number_of_handle(number), in_both ? number : 0);
     if (handle == 0) continue;
     EXPECT_EQ(abi_mpich::number_of_handle(handle), number);
     EXPECT_TRUE(handles.insert(handle).second) << number;
     ++objects;
   }
-  EXPECT_EQ(objects, 2 + 1 + 70 + 14 + 3 + 1 + 1)
+  EXPECT_EQ(objects, 2 + 1 + 71 + 14 + 3 + 1 + 1)
       << "comms, groups, datatypes, ops, errhandlers, info, message";
 }
 
