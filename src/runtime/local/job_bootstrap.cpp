@@ -1,0 +1,134 @@
+// A rank of a job that our mpiexec started: everything goes through the job segment.
+#include <linux/futex.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+
+#include "runtime/local/local.hpp"
+#include "runtime/local/processors.hpp"
+#include "transport/shm/shm_transport.hpp"
+
+namespace tasuki::local {
+namespace {
+
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, value, nullptr, nullptr, 0);
+}
+
+void futex_wake_all(std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+/// What the program printed before the end should be seen, but a stream that another thread holds is left
+/// alone.
+void flush_standard_output() {
+  if (ftrylockfile(stdout) != 0) return;
+  fflush_unlocked(stdout);
+  funlockfile(stdout);
+}
+
+class JobBootstrap final : public Bootstrap {
+ public:
+  explicit JobBootstrap(const Attachment& attachment)
+      : job_(attachment), processors_(local::processors_available()) {}
+
+  ~JobBootstrap() override {
+    if (region_.base != nullptr) munmap(region_.base, region_.bytes);
+    munmap(job_.header, transport_offset(job_.size));
+    close(job_.fd);
+  }
+
+  int rank() const override { return job_.rank; }
+  int size() const override { return job_.size; }
+  int application_number() const override { return block().application; }
+  int universe_size() const override { return std::max(job_.size, processors_); }
+  int processors_available() const override { return processors_; }
+
+  std::unique_ptr<Transport> make_transport(const Config& config) override {
+    refuse_absent_ranks();
+    map_region(ShmTransport::bytes_needed(job_.size, config));
+    return std::make_unique<ShmTransport>(region_, job_.rank, job_.size, config, true);
+  }
+
+  void fence() override {
+    JobHeader& header = *job_.header;
+    const std::uint32_t round = header.fence_round.load(std::memory_order_acquire);
+    const std::uint32_t arrived = header.fence_arrived.fetch_add(1, std::memory_order_acq_rel) + 1;
+    if (arrived == static_cast<std::uint32_t>(job_.size)) {
+      header.fence_arrived.store(0, std::memory_order_relaxed);
+      header.fence_round.store(round + 1, std::memory_order_release);
+      futex_wake_all(header.fence_round);
+      return;
+    }
+    while (header.fence_round.load(std::memory_order_acquire) == round) futex_wait(header.fence_round, round);
+  }
+
+  void mark_initialized() override { block().life.store(Life::kInitialized, std::memory_order_release); }
+  void mark_finalized() override { block().life.store(Life::kFinalized, std::memory_order_release); }
+
+  [[noreturn]] void abort(int exit_code, const std::string& message) override {
+    flush_standard_output();
+    std::snprintf(block().abort_message, kAbortMessageBytes, "%s", message.c_str());
+    block().abort_code.store(exit_code, std::memory_order_relaxed);
+    block().life.store(Life::kAborting, std::memory_order_release);
+    std::int32_t nobody = 0;
+    job_.header->first_abort.compare_exchange_strong(nobody, job_.rank + 1, std::memory_order_acq_rel);
+    // mpiexec watches the program that it started. Where that is a script around this one, the script must
+    // end too: it leads the process group that mpiexec made.
+    if (getpid() != getpgrp()) {
+      signal(SIGTERM, SIG_IGN);
+      kill(0, SIGTERM);
+    }
+    _exit((exit_code & 0xff) != 0 ? exit_code & 0xff : 1);
+  }
+
+ private:
+  RankBlock& block() const { return job_.blocks[job_.rank]; }
+
+  void refuse_absent_ranks() {
+    const std::int32_t absent = job_.header->absent_rank.load(std::memory_order_seq_cst);
+    if (absent != 0) {
+      abort(1, "MPI_Init: rank " + std::to_string(absent - 1) + " ended without calling MPI_Init");
+    }
+  }
+
+  /// The ranks agree on the region's size (the first one sets it) and each sees to it that it is there.
+  void map_region(std::size_t bytes) {
+    std::uint64_t agreed = 0;
+    if (!job_.header->transport_bytes.compare_exchange_strong(agreed, bytes, std::memory_order_acq_rel) &&
+        agreed != bytes) {
+      abort(1, "MPI_Init: this rank wants " + std::to_string(bytes) +
+                   " bytes of shared memory where another wants " + std::to_string(agreed) +
+                   "; TASUKI_RING_BYTES must be the same for all ranks");
+    }
+    const auto offset = static_cast<off_t>(job_.header->transport_offset);
+    void* memory = MAP_FAILED;
+    if (ftruncate(job_.fd, offset + static_cast<off_t>(bytes)) == 0) {
+      memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, job_.fd, offset);
+    }
+    if (memory == MAP_FAILED) {
+      abort(1, "MPI_Init: cannot get " + std::to_string(bytes) +
+                   " bytes of shared memory: " + std::strerror(errno));
+    }
+    region_ = {static_cast<std::byte*>(memory), bytes};
+  }
+
+  Attachment job_;
+  int processors_;
+  SharedRegion region_;
+};
+
+}  // namespace
+
+std::unique_ptr<Bootstrap> make_job_bootstrap(const Attachment& attachment) {
+  return std::make_unique<JobBootstrap>(attachment);
+}
+
+}  // namespace tasuki::local

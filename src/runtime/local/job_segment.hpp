@@ -1,0 +1,86 @@
+// The job segment: the one piece of memory that mpiexec and all ranks of a job on this node share.
+//
+// mpiexec makes it as a memfd, so it has no name that could leak and does not count against /dev/shm. It
+// holds a header page, one control block per rank, and the transport's region, whose size the ranks agree on
+// (they, not mpiexec, know the library's configuration). The ranks inherit the descriptor; see attach.hpp.
+//
+// Ownership: every field names its writer. mpiexec fills the header before it starts the first rank.
+//
+// Invariants:
+//  1. `claimed_pid` goes from 0 to the process that is this rank, once; nobody else ever is this rank.
+//  2. `life` only grows.
+//  3. Either a rank that claims its block sees `absent_rank` of a rank that ended without claiming, or
+//     mpiexec, which sets it, sees the claim afterwards (both seq_cst): nobody waits for an absent rank.
+//  4. The layout is that of kJobVersion: whoever changes it changes the number.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace tasuki::local {
+
+inline constexpr std::uint64_t kJobMagic = 0x626f6a696b757361;  // "asukijob"
+inline constexpr std::uint32_t kJobVersion = 1;
+inline constexpr std::size_t kPageBytes = 4096;  // alignment of the parts, whatever the machine's page
+inline constexpr std::size_t kAbortMessageBytes = 1024;
+
+/// How far a rank is in its life.
+enum class Life : std::uint32_t {
+  kStarted = 0,      // its program runs, MPI has not been initialised
+  kJoined = 1,       // inside MPI_Init
+  kInitialized = 2,  // MPI_Init is done
+  kFinalized = 3,    // MPI_Finalize is done
+  kAborting = 4,     // it asked for the end of the job: abort_code and abort_message are valid
+};
+
+struct alignas(64) JobHeader {
+  std::uint64_t magic;                         // writer of this and the next lines: mpiexec
+  std::uint32_t version;                       //
+  std::int32_t size;                           // ranks
+  std::uint64_t job_id;                        // random; tells this job's segment from another's
+  std::int32_t launcher_pid;                   // mpiexec
+  std::int32_t applications;                   // programs of an MPMD job
+  std::uint64_t ranks_offset;                  // of RankBlock[size]
+  std::uint64_t transport_offset;              // of the transport's region, which ends the segment
+  std::atomic<std::uint64_t> transport_bytes;  // writer: the first rank to get there; 0 before
+  std::atomic<std::int32_t> first_abort;       // writer: the first rank that aborts, its rank + 1
+  std::atomic<std::int32_t> absent_rank;       // writer: mpiexec; rank + 1 of one that ended without MPI_Init
+  std::atomic<std::uint32_t> job_over;         // writer: mpiexec; 1: it ended the job itself
+
+  alignas(64) std::atomic<std::uint32_t> fence_arrived;  // writer: ranks
+  std::atomic<std::uint32_t> fence_round;                // writer: last rank to arrive; the futex word
+};
+static_assert(sizeof(JobHeader) <= kPageBytes);
+
+struct alignas(64) RankBlock {
+  std::int32_t application;               // writer: mpiexec, before the rank starts
+  std::atomic<std::int32_t> started_pid;  // writer: mpiexec; the program, and its process group
+  std::atomic<std::int32_t> claimed_pid;  // writer: the rank; differs from started_pid under a wrapper script
+  std::atomic<Life> life;                 // writer: the rank
+  std::atomic<std::int32_t> abort_code;   // writer: the rank, before life = kAborting
+  char abort_message[kAbortMessageBytes];  // writer: the rank, before life = kAborting; ends with NUL
+};
+static_assert(std::atomic<Life>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
+
+inline constexpr std::size_t round_to_page(std::size_t bytes) {
+  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
+/// Where the transport's region begins, which is also the segment's size before the ranks agreed on more.
+inline constexpr std::size_t transport_offset(int size) {
+  return kPageBytes + round_to_page(static_cast<std::size_t>(size) * sizeof(RankBlock));
+}
+
+inline RankBlock* rank_blocks(JobHeader* header) {
+  return reinterpret_cast<RankBlock*>(reinterpret_cast<std::byte*>(header) + header->ranks_offset);
+}
+
+/// The names by which a rank learns of its job.
+inline constexpr const char* kJobFdName = "TASUKI_JOB_FD";    // the segment's descriptor, here and in mpiexec
+inline constexpr const char* kJobPidName = "TASUKI_JOB_PID";  // mpiexec
+inline constexpr const char* kJobIdName = "TASUKI_JOB_ID";    // hexadecimal
+inline constexpr const char* kRankName = "TASUKI_RANK";
+inline constexpr const char* kSizeName = "TASUKI_SIZE";
+
+}  // namespace tasuki::local

@@ -1,0 +1,20 @@
+// How many processors this process may really use: what the affinity mask allows, cut down to the cgroup's
+// quota. The machine's own number says nothing in a container.
+#pragma once
+
+#include <string>
+
+namespace tasuki::local {
+
+/// At least 1.
+int processors_available();
+
+/// Processors in this process's affinity mask, at least 1.
+int processors_in_affinity_mask();
+
+/// Whole processors that the quotas of a cgroup and its parents allow (at least 1), or 0 when there is none.
+/// `cgroup_root` is where the hierarchies are mounted ("/sys/fs/cgroup"), `memberships` the text of
+/// /proc/self/cgroup; versions 1 and 2.
+int processors_in_quota(const std::string& cgroup_root, const std::string& memberships);
+
+}  // namespace tasuki::local

@@ -1,0 +1,70 @@
+// The cgroup quota is found in both versions, at every level, and through a container's partial view.
+#include "runtime/local/processors.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace tasuki::local {
+namespace {
+
+class Quota : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "quotaXXXXXX";
+    root_ = mkdtemp(pattern.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  void write(const std::string& path, const std::string& text) {
+    const std::filesystem::path file = root_ + "/" + path;
+    std::filesystem::create_directories(file.parent_path());
+    std::ofstream(file) << text;
+  }
+
+  std::string root_;
+};
+
+TEST_F(Quota, NoneAnywhere) {
+  EXPECT_EQ(processors_in_quota(root_, "0::/user.slice\n"), 0);
+  EXPECT_EQ(processors_in_quota(root_, ""), 0);
+  EXPECT_EQ(processors_in_quota(root_, "nonsense\n:::\n"), 0);
+}
+
+TEST_F(Quota, Version2TakesTheLeastOfAllLevels) {
+  write("cpu.max", "max 100000\n");
+  write("a/cpu.max", "250000 100000\n");
+  write("a/b/cpu.max", "800000 100000\n");
+  EXPECT_EQ(processors_in_quota(root_, "0::/a/b\n"), 2);
+  EXPECT_EQ(processors_in_quota(root_, "0::/\n"), 0);
+}
+
+TEST_F(Quota, LessThanOneProcessorIsOne) {
+  write("a/cpu.max", "50000 100000\n");
+  EXPECT_EQ(processors_in_quota(root_, "0::/a\n"), 1);
+}
+
+TEST_F(Quota, Version1InAContainerThatSeesOnlyItsRoot) {
+  write("cpu,cpuacct/cpu.cfs_quota_us", "300000\n");
+  write("cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+  const std::string memberships = "12:memory:/docker/1f\n4:cpu,cpuacct:/docker/1f\n3:cpuset:/docker/1f\n";
+  EXPECT_EQ(processors_in_quota(root_, memberships), 3);
+  EXPECT_EQ(processors_in_quota(root_, "4:cpuset:/docker/1f\n"), 0);
+}
+
+TEST_F(Quota, Version1WithoutLimit) {
+  write("cpu/cpu.cfs_quota_us", "-1\n");
+  write("cpu/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(processors_in_quota(root_, "1:cpu:/\n"), 0);
+}
+
+TEST(Processors, HereAreSome) {
+  EXPECT_GE(processors_in_affinity_mask(), 1);
+  EXPECT_GE(processors_available(), 1);
+  EXPECT_LE(processors_available(), processors_in_affinity_mask());
+}
+
+}  // namespace
+}  // namespace tasuki::local
