@@ -81,7 +81,6 @@ Code status_set_elements(Process& process, Status* status, Datatype* datatype, C
 Code status_set_elements_x(Process& process, Status* status, Datatype* datatype, Count count);
 
 // Pack and unpack (MPI 5.2, 5.3). A packed message is the bytes of its elements, without any header.
-Code get_address(Process& process, const void* location, Count* address);
 Code pack(Process& process, const void* inbuf, Count incount, Datatype* datatype, void* outbuf, Count outsize,
           Count* position, Comm* comm);
 Code unpack(Process& process, const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,

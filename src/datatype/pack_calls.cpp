@@ -57,11 +57,6 @@ void for_each_chunk(const Datatype& datatype, Count count, Convert convert) {
 
 namespace api {
 
-Code get_address(Process&, const void* location, Count* address) {
-  *address = static_cast<Count>(reinterpret_cast<std::intptr_t>(location));
-  return kSuccess;
-}
-
 Code pack(Process& process, const void* inbuf, Count incount, Datatype* datatype, void* outbuf, Count outsize,
           Count* position, Comm*) {
   Count bytes = 0;
