@@ -147,9 +147,9 @@ ScatterAlgorithm choose_scatter(int size, Count block_bytes, const CostParameter
 
 // All-to-all: coll/alltoall.cpp.
 
-/// With distance d from 1 to P-1: to the rank d after, from the rank d before. A round takes as many distances as
-/// reach `window_bytes`; ranks may differ in it. Steps: P-1; bytes: (P-1) b. Open to MPI_Alltoallv and
-/// MPI_Alltoallw; empty blocks are not sent.
+/// With distance d from 1 to P-1: to the rank d after, from the rank d before. A round takes as many
+/// distances as reach `window_bytes`; ranks may differ in it. Steps: P-1; bytes: (P-1) b. Open to
+/// MPI_Alltoallv and MPI_Alltoallw; empty blocks are not sent.
 void alltoall_pairwise(Schedule& schedule, Member self, const Blocks& out, const Blocks& in,
                        Count window_bytes);
 Cost alltoall_pairwise_cost(int size, double block_bytes);
@@ -187,9 +187,9 @@ ReduceAlgorithm choose_reduce(int size, Count bytes, bool commutative, const Cos
 
 // Allreduce: coll/allreduce.cpp.
 
-/// Partners at distance 1, 2, 4 and so on exchange whole vectors; in the order of ranks, and all ranks get the same
-/// bits. Steps: log2 P; bytes, and bytes reduced: n log2 P. Where P is not a power of two: two steps and n
-/// bytes more. The result goes to `result`.
+/// Partners at distance 1, 2, 4 and so on exchange whole vectors; in the order of ranks, and all ranks get
+/// the same bits. Steps: log2 P; bytes, and bytes reduced: n log2 P. Where P is not a power of two: two steps
+/// and n bytes more. The result goes to `result`.
 void allreduce_recursive_doubling(Schedule& schedule, Member self, const Reduction& data, Place result);
 Cost allreduce_recursive_doubling_cost(int size, double bytes);
 

@@ -29,8 +29,8 @@ struct Fold {
 };
 
 /// Reduces by recursive halving: afterwards the worker with index i has at `result`, which is as long as the
-/// whole vector, the elements from boundaries[i] to boundaries[i+1] - 1 reduced over all ranks (in the order of the
-/// tree: for commutative operations). A guest only sends, and its `result` is not used. REQUIRES:
+/// whole vector, the elements from boundaries[i] to boundaries[i+1] - 1 reduced over all ranks. The order of
+/// ranks is not kept: for commutative operations. A guest only sends, and its `result` is not used. REQUIRES:
 /// schedule.boundaries has workers + 1 entries; there are at least two ranks. The last reduction is in the
 /// round that is left open.
 void reduce_by_halves(Schedule& schedule, Member self, const Fold& fold, const Reduction& data, Place result);

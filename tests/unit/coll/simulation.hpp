@@ -1,0 +1,314 @@
+// A simulated machine that runs the schedules of all ranks in one thread, twice over: once for what they do
+// to the data, with messages that are delivered in random order and torn buffers wherever a schedule relies
+// on more than it may (schedule.hpp, invariants), and once for what they cost.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "coll/algorithms.hpp"
+#include "coll/schedule.hpp"
+
+namespace tasuki::test {
+
+using Bytes = std::vector<std::uint8_t>;
+
+/// inout[i] = in[i] op inout[i], one element.
+using Combine = std::function<void(const std::uint8_t* in, std::uint8_t* inout)>;
+
+struct SimulatedRank {
+  Schedule schedule;
+  Bytes send;
+  Bytes receive;
+  TypeShape send_type;  // an element's data is one run of `size` bytes that begins at true_lb
+  TypeShape receive_type;
+  std::vector<TypeShape> send_types, receive_types;  // of MPI_Alltoallw
+  Count send_base = 0;                               // where in `send` the buffer's address 0 is
+  Count receive_base = 0;
+
+  Bytes scratch;
+};
+
+/// What a run cost, in the terms of struct Cost.
+inline std::ostream& operator<<(std::ostream& out, const Cost& cost) {
+  return out << "steps " << cost.steps << ", bytes " << cost.bytes << ", total " << cost.total_bytes
+             << ", reduced " << cost.reduced_bytes;
+}
+
+class Simulation {
+ public:
+  Simulation(std::vector<SimulatedRank>& ranks, Combine combine, unsigned seed)
+      : ranks_(ranks), combine_(std::move(combine)), random_(seed), states_(ranks.size()) {}
+
+  /// Runs all schedules to their ends. Fails the test when they stop before that.
+  void run() {
+    for (SimulatedRank& rank : ranks_)
+      rank.scratch.assign(static_cast<std::size_t>(rank.schedule.scratch_bytes), 0xcd);
+    for (;;) {
+      bool moved = false;
+      std::vector<std::size_t> order(ranks_.size());
+      for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+      std::shuffle(order.begin(), order.end(), random_);
+      for (std::size_t rank : order) moved |= start_round(rank);
+      moved |= deliver_some();
+      if (!moved) break;
+    }
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      ASSERT_EQ(states_[rank].round, ranks_[rank].schedule.round_ends.size()) << "rank " << rank << " hangs";
+      ASSERT_EQ(states_[rank].open, 0) << "rank " << rank << " hangs in its last round";
+    }
+    for (const auto& [pair, queue] : in_flight_)
+      ASSERT_TRUE(queue.empty()) << pair.first << " sent to " << pair.second << " what nobody received";
+  }
+
+ private:
+  struct State {
+    std::size_t round = 0;
+    int open = 0;  // sends and receives of the round that are not over
+  };
+  struct Message {
+    Bytes data;
+    const Step* late = nullptr;  // not packed yet: the receive takes it from the sender's buffer
+  };
+  struct Posted {
+    const Step* step;
+  };
+  using Pair = std::pair<int, int>;  // from, to
+
+  TypeShape shape(const SimulatedRank& rank, ElementType type, int peer) const {
+    switch (type) {
+      case ElementType::kSendType:
+        return rank.send_type;
+      case ElementType::kReceiveType:
+        return rank.receive_type;
+      case ElementType::kSendTypeOfPeer:
+        return rank.send_types[static_cast<std::size_t>(peer)];
+      case ElementType::kReceiveTypeOfPeer:
+        return rank.receive_types[static_cast<std::size_t>(peer)];
+      case ElementType::kBytes:
+        break;
+    }
+    return {};
+  }
+
+  /// The address of an element's data, checked to lie in its buffer.
+  std::uint8_t* data(SimulatedRank& rank, Place place, const TypeShape& type, Count index) {
+    Bytes& buffer = place.space == Space::kSend      ? rank.send
+                    : place.space == Space::kReceive ? rank.receive
+                                                     : rank.scratch;
+    const Count base = place.space == Space::kSend      ? rank.send_base
+                       : place.space == Space::kReceive ? rank.receive_base
+                                                        : 0;
+    const Count at = base + place.offset + index * type.extent + type.true_lb;
+    EXPECT_GE(at, 0);
+    EXPECT_LE(at + type.size, static_cast<Count>(buffer.size()));
+    if (at < 0 || at + type.size > static_cast<Count>(buffer.size())) std::abort();
+    return buffer.data() + at;
+  }
+
+  Bytes pack(SimulatedRank& rank, Place from, Count count, const TypeShape& type) {
+    Bytes packed;
+    for (Count i = 0; i < count; ++i) {
+      const std::uint8_t* element = data(rank, from, type, i);
+      packed.insert(packed.end(), element, element + type.size);
+    }
+    return packed;
+  }
+
+  void unpack(SimulatedRank& rank, Place to, Count count, const TypeShape& type, const Bytes& packed) {
+    ASSERT_EQ(count * type.size, static_cast<Count>(packed.size())) << "sent and received bytes differ";
+    for (Count i = 0; i < count; ++i) {
+      const auto* from = packed.data() + i * type.size;
+      std::copy(from, from + type.size, data(rank, to, type, i));
+    }
+  }
+
+  bool start_round(std::size_t index) {
+    SimulatedRank& rank = ranks_[index];
+    State& state = states_[index];
+    const Schedule& schedule = rank.schedule;
+    if (state.open > 0 || state.round == schedule.round_ends.size()) return false;
+    const std::size_t begin = state.round == 0 ? 0 : schedule.round_ends[state.round - 1];
+    const std::size_t end = schedule.round_ends[state.round];
+    ++state.round;
+    for (std::size_t i = begin; i < end; ++i) run_step(static_cast<int>(index), schedule.steps[i]);
+    return true;
+  }
+
+  void run_step(int index, const Step& step) {
+    SimulatedRank& rank = ranks_[static_cast<std::size_t>(index)];
+    const TypeShape type = shape(rank, step.type, step.peer);
+    switch (step.action) {
+      case Step::Action::kSend: {
+        Message message;
+        if (random_() % 2 == 0) {
+          message.data = pack(rank, step.from, step.count, type);
+        } else {
+          message.late = &step;
+          ++states_[static_cast<std::size_t>(index)].open;
+        }
+        in_flight_[{index, step.peer}].push_back(std::move(message));
+        return;
+      }
+      case Step::Action::kReceive:
+        // Whoever reads before the message is here shall see that it is not.
+        for (Count i = 0; i < step.count; ++i)
+          std::memset(data(rank, step.to, type, i), 0xee, static_cast<std::size_t>(type.size));
+        posted_[{step.peer, index}].push_back({&step});
+        ++states_[static_cast<std::size_t>(index)].open;
+        return;
+      case Step::Action::kReduce:
+        EXPECT_NE(step.to.space, Space::kSend);
+        for (Count i = 0; i < step.count; ++i)
+          combine_(data(rank, step.from, type, i), data(rank, step.to, type, i));
+        return;
+      case Step::Action::kCopy: {
+        EXPECT_NE(step.to.space, Space::kSend);
+        const TypeShape to_type = shape(rank, step.to_type, step.peer);
+        unpack(rank, step.to, step.to_count, to_type, pack(rank, step.from, step.count, type));
+        return;
+      }
+    }
+  }
+
+  /// Delivers the first message of each of some pairs of ranks.
+  bool deliver_some() {
+    bool moved = false;
+    for (auto& [pair, queue] : in_flight_) {
+      auto& receives = posted_[pair];
+      if (queue.empty() || receives.empty()) continue;
+      moved = true;
+      if (random_() % 3 == 0) continue;
+      Message message = std::move(queue.front());
+      queue.pop_front();
+      const Step& receive = *receives.front().step;
+      receives.pop_front();
+      SimulatedRank& sender = ranks_[static_cast<std::size_t>(pair.first)];
+      SimulatedRank& receiver = ranks_[static_cast<std::size_t>(pair.second)];
+      if (message.late != nullptr) {
+        const Step& send = *message.late;
+        message.data = pack(sender, send.from, send.count, shape(sender, send.type, send.peer));
+        --states_[static_cast<std::size_t>(pair.first)].open;
+      }
+      unpack(receiver, receive.to, receive.count, shape(receiver, receive.type, receive.peer), message.data);
+      --states_[static_cast<std::size_t>(pair.second)].open;
+    }
+    return moved;
+  }
+
+  std::vector<SimulatedRank>& ranks_;
+  Combine combine_;
+  std::mt19937 random_;
+  std::vector<State> states_;
+  std::map<Pair, std::deque<Message>> in_flight_;
+  std::map<Pair, std::deque<Posted>> posted_;
+};
+
+/// What the schedules of all ranks cost on a machine where a message takes one unit of time and where a rank
+/// takes part in at most one message in each direction at a time.
+inline Cost measure_cost(const std::vector<SimulatedRank>& ranks) {
+  struct Port {
+    std::size_t round = 0;
+    std::map<int, int> wanted;     // receives of the round that are open, by source
+    std::deque<const Step*> out;   // sends that have not left
+    std::deque<int> in;            // sources of messages that have arrived and are not taken yet
+    std::map<int, int> delivered;  // taken, and not yet received by a step
+    std::size_t unsent = 0;        // sends of the round that have not left
+    double sent = 0, received = 0, reduced = 0;
+  };
+  std::vector<Port> ports(ranks.size());
+  Cost cost;
+  const auto bytes_of = [&](std::size_t rank, const Step& step) {
+    const SimulatedRank& r = ranks[rank];
+    const auto peer = static_cast<std::size_t>(step.peer);
+    Count size = 1;
+    if (step.type == ElementType::kSendType) size = r.send_type.size;
+    if (step.type == ElementType::kReceiveType) size = r.receive_type.size;
+    if (step.type == ElementType::kSendTypeOfPeer) size = r.send_types[peer].size;
+    if (step.type == ElementType::kReceiveTypeOfPeer) size = r.receive_types[peer].size;
+    return static_cast<double>(step.count * size);
+  };
+  // Starts rounds until the rank has to wait. Returns whether it is through.
+  const auto advance = [&](std::size_t rank) {
+    Port& port = ports[rank];
+    const Schedule& schedule = ranks[rank].schedule;
+    for (;;) {
+      for (auto& [source, open] : port.wanted) {
+        int& here = port.delivered[source];
+        const int taken = std::min(open, here);
+        open -= taken;
+        here -= taken;
+        if (open > 0) return false;
+      }
+      if (port.unsent > 0) return false;
+      if (port.round == schedule.round_ends.size()) return true;
+      const std::size_t begin = port.round == 0 ? 0 : schedule.round_ends[port.round - 1];
+      const std::size_t end = schedule.round_ends[port.round];
+      ++port.round;
+      for (std::size_t i = begin; i < end; ++i) {
+        const Step& step = schedule.steps[i];
+        if (step.action == Step::Action::kSend) {
+          port.out.push_back(&step);
+          ++port.unsent;
+          port.sent += bytes_of(rank, step);
+        } else if (step.action == Step::Action::kReceive) {
+          ++port.wanted[step.peer];
+          port.received += bytes_of(rank, step);
+        } else if (step.action == Step::Action::kReduce) {
+          port.reduced += bytes_of(rank, step);
+        }
+      }
+    }
+  };
+  for (int time = 0; time < 100000; ++time) {
+    bool through = true;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) through &= advance(rank);
+    if (through) {
+      cost.steps = time;
+      break;
+    }
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      Port& port = ports[rank];
+      if (port.out.empty()) continue;
+      ports[static_cast<std::size_t>(port.out.front()->peer)].in.push_back(static_cast<int>(rank));
+      port.out.pop_front();
+      --port.unsent;
+    }
+    for (Port& port : ports) {
+      if (port.in.empty()) continue;
+      ++port.delivered[port.in.front()];
+      port.in.pop_front();
+    }
+  }
+  for (const Port& port : ports) {
+    cost.bytes = std::max({cost.bytes, port.sent, port.received});
+    cost.total_bytes += port.sent;
+    cost.reduced_bytes = std::max(cost.reduced_bytes, port.reduced);
+  }
+  return cost;
+}
+
+/// The formula must say what the run cost: exactly (but for rounding) for a power of two of ranks and equal
+/// blocks, else not less and at most `slack` times as much.
+inline void expect_cost(const Cost& measured, const Cost& formula, bool exact, double slack = 1.6) {
+  const auto check = [&](const char* what, double is, double says) {
+    const double rounding = 1e-6 * says + 1e-6;
+    EXPECT_LE(is, says + rounding) << what;
+    EXPECT_GE(is, (exact ? says : says / slack) - rounding) << what;
+  };
+  check("steps", measured.steps, formula.steps);
+  check("bytes", measured.bytes, formula.bytes);
+  check("total bytes", measured.total_bytes, formula.total_bytes);
+  check("reduced bytes", measured.reduced_bytes, formula.reduced_bytes);
+}
+
+}  // namespace tasuki::test
