@@ -113,7 +113,7 @@ class Execution {
 
 /// The request of a nonblocking or persistent collective.
 struct CollectiveRequest final : Request {
-  explicit CollectiveRequest(Comm& comm) : Request(comm) {}
+  explicit CollectiveRequest(Comm& owner) : Request(owner) {}
   ~CollectiveRequest() override;
 
   Code start() override;

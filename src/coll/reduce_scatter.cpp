@@ -1,5 +1,7 @@
 // MPI_Reduce_scatter_block and MPI_Reduce_scatter (MPI 6.10). `parts` says which elements of the vector each
 // rank gets; its blocks lie one after the other.
+#include <algorithm>
+
 #include "coll/api.hpp"
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
@@ -116,6 +118,11 @@ Cost reduce_scatter_halving_cost(int size, double bytes) {
   const Fold fold(size, 0);
   Cost cost = reduce_by_halves_cost(size, bytes);
   if (fold.rest == 0) return cost;
+  // The hosts come first and keep their guests' parts too: the one with index 0 has the most to do.
+  double kept = 0;
+  for (int parts_kept = fold.workers / 2; parts_kept >= 1; parts_kept /= 2)
+    kept += parts_kept + std::min(parts_kept, fold.rest);
+  cost.bytes = cost.reduced_bytes = bytes + kept * bytes / size;
   cost.steps += 1;
   cost.total_bytes += fold.rest * bytes / size;
   return cost;
