@@ -1,0 +1,589 @@
+"""How each parameter of an entry is treated: checked, converted for the core, and converted back.
+
+body() writes the statements of an entry: declarations and checks in the order in which they are possible (the
+communicator first, because its error handler is to hear of what follows), then the core call, then the results.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from bindgen.core_api import CoreFunction, CoreParameter
+from bindgen.procedures import Function, Parameter
+
+HANDLES = {
+    "COMMUNICATOR": "Comm",
+    "GROUP": "Group",
+    "DATATYPE": "Datatype",
+    "OPERATION": "Op",
+    "REQUEST": "Request",
+    "MESSAGE": "Message",
+    "INFO": "Info",
+    "ERRHANDLER": "Errhandler",
+    "SESSION": "Session",
+    "WINDOW": "Win",
+    "FILE": "File",
+}
+
+# Kinds whose values have other numbers in the core: the name of the conversion, and the class of a bad one.
+ENUMERATIONS = {
+    "COMM_COMPARISON": ("comparison", "kErrArg"),
+    "GROUP_COMPARISON": ("comparison", "kErrArg"),
+    "COMBINER": ("combiner", "kErrArg"),
+    "ORDER": ("order", "kErrArg"),
+    "TYPECLASS": ("typeclass", "kErrArg"),
+    "TOPOLOGY_TYPE": ("topology", "kErrArg"),
+    "THREAD_LEVEL": ("thread_level", "kErrArg"),
+    "KEYVAL": ("keyval", "kErrKeyval"),
+    "LOCK_TYPE": ("lock_type", "kErrLocktype"),
+    "ERROR_CLASS": ("error", "kErrArg"),
+    "ERROR_CODE": ("error", "kErrArg"),
+    "RANK": ("rank", "kErrRank"),
+    "RANK_NNI": ("rank", "kErrRank"),
+    "ACCESS_MODE": ("file_mode", "kErrAmode"),
+    "ASSERT": ("win_assert", "kErrAssert"),
+    "UPDATE_MODE": ("seek", "kErrArg"),
+    "DISTRIB_ENUM": ("distribution", "kErrArg"),
+    "DTYPE_DISTRIBUTION": ("darg", "kErrArg"),
+}
+
+# Arrays of these are copied where the ABI's numbers differ from the core's.
+CONVERTED_ARRAYS = {"RANK", "RANK_NNI", "DISTRIB_ENUM", "DTYPE_DISTRIBUTION"}
+
+# A handle that may be NULL, by (function, parameter) as patterns; INOUT ones and infos are ruled below.
+NULL_ALLOWED = [
+    ("MPI_Request_get_status.*", "request|array_of_requests"),
+    ("MPI_(Wait|Test).*", "request|array_of_requests"),
+    ("MPI_Comm_get_name", "comm"),
+    ("MPI_Type_get_name", "datatype"),
+    ("MPI_Win_get_name", "win"),
+    ("(?!MPI_Info_).*", "info"),
+]
+
+STRING_SIZES = {
+    ("MPI_Comm_get_name", "comm_name"): "MPI_MAX_OBJECT_NAME",
+    ("MPI_Type_get_name", "type_name"): "MPI_MAX_OBJECT_NAME",
+    ("MPI_Win_get_name", "win_name"): "MPI_MAX_OBJECT_NAME",
+    ("MPI_Info_get_nthkey", "key"): "MPI_MAX_INFO_KEY",
+    ("MPI_Error_string", "string"): "MPI_MAX_ERROR_STRING",
+}
+
+IN_PLACE_SEND = re.compile(
+    r"MPI_I?(allgatherv?|alltoall[vw]?|allreduce|scan|exscan|reduce_scatter(_block)?)(_init)?$", re.IGNORECASE
+)
+GATHER = re.compile(r"MPI_I?gatherv?(_init)?$", re.IGNORECASE)
+SCATTER = re.compile(r"MPI_I?scatterv?(_init)?$", re.IGNORECASE)
+BCAST = re.compile(r"MPI_I?bcast(_init)?$", re.IGNORECASE)
+REDUCE = re.compile(r"MPI_I?reduce(_init)?$", re.IGNORECASE)
+NEIGHBOR = re.compile(r"MPI_I?neighbor_", re.IGNORECASE)
+
+# Completion: what these give back counts also when they return an error (MPI 3.7.5).
+COMPLETION = re.compile(r"MPI_(Wait|Test|Request_get_status|Recv$|Mrecv$|Sendrecv|Startall?)")
+
+# (buffer, counts, displacements, types) that belong together, each a choice of names.
+DATA_GROUPS = [
+    ("sendbuf", ("sendcount", "sendcounts"), ("sdispls", "displs"), ("sendtype", "sendtypes")),
+    ("recvbuf", ("recvcount", "recvcounts"), ("rdispls", "displs"), ("recvtype", "recvtypes")),
+    ("buf", ("count",), (), ("datatype",)),
+    ("buffer", ("count",), (), ("datatype",)),
+    ("inbuf", ("incount", "count"), (), ("datatype",)),
+    ("outbuf", ("outcount",), (), ("datatype",)),
+    ("sendbuf", ("count", "recvcount", "recvcounts"), (), ("datatype",)),
+]
+
+
+class Body:
+    """The statements of one entry as they come together."""
+
+    def __init__(self, function: Function, core: CoreFunction) -> None:
+        self.function = function
+        self.core = core
+        self.lines: list[str] = [f'Call call("{function.name}");']
+        self.pending: list[str] = []  # checks not written yet
+        self.arguments: dict[str, str] = {}  # MPI parameter -> what the core gets
+        self.always: list[str] = []  # after the call
+        self.on_success: list[str] = []
+        self.on_flag: list[str] = []
+        self.done: set[str] = set()
+
+    def declare(self, line: str, after_checks: bool = False) -> None:
+        if after_checks:
+            self.flush()
+        self.lines.append(line)
+
+    def check(self, expression: str) -> None:
+        self.pending.append(expression)
+
+    def flush(self) -> None:
+        if not self.pending:
+            return
+        text = " ||\n      ".join(f"!{expression}" for expression in self.pending)
+        self.lines.append(f"if ({text}) {{\n    return call.fail();\n  }}")
+        self.pending = []
+
+    def param(self, *names: str) -> Parameter | None:
+        return next((p for name in names if (p := self.function.find(name))), None)
+
+    def fail(self, reason: str) -> None:
+        raise SystemExit(f"{self.function.name}: {reason} (core function {self.core.name} in {self.core.header})")
+
+
+def null_allowed(function: Function, parameter: Parameter) -> bool:
+    return any(
+        re.fullmatch(pattern, function.base_name) and re.fullmatch(names, parameter.name)
+        for pattern, names in NULL_ALLOWED
+    )
+
+
+def local(parameter: Parameter) -> str:
+    return f"core_{parameter.name}"
+
+
+def is_count(parameter: Parameter) -> bool:
+    """A number that must not be negative."""
+    kind = parameter.kind
+    if parameter.name == "stride" or parameter.direction != "in":
+        return False
+    return (
+        kind.endswith(("_NNI", "_PI"))
+        and not kind.startswith(("RANK", "RMA_DISP"))
+        or "NUM_ELEM" in kind
+        or kind.startswith(("ARRAY_LENGTH", "POLYNUM_BYTES", "POLYNUM_PARAM_VALUES", "COMM_SIZE", "DEGREE"))
+        or kind.endswith("PACK_SIZE")
+    )
+
+
+def handle_in(body: Body, parameter: Parameter, core: CoreParameter) -> None:
+    kind = HANDLES[parameter.kind]
+    name = local(parameter)
+    if parameter.is_array:
+        return handle_array(body, parameter, core)
+    is_pointer = "*" in parameter.text  # MPI_Cancel's request is IN, and a pointer all the same
+    value = f"*{parameter.name}" if is_pointer else parameter.name
+    body.declare(f"{kind}* {name} = nullptr;")
+    if is_pointer:
+        body.check(f'call.pointer({parameter.name}, "{parameter.name}")')
+    how = "handle_or_null" if null_allowed(body.function, parameter) else "handle"
+    body.check(f'call.{how}<{kind}>({value}, "{parameter.name}", &{name})')
+    if core.type.endswith("**"):
+        if not is_pointer:
+            body.fail(f"{core.name} is not INOUT in MPI")
+        body.arguments[parameter.name] = f"&{name}"
+        body.always.append(f"call.settle<{kind}>({name}, {parameter.name});")
+    else:
+        body.arguments[parameter.name] = name
+
+
+def handle_array(body: Body, parameter: Parameter, core: CoreParameter) -> None:
+    kind = HANDLES[parameter.kind]
+    name = local(parameter)
+    length = parameter.length
+    if length == "*":
+        body.fail(f"{parameter.name}: an array of unknown length")
+    body.declare(f"HandleArray<{kind}> {name}({length});", after_checks=True)
+    if parameter.direction == "out":
+        body.check(f'{name}.clear(call, {parameter.name}, "{parameter.name}")')
+        body.on_success.append(f"{name}.give(call, {parameter.name});")
+    else:
+        allowed = str(null_allowed(body.function, parameter)).lower()
+        body.check(f'{name}.load(call, {parameter.name}, "{parameter.name}", {allowed})')
+        if parameter.direction == "inout":
+            body.always.append(f"{name}.settle(call, {parameter.name});")
+    body.arguments[parameter.name] = f"{name}.data()"
+
+
+def handle_out(body: Body, parameter: Parameter) -> None:
+    kind = HANDLES[parameter.kind]
+    name = local(parameter)
+    body.declare(f"{kind}* {name} = nullptr;")
+    body.check(f'call.pointer({parameter.name}, "{parameter.name}")')
+    body.arguments[parameter.name] = f"&{name}"
+    if parameter.kind == "MESSAGE" and body.param("flag"):
+        body.on_flag.append(f"*{parameter.name} = call.give<{kind}>({name});")
+    else:
+        body.on_success.append(f"*{parameter.name} = call.give<{kind}>({name});")
+
+
+def number_in(body: Body, parameter: Parameter, core: CoreParameter) -> None:
+    name, kind = parameter.name, parameter.kind
+    if is_count(parameter):
+        error_class = "" if "NUM_ELEM" in kind else ", kErrArg"
+        if kind == "POLYXFER_NUM_ELEM_NNI" or name in ("count", "incount", "outcount"):
+            error_class = ""
+        body.check(f'call.count({name}, "{name}"{error_class})')
+        body.arguments[name] = name
+    elif kind == "RANK" and name == "dest":
+        body.check(f'call.dest({name}, "{name}", core_comm)')
+        body.arguments[name] = f"abi::rank_to_core({name})"
+    elif kind == "RANK" and name == "source":
+        body.check(f'call.source({name}, "{name}", core_comm)')
+        body.arguments[name] = f"abi::rank_to_core({name})"
+    elif kind == "TAG":
+        receives = name == "recvtag" or (name == "tag" and body.param("source") is not None)
+        body.check(f'call.{"tag_or_any" if receives else "tag"}({name}, "{name}")')
+        body.arguments[name] = f"abi::tag_to_core({name})" if receives else name
+    elif kind == "SPLIT_TYPE":
+        body.declare(f"const int {local(parameter)} = split_type_to_core({name});")
+        body.check(f'call.constant({name}, {local(parameter)}, "{name}", kErrArg)')
+        body.arguments[name] = local(parameter)
+    elif kind in ENUMERATIONS:
+        conversion, error_class = ENUMERATIONS[kind]
+        body.declare(f"const int {local(parameter)} = abi::{conversion}_to_core({name});")
+        body.check(f'call.constant({name}, {local(parameter)}, "{name}", {error_class})')
+        body.arguments[name] = local(parameter)
+    elif core.type == "bool":
+        body.arguments[name] = f"{name} != 0"
+    else:
+        body.arguments[name] = name
+
+
+def number_out(body: Body, parameter: Parameter, core: CoreParameter) -> None:
+    name = parameter.name
+    kind = core.type.removesuffix("*")
+    start = {"bool": "false"}.get(kind, "0")
+    body.check(f'call.pointer({name}, "{name}")')
+    if parameter.direction == "inout":
+        body.flush()
+        conversion = ENUMERATIONS.get(parameter.kind)
+        start = f"abi::{conversion[0]}_to_core(*{name})" if conversion else f"*{name}"
+    body.declare(f"{kind} {local(parameter)} = {start};")
+    body.arguments[name] = f"&{local(parameter)}"
+    if parameter.kind in ENUMERATIONS:
+        store = f"*{name} = abi::{ENUMERATIONS[parameter.kind][0]}_from_core({local(parameter)});"
+    elif kind in ("Count", "Aint", "Offset"):
+        store = f"store_count({local(parameter)}, {name});"
+    else:
+        store = f"*{name} = {local(parameter)};"
+    if name == "flag" or body.param("flag") is None:
+        body.on_success.append(store)
+    else:
+        body.on_flag.append(store)
+
+
+def number_array(body: Body, parameter: Parameter, core: CoreParameter) -> None:
+    name = parameter.name
+    length = "3" if isinstance(parameter.length, tuple) else parameter.length
+    known = length not in ("*", None) and not isinstance(parameter.length, tuple)
+    if known:
+        body.check(f'call.array({name}, {length}, "{name}")')
+    elif isinstance(parameter.length, tuple):
+        body.check(f'call.array({name}, {parameter.length[0]}, "{name}")')
+    if core.type == "CountArray":
+        if known and is_count(parameter):
+            body.check(f'call.counts(count_array({name}), static_cast<int>({length}), "{name}")')
+        body.arguments[name] = f"count_array({name})"
+    elif parameter.direction == "in" and parameter.kind in CONVERTED_ARRAYS and known:
+        conversion = ENUMERATIONS[parameter.kind][0]
+        body.declare(f"IntArray {local(parameter)}({name}, {length});", after_checks=True)
+        body.check(f'{local(parameter)}.load(call, "{name}", abi::{conversion}_to_core)')
+        body.arguments[name] = f"{local(parameter)}.get()"
+    elif core.type in ("Count*", "Aint*"):
+        body.arguments[name] = f"reinterpret_cast<{core.type}>({name})"
+    else:
+        body.arguments[name] = name
+        if parameter.direction == "out" and parameter.kind.startswith("RANK"):
+            body.on_success.append(f"ranks_from_core({name}, {length});")
+
+
+def status(body: Body, parameter: Parameter) -> None:
+    name = parameter.name
+    if parameter.direction != "out":
+        body.check(f'call.pointer({name}, "{name}")')
+        body.declare(f"Status {local(parameter)} = abi::read_status(*{name});", after_checks=True)
+        body.arguments[name] = f"&{local(parameter)}"
+        if parameter.direction == "inout":
+            body.on_success.append(f"abi::write_status({local(parameter)}, {name});")
+        return
+    if parameter.is_array:
+        length = body.param("count", "incount").name
+        body.declare(f"StatusArray {local(parameter)}({name}, {length});", after_checks=True)
+        body.check(f'{local(parameter)}.ready(call, "{name}")')
+        stored = "core_outcount" if body.param("outcount") else length
+        store = f"{local(parameter)}.store({stored});"
+    else:
+        body.declare(f"StatusOut {local(parameter)}({name});")
+        body.check(f'{local(parameter)}.ready(call, "{name}")')
+        store = f"{local(parameter)}.store();"
+    body.arguments[name] = f"{local(parameter)}.get()"
+    if body.param("flag"):
+        body.on_flag.append(store)
+    else:
+        body.on_success.append(store)
+
+
+def string(body: Body, parameter: Parameter) -> None:
+    name = parameter.name
+    if parameter.direction == "in":
+        body.check(f'call.pointer({name}, "{name}")')
+        body.arguments[name] = name
+        return
+    body.declare(f"std::string {local(parameter)};")
+    body.arguments[name] = f"&{local(parameter)}"
+    base = body.function.base_name
+    if base == "MPI_Info_get_string":
+        body.check('call.pointer(buflen, "buflen")')
+        body.on_flag.append(f"store_info_value({local(parameter)}, {name}, buflen);")
+    elif base == "MPI_Info_get":
+        body.check('call.count(valuelen, "valuelen", kErrArg)')
+        body.on_flag.append(f"store_string({local(parameter)}, {name}, valuelen + 1);")
+    elif base == "MPI_Session_get_nth_pset":
+        body.check('call.pointer(pset_len, "pset_len")')
+        body.on_success.append(f"store_info_value({local(parameter)}, {name}, pset_len);")
+    else:
+        body.check(f'call.pointer({name}, "{name}")')
+        store = f"store_string({local(parameter)}, {name}, {STRING_SIZES[base, name]});"
+        if body.param("resultlen"):
+            body.check('call.pointer(resultlen, "resultlen")')
+            store = f"*resultlen = {store}"
+        body.on_success.append(store)
+
+
+def function_argument(body: Body, parameter: Parameter, core: CoreParameter, with_duplicate: bool) -> None:
+    name = parameter.name
+    plain = f"reinterpret_cast<AnyFunction>({name})"
+    if "copy" in name:
+        body.declare(f"const CopyFunction {local(parameter)} = copy_function({plain});")
+        if not with_duplicate:
+            body.fail(f"{core.name} must be followed by bool duplicate")
+        body.arguments[name] = f"{local(parameter)}.function, {local(parameter)}.duplicate"
+    elif "delete" in name:
+        body.arguments[name] = f"delete_function({plain})"
+    else:
+        body.check(f'call.pointer(reinterpret_cast<const void*>({name}), "{name}")')
+        body.arguments[name] = plain
+
+
+def significance(body: Body, side: str) -> str:
+    """The condition under which the data of `side` (its buffer) need no check; empty: never."""
+    name = body.function.base_name
+    if GATHER.match(name):
+        return {
+            "sendbuf": "!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf))",
+            "recvbuf": "!roles.root_here",
+        }[side]
+    if SCATTER.match(name):
+        return {
+            "sendbuf": "!roles.root_here",
+            "recvbuf": "!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf))",
+        }[side]
+    if BCAST.match(name):
+        return "!roles.member_here && !roles.root_here"
+    if side == "sendbuf" and IN_PLACE_SEND.match(name):
+        return "abi::is_in_place(sendbuf)"
+    return ""
+
+
+def skip_if(condition: str, expressions: Iterable[str]) -> str:
+    both = " && ".join(expressions)
+    if " && " in condition and " || " not in condition:
+        condition = f"({condition})"
+    return f"({condition} || ({both}))" if condition else f"({both})" if " && " in both else both
+
+
+def buffer_argument(body: Body, name: str) -> str:
+    return f"abi::buffer_to_core({name})"
+
+
+def data_group(body: Body, group: tuple) -> None:
+    buffer_name, count_names, displacement_names, type_names = group
+    buffer = body.param(buffer_name)
+    counts = body.param(*count_names)
+    types = body.param(*type_names)
+    displacements = body.param(*displacement_names) if displacement_names and counts.is_array else None
+    condition = significance(body, buffer_name)
+    peers = "core_comm->peers().size()"
+    body.declare(f"Datatype* {local(types)} = nullptr;") if not types.is_array else None
+    if types.is_array:
+        if NEIGHBOR.match(body.function.name):
+            body.fail("the lengths of a neighbourhood's arrays are not known to the binding yet")
+        body.declare(f"HandleArray<Datatype> {local(types)}({peers});", after_checks=True)
+        body.arguments[types.name] = f"{local(types)}.data()"
+        type_check = f'{local(types)}.load_committed(call, {types.name}, "{types.name}")'
+    else:
+        body.arguments[types.name] = local(types)
+        type_check = f'call.committed({types.name}, "{types.name}", &{local(types)})'
+    if counts.is_array:
+        checks = [f'call.counts(count_array({counts.name}), {peers}, "{counts.name}")', type_check]
+        if displacements:
+            checks.insert(1, f'call.array({displacements.name}, {peers}, "{displacements.name}")')
+            body.arguments[displacements.name] = f"count_array({displacements.name})"
+            body.done.add(displacements.name)
+        checks.append(f'call.not_in_place({buffer.name}, "{buffer.name}")')
+        body.arguments[counts.name] = f"count_array({counts.name})"
+    else:
+        checks = [
+            f'call.data({buffer.name}, "{buffer.name}", {counts.name}, "{counts.name}", {types.name}, '
+            f'"{types.name}", &{local(types)})'
+        ]
+        body.arguments[counts.name] = counts.name
+    body.flush() if types.is_array and counts.is_array and not condition else None
+    body.check(skip_if(condition, checks))
+    body.arguments[buffer.name] = buffer_argument(body, buffer.name)
+    body.done |= {buffer.name, counts.name, types.name}
+
+
+def reduction(body: Body) -> None:
+    """The data of reductions: two buffers share count and type (MPI 6.9)."""
+    counts = body.param("count", "recvcount", "recvcounts")
+    name = body.function.base_name
+    body.declare("Datatype* core_datatype = nullptr;")
+    body.declare("Op* core_op = nullptr;")
+    rooted = REDUCE.match(name)
+    nobody = "!roles.member_here && !roles.root_here" if rooted else ""
+    if counts.is_array:
+        checks = [f'call.counts(count_array({counts.name}), core_comm->size(), "{counts.name}")']
+        body.arguments[counts.name] = f"count_array({counts.name})"
+    else:
+        checks = [f'call.count({counts.name}, "{counts.name}")']
+        body.arguments[counts.name] = counts.name
+    checks.append('call.committed(datatype, "datatype", &core_datatype)')
+    checks.append('call.handle<Op>(op, "op", &core_op)')
+    body.check(skip_if(nobody, checks))
+    if name == "MPI_Reduce_local":
+        buffers = [("inbuf", ""), ("inoutbuf", "")]
+    elif rooted:
+        buffers = [
+            ("sendbuf", "!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf))"),
+            ("recvbuf", "!roles.root_here"),
+        ]
+    else:
+        buffers = [("sendbuf", "abi::is_in_place(sendbuf)"), ("recvbuf", "")]
+    for buffer, condition in buffers:
+        if counts.is_array:
+            check = f'call.not_in_place({buffer}, "{buffer}")'
+        else:
+            check = f'call.buffer({buffer}, "{buffer}", {counts.name}, *core_datatype)'
+        body.check(skip_if(condition, [check]))
+        body.arguments[buffer] = buffer_argument(body, buffer)
+        body.done.add(buffer)
+    body.arguments["datatype"] = "core_datatype"
+    body.arguments["op"] = "core_op"
+    body.done |= {counts.name, "datatype", "op"}
+
+
+def groups(body: Body) -> None:
+    function = body.function
+    if "root" in [parameter.name for parameter in function.parameters] and body.param("comm"):
+        body.declare("Call::Roles roles;")
+        body.check('call.root(root, "root", core_comm, &roles)')
+        body.arguments["root"] = "roles.root"
+        body.done.add("root")
+    if body.param("op") and body.param("comm", "inoutbuf") and function.base_name != "MPI_Op_free":
+        reduction(body)
+        return
+    for group in DATA_GROUPS[:-1]:
+        buffer, counts, _, types = group
+        if body.param(buffer) and body.param(*counts) and body.param(*types):
+            data_group(body, group)
+
+
+def one(body: Body, parameter: Parameter, core: CoreParameter, duplicate_next: bool) -> None:
+    kind = parameter.kind
+    if kind in HANDLES:
+        if parameter.direction == "out" and not parameter.is_array:
+            handle_out(body, parameter)
+        else:
+            handle_in(body, parameter, core)
+    elif kind == "STATUS":
+        status(body, parameter)
+    elif kind == "STRING":
+        string(body, parameter)
+    elif "FUNCTION" in kind:
+        function_argument(body, parameter, core, duplicate_next)
+    elif kind in ("BUFFER", "C_BUFFER", "C_BUFFER2") and core.type.endswith("**"):
+        body.check(f'call.pointer({parameter.name}, "{parameter.name}")')
+        body.declare(f"void* {local(parameter)} = nullptr;")
+        body.arguments[parameter.name] = f"&{local(parameter)}"
+        body.on_success.append(f"*static_cast<void**>({parameter.name}) = abi::buffer_from_core({local(parameter)});")
+    elif kind.startswith("ATTRIBUTE_VAL") and parameter.direction == "out":
+        keyval = next(p for p in body.function.parameters if p.kind == "KEYVAL")
+        body.check(f'call.pointer({parameter.name}, "{parameter.name}")')
+        body.declare(f"void* {local(parameter)} = nullptr;")
+        body.arguments[parameter.name] = f"&{local(parameter)}"
+        body.on_flag.append(
+            f"*static_cast<void**>({parameter.name}) = attribute_from_core({local(keyval)}, {local(parameter)});"
+        )
+    elif kind == "BUFFER":
+        body.arguments[parameter.name] = buffer_argument(body, parameter.name)
+    elif kind.startswith(("EXTRA_STATE", "ATTRIBUTE_VAL", "C_BUFFER", "STRING_ARRAY", "ARGUMENT")):
+        body.arguments[parameter.name] = parameter.name
+    elif parameter.is_array:
+        number_array(body, parameter, core)
+    elif parameter.direction == "in":
+        number_in(body, parameter, core)
+    else:
+        number_out(body, parameter, core)
+
+
+# Lengths of OUT strings, which the core does not need to know.
+def is_string_length(body: Body, parameter: Parameter) -> bool:
+    return parameter.kind == "STRING_LENGTH" or (
+        parameter.kind == "INFO_VALUE_LENGTH" and body.function.base_name != "MPI_Info_get_valuelen"
+    )
+
+
+def pair(body: Body) -> list[tuple[Parameter | None, CoreParameter]]:
+    """Each parameter of the core with the MPI parameter that it stands for; None for a large-only one."""
+    wanted = [parameter for parameter in body.function.parameters if not is_string_length(body, parameter)]
+    core = list(body.core.parameters)
+    if body.core.takes_wide:
+        core.pop()
+    pairs: list[tuple[Parameter | None, CoreParameter]] = []
+    for parameter in core:
+        if parameter == CoreParameter("bool", "duplicate"):
+            continue
+        if "large" in parameter.name and not body.function.is_large:
+            pairs.append((None, parameter))
+            continue
+        if not wanted:
+            body.fail(f"the core has one parameter too many: {parameter.name}")
+        pairs.append((wanted.pop(0), parameter))
+    if wanted:
+        body.fail(f"the core has no parameter for {', '.join(p.name for p in wanted)}")
+    return pairs
+
+
+def body(function: Function, core: CoreFunction) -> list[str]:
+    result = Body(function, core)
+    pairs = pair(result)
+    names = [parameter.name for parameter in core.parameters]
+    comms = [(p, c) for p, c in pairs if p and p.kind == "COMMUNICATOR" and p.direction != "out" and not p.is_array]
+    for parameter, core_parameter in comms:
+        one(result, parameter, core_parameter, False)
+        result.done.add(parameter.name)
+    groups(result)
+    for parameter, core_parameter in pairs:
+        if parameter is None or parameter.name in result.done:
+            continue
+        position = names.index(core_parameter.name)
+        duplicate_next = position + 1 < len(names) and names[position + 1] == "duplicate"
+        one(result, parameter, core_parameter, duplicate_next)
+    result.flush()
+    arguments = ["call.process"]
+    for parameter, core_parameter in pairs:
+        if parameter is None:
+            arguments.append("nullptr" if core_parameter.type.endswith("*") else "0")
+        else:
+            arguments.append(result.arguments[parameter.name])
+    if core.takes_wide:
+        arguments.append(str(function.is_large).lower())
+    return finish(result, f"api::{core.name}({', '.join(arguments)})")
+
+
+def finish(result: Body, call: str) -> list[str]:
+    if result.function.base_name == "MPI_Type_get_contents":
+        result.on_success.append("contents_from_core(*core_datatype, array_of_integers);")
+    if result.on_flag:
+        result.on_success += [f"if (core_flag) {{ {' '.join(result.on_flag)} }}"]
+    if COMPLETION.match(result.function.base_name):
+        result.always += result.on_success
+        result.on_success = []
+    if not result.always and not result.on_success:
+        return [*result.lines, f"return call.end({call});"]
+    lines = [*result.lines, f"const Code code = {call};"]
+    if result.on_success:
+        lines.append("if (code == 0) {")
+        lines += [f"  {line}" for line in result.on_success]
+        lines.append("}")
+    return [*lines, *result.always, "return call.end(code);"]

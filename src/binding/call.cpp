@@ -1,0 +1,195 @@
+// The cold side of Call: the texts of errors, and what the error handlers do with them.
+#include "binding/call.hpp"
+
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "binding/callbacks.hpp"
+#include "runtime/bootstrap.hpp"
+
+namespace tasuki {
+
+constinit Binding binding;
+constinit thread_local int call_depth = 0;
+
+namespace {
+
+std::string communicator_name(const Comm& comm) {
+  return comm.name.empty() ? "without a name" : comm.name;
+}
+
+/// "MPI_Send: dest = 7, expected 0..3 or MPI_PROC_NULL (communicator MPI_COMM_WORLD, rank 0)"
+std::string describe(Process& process, const char* call, const Comm* comm, Code code) {
+  std::string text = call;
+  text += ": ";
+  const std::string& cause = process.errors.text(code);
+  if (!cause.empty()) {
+    text += cause;
+  } else {
+    const char* meaning = error_class_description(error_class_bits(code));
+    text += meaning != nullptr ? meaning : "a user function returned " + std::to_string(code);
+  }
+  if (comm != nullptr) {
+    text += " (communicator " + communicator_name(*comm) + ", rank " + std::to_string(comm->rank) + ")";
+  } else {
+    text += " (rank " + std::to_string(process.rank) + " of MPI_COMM_WORLD)";
+  }
+  return text;
+}
+
+}  // namespace
+
+void die(const char* message) {
+  std::fprintf(stderr, "tasuki: %s\n", message);
+  std::fflush(stderr);
+  _exit(1);
+}
+
+void Call::not_running(const char* name) {
+  char text[160];
+  std::snprintf(text, sizeof text, "%s called %s", name,
+                binding.life == Life::kBefore ? "before MPI_Init" : "after MPI_Finalize");
+  die(text);
+}
+
+void Call::lock() {
+  if (call_depth++ == 0) process.mutex.lock();
+}
+
+void Call::unlock() {
+  if (--call_depth == 0) process.mutex.unlock();
+}
+
+int Call::fail() {
+  Comm* comm = comm_ != nullptr ? comm_ : process.error_comm;
+  // A code of the user's own, which a callback returned, goes back as it is.
+  const bool is_ours = error_class_bits(code_) < kUserErrorFirst || !process.errors.text(code_).empty();
+  if (is_ours) code_ = process.errors.record(error_class_bits(code_), describe(process, name_, comm, code_));
+  invoke_errhandler(process, comm, errhandler_, code_);
+  return abi::error_from_core(code_);
+}
+
+int Call::unsupported() {
+  code_ = process.fail(kErrUnsupportedOperation, "this function is not supported yet");
+  return fail();
+}
+
+bool Call::refuse(int error_class, const char* format, ...) {
+  char text[512];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  code_ = process.errors.record(error_class, text);
+  return false;
+}
+
+bool Call::bad_handle(bool null, std::uint64_t bits, const char* argument, const char* noun,
+                      const char* null_name, int error_class) {
+  if (null) return refuse(error_class, "%s = %s, expected a valid %s", argument, null_name, noun);
+  return refuse(error_class,
+                "%s = 0x%" PRIx64 ", which is no %s (never made, freed, or another kind of handle)", argument,
+                bits, noun);
+}
+
+bool Call::uncommitted(const Datatype* type, const char* argument) {
+  return refuse(kErrType, "%s = %s, which is not committed: call MPI_Type_commit first", argument,
+                type->name.empty() ? "a derived datatype" : type->name.c_str());
+}
+
+bool Call::negative(Count value, const char* argument, int error_class) {
+  return refuse(error_class, "%s = %" PRId64 ", expected 0 or more", argument, value);
+}
+
+bool Call::bad_rank(int value, const char* argument, const Comm* comm, bool any_source) {
+  return refuse(kErrRank, "%s = %d, expected 0..%u%s or MPI_PROC_NULL", argument, value, peer_count(comm) - 1,
+                any_source ? ", MPI_ANY_SOURCE" : "");
+}
+
+bool Call::bad_tag(int value, const char* argument, bool any_tag) {
+  return refuse(kErrTag, "%s = %d, expected 0..%d (MPI_TAG_UB)%s", argument, value, kTagMax,
+                any_tag ? " or MPI_ANY_TAG" : "");
+}
+
+bool Call::bad_constant(int value, const char* argument, int error_class) {
+  return refuse(error_class, "%s = %d, which is none of the values that it may have", argument, value);
+}
+
+bool Call::null_pointer(const char* argument) {
+  return refuse(kErrArg, "%s = NULL, expected an address", argument);
+}
+
+bool Call::in_place(const char* argument) {
+  return refuse(kErrBuffer, "%s = MPI_IN_PLACE, which is not allowed here", argument);
+}
+
+bool Call::null_buffer(const char* argument, Count count, const Datatype& type) {
+  // A derived type may hold absolute addresses, for which the buffer is MPI_BOTTOM: null.
+  if (type.combiner != Combiner::kNamed || type.size == 0) return true;
+  return refuse(kErrBuffer, "%s = NULL, expected the address of %" PRId64 " elements of %s", argument, count,
+                type.name.empty() ? "a datatype" : type.name.c_str());
+}
+
+bool Call::counts(CountArray values, int length, const char* argument) {
+  if (length <= 0) return true;
+  if (!values) return null_pointer(argument);
+  for (int i = 0; i < length; ++i) {
+    const Count value = values[static_cast<std::size_t>(i)];
+    if (value < 0) [[unlikely]] {
+      return refuse(kErrCount, "%s[%d] = %" PRId64 ", expected 0 or more", argument, i, value);
+    }
+  }
+  return true;
+}
+
+bool Call::root(int value, const char* argument, const Comm* comm, Roles* roles) {
+  roles->root = abi::rank_to_core(value);
+  const bool is_member = static_cast<unsigned>(value) < peer_count(comm);
+  if (!comm->is_inter()) {
+    roles->root_here = value == comm->rank;
+    roles->member_here = true;
+    return is_member || refuse(kErrRoot, "%s = %d, expected 0..%u", argument, value, peer_count(comm) - 1);
+  }
+  roles->root_here = value == MPI_ROOT;
+  roles->member_here = is_member;
+  return is_member || value == MPI_ROOT || value == MPI_PROC_NULL ||
+         refuse(kErrRoot, "%s = %d, expected 0..%u of the remote group, MPI_ROOT or MPI_PROC_NULL", argument,
+                value, peer_count(comm) - 1);
+}
+
+void Call::out_of_handles() {
+  process.bootstrap.abort(
+      1, std::string(name_) + ": more than a million handles are in use, or memory is short");
+}
+
+void invoke_errhandler(Process& process, Comm* comm, Errhandler* errhandler, Code code) {
+  if (comm == nullptr) comm = process.objects->self;
+  if (errhandler == nullptr && comm != nullptr) errhandler = comm->errhandler.get();
+  if (errhandler == nullptr) errhandler = process.objects->initial_errhandler.get();
+  const std::uint16_t number =
+      errhandler != nullptr ? errhandler->predefined : std::uint16_t{kMpiErrorsAreFatal};
+  if (number == kMpiErrorsReturn) return;
+  if (number == 0) {
+    const Ref<Errhandler> kept = Ref<Errhandler>::share(errhandler);  // the user may free it meanwhile
+    process.callbacks->error_handler(errhandler->function, comm, code);
+    return;
+  }
+  const int exit_code = abi::error_from_core(error_class_bits(code)) & 0xff;
+  process.bootstrap.abort(exit_code != 0 ? exit_code : 1, error_text(process, code));
+}
+
+std::string error_text(Process& process, Code code) {
+  const std::string& text = process.errors.text(code);
+  if (!text.empty()) return text;
+  const char* name = error_class_name(error_class_bits(code));
+  const char* meaning = error_class_description(error_class_bits(code));
+  if (name == nullptr || meaning == nullptr) return "";
+  return std::string(name) + ": " + meaning;
+}
+
+}  // namespace tasuki

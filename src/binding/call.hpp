@@ -1,0 +1,252 @@
+// Call: what every entry does around its one core function: find the process, lock it if threads may meet,
+// check the arguments, turn handles into objects and back, and turn an error into what the error handler
+// says.
+//
+// An entry reads: Call call("MPI_X"); if a check fails, return call.fail(); return call.end(api::x(…)).
+// Checks are inline and cheap; whatever happens on an error is out of line in call.cpp.
+//
+// The Binding below is the only global of the library: it leads to the current Process.
+//
+// Thread safety: with MPI_THREAD_MULTIPLE a Call holds Process::mutex. A call made by a user's callback is
+// inside another one of the same thread: the outermost one locks.
+#pragma once
+
+#include <pthread.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "abi.hpp"
+#include "base/process.hpp"
+#include "binding/handle_table.hpp"
+#include "binding/handles.hpp"
+#include "datatype/datatype.hpp"
+#include "object/comm.hpp"
+#include "object/objects.hpp"
+
+namespace tasuki {
+
+/// Where the program is between MPI_Init and MPI_Finalize.
+enum class Life : int { kBefore, kRunning, kAfter };
+
+struct Binding {
+  Process* process = nullptr;  // while running, else null
+  bool locking = false;        // MPI_THREAD_MULTIPLE
+  Life life = Life::kBefore;
+  HandleTable handles;
+  pthread_t main_thread = 0;
+};
+extern Binding binding;
+
+/// How deep in calls this thread is; kept with MPI_THREAD_MULTIPLE only.
+extern thread_local int call_depth [[gnu::tls_model("initial-exec")]];
+
+class Call {
+ public:
+  explicit Call(const char* name) : process(running(name)), name_(name), outer_(process.call) {
+    if (binding.locking) [[unlikely]]
+      lock();
+    process.call = name;
+    process.error_comm = nullptr;
+  }
+  ~Call() {
+    process.call = outer_;
+    if (binding.locking) [[unlikely]]
+      unlock();
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  Process& process;
+
+  /// Ends the call with the core's result: MPI_SUCCESS, or what the error handler leaves, in the ABI's
+  /// numbers.
+  int end(Code code) {
+    if (code == 0) [[likely]]
+      return MPI_SUCCESS;
+    code_ = code;
+    return fail();
+  }
+  /// Ends the call with the error that a check found.
+  [[gnu::cold, gnu::noinline]] int fail();
+  [[gnu::cold, gnu::noinline]] int unsupported();
+
+  /// Whose error handler this call invokes. A null pointer: that of MPI_COMM_SELF.
+  void blame(Comm* comm) { comm_ = comm; }
+  void blame_if_valid(MPI_Comm comm) { comm_ = lookup<Comm>(abi::bits_of(comm)); }
+  void blame_if_valid_errhandler(MPI_Errhandler handler) {
+    errhandler_ = lookup<Errhandler>(abi::bits_of(handler));
+  }
+
+  // Handles. Each gives false, with the error noted, when the argument is not what was expected.
+
+  template <class T>
+  bool handle(typename HandleOf<T>::Handle value, const char* argument, T** object) {
+    *object = lookup<T>(abi::bits_of(value));
+    if (*object == nullptr) [[unlikely]]
+      return bad_handle<T>(value, argument);
+    if constexpr (std::is_same_v<T, Comm>) {
+      if (comm_ == nullptr) comm_ = *object;
+    }
+    return true;
+  }
+  template <class T>
+  bool handle_or_null(typename HandleOf<T>::Handle value, const char* argument, T** object) {
+    if (value == HandleOf<T>::null()) {
+      *object = nullptr;
+      return true;
+    }
+    return handle<T>(value, argument, object);
+  }
+  /// An argument that may not be significant here: null when it names no object.
+  template <class T>
+  T* lookup_or_null(typename HandleOf<T>::Handle value) const {
+    return lookup<T>(abi::bits_of(value));
+  }
+  /// A datatype to communicate with.
+  bool committed(MPI_Datatype value, const char* argument, Datatype** type) {
+    if (!handle<Datatype>(value, argument, type)) return false;
+    return (*type)->committed || uncommitted(*type, argument);
+  }
+
+  /// The handle of `object` for the user: one use more. Null gives the NULL handle.
+  template <class T>
+  typename HandleOf<T>::Handle give(T* object) {
+    if (object == nullptr) return HandleOf<T>::null();
+    return abi::handle_of<typename HandleOf<T>::Handle>(bits_of_object(object));
+  }
+  /// After a core call that may have set `object` to null: drops the user's handle then.
+  template <class T>
+  void settle(T* object, typename HandleOf<T>::Handle* handle) {
+    if (object != nullptr || *handle == HandleOf<T>::null()) return;
+    const std::uint32_t value = abi::table_value(abi::bits_of(*handle));
+    if (value != 0) binding.handles.drop(value);
+    *handle = HandleOf<T>::null();
+  }
+
+  // Numbers.
+
+  bool count(Count value, const char* argument, int error_class = kErrCount) {
+    return value >= 0 || negative(value, argument, error_class);
+  }
+  bool dest(int value, const char* argument, const Comm* comm) {
+    return static_cast<unsigned>(value) < peer_count(comm) || value == MPI_PROC_NULL ||
+           bad_rank(value, argument, comm, false);
+  }
+  bool source(int value, const char* argument, const Comm* comm) {
+    return static_cast<unsigned>(value) < peer_count(comm) || value == MPI_ANY_SOURCE ||
+           value == MPI_PROC_NULL || bad_rank(value, argument, comm, true);
+  }
+  bool tag(int value, const char* argument) {
+    return (value >= 0 && value <= kTagMax) || bad_tag(value, argument, false);
+  }
+  bool tag_or_any(int value, const char* argument) {
+    return (value >= 0 && value <= kTagMax) || value == MPI_ANY_TAG || bad_tag(value, argument, true);
+  }
+  /// A rank that the core checks further: any rank, MPI_PROC_NULL …
+  bool rank(int value, int core_value, const char* argument) {
+    return core_value != abi::kNoConstant || bad_constant(value, argument, kErrRank);
+  }
+  /// A constant of an enumeration that this ABI's table does not know.
+  bool constant(int value, int core_value, const char* argument, int error_class) {
+    return core_value != abi::kNoConstant || bad_constant(value, argument, error_class);
+  }
+  bool counts(CountArray values, int length, const char* argument);
+  bool array(const void* values, Count length, const char* argument) {
+    return values != nullptr || length <= 0 || null_pointer(argument);
+  }
+  bool pointer(const void* value, const char* argument) { return value != nullptr || null_pointer(argument); }
+
+  // Data: a buffer with its count and datatype.
+
+  bool data(const void* buffer, const char* argument, Count count_value, const char* count_name,
+            MPI_Datatype type_value, const char* type_name, Datatype** type) {
+    return count(count_value, count_name) && committed(type_value, type_name, type) &&
+           this->buffer(buffer, argument, count_value, **type);
+  }
+  bool buffer(const void* buffer, const char* argument, Count count, const Datatype& type) {
+    if (abi::is_in_place(buffer)) [[unlikely]]
+      return in_place(argument);
+    return buffer != nullptr || count == 0 || null_buffer(argument, count, type);
+  }
+  bool not_in_place(const void* buffer, const char* argument) {
+    return !abi::is_in_place(buffer) || in_place(argument);
+  }
+
+  // Rooted collectives: who takes part how (MPI 6.2.3).
+
+  struct Roles {
+    int root;          // in the core's numbers
+    bool root_here;    // this process is the root
+    bool member_here;  // this process is in the group that talks to the root
+  };
+  bool root(int value, const char* argument, const Comm* comm, Roles* roles);
+
+  /// Leaves `code` as the error of a check of the entry's own.
+  [[gnu::format(printf, 3, 4), gnu::cold]] bool refuse(int error_class, const char* format, ...);
+
+ private:
+  template <class T>
+  T* lookup(abi::Bits bits) const {
+    const std::uint32_t value = abi::table_value(bits);
+    Object* object = value != 0 ? binding.handles.find(value, HandleOf<T>::kKind) : nullptr;
+    if (object != nullptr) return static_cast<T*>(object);
+    object = process.objects->predefined[abi::predefined_number(bits)];
+    return object != nullptr && object->kind == HandleOf<T>::kKind ? static_cast<T*>(object) : nullptr;
+  }
+  static unsigned peer_count(const Comm* comm) {
+    const auto& endpoints = comm->peers().endpoints;
+    return static_cast<unsigned>(endpoints.size());
+  }
+  abi::Bits bits_of_object(Object* object) {
+    if (object->predefined != 0) return abi::handle_of_number(object->predefined);
+    const std::uint32_t value = binding.handles.acquire(object);
+    if (value == 0) [[unlikely]]
+      out_of_handles();
+    return abi::bits_of_table_value(value);
+  }
+  static Process& running(const char* name) {
+    if (binding.process == nullptr) [[unlikely]]
+      not_running(name);
+    return *binding.process;
+  }
+  template <class T>
+  [[gnu::cold, gnu::noinline]] bool bad_handle(typename HandleOf<T>::Handle value, const char* argument) {
+    return bad_handle(value == HandleOf<T>::null(), static_cast<std::uint64_t>(abi::bits_of(value)), argument,
+                      HandleOf<T>::kNoun, HandleOf<T>::kNullName, HandleOf<T>::kErrorClass);
+  }
+
+  [[gnu::cold]] bool bad_handle(bool null, std::uint64_t bits, const char* argument, const char* noun,
+                                const char* null_name, int error_class);
+  [[gnu::cold]] bool uncommitted(const Datatype* type, const char* argument);
+  [[gnu::cold]] bool negative(Count value, const char* argument, int error_class);
+  [[gnu::cold]] bool bad_rank(int value, const char* argument, const Comm* comm, bool any_source);
+  [[gnu::cold]] bool bad_tag(int value, const char* argument, bool any_tag);
+  [[gnu::cold]] bool bad_constant(int value, const char* argument, int error_class);
+  [[gnu::cold]] bool null_pointer(const char* argument);
+  [[gnu::cold]] bool in_place(const char* argument);
+  bool null_buffer(const char* argument, Count count, const Datatype& type);
+  [[gnu::cold, noreturn]] void out_of_handles();
+  [[gnu::cold, noreturn]] static void not_running(const char* name);
+  [[gnu::noinline]] void lock();
+  [[gnu::noinline]] void unlock();
+
+  const char* name_;
+  const char* outer_;  // the call that this one is inside of, by a callback
+  Comm* comm_ = nullptr;
+  Errhandler* errhandler_ = nullptr;
+  Code code_ = 0;
+};
+
+/// Invokes the error handler of `comm` (null: of MPI_COMM_SELF) for `code`, whose text is recorded. Returns
+/// when the handler is MPI_ERRORS_RETURN or a user's that returns.
+void invoke_errhandler(Process& process, Comm* comm, Errhandler* errhandler, Code code);
+
+/// The text of a code, a class or a user's error, as MPI_Error_string gives it; empty for an unknown one.
+std::string error_text(Process& process, Code code);
+
+/// Prints one line and ends this process; for errors before MPI_Init and after MPI_Finalize.
+[[noreturn]] void die(const char* message);
+
+}  // namespace tasuki

@@ -1,0 +1,147 @@
+// User functions: attribute copy and delete, reductions, error handlers.
+//
+// An object that the core hands to a user function may have no handle (an internal datatype, one that the
+// user freed while it is in use): Lent gives it one for as long as the call lasts.
+#include "binding/callbacks.hpp"
+
+#include <algorithm>
+#include <climits>
+
+#include "binding/call.hpp"
+
+namespace tasuki {
+namespace {
+
+template <class T>
+class Lent {
+ public:
+  explicit Lent(Object* object) {
+    if (object->predefined != 0) {
+      handle_ = abi::handle_of<Handle>(abi::handle_of_number(object->predefined));
+      return;
+    }
+    value_ = binding.handles.acquire(object);
+    handle_ = value_ != 0 ? abi::handle_of<Handle>(abi::bits_of_table_value(value_)) : HandleOf<T>::null();
+  }
+  ~Lent() {
+    if (value_ != 0) binding.handles.drop(value_);
+  }
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+  typename HandleOf<T>::Handle get() const { return handle_; }
+
+ private:
+  using Handle = typename HandleOf<T>::Handle;
+  std::uint32_t value_ = 0;
+  Handle handle_;
+};
+
+/// What a user function returned, as a code of the core.
+Code user_code(int code) {
+  if (code == MPI_SUCCESS) return 0;
+  const Code core = abi::error_to_core(code);
+  return core == abi::kNoConstant ? Code{kErrOther} : core;
+}
+
+template <class T, class Function>
+Code call_copy(AnyFunction function, Object* owner, int keyval, void* extra_state, void* value_in,
+               void** value_out, bool* keep) {
+  const Lent<T> handle(owner);
+  int flag = 0;
+  const int code = reinterpret_cast<Function*>(function)(handle.get(), abi::keyval_from_core(keyval),
+                                                         extra_state, value_in, value_out, &flag);
+  *keep = flag != 0;
+  return user_code(code);
+}
+
+template <class T, class Function>
+Code call_delete(AnyFunction function, Object* owner, int keyval, void* value, void* extra_state) {
+  const Lent<T> handle(owner);
+  return user_code(
+      reinterpret_cast<Function*>(function)(handle.get(), abi::keyval_from_core(keyval), value, extra_state));
+}
+
+template <class T, class Function>
+void call_error_handler(AnyFunction function, Object* owner, Code code) {
+  const Lent<T> lent(owner);
+  auto handle = lent.get();
+  int abi_code = abi::error_from_core(code);
+  reinterpret_cast<Function*>(function)(&handle, &abi_code);
+}
+
+}  // namespace
+
+Code AbiCallbacks::copy_attribute(AnyFunction function, Object* owner, int keyval, void* extra_state,
+                                  void* value_in, void** value_out, bool* keep) {
+  switch (owner->kind) {
+    case Kind::kDatatype:
+      return call_copy<Datatype, MPI_Type_copy_attr_function>(function, owner, keyval, extra_state, value_in,
+                                                              value_out, keep);
+    case Kind::kWin:
+      return call_copy<Win, MPI_Win_copy_attr_function>(function, owner, keyval, extra_state, value_in,
+                                                        value_out, keep);
+    default:
+      return call_copy<Comm, MPI_Comm_copy_attr_function>(function, owner, keyval, extra_state, value_in,
+                                                          value_out, keep);
+  }
+}
+
+Code AbiCallbacks::delete_attribute(AnyFunction function, Object* owner, int keyval, void* value,
+                                    void* extra_state) {
+  switch (owner->kind) {
+    case Kind::kDatatype:
+      return call_delete<Datatype, MPI_Type_delete_attr_function>(function, owner, keyval, value,
+                                                                  extra_state);
+    case Kind::kWin:
+      return call_delete<Win, MPI_Win_delete_attr_function>(function, owner, keyval, value, extra_state);
+    default:
+      return call_delete<Comm, MPI_Comm_delete_attr_function>(function, owner, keyval, value, extra_state);
+  }
+}
+
+void AbiCallbacks::reduce(AnyFunction function, bool wide, const void* in, void* inout, Count count,
+                          Datatype* datatype) {
+  const Lent<Datatype> lent(datatype);
+  MPI_Datatype type = lent.get();
+  if (wide) {
+    MPI_Count length = count;
+    reinterpret_cast<MPI_User_function_c*>(function)(const_cast<void*>(in), inout, &length, &type);
+    return;
+  }
+  // The old form counts in ints: as many calls as it takes.
+  auto* from = static_cast<char*>(const_cast<void*>(in));
+  auto* to = static_cast<char*>(inout);
+  while (count > 0) {
+    const Count part = std::min<Count>(count, INT_MAX);
+    int length = static_cast<int>(part);
+    reinterpret_cast<MPI_User_function*>(function)(from, to, &length, &type);
+    from += part * datatype->extent;
+    to += part * datatype->extent;
+    count -= part;
+  }
+}
+
+void AbiCallbacks::error_handler(AnyFunction function, Object* owner, Code code) {
+  switch (owner->kind) {
+    case Kind::kWin:
+      return call_error_handler<Win, MPI_Win_errhandler_function>(function, owner, code);
+    case Kind::kFile:
+      return call_error_handler<File, MPI_File_errhandler_function>(function, owner, code);
+    case Kind::kSession:
+      return call_error_handler<Session, MPI_Session_errhandler_function>(function, owner, code);
+    default:
+      return call_error_handler<Comm, MPI_Comm_errhandler_function>(function, owner, code);
+  }
+}
+
+CopyFunction copy_function(AnyFunction function) {
+  if (function == reinterpret_cast<AnyFunction>(MPI_COMM_NULL_COPY_FN)) return {nullptr, false};
+  if (function == reinterpret_cast<AnyFunction>(MPI_COMM_DUP_FN)) return {nullptr, true};
+  return {function, false};
+}
+
+AnyFunction delete_function(AnyFunction function) {
+  return function == reinterpret_cast<AnyFunction>(MPI_COMM_NULL_DELETE_FN) ? nullptr : function;
+}
+
+}  // namespace tasuki

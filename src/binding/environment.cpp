@@ -1,0 +1,316 @@
+// The entries about the program itself (MPI chapter 11): start and end, threads, versions, time, and the ABI
+// queries of MPI 5.0, chapter 20. Those that are legal at any time need no Process.
+#include "environment/environment.hpp"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+#include "binding/arguments.hpp"
+#include "binding/call.hpp"
+#include "binding/callbacks.hpp"
+#include "object/api.hpp"
+#include "runtime/bootstrap.hpp"
+#include "runtime/local/local.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr const char* kLibraryVersion = "Tasuki 0.1.0";
+
+AbiCallbacks callbacks;
+
+/// What MPI_Finalize takes down; null outside.
+struct Owned {
+  std::unique_ptr<Bootstrap> bootstrap;
+  std::unique_ptr<Process> process;
+};
+Owned* owned = nullptr;
+
+/// MPI_Abi_set_fortran_info and _booleans: what the Fortran side told.
+struct FortranSide {
+  Info* info = nullptr;  // one reference
+  bool has_booleans = false;
+  int logical_bytes = 0;
+  unsigned char logical_true[16] = {};
+  unsigned char logical_false[16] = {};
+};
+FortranSide fortran_side;
+
+void start(const char* name, ThreadLevel level) {
+  if (binding.life != Life::kBefore) {
+    const std::string text = std::string(name) + (binding.life == Life::kRunning
+                                                      ? " called a second time"
+                                                      : " called after MPI_Finalize: MPI starts only once");
+    if (binding.life == Life::kRunning) owned->bootstrap->abort(1, text);
+    die(text.c_str());
+  }
+  std::string error;
+  std::string warning;
+  owned = new Owned;
+  owned->bootstrap = make_bootstrap(&error);
+  if (owned->bootstrap == nullptr) die(error.c_str());
+  Config config;
+  if (!read_config(&config, &error, &warning)) owned->bootstrap->abort(1, error);
+  if (!warning.empty() && owned->bootstrap->rank() == 0)
+    std::fprintf(stderr, "tasuki: %s\n", warning.c_str());
+  owned->process = make_process(*owned->bootstrap, config, level);
+  owned->process->callbacks = &callbacks;
+  binding.process = owned->process.get();
+  binding.locking = level == ThreadLevel::kMultiple;
+  binding.life = Life::kRunning;
+  binding.main_thread = pthread_self();
+}
+
+bool is_thread_level(ThreadLevel level) {
+  return level == ThreadLevel::kSingle || level == ThreadLevel::kFunneled ||
+         level == ThreadLevel::kSerialized || level == ThreadLevel::kMultiple;
+}
+
+double clock_seconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+bool is_logical_size(int bytes) {
+  return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
+}
+
+}  // namespace
+
+extern "C" int PMPI_Init(int*, char***) {
+  start("MPI_Init", ThreadLevel::kSingle);
+  return MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Init_thread(int*, char***, int required, int* provided) {
+  const int level = abi::thread_level_to_core(required);
+  if (!is_thread_level(static_cast<ThreadLevel>(level))) {
+    char text[160];
+    std::snprintf(text, sizeof text,
+                  "MPI_Init_thread: required = %d, expected MPI_THREAD_SINGLE, _FUNNELED, "
+                  "_SERIALIZED or _MULTIPLE",
+                  required);
+    die(text);
+  }
+  start("MPI_Init_thread", static_cast<ThreadLevel>(level));
+  if (provided != nullptr) *provided = abi::thread_level_from_core(level);
+  return MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Finalize(void) {
+  int result;
+  {
+    Call call("MPI_Finalize");
+    result = call.end(finalize_process(call.process));
+  }
+  binding.process = nullptr;
+  binding.locking = false;
+  binding.life = Life::kAfter;
+  delete owned;
+  owned = nullptr;
+  return result;
+}
+
+extern "C" int PMPI_Initialized(int* flag) {
+  if (flag == nullptr) return MPI_ERR_ARG;
+  *flag = binding.life != Life::kBefore;
+  return MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Finalized(int* flag) {
+  if (flag == nullptr) return MPI_ERR_ARG;
+  *flag = binding.life == Life::kAfter;
+  return MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Query_thread(int* provided) {
+  Call call("MPI_Query_thread");
+  if (!call.pointer(provided, "provided")) return call.fail();
+  *provided = abi::thread_level_from_core(static_cast<int>(call.process.thread_level));
+  return MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Is_thread_main(int* flag) {
+  Call call("MPI_Is_thread_main");
+  if (!call.pointer(flag, "flag")) return call.fail();
+  *flag = pthread_equal(pthread_self(), binding.main_thread) != 0;
+  return MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Abort(MPI_Comm comm, int errorcode) {
+  if (binding.process == nullptr) {
+    std::fprintf(stderr, "tasuki: MPI_Abort with code %d\n", errorcode);
+    _exit((errorcode & 0xff) != 0 ? errorcode & 0xff : 1);
+  }
+  Call call("MPI_Abort");
+  const Comm* which = call.lookup_or_null<Comm>(comm);
+  std::string text = "MPI_Abort with code " + std::to_string(errorcode);
+  if (which != nullptr && which != call.process.objects->world && !which->name.empty()) {
+    text += " on " + which->name;
+  }
+  text += ", called by rank " + std::to_string(call.process.rank);
+  call.process.bootstrap.abort(errorcode, text);
+}
+
+extern "C" int PMPI_Pcontrol(const int, ...) {
+  return MPI_SUCCESS;  // for tools that interpose it (MPI 15.2.3)
+}
+
+extern "C" double PMPI_Wtime(void) {
+  return clock_seconds();
+}
+
+extern "C" double PMPI_Wtick(void) {
+  timespec resolution;
+  clock_getres(CLOCK_MONOTONIC, &resolution);
+  return static_cast<double>(resolution.tv_sec) + 1e-9 * static_cast<double>(resolution.tv_nsec);
+}
+
+extern "C" int PMPI_Get_version(int* version, int* subversion) {
+  if (version == nullptr || subversion == nullptr) return MPI_ERR_ARG;
+  *version = MPI_VERSION;
+  *subversion = MPI_SUBVERSION;
+  return MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Get_library_version(char* version, int* resultlen) {
+  if (version == nullptr || resultlen == nullptr) return MPI_ERR_ARG;
+  const std::string text = std::string(kLibraryVersion) + ", " + abi::kName;
+  *resultlen = store_string(text, version, MPI_MAX_LIBRARY_VERSION_STRING);
+  return MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Get_processor_name(char* name, int* resultlen) {
+  Call call("MPI_Get_processor_name");
+  if (!call.pointer(name, "name") || !call.pointer(resultlen, "resultlen")) return call.fail();
+  char host[256] = {};
+  if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "localhost");
+  *resultlen = store_string(host, name, MPI_MAX_PROCESSOR_NAME);
+  return MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Abi_get_version(int* abi_major, int* abi_minor) {
+  if (abi_major == nullptr || abi_minor == nullptr) return MPI_ERR_ARG;
+  *abi_major = abi::kAbiMajor;
+  *abi_minor = abi::kAbiMinor;
+  return MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Abi_get_info(MPI_Info* info) {
+  Call call("MPI_Abi_get_info");
+  if (!call.pointer(info, "info")) return call.fail();
+  Info* core_info = nullptr;
+  Code code = api::info_create(call.process, &core_info);
+  const auto set = [&](const char* key, std::size_t bytes) {
+    if (code == 0) code = api::info_set(call.process, core_info, key, std::to_string(bytes).c_str());
+  };
+  set("mpi_aint_size", sizeof(MPI_Aint));
+  set("mpi_count_size", sizeof(MPI_Count));
+  set("mpi_offset_size", sizeof(MPI_Offset));
+  if (code == 0) *info = call.give<Info>(core_info);
+  return call.end(code);
+}
+
+extern "C" int PMPI_Abi_get_fortran_info(MPI_Info* info) {
+  Call call("MPI_Abi_get_fortran_info");
+  if (!call.pointer(info, "info")) return call.fail();
+  Info* copy = nullptr;
+  const Code code = fortran_side.info != nullptr ? api::info_dup(call.process, fortran_side.info, &copy) : 0;
+  if (code == 0) *info = call.give<Info>(copy);
+  return call.end(code);
+}
+
+extern "C" int PMPI_Abi_set_fortran_info(MPI_Info info) {
+  Call call("MPI_Abi_set_fortran_info");
+  Info* core_info = nullptr;
+  if (!call.handle<Info>(info, "info", &core_info)) return call.fail();
+  if (fortran_side.info != nullptr) {
+    call.refuse(kErrAbi, "info: the Fortran information was set before, and can be set once only");
+    return call.fail();
+  }
+  return call.end(api::info_dup(call.process, core_info, &fortran_side.info));
+}
+
+extern "C" int PMPI_Abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical_false,
+                                             int* is_set) {
+  if (logical_true == nullptr || logical_false == nullptr || is_set == nullptr) return MPI_ERR_ARG;
+  *is_set = fortran_side.has_booleans && fortran_side.logical_bytes == logical_size;
+  if (*is_set) {
+    std::memcpy(logical_true, fortran_side.logical_true, static_cast<std::size_t>(logical_size));
+    std::memcpy(logical_false, fortran_side.logical_false, static_cast<std::size_t>(logical_size));
+  }
+  return MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Abi_set_fortran_booleans(int logical_size, void* logical_true, void* logical_false) {
+  if (logical_true == nullptr || logical_false == nullptr || !is_logical_size(logical_size))
+    return MPI_ERR_ARG;
+  if (fortran_side.has_booleans) return MPI_ERR_ABI;
+  fortran_side.has_booleans = true;
+  fortran_side.logical_bytes = logical_size;
+  std::memcpy(fortran_side.logical_true, logical_true, static_cast<std::size_t>(logical_size));
+  std::memcpy(fortran_side.logical_false, logical_false, static_cast<std::size_t>(logical_size));
+  return MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Get_address(const void* location, MPI_Aint* address) {
+  Call call("MPI_Get_address");
+  if (!call.pointer(address, "address")) return call.fail();
+  *address = reinterpret_cast<MPI_Aint>(location);
+  return MPI_SUCCESS;
+}
+
+extern "C" MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp) {
+  return base + disp;
+}
+
+extern "C" MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2) {
+  return addr1 - addr2;
+}
+
+extern "C" int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
+  Call call("MPI_Comm_call_errhandler");
+  Comm* core_comm = nullptr;
+  const int core_code = abi::error_to_core(errorcode);
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.constant(errorcode, core_code, "errorcode", kErrArg)) {
+    return call.fail();
+  }
+  if (core_code != 0) invoke_errhandler(call.process, core_comm, nullptr, core_code);
+  return MPI_SUCCESS;
+}
+
+// The names that a tool may interpose (MPI 15.2).
+// clang-format off
+extern "C" decltype(PMPI_Init) MPI_Init __attribute__((weak, alias("PMPI_Init")));
+extern "C" decltype(PMPI_Init_thread) MPI_Init_thread __attribute__((weak, alias("PMPI_Init_thread")));
+extern "C" decltype(PMPI_Finalize) MPI_Finalize __attribute__((weak, alias("PMPI_Finalize")));
+extern "C" decltype(PMPI_Initialized) MPI_Initialized __attribute__((weak, alias("PMPI_Initialized")));
+extern "C" decltype(PMPI_Finalized) MPI_Finalized __attribute__((weak, alias("PMPI_Finalized")));
+extern "C" decltype(PMPI_Query_thread) MPI_Query_thread __attribute__((weak, alias("PMPI_Query_thread")));
+extern "C" decltype(PMPI_Is_thread_main) MPI_Is_thread_main __attribute__((weak, alias("PMPI_Is_thread_main")));
+extern "C" decltype(PMPI_Abort) MPI_Abort __attribute__((weak, alias("PMPI_Abort")));
+extern "C" decltype(PMPI_Pcontrol) MPI_Pcontrol __attribute__((weak, alias("PMPI_Pcontrol")));
+extern "C" decltype(PMPI_Wtime) MPI_Wtime __attribute__((weak, alias("PMPI_Wtime")));
+extern "C" decltype(PMPI_Wtick) MPI_Wtick __attribute__((weak, alias("PMPI_Wtick")));
+extern "C" decltype(PMPI_Get_version) MPI_Get_version __attribute__((weak, alias("PMPI_Get_version")));
+extern "C" decltype(PMPI_Get_library_version) MPI_Get_library_version __attribute__((weak, alias("PMPI_Get_library_version")));
+extern "C" decltype(PMPI_Get_processor_name) MPI_Get_processor_name __attribute__((weak, alias("PMPI_Get_processor_name")));
+extern "C" decltype(PMPI_Abi_get_version) MPI_Abi_get_version __attribute__((weak, alias("PMPI_Abi_get_version")));
+extern "C" decltype(PMPI_Abi_get_info) MPI_Abi_get_info __attribute__((weak, alias("PMPI_Abi_get_info")));
+extern "C" decltype(PMPI_Abi_get_fortran_info) MPI_Abi_get_fortran_info __attribute__((weak, alias("PMPI_Abi_get_fortran_info")));
+extern "C" decltype(PMPI_Abi_set_fortran_info) MPI_Abi_set_fortran_info __attribute__((weak, alias("PMPI_Abi_set_fortran_info")));
+extern "C" decltype(PMPI_Abi_get_fortran_booleans) MPI_Abi_get_fortran_booleans __attribute__((weak, alias("PMPI_Abi_get_fortran_booleans")));
+extern "C" decltype(PMPI_Abi_set_fortran_booleans) MPI_Abi_set_fortran_booleans __attribute__((weak, alias("PMPI_Abi_set_fortran_booleans")));
+extern "C" decltype(PMPI_Get_address) MPI_Get_address __attribute__((weak, alias("PMPI_Get_address")));
+extern "C" decltype(PMPI_Aint_add) MPI_Aint_add __attribute__((weak, alias("PMPI_Aint_add")));
+extern "C" decltype(PMPI_Aint_diff) MPI_Aint_diff __attribute__((weak, alias("PMPI_Aint_diff")));
+extern "C" decltype(PMPI_Comm_call_errhandler) MPI_Comm_call_errhandler __attribute__((weak, alias("PMPI_Comm_call_errhandler")));
+// clang-format on
+
+}  // namespace tasuki
