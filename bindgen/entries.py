@@ -18,12 +18,18 @@ CHAPTERS = [
     ("io", r"MPI_(File_|Register_datarep)"),
     ("rma", r"MPI_(Win_|(R?(put|get|accumulate|get_accumulate))(_c)?$|Fetch_and_op|Compare_and_swap)"),
     ("topology", r"MPI_(Cart|Graph|Dist_graph|Dims_|Topo_|I?neighbor_)"),
-    ("process", r"MPI_(Session_|Comm_(spawn|accept|connect|join|disconnect|get_parent)|Open_port|Close_port|Publish|"
-                r"Unpublish|Lookup|Get_hw_resource_info)"),
+    (
+        "process",
+        r"MPI_(Session_|Comm_(spawn|accept|connect|join|disconnect|get_parent)|Open_port|Close_port|Publish|"
+        r"Unpublish|Lookup|Get_hw_resource_info)",
+    ),
     ("coll", r"MPI_I?(allgather|allreduce|alltoall|barrier|bcast|exscan|gather|reduce|scan|scatter)"),
     ("datatype", r"MPI_(Type_|Pack|Unpack|Get_count|Get_elements|Status_set_elements)"),
-    ("object", r"MPI_(Comm_(?!.*buffer)|Group_|Info_|Attr_|Keyval_|Errhandler_|Error_|Add_error|Remove_error|Op_|"
-               r"Intercomm_)"),
+    (
+        "object",
+        r"MPI_(Comm_(?!.*buffer)|Group_|Info_|Attr_|Keyval_|Errhandler_|Error_|Add_error|Remove_error|Op_|"
+        r"Intercomm_|Alloc_mem|Free_mem)",
+    ),
     ("p2p", r"MPI_"),
 ]
 
@@ -99,14 +105,20 @@ def conversion(function: procedures.Function) -> list[str]:
 
 def unsupported(function: procedures.Function) -> list[str]:
     if function.name.startswith("MPI_T_"):
-        return ["return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)"]
+        return [
+            "return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)"
+        ]
     body = [f'Call call("{function.name}");']
     for parameter in function.parameters:
         if parameter.kind == "COMMUNICATOR" and parameter.direction == "in":
             body.append(f"call.blame_if_valid({parameter.name});")
             break
     for parameter in function.parameters:
-        if parameter.kind == "ERRHANDLER" and parameter.direction == "in" and "set_errhandler" not in function.name:
+        if (
+            parameter.kind == "ERRHANDLER"
+            and parameter.direction == "in"
+            and "set_errhandler" not in function.name
+        ):
             body.append(f"call.blame_if_valid_errhandler({parameter.name});")
     return [*body, "return call.unsupported();"]
 
@@ -135,7 +147,12 @@ def generate() -> dict[str, str]:
     output = collect()
     files = {}
     for chapter, texts in sorted(output.chapters.items()):
-        includes = ["binding/arguments.hpp", "binding/call.hpp", "binding/callbacks.hpp", "binding/translate.hpp"]
+        includes = [
+            "binding/arguments.hpp",
+            "binding/call.hpp",
+            "binding/callbacks.hpp",
+            "binding/translate.hpp",
+        ]
         includes += sorted(output.headers.get(chapter, ()))
         head = HEAD.format(chapter=chapter) + "".join(f'#include "{name}"\n' for name in includes)
         files[f"src/binding/generated/entries_{chapter}.cpp"] = (

@@ -63,7 +63,9 @@ def _function(expression, base_name: str) -> Function:
 
 def functions() -> list[Function]:
     prototypes.functions()  # loads pympistandard's data
-    procedures = sorted(pympistandard.all_iso_c_procedures(), key=lambda procedure: procedure.express.iso_c.name)
+    procedures = sorted(
+        pympistandard.all_iso_c_procedures(), key=lambda procedure: procedure.express.iso_c.name
+    )
     result = []
     for procedure in procedures:
         small = procedure.express.iso_c

@@ -1,7 +1,8 @@
 """How each parameter of an entry is treated: checked, converted for the core, and converted back.
 
-body() writes the statements of an entry: declarations and checks in the order in which they are possible (the
-communicator first, because its error handler is to hear of what follows), then the core call, then the results.
+body() writes the statements of an entry: declarations and checks in the order in which they are possible
+(the communicator first, because its error handler is to hear of what follows), then the core call, then the
+results.
 """
 
 from __future__ import annotations
@@ -126,7 +127,9 @@ class Body:
         return next((p for name in names if (p := self.function.find(name))), None)
 
     def fail(self, reason: str) -> None:
-        raise SystemExit(f"{self.function.name}: {reason} (core function {self.core.name} in {self.core.header})")
+        raise SystemExit(
+            f"{self.function.name}: {reason} (core function {self.core.name} in {self.core.header})"
+        )
 
 
 def null_allowed(function: Function, parameter: Parameter) -> bool:
@@ -495,15 +498,16 @@ def one(body: Body, parameter: Parameter, core: CoreParameter, duplicate_next: b
         body.check(f'call.pointer({parameter.name}, "{parameter.name}")')
         body.declare(f"void* {local(parameter)} = nullptr;")
         body.arguments[parameter.name] = f"&{local(parameter)}"
-        body.on_success.append(f"*static_cast<void**>({parameter.name}) = abi::buffer_from_core({local(parameter)});")
+        body.on_success.append(
+            f"*static_cast<void**>({parameter.name}) = abi::buffer_from_core({local(parameter)});"
+        )
     elif kind.startswith("ATTRIBUTE_VAL") and parameter.direction == "out":
         keyval = next(p for p in body.function.parameters if p.kind == "KEYVAL")
         body.check(f'call.pointer({parameter.name}, "{parameter.name}")')
         body.declare(f"void* {local(parameter)} = nullptr;")
         body.arguments[parameter.name] = f"&{local(parameter)}"
-        body.on_flag.append(
-            f"*static_cast<void**>({parameter.name}) = attribute_from_core({local(keyval)}, {local(parameter)});"
-        )
+        value = f"attribute_from_core({local(keyval)}, {local(parameter)})"
+        body.on_flag.append(f"*static_cast<void**>({parameter.name}) = {value};")
     elif kind == "BUFFER":
         body.arguments[parameter.name] = buffer_argument(body, parameter.name)
     elif kind.startswith(("EXTRA_STATE", "ATTRIBUTE_VAL", "C_BUFFER", "STRING_ARRAY", "ARGUMENT")):
@@ -548,7 +552,9 @@ def body(function: Function, core: CoreFunction) -> list[str]:
     result = Body(function, core)
     pairs = pair(result)
     names = [parameter.name for parameter in core.parameters]
-    comms = [(p, c) for p, c in pairs if p and p.kind == "COMMUNICATOR" and p.direction != "out" and not p.is_array]
+    comms = [
+        (p, c) for p, c in pairs if p and p.kind == "COMMUNICATOR" and p.direction != "out" and not p.is_array
+    ]
     for parameter, core_parameter in comms:
         one(result, parameter, core_parameter, False)
         result.done.add(parameter.name)

@@ -17,8 +17,8 @@
 #include <mutex>
 #include <string>
 
-#include "abi.hpp"
 #include "base/process.hpp"
+#include "binding/abi.hpp"
 #include "binding/handle_table.hpp"
 #include "binding/handles.hpp"
 #include "datatype/datatype.hpp"

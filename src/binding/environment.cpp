@@ -287,30 +287,54 @@ extern "C" int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
 
 // The names that a tool may interpose (MPI 15.2).
 // clang-format off
-extern "C" decltype(PMPI_Init) MPI_Init __attribute__((weak, alias("PMPI_Init")));
-extern "C" decltype(PMPI_Init_thread) MPI_Init_thread __attribute__((weak, alias("PMPI_Init_thread")));
-extern "C" decltype(PMPI_Finalize) MPI_Finalize __attribute__((weak, alias("PMPI_Finalize")));
-extern "C" decltype(PMPI_Initialized) MPI_Initialized __attribute__((weak, alias("PMPI_Initialized")));
-extern "C" decltype(PMPI_Finalized) MPI_Finalized __attribute__((weak, alias("PMPI_Finalized")));
-extern "C" decltype(PMPI_Query_thread) MPI_Query_thread __attribute__((weak, alias("PMPI_Query_thread")));
-extern "C" decltype(PMPI_Is_thread_main) MPI_Is_thread_main __attribute__((weak, alias("PMPI_Is_thread_main")));
-extern "C" decltype(PMPI_Abort) MPI_Abort __attribute__((weak, alias("PMPI_Abort")));
-extern "C" decltype(PMPI_Pcontrol) MPI_Pcontrol __attribute__((weak, alias("PMPI_Pcontrol")));
-extern "C" decltype(PMPI_Wtime) MPI_Wtime __attribute__((weak, alias("PMPI_Wtime")));
-extern "C" decltype(PMPI_Wtick) MPI_Wtick __attribute__((weak, alias("PMPI_Wtick")));
-extern "C" decltype(PMPI_Get_version) MPI_Get_version __attribute__((weak, alias("PMPI_Get_version")));
-extern "C" decltype(PMPI_Get_library_version) MPI_Get_library_version __attribute__((weak, alias("PMPI_Get_library_version")));
-extern "C" decltype(PMPI_Get_processor_name) MPI_Get_processor_name __attribute__((weak, alias("PMPI_Get_processor_name")));
-extern "C" decltype(PMPI_Abi_get_version) MPI_Abi_get_version __attribute__((weak, alias("PMPI_Abi_get_version")));
-extern "C" decltype(PMPI_Abi_get_info) MPI_Abi_get_info __attribute__((weak, alias("PMPI_Abi_get_info")));
-extern "C" decltype(PMPI_Abi_get_fortran_info) MPI_Abi_get_fortran_info __attribute__((weak, alias("PMPI_Abi_get_fortran_info")));
-extern "C" decltype(PMPI_Abi_set_fortran_info) MPI_Abi_set_fortran_info __attribute__((weak, alias("PMPI_Abi_set_fortran_info")));
-extern "C" decltype(PMPI_Abi_get_fortran_booleans) MPI_Abi_get_fortran_booleans __attribute__((weak, alias("PMPI_Abi_get_fortran_booleans")));
-extern "C" decltype(PMPI_Abi_set_fortran_booleans) MPI_Abi_set_fortran_booleans __attribute__((weak, alias("PMPI_Abi_set_fortran_booleans")));
-extern "C" decltype(PMPI_Get_address) MPI_Get_address __attribute__((weak, alias("PMPI_Get_address")));
-extern "C" decltype(PMPI_Aint_add) MPI_Aint_add __attribute__((weak, alias("PMPI_Aint_add")));
-extern "C" decltype(PMPI_Aint_diff) MPI_Aint_diff __attribute__((weak, alias("PMPI_Aint_diff")));
-extern "C" decltype(PMPI_Comm_call_errhandler) MPI_Comm_call_errhandler __attribute__((weak, alias("PMPI_Comm_call_errhandler")));
+extern "C" decltype(PMPI_Init) MPI_Init
+    __attribute__((weak, alias("PMPI_Init")));
+extern "C" decltype(PMPI_Init_thread) MPI_Init_thread
+    __attribute__((weak, alias("PMPI_Init_thread")));
+extern "C" decltype(PMPI_Finalize) MPI_Finalize
+    __attribute__((weak, alias("PMPI_Finalize")));
+extern "C" decltype(PMPI_Initialized) MPI_Initialized
+    __attribute__((weak, alias("PMPI_Initialized")));
+extern "C" decltype(PMPI_Finalized) MPI_Finalized
+    __attribute__((weak, alias("PMPI_Finalized")));
+extern "C" decltype(PMPI_Query_thread) MPI_Query_thread
+    __attribute__((weak, alias("PMPI_Query_thread")));
+extern "C" decltype(PMPI_Is_thread_main) MPI_Is_thread_main
+    __attribute__((weak, alias("PMPI_Is_thread_main")));
+extern "C" decltype(PMPI_Abort) MPI_Abort
+    __attribute__((weak, alias("PMPI_Abort")));
+extern "C" decltype(PMPI_Pcontrol) MPI_Pcontrol
+    __attribute__((weak, alias("PMPI_Pcontrol")));
+extern "C" decltype(PMPI_Wtime) MPI_Wtime
+    __attribute__((weak, alias("PMPI_Wtime")));
+extern "C" decltype(PMPI_Wtick) MPI_Wtick
+    __attribute__((weak, alias("PMPI_Wtick")));
+extern "C" decltype(PMPI_Get_version) MPI_Get_version
+    __attribute__((weak, alias("PMPI_Get_version")));
+extern "C" decltype(PMPI_Get_library_version) MPI_Get_library_version
+    __attribute__((weak, alias("PMPI_Get_library_version")));
+extern "C" decltype(PMPI_Get_processor_name) MPI_Get_processor_name
+    __attribute__((weak, alias("PMPI_Get_processor_name")));
+extern "C" decltype(PMPI_Abi_get_version) MPI_Abi_get_version
+    __attribute__((weak, alias("PMPI_Abi_get_version")));
+extern "C" decltype(PMPI_Abi_get_info) MPI_Abi_get_info
+    __attribute__((weak, alias("PMPI_Abi_get_info")));
+extern "C" decltype(PMPI_Abi_get_fortran_info) MPI_Abi_get_fortran_info
+    __attribute__((weak, alias("PMPI_Abi_get_fortran_info")));
+extern "C" decltype(PMPI_Abi_set_fortran_info) MPI_Abi_set_fortran_info
+    __attribute__((weak, alias("PMPI_Abi_set_fortran_info")));
+extern "C" decltype(PMPI_Abi_get_fortran_booleans) MPI_Abi_get_fortran_booleans
+    __attribute__((weak, alias("PMPI_Abi_get_fortran_booleans")));
+extern "C" decltype(PMPI_Abi_set_fortran_booleans) MPI_Abi_set_fortran_booleans
+    __attribute__((weak, alias("PMPI_Abi_set_fortran_booleans")));
+extern "C" decltype(PMPI_Get_address) MPI_Get_address
+    __attribute__((weak, alias("PMPI_Get_address")));
+extern "C" decltype(PMPI_Aint_add) MPI_Aint_add
+    __attribute__((weak, alias("PMPI_Aint_add")));
+extern "C" decltype(PMPI_Aint_diff) MPI_Aint_diff
+    __attribute__((weak, alias("PMPI_Aint_diff")));
+extern "C" decltype(PMPI_Comm_call_errhandler) MPI_Comm_call_errhandler
+    __attribute__((weak, alias("PMPI_Comm_call_errhandler")));
 // clang-format on
 
 }  // namespace tasuki

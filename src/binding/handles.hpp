@@ -2,8 +2,8 @@
 // error class of a bad one.
 #pragma once
 
-#include "abi.hpp"
 #include "base/error.hpp"
+#include "binding/abi.hpp"
 #include "object/comm.hpp"
 #include "object/object.hpp"
 

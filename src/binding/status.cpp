@@ -98,20 +98,34 @@ extern "C" int PMPI_Status_f082f(const MPI_F08_status* f08_status, MPI_Fint* f_s
 
 // The names that a tool may interpose (MPI 15.2).
 // clang-format off
-extern "C" decltype(PMPI_Status_get_source) MPI_Status_get_source __attribute__((weak, alias("PMPI_Status_get_source")));
-extern "C" decltype(PMPI_Status_get_tag) MPI_Status_get_tag __attribute__((weak, alias("PMPI_Status_get_tag")));
-extern "C" decltype(PMPI_Status_get_error) MPI_Status_get_error __attribute__((weak, alias("PMPI_Status_get_error")));
-extern "C" decltype(PMPI_Status_set_source) MPI_Status_set_source __attribute__((weak, alias("PMPI_Status_set_source")));
-extern "C" decltype(PMPI_Status_set_tag) MPI_Status_set_tag __attribute__((weak, alias("PMPI_Status_set_tag")));
-extern "C" decltype(PMPI_Status_set_error) MPI_Status_set_error __attribute__((weak, alias("PMPI_Status_set_error")));
-extern "C" decltype(PMPI_Status_set_cancelled) MPI_Status_set_cancelled __attribute__((weak, alias("PMPI_Status_set_cancelled")));
-extern "C" decltype(PMPI_Test_cancelled) MPI_Test_cancelled __attribute__((weak, alias("PMPI_Test_cancelled")));
-extern "C" decltype(PMPI_Status_c2f) MPI_Status_c2f __attribute__((weak, alias("PMPI_Status_c2f")));
-extern "C" decltype(PMPI_Status_f2c) MPI_Status_f2c __attribute__((weak, alias("PMPI_Status_f2c")));
-extern "C" decltype(PMPI_Status_c2f08) MPI_Status_c2f08 __attribute__((weak, alias("PMPI_Status_c2f08")));
-extern "C" decltype(PMPI_Status_f082c) MPI_Status_f082c __attribute__((weak, alias("PMPI_Status_f082c")));
-extern "C" decltype(PMPI_Status_f2f08) MPI_Status_f2f08 __attribute__((weak, alias("PMPI_Status_f2f08")));
-extern "C" decltype(PMPI_Status_f082f) MPI_Status_f082f __attribute__((weak, alias("PMPI_Status_f082f")));
+extern "C" decltype(PMPI_Status_get_source) MPI_Status_get_source
+    __attribute__((weak, alias("PMPI_Status_get_source")));
+extern "C" decltype(PMPI_Status_get_tag) MPI_Status_get_tag
+    __attribute__((weak, alias("PMPI_Status_get_tag")));
+extern "C" decltype(PMPI_Status_get_error) MPI_Status_get_error
+    __attribute__((weak, alias("PMPI_Status_get_error")));
+extern "C" decltype(PMPI_Status_set_source) MPI_Status_set_source
+    __attribute__((weak, alias("PMPI_Status_set_source")));
+extern "C" decltype(PMPI_Status_set_tag) MPI_Status_set_tag
+    __attribute__((weak, alias("PMPI_Status_set_tag")));
+extern "C" decltype(PMPI_Status_set_error) MPI_Status_set_error
+    __attribute__((weak, alias("PMPI_Status_set_error")));
+extern "C" decltype(PMPI_Status_set_cancelled) MPI_Status_set_cancelled
+    __attribute__((weak, alias("PMPI_Status_set_cancelled")));
+extern "C" decltype(PMPI_Test_cancelled) MPI_Test_cancelled
+    __attribute__((weak, alias("PMPI_Test_cancelled")));
+extern "C" decltype(PMPI_Status_c2f) MPI_Status_c2f
+    __attribute__((weak, alias("PMPI_Status_c2f")));
+extern "C" decltype(PMPI_Status_f2c) MPI_Status_f2c
+    __attribute__((weak, alias("PMPI_Status_f2c")));
+extern "C" decltype(PMPI_Status_c2f08) MPI_Status_c2f08
+    __attribute__((weak, alias("PMPI_Status_c2f08")));
+extern "C" decltype(PMPI_Status_f082c) MPI_Status_f082c
+    __attribute__((weak, alias("PMPI_Status_f082c")));
+extern "C" decltype(PMPI_Status_f2f08) MPI_Status_f2f08
+    __attribute__((weak, alias("PMPI_Status_f2f08")));
+extern "C" decltype(PMPI_Status_f082f) MPI_Status_f082f
+    __attribute__((weak, alias("PMPI_Status_f082f")));
 // clang-format on
 
 }  // namespace tasuki

@@ -11,7 +11,7 @@
 #include "base/predefined.hpp"
 #include "base/types.hpp"
 #include "binding/generated/abi_tables_mpich.hpp"
-#include "mpi.h"
+#include "binding/mpich/mpi.h"
 
 namespace tasuki::abi {
 

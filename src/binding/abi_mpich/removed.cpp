@@ -1,6 +1,6 @@
 // What the MPICH ABI has beyond MPI 5.0: the functions that MPI 3.0 removed, each its successor under the old
 // name, and the constants that are variables or functions of the library.
-#include <mpi.h>
+#include "binding/mpich/mpi.h"
 
 extern "C" {
 
@@ -55,16 +55,26 @@ int PMPI_Type_ub(MPI_Datatype datatype, MPI_Aint* displacement) {
 }
 
 // clang-format off
-decltype(PMPI_Address) MPI_Address __attribute__((weak, alias("PMPI_Address")));
-decltype(PMPI_Errhandler_create) MPI_Errhandler_create __attribute__((weak, alias("PMPI_Errhandler_create")));
-decltype(PMPI_Errhandler_get) MPI_Errhandler_get __attribute__((weak, alias("PMPI_Errhandler_get")));
-decltype(PMPI_Errhandler_set) MPI_Errhandler_set __attribute__((weak, alias("PMPI_Errhandler_set")));
-decltype(PMPI_Type_extent) MPI_Type_extent __attribute__((weak, alias("PMPI_Type_extent")));
-decltype(PMPI_Type_hindexed) MPI_Type_hindexed __attribute__((weak, alias("PMPI_Type_hindexed")));
-decltype(PMPI_Type_hvector) MPI_Type_hvector __attribute__((weak, alias("PMPI_Type_hvector")));
-decltype(PMPI_Type_lb) MPI_Type_lb __attribute__((weak, alias("PMPI_Type_lb")));
-decltype(PMPI_Type_struct) MPI_Type_struct __attribute__((weak, alias("PMPI_Type_struct")));
-decltype(PMPI_Type_ub) MPI_Type_ub __attribute__((weak, alias("PMPI_Type_ub")));
+decltype(PMPI_Address) MPI_Address
+    __attribute__((weak, alias("PMPI_Address")));
+decltype(PMPI_Errhandler_create) MPI_Errhandler_create
+    __attribute__((weak, alias("PMPI_Errhandler_create")));
+decltype(PMPI_Errhandler_get) MPI_Errhandler_get
+    __attribute__((weak, alias("PMPI_Errhandler_get")));
+decltype(PMPI_Errhandler_set) MPI_Errhandler_set
+    __attribute__((weak, alias("PMPI_Errhandler_set")));
+decltype(PMPI_Type_extent) MPI_Type_extent
+    __attribute__((weak, alias("PMPI_Type_extent")));
+decltype(PMPI_Type_hindexed) MPI_Type_hindexed
+    __attribute__((weak, alias("PMPI_Type_hindexed")));
+decltype(PMPI_Type_hvector) MPI_Type_hvector
+    __attribute__((weak, alias("PMPI_Type_hvector")));
+decltype(PMPI_Type_lb) MPI_Type_lb
+    __attribute__((weak, alias("PMPI_Type_lb")));
+decltype(PMPI_Type_struct) MPI_Type_struct
+    __attribute__((weak, alias("PMPI_Type_struct")));
+decltype(PMPI_Type_ub) MPI_Type_ub
+    __attribute__((weak, alias("PMPI_Type_ub")));
 // clang-format on
 
 // Addresses that mean "no weights" and "a Fortran status is not wanted".

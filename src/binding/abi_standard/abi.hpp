@@ -1,8 +1,8 @@
 // The MPI-5.0 standard ABI as the binding sees it: its mpi.h, the maps of its constants, how a handle is
 // coded, and how a status is laid out (MPI 5.0, chapter 20).
 //
-// This file and abi_mpich/abi.hpp offer the same names in namespace tasuki::abi; the include path decides
-// which ABI a file of the binding is compiled for.
+// This file and abi_mpich/abi.hpp offer the same names in namespace tasuki::abi; binding/abi.hpp chooses
+// between them.
 //
 // A handle is a pointer-sized number: 1..4095 names a predefined object, in the core's own numbers; above
 // that it is the value of the handle table (handle_table.hpp).

@@ -26,6 +26,12 @@ extern "C" int PMPI_Add_error_string(int errorcode, const char* string) {
 }
 extern "C" decltype(PMPI_Add_error_string) MPI_Add_error_string __attribute__((weak, alias("PMPI_Add_error_string")));
 
+extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
+  Call call("MPI_Alloc_mem");
+  return call.unsupported();
+}
+extern "C" decltype(PMPI_Alloc_mem) MPI_Alloc_mem __attribute__((weak, alias("PMPI_Alloc_mem")));
+
 extern "C" int PMPI_Attr_delete(MPI_Comm comm, int keyval) {
   Call call("MPI_Attr_delete");
   call.blame_if_valid(comm);
@@ -263,6 +269,12 @@ extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
   return call.unsupported();
 }
 extern "C" decltype(PMPI_Error_string) MPI_Error_string __attribute__((weak, alias("PMPI_Error_string")));
+
+extern "C" int PMPI_Free_mem(void* base) {
+  Call call("MPI_Free_mem");
+  return call.unsupported();
+}
+extern "C" decltype(PMPI_Free_mem) MPI_Free_mem __attribute__((weak, alias("PMPI_Free_mem")));
 
 extern "C" int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* result) {
   Call call("MPI_Group_compare");

@@ -9,12 +9,6 @@
 
 namespace tasuki {
 
-extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
-  Call call("MPI_Alloc_mem");
-  return call.unsupported();
-}
-extern "C" decltype(PMPI_Alloc_mem) MPI_Alloc_mem __attribute__((weak, alias("PMPI_Alloc_mem")));
-
 extern "C" int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   Call call("MPI_Bsend");
   Comm* core_comm = nullptr;
@@ -251,12 +245,6 @@ extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_iflush_buffer) MPI_Comm_iflush_buffer __attribute__((weak, alias("PMPI_Comm_iflush_buffer")));
-
-extern "C" int PMPI_Free_mem(void* base) {
-  Call call("MPI_Free_mem");
-  return call.unsupported();
-}
-extern "C" decltype(PMPI_Free_mem) MPI_Free_mem __attribute__((weak, alias("PMPI_Free_mem")));
 
 extern "C" int PMPI_Grequest_complete(MPI_Request request) {
   Call call("MPI_Grequest_complete");
