@@ -1,48 +1,10 @@
 // The checks of a collective's arguments.
 #include "coll/check.hpp"
 
-#include <string>
-
-#include "base/predefined.hpp"
 #include "base/process.hpp"
 
 namespace tasuki {
 namespace {
-
-const char* op_name(const Op& op) {
-  switch (op.predefined) {
-    case kMpiSum:
-      return "MPI_SUM";
-    case kMpiMin:
-      return "MPI_MIN";
-    case kMpiMax:
-      return "MPI_MAX";
-    case kMpiProd:
-      return "MPI_PROD";
-    case kMpiBand:
-      return "MPI_BAND";
-    case kMpiBor:
-      return "MPI_BOR";
-    case kMpiBxor:
-      return "MPI_BXOR";
-    case kMpiLand:
-      return "MPI_LAND";
-    case kMpiLor:
-      return "MPI_LOR";
-    case kMpiLxor:
-      return "MPI_LXOR";
-    case kMpiMinloc:
-      return "MPI_MINLOC";
-    case kMpiMaxloc:
-      return "MPI_MAXLOC";
-    case kMpiReplace:
-      return "MPI_REPLACE";
-    case kMpiNoOp:
-      return "MPI_NO_OP";
-    default:
-      return "a user's operation";
-  }
-}
 
 Code fail_same_buffer(Process& process, const void* buffer) {
   return process.fail(kErrBuffer,
@@ -106,13 +68,6 @@ Code check_distinct(Process& process, const void* sendbuf, const void* recvbuf, 
                     Count count) {
   if (sendbuf != recvbuf || sendbuf == kInPlace || count * datatype.size == 0) return 0;
   return fail_same_buffer(process, sendbuf);
-}
-
-Code check_op(Process& process, const Op& op, const Datatype& datatype) {
-  if (op_accepts(op, datatype)) return 0;
-  const std::string type = datatype.name.empty() ? "a derived datatype" : datatype.name;
-  return process.fail(kErrOp, "op = %s is not defined for datatype = %s (MPI 6.9.2)", op_name(op),
-                      type.c_str());
 }
 
 }  // namespace tasuki

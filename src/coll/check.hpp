@@ -27,7 +27,4 @@ Code check_distinct(Process& process, const void* sendbuf, const Blocks& out, co
 Code check_distinct(Process& process, const void* sendbuf, const void* recvbuf, const Datatype& datatype,
                     Count count);
 
-/// The operation must be defined for the datatype (MPI 6.9.2).
-Code check_op(Process& process, const Op& op, const Datatype& datatype);
-
 }  // namespace tasuki

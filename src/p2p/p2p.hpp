@@ -30,4 +30,7 @@ Code receive_message(void* buffer, Count count, Datatype& datatype, int source, 
 /// A communicator is going away (its destructor calls this): drops its matching queues and its buffer.
 void forget_communicator(Comm& comm);
 
+/// Whether a send or receive of this rank on `comm`, in any plane, has been started and is not over.
+bool has_open_operations(Comm& comm);
+
 }  // namespace tasuki

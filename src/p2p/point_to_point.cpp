@@ -131,6 +131,16 @@ void forget_communicator(Comm& comm) {
   }
 }
 
+bool has_open_operations(Comm& comm) {
+  bool found = false;
+  const auto look = [&](const Request& request) {
+    found = found || (request.comm.get() == &comm && request.active && !request.done);
+  };
+  comm.process.p2p->sends.for_each(look);
+  comm.process.p2p->receives.for_each(look);
+  return found;
+}
+
 void flush_sends(Process& process) {
   process.progress->wait_until([&] { return process.p2p->idle(); });
 }
