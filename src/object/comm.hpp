@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,7 +14,7 @@
 
 namespace tasuki {
 
-struct Topology;    // issue of the topology chapter; null until then
+struct Topology;   // issue of the topology chapter; null until then
 class BufferPool;  // p2p/buffered.hpp: attached buffers of the buffered mode
 
 /// An ordered set of processes. Immutable.
@@ -41,7 +42,7 @@ struct Errhandler : Object {
 enum class Plane : std::uint8_t { kPointToPoint = 0, kCollective = 1, kCreation = 2, kOther = 3 };
 
 struct Comm : Object {
-  explicit Comm(Process& process) : Object(Kind::kComm), process(process) {}
+  explicit Comm(Process& owner) : Object(Kind::kComm), process(owner) {}
   ~Comm() override;
 
   Process& process;
@@ -54,9 +55,9 @@ struct Comm : Object {
   std::string name;
   Attributes attributes;
   Ref<Errhandler> errhandler;
-  Ref<Info> info;                // hints in force, may be null
-  BufferPool* buffer = nullptr;  // MPI_Comm_attach_buffer
-  Topology* topology = nullptr;
+  Ref<Info> info;                            // hints in force, may be null
+  BufferPool* buffer = nullptr;              // MPI_Comm_attach_buffer
+  std::shared_ptr<const Topology> topology;  // of a duplicate: the same one
   bool freed = false;
 
   int size() const { return group->size(); }
@@ -69,5 +70,18 @@ struct Comm : Object {
 /// A context that no other communicator of the job has or will have: made from this endpoint's number and a
 /// counter. All members of a new communicator use the one of its first member, who hands it to the others.
 Context make_context(Process& process);
+
+/// The most characters of a key and of a value of an Info, without the final NUL (MPI 10): those of the ABIs.
+inline constexpr std::size_t kInfoKeyMax = 255;
+inline constexpr std::size_t kInfoValueMax = 1023;
+
+/// A group of these endpoints, or MPI_GROUP_EMPTY. The caller owns the reference (a predefined one needs
+/// none).
+Group* make_group(Process& process, std::vector<int> endpoints);
+
+/// The value of `key`, or null. `info` may be null.
+const std::string* find_info(const Info* info, const std::string& key);
+/// Sets `key`, whose length and value are valid already.
+void set_info(Info* info, std::string key, std::string value);
 
 }  // namespace tasuki

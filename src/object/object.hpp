@@ -26,7 +26,7 @@ enum class Kind : std::uint8_t {
 };
 
 struct Object {
-  explicit Object(Kind kind) : kind(kind) {}
+  explicit Object(Kind object_kind) : kind(object_kind) {}
   virtual ~Object() = default;
   Object(const Object&) = delete;
   Object& operator=(const Object&) = delete;

@@ -1,9 +1,10 @@
-// Objects: the predefined objects of one process, and its keyvals.
+// Objects: the predefined objects of one process, its keyvals, and its error classes and codes.
 #pragma once
 
 #include <array>
 #include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/predefined.hpp"
@@ -12,6 +13,25 @@
 namespace tasuki {
 
 struct Datatype;
+
+/// The values of the predefined attributes (MPI 9.1.2): the core's numbers, which the binding
+/// translates.
+struct PredefinedAttributes {
+  int tag_ub = kTagMax;
+  int host = kProcNull;
+  int io = kAnySource;  // every rank can
+  int wtime_is_global = 0;
+  int appnum = -1;  // unknown: not set
+  int universe_size = 1;
+  int lastusedcode = kErrLastcode;
+};
+
+/// An error class or code that the user added (MPI 9.5).
+struct UserError {
+  int error_class = 0;  // itself for a class
+  int codes = 0;        // of a class: how many codes belong to it
+  std::string text;     // empty: none set
+};
 
 struct Objects {
   explicit Objects(Process& process);  // makes every predefined object but the communicators
@@ -23,8 +43,16 @@ struct Objects {
   Comm* self = nullptr;
   std::map<int, Keyval*> keyvals;  // valid user keyvals
   int keyval_next = kKeyvalUserFirst;
-  std::uint64_t context_next = 1;
+  std::uint64_t context_next = 16;       // smaller ones are fixed: 1 is MPI_COMM_WORLD, 2 MPI_COMM_SELF
+  std::map<int, UserError> user_errors;  // by number, kUserErrorFirst and up
+  PredefinedAttributes attributes;
   Ref<Errhandler> initial_errhandler;  // MPI 9.3: ERRORS_ARE_FATAL unless mpiexec or the info says otherwise
 };
+
+/// The predefined object of that number. REQUIRES: it exists and has that type.
+template <class T>
+T* predefined_object(const Objects& objects, Predefined number) {
+  return static_cast<T*>(objects.predefined[number]);
+}
 
 }  // namespace tasuki

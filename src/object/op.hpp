@@ -19,6 +19,12 @@ struct Op : Object {
 /// Whether the predefined `op` is defined for `datatype` (MPI 6.9.2); always true for a user's op.
 bool op_accepts(const Op& op, const Datatype& datatype);
 
+/// kErrOp, with a text that names both, unless op_accepts(op, datatype).
+Code check_op(Process& process, const Op& op, const Datatype& datatype);
+
+/// "MPI_SUM"; "a user's operation".
+const char* op_name(const Op& op);
+
 /// inout[i] = in[i] op inout[i] for i in 0..count-1. REQUIRES: op_accepts(op, datatype).
 void reduce_local(Process& process, const Op& op, const void* in, void* inout, Count count,
                   Datatype& datatype);

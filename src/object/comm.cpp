@@ -1,0 +1,167 @@
+// Communicators: what they are made of, questions about them, names, hints, and their end (MPI 7.4, 7.8).
+#include "object/comm.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "object/api.hpp"
+#include "object/comm_create.hpp"
+#include "object/group.hpp"
+#include "object/objects.hpp"
+#include "p2p/p2p.hpp"
+#include "runtime/progress.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr std::size_t kNameMax = 127;  // MPI_MAX_OBJECT_NAME of the ABIs, without the final NUL
+
+// A context is endpoint | counter | plane.
+constexpr int kPlaneBits = 2;
+constexpr int kCounterBits = 38;
+
+/// The hints that this library knows, all of them promises of the user (MPI 7.4.4): "true" or "false".
+constexpr std::array<std::string_view, 4> kHints = {
+    "mpi_assert_no_any_tag",
+    "mpi_assert_no_any_source",
+    "mpi_assert_exact_length",
+    "mpi_assert_allow_overtaking",
+};
+
+Code refuse_intra(Process& process, const Comm& comm) {
+  if (comm.is_inter()) return kSuccess;
+  return process.fail(kErrComm, "comm is an intracommunicator, expected an intercommunicator");
+}
+
+Group* copy_group(Process& process, const Group& group) {
+  return make_group(process, group.endpoints);
+}
+
+Code refuse_predefined(Process& process, const Comm& comm) {
+  if (comm.predefined == 0) return kSuccess;
+  return process.fail(kErrComm, "comm = %s, which cannot be freed",
+                      comm.predefined == kMpiCommWorld ? "MPI_COMM_WORLD" : "MPI_COMM_SELF");
+}
+
+}  // namespace
+
+Comm::~Comm() {
+  forget_communicator(*this);
+}
+
+Context make_context(Process& process) {
+  const Context counter = process.objects->context_next++;
+  return static_cast<Context>(process.rank) << (kCounterBits + kPlaneBits) | counter << kPlaneBits;
+}
+
+void take_hints(Comm& comm, const Info* info) {
+  for (const std::string_view hint : kHints) {
+    const std::string key(hint);
+    const std::string* value = find_info(info, key);
+    if (value == nullptr || (*value != "true" && *value != "false")) continue;
+    if (!comm.info) comm.info = Ref<Info>(new Info);
+    set_info(comm.info.get(), key, *value);
+  }
+}
+
+namespace api {
+
+Code comm_size(Process&, Comm* comm, int* size) {
+  *size = comm->size();
+  return kSuccess;
+}
+
+Code comm_rank(Process&, Comm* comm, int* rank) {
+  *rank = comm->rank;
+  return kSuccess;
+}
+
+Code comm_compare(Process&, Comm* comm1, Comm* comm2, int* result) {
+  Comparison comparison = Comparison::kIdent;
+  if (comm1 != comm2) {
+    comparison = compare_groups(*comm1->group, *comm2->group);
+    if (comm1->is_inter() != comm2->is_inter()) {
+      comparison = Comparison::kUnequal;
+    } else if (comm1->is_inter()) {
+      comparison = std::max(comparison, compare_groups(*comm1->remote_group, *comm2->remote_group));
+    }
+    if (comparison == Comparison::kIdent) comparison = Comparison::kCongruent;
+  }
+  *result = static_cast<int>(comparison);
+  return kSuccess;
+}
+
+Code comm_group(Process& process, Comm* comm, Group** group) {
+  *group = copy_group(process, *comm->group);
+  return kSuccess;
+}
+
+Code comm_test_inter(Process&, Comm* comm, bool* flag) {
+  *flag = comm->is_inter();
+  return kSuccess;
+}
+
+Code comm_remote_size(Process& process, Comm* comm, int* size) {
+  if (const Code code = refuse_intra(process, *comm)) return code;
+  *size = comm->remote_group->size();
+  return kSuccess;
+}
+
+Code comm_remote_group(Process& process, Comm* comm, Group** group) {
+  if (const Code code = refuse_intra(process, *comm)) return code;
+  *group = copy_group(process, *comm->remote_group);
+  return kSuccess;
+}
+
+Code comm_get_name(Process&, Comm* comm, std::string* comm_name) {
+  *comm_name = comm != nullptr ? comm->name : "MPI_COMM_NULL";
+  return kSuccess;
+}
+
+Code comm_set_name(Process& process, Comm* comm, const char* comm_name) {
+  if (comm_name == nullptr) return process.fail(kErrArg, "comm_name is null, expected a string");
+  comm->name.assign(comm_name, strnlen(comm_name, kNameMax));
+  return kSuccess;
+}
+
+Code comm_get_parent(Process&, Comm** parent) {
+  *parent = nullptr;
+  return kSuccess;
+}
+
+Code comm_set_info(Process&, Comm* comm, Info* info) {
+  take_hints(*comm, info);
+  return kSuccess;
+}
+
+Code comm_get_info(Process&, Comm* comm, Info** info_used) {
+  Info* made = new Info;
+  for (const std::string_view hint : kHints) {
+    std::string key(hint);
+    const std::string* value = find_info(comm->info.get(), key);
+    set_info(made, std::move(key), value != nullptr ? *value : "false");
+  }
+  *info_used = made;
+  return kSuccess;
+}
+
+Code comm_free(Process& process, Comm** comm) {
+  if (const Code code = refuse_predefined(process, **comm)) return code;
+  if (const Code code = delete_attributes(process, *comm, &(*comm)->attributes)) return code;
+  (*comm)->freed = true;
+  release(*comm);
+  *comm = nullptr;
+  return kSuccess;
+}
+
+Code comm_disconnect(Process& process, Comm** comm) {
+  if (const Code code = refuse_predefined(process, **comm)) return code;
+  process.progress->wait_until([comm] { return !has_open_operations(**comm); });
+  return comm_free(process, comm);
+}
+
+}  // namespace api
+}  // namespace tasuki

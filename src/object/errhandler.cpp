@@ -1,0 +1,83 @@
+// Error handlers (MPI 9.3).
+#include "object/errhandler.hpp"
+
+#include "object/api.hpp"
+#include "object/callbacks.hpp"
+#include "object/objects.hpp"
+#include "runtime/bootstrap.hpp"
+
+namespace tasuki {
+namespace {
+
+Code create_errhandler(Kind owner, AnyFunction function, Errhandler** errhandler) {
+  Errhandler* made = new Errhandler;
+  made->owner = owner;
+  made->function = function;
+  *errhandler = made;
+  return kSuccess;
+}
+
+/// The exit status of a job that an error ends: the error's class where an exit status can hold it.
+int exit_status(Code code) {
+  const int error_class = error_class_bits(code);
+  return error_class > 0 && error_class < 126 ? error_class : 1;
+}
+
+}  // namespace
+
+void call_errhandler(Process& process, const Errhandler& handler, Object* owner, Code code) {
+  if (handler.function != nullptr) {
+    const Ref<Errhandler> alive = Ref<Errhandler>::share(const_cast<Errhandler*>(&handler));
+    process.callbacks->error_handler(handler.function, owner, code);
+    return;
+  }
+  if (handler.predefined == kMpiErrorsReturn) return;
+  const std::string call = process.call != nullptr ? std::string(process.call) + ": " : std::string();
+  process.bootstrap.abort(exit_status(code), call + error_text(process, code));
+}
+
+namespace api {
+
+Code comm_create_errhandler(Process&, AnyFunction comm_errhandler_fn, Errhandler** errhandler) {
+  return create_errhandler(Kind::kComm, comm_errhandler_fn, errhandler);
+}
+
+Code win_create_errhandler(Process&, AnyFunction win_errhandler_fn, Errhandler** errhandler) {
+  return create_errhandler(Kind::kWin, win_errhandler_fn, errhandler);
+}
+
+Code file_create_errhandler(Process&, AnyFunction file_errhandler_fn, Errhandler** errhandler) {
+  return create_errhandler(Kind::kFile, file_errhandler_fn, errhandler);
+}
+
+Code session_create_errhandler(Process&, AnyFunction session_errhandler_fn, Errhandler** errhandler) {
+  return create_errhandler(Kind::kSession, session_errhandler_fn, errhandler);
+}
+
+Code comm_set_errhandler(Process& process, Comm* comm, Errhandler* errhandler) {
+  if (errhandler->predefined == 0 && errhandler->owner != Kind::kComm)
+    return process.fail(kErrErrhandler, "errhandler was not made by MPI_Comm_create_errhandler");
+  comm->errhandler = Ref<Errhandler>::share(errhandler);
+  return kSuccess;
+}
+
+Code comm_get_errhandler(Process&, Comm* comm, Errhandler** errhandler) {
+  Errhandler* found = comm->errhandler.get();
+  *errhandler = found->predefined != 0 ? found : retain(found);
+  return kSuccess;
+}
+
+Code comm_call_errhandler(Process& process, Comm* comm, int errorcode) {
+  const Ref<Comm> alive = Ref<Comm>::share(comm);
+  call_errhandler(process, *comm->errhandler, comm, errorcode);
+  return kSuccess;
+}
+
+Code errhandler_free(Process&, Errhandler** errhandler) {
+  if ((*errhandler)->predefined == 0) release(*errhandler);
+  *errhandler = nullptr;
+  return kSuccess;
+}
+
+}  // namespace api
+}  // namespace tasuki

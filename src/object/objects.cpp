@@ -1,0 +1,60 @@
+// Making and unmaking the predefined objects of a process.
+#include "object/objects.hpp"
+
+#include "datatype/predefined.hpp"
+#include "object/op.hpp"
+
+namespace tasuki {
+namespace {
+
+void make_ops(Objects& objects) {
+  constexpr Predefined kOps[] = {kMpiSum,  kMpiMin, kMpiMax,  kMpiProd,   kMpiBand,   kMpiBor,     kMpiBxor,
+                                 kMpiLand, kMpiLor, kMpiLxor, kMpiMinloc, kMpiMaxloc, kMpiReplace, kMpiNoOp};
+  for (const Predefined number : kOps) {
+    Op* op = new Op;
+    op->predefined = number;
+    op->commutative = number != kMpiReplace && number != kMpiNoOp;
+    objects.predefined[number] = op;
+  }
+}
+
+void make_errhandlers(Objects& objects) {
+  for (const Predefined number : {kMpiErrorsAreFatal, kMpiErrorsAbort, kMpiErrorsReturn}) {
+    Errhandler* errhandler = new Errhandler;
+    errhandler->predefined = number;
+    objects.predefined[number] = errhandler;
+  }
+}
+
+}  // namespace
+
+Objects::Objects(Process&) {
+  make_predefined_datatypes(predefined);
+  make_ops(*this);
+  make_errhandlers(*this);
+  initial_errhandler = Ref<Errhandler>::share(predefined_object<Errhandler>(*this, kMpiErrorsAreFatal));
+
+  Group* empty = new Group;
+  empty->predefined = kMpiGroupEmpty;
+  predefined[kMpiGroupEmpty] = empty;
+
+  Info* environment = new Info;
+  environment->predefined = kMpiInfoEnv;
+  predefined[kMpiInfoEnv] = environment;
+}
+
+Objects::~Objects() {
+  // Communicators first: their attributes' callbacks ran at MPI_Finalize, what is left is only memory.
+  for (Comm** comm : {&self, &world}) {
+    if (*comm == nullptr) continue;
+    predefined[(*comm)->predefined] = nullptr;
+    release(*comm);
+    *comm = nullptr;
+  }
+  initial_errhandler = {};
+  unnamed.clear();
+  for (Object* object : predefined) release(object);
+  for (auto& [number, keyval] : keyvals) delete keyval;
+}
+
+}  // namespace tasuki
