@@ -96,6 +96,8 @@ void LayoutBuilder::add(Count displacement, Count count, Count stride, const Lay
 }
 
 void LayoutBuilder::add_run(Count displacement, Count bytes) {
+  run_bytes_ = runs_added_ == 0 || run_bytes_ == bytes ? bytes : -1;
+  ++runs_added_;
   if (!pieces_.empty()) {
     Piece& last = pieces_.back();
     if (last.bytes > 0 && last.displacement + last.bytes == displacement) {
@@ -137,6 +139,15 @@ void LayoutBuilder::add_expanded(Count displacement, const Layout& node) {
   }
 }
 
+/// Whether many short equal blocks, of which few happened to be neighbours, are better moved one by one: with
+/// one known length, instead of lengths that the processor must guess.
+bool LayoutBuilder::splits_evenly(Count merged_bytes) const {
+  constexpr Count kBlockBytesMax = 32;
+  constexpr Count kMergedMax = 4;  // blocks per run on average
+  return merged_bytes == 0 && run_bytes_ > 0 && run_bytes_ <= kBlockBytesMax &&
+         runs_added_ <= kMergedMax * static_cast<Count>(pieces_.size());
+}
+
 LayoutRef LayoutBuilder::finish_runs() {
   const Count bytes = pieces_[0].bytes;
   const Count stride = pieces_[1].displacement - pieces_[0].displacement;
@@ -150,14 +161,19 @@ LayoutRef LayoutBuilder::finish_runs() {
   if (same_bytes && same_stride) return strided_runs(pieces_[0].displacement, count, stride, bytes);
 
   auto made = node(Layout::Shape::kBlocks, 0);
-  made->blocks.reserve(pieces_.size() + 1);
+  made->block_bytes = same_bytes ? bytes : 0;
+  const bool split = splits_evenly(made->block_bytes);
+  if (split) made->block_bytes = run_bytes_;
+  made->blocks.reserve(static_cast<std::size_t>(split ? runs_added_ : count) + 1);
   for (const Piece& piece : pieces_) {
-    made->blocks.push_back({piece.displacement, made->size});
-    made->size += piece.bytes;
+    const Count block_bytes = split ? run_bytes_ : piece.bytes;
+    for (Count done = 0; done < piece.bytes; done += block_bytes) {
+      made->blocks.push_back({piece.displacement + done, made->size});
+      made->size += block_bytes;
+    }
   }
   made->blocks.push_back({0, made->size});
-  made->runs = std::min(count, kRunsMax);
-  made->block_bytes = same_bytes ? bytes : 0;
+  made->runs = static_cast<Count>(made->blocks.size()) - 1;
   return made;
 }
 

@@ -81,11 +81,14 @@ class LayoutBuilder {
   };
   void add_run(Count displacement, Count bytes);
   void add_expanded(Count displacement, const Layout& node);
+  bool splits_evenly(Count merged_bytes) const;
   LayoutRef finish_runs();
   LayoutRef finish_list();
 
   std::vector<Piece> pieces_;
   bool only_runs_ = true;
+  Count runs_added_ = 0;  // before merging
+  Count run_bytes_ = 0;   // of each of them; -1 when they differ
 };
 
 /// `count` elements at `buffer`, `extent` apart.

@@ -20,12 +20,40 @@ std::size_t bytes_of(Count bytes) {
   return static_cast<std::size_t>(bytes);
 }
 
+/// Moves `bytes` known only now. A call of memcpy costs more than a short run itself, so up to 32 bytes go by
+/// two moves that may overlap.
+inline void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+  const auto ends = [&]<class Word>(Word first) {
+    Word last;
+    std::memcpy(&first, from, sizeof first);
+    std::memcpy(&last, from + bytes - sizeof last, sizeof last);
+    std::memcpy(to, &first, sizeof first);
+    std::memcpy(to + bytes - sizeof last, &last, sizeof last);
+  };
+  struct Pair {
+    std::uint64_t half[2];
+  };
+  if (bytes > 32) {
+    std::memcpy(to, from, bytes);
+  } else if (bytes >= 16) {
+    ends(Pair{});
+  } else if (bytes >= 8) {
+    ends(std::uint64_t{});
+  } else if (bytes >= 4) {
+    ends(std::uint32_t{});
+  } else if (bytes >= 2) {
+    ends(std::uint16_t{});
+  } else {
+    *to = *from;
+  }
+}
+
 /// Memory to packed bytes.
 struct Pack {
   std::byte* out;
 
   void run(Address place, Count bytes) {
-    std::memcpy(out, reinterpret_cast<const std::byte*>(place), bytes_of(bytes));
+    copy(out, reinterpret_cast<const std::byte*>(place), bytes_of(bytes));
     out += bytes;
   }
   template <std::size_t kBytes>
@@ -40,7 +68,7 @@ struct Unpack {
   const std::byte* in;
 
   void run(Address place, Count bytes) {
-    std::memcpy(reinterpret_cast<std::byte*>(place), in, bytes_of(bytes));
+    copy(reinterpret_cast<std::byte*>(place), in, bytes_of(bytes));
     in += bytes;
   }
   template <std::size_t kBytes>
@@ -55,8 +83,8 @@ struct Copy {
   Address shift;
 
   void run(Address place, Count bytes) {
-    std::memcpy(reinterpret_cast<std::byte*>(place + shift), reinterpret_cast<const std::byte*>(place),
-                bytes_of(bytes));
+    copy(reinterpret_cast<std::byte*>(place + shift), reinterpret_cast<const std::byte*>(place),
+         bytes_of(bytes));
   }
   template <std::size_t kBytes>
   void fixed(Address place) {
@@ -96,11 +124,96 @@ void whole_blocks(Address place, Count count, Count stride, Count block_bytes, M
       return fixed_blocks<24>(place, count, stride, mover);
     case 32:
       return fixed_blocks<32>(place, count, stride, mover);
+    case 48:
+      return fixed_blocks<48>(place, count, stride, mover);
+    case 64:
+      return fixed_blocks<64>(place, count, stride, mover);
+    case 128:
+      return fixed_blocks<128>(place, count, stride, mover);
     default:
       for (Count i = 0; i < count; ++i) {
         mover.run(place, block_bytes);
         place = at(place, stride);
       }
+  }
+}
+
+/// `count` whole blocks of kBytes at listed displacements.
+template <std::size_t kBytes, class Mover>
+void fixed_listed(const Layout::Block* block, Count count, Address place, Mover& mover) {
+  Mover local = mover;
+  for (Count i = 0; i < count; ++i) local.template fixed<kBytes>(at(place, block[i].displacement));
+  mover = local;
+}
+
+template <class Mover>
+void whole_listed(const Layout& node, std::size_t first, Count count, Address place, Mover& mover) {
+  const Layout::Block* block = &node.blocks[first];
+  switch (node.block_bytes) {
+    case 4:
+      return fixed_listed<4>(block, count, place, mover);
+    case 8:
+      return fixed_listed<8>(block, count, place, mover);
+    case 16:
+      return fixed_listed<16>(block, count, place, mover);
+    case 24:
+      return fixed_listed<24>(block, count, place, mover);
+    default:
+      for (Count i = 0; i < count; ++i) {
+        mover.run(at(place, block[i].displacement), block[i + 1].packed_begin - block[i].packed_begin);
+      }
+  }
+}
+
+template <class Mover>
+void whole_copies(const Layout& child, Address place, Count count, Count stride, Mover& mover);
+
+/// All bytes of one node: no range to keep book of.
+template <class Mover>
+void whole_node(const Layout& node, Address place, Mover& mover) {
+  switch (node.shape) {
+    case Layout::Shape::kRun:
+      return mover.run(at(place, node.offset), node.size);
+    case Layout::Shape::kStrided:
+      if (node.child)
+        return whole_copies(*node.child, at(place, node.offset), node.count, node.stride, mover);
+      return whole_blocks(at(place, node.offset), node.count, node.stride, node.block_bytes, mover);
+    case Layout::Shape::kBlocks:
+      return whole_listed(node, 0, static_cast<Count>(node.blocks.size() - 1), place, mover);
+    case Layout::Shape::kList:
+      for (const Layout::Piece& piece : node.pieces) {
+        whole_copies(*piece.child, at(place, piece.displacement), piece.count, piece.stride, mover);
+      }
+  }
+}
+
+/// `count` elements of a few blocks each, as arrays of structs have them.
+template <class Mover>
+void whole_records(const Layout& record, Address place, Count count, Count stride, Mover& mover) {
+  const Layout::Block* const blocks = record.blocks.data();
+  const std::size_t last = record.blocks.size() - 1;
+  Mover local = mover;
+  for (Count i = 0; i < count; ++i) {
+    for (std::size_t k = 0; k < last; ++k) {
+      local.run(at(place, blocks[k].displacement), blocks[k + 1].packed_begin - blocks[k].packed_begin);
+    }
+    place = at(place, stride);
+  }
+  mover = local;
+}
+
+template <class Mover>
+void whole_copies(const Layout& child, Address place, Count count, Count stride, Mover& mover) {
+  if (child.shape == Layout::Shape::kRun) {
+    return whole_blocks(at(place, child.offset), count, stride, child.size, mover);
+  }
+  constexpr std::size_t kRecordBlocksMax = 16;
+  if (child.shape == Layout::Shape::kBlocks && child.blocks.size() <= kRecordBlocksMax) {
+    return whole_records(child, place, count, stride, mover);
+  }
+  for (Count i = 0; i < count; ++i) {
+    whole_node(child, place, mover);
+    place = at(place, stride);
   }
 }
 
@@ -133,41 +246,19 @@ void move_copies(const Layout& child, Address place, Count stride, Count from, C
     return move_runs(at(place, child.offset), stride, child.size, from, to, mover);
   }
   const Count first = from / child.size;
-  Count child_from = from - first * child.size;
+  const Count skipped = from - first * child.size;
   place = at(place, first * stride);
-  for (Count left = to - from; left > 0; place = at(place, stride)) {
-    const Count bytes = std::min(left, child.size - child_from);
-    move_node(child, place, child_from, child_from + bytes, mover);
+  Count left = to - from;
+  if (skipped > 0) {
+    const Count bytes = std::min(left, child.size - skipped);
+    move_node(child, place, skipped, skipped + bytes, mover);
     left -= bytes;
-    child_from = 0;
+    place = at(place, stride);
   }
-}
-
-/// `count` whole blocks of kBytes at listed displacements.
-template <std::size_t kBytes, class Mover>
-void fixed_listed(const Layout::Block* block, Count count, Address place, Mover& mover) {
-  Mover local = mover;
-  for (Count i = 0; i < count; ++i) local.template fixed<kBytes>(at(place, block[i].displacement));
-  mover = local;
-}
-
-template <class Mover>
-void whole_listed(const Layout& node, std::size_t first, Count count, Address place, Mover& mover) {
-  const Layout::Block* block = &node.blocks[first];
-  switch (node.block_bytes) {
-    case 4:
-      return fixed_listed<4>(block, count, place, mover);
-    case 8:
-      return fixed_listed<8>(block, count, place, mover);
-    case 16:
-      return fixed_listed<16>(block, count, place, mover);
-    case 24:
-      return fixed_listed<24>(block, count, place, mover);
-    default:
-      for (Count i = 0; i < count; ++i) {
-        mover.run(at(place, block[i].displacement), block[i + 1].packed_begin - block[i].packed_begin);
-      }
-  }
+  const Count whole = left / child.size;
+  whole_copies(child, place, whole, stride, mover);
+  left -= whole * child.size;
+  if (left > 0) move_node(child, at(place, whole * stride), 0, left, mover);
 }
 
 /// The index of the entry in which byte `from` lies.
@@ -233,6 +324,9 @@ void move_elements(const Elements& elements, Count from, Count to, Mover mover) 
   if (from == to) return;
   if (elements.layout.shape == Layout::Shape::kRun && elements.extent == elements.layout.size) {
     return mover.run(at(elements.buffer, elements.layout.offset + from), to - from);
+  }
+  if (from == 0 && to == elements.count * elements.layout.size) {
+    return whole_copies(elements.layout, elements.buffer, elements.count, elements.extent, mover);
   }
   move_copies(elements.layout, elements.buffer, elements.extent, from, to, mover);
 }
