@@ -115,8 +115,10 @@ void allgather_ring(Schedule& schedule, Member self, const Elements& mine, const
 Cost allgather_ring_cost(int size, double total_bytes);
 
 enum class AllgatherAlgorithm { kRecursiveDoubling, kBruck, kRing };
-AllgatherAlgorithm choose_allgather(int size, Count total_bytes, bool uniform);
-void schedule_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all);
+AllgatherAlgorithm choose_allgather(int size, Count total_bytes, bool uniform,
+                                    const CostParameters& parameters);
+void schedule_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all,
+                        const CostParameters& parameters);
 
 // Gather: coll/gather.cpp. `all`, in the root's receive buffer, counts at the root only.
 

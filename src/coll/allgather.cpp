@@ -100,19 +100,20 @@ Cost allgather_ring_cost(int size, double total_bytes) {
       .steps = size - 1.0, .bytes = total_bytes * (size - 1) / size, .total_bytes = total_bytes * (size - 1)};
 }
 
-AllgatherAlgorithm choose_allgather(int size, Count total_bytes, bool uniform) {
+AllgatherAlgorithm choose_allgather(int size, Count total_bytes, bool uniform,
+                                    const CostParameters& parameters) {
   // By the formulas the ring never wins: it has more steps and no fewer bytes. What they do not see is that
   // it talks to neighbours only and copies nothing, which pays once its steps are hidden behind the bytes.
-  constexpr Count kRingBlockBytesMin = 32 * 1024;
-  if (total_bytes / size >= kRingBlockBytesMin) return AllgatherAlgorithm::kRing;
+  if (total_bytes / size >= parameters.allgather_ring_block_bytes) return AllgatherAlgorithm::kRing;
   const bool power_of_two = std::has_single_bit(static_cast<unsigned>(size));
   return uniform && power_of_two ? AllgatherAlgorithm::kRecursiveDoubling : AllgatherAlgorithm::kBruck;
 }
 
-void schedule_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {
+void schedule_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all,
+                        const CostParameters& parameters) {
   Count total_bytes = 0;
   for (int rank = 0; rank < self.size; ++rank) total_bytes += all.bytes_of(rank);
-  switch (choose_allgather(self.size, total_bytes, all.uniform())) {
+  switch (choose_allgather(self.size, total_bytes, all.uniform(), parameters)) {
     case AllgatherAlgorithm::kRecursiveDoubling:
       return allgather_recursive_doubling(schedule, self, mine, all);
     case AllgatherAlgorithm::kBruck:
@@ -143,7 +144,7 @@ Code plan_allgather(Execution& execution, const void* sendbuf, Count sendcount, 
     execution.arguments.send_type = sendtype;
   }
   if (const Code code = check_distinct(process, sendbuf, mine, recvbuf, all, size); code != 0) return code;
-  schedule_allgather(execution.schedule, execution.self(), mine, all);
+  schedule_allgather(execution.schedule, execution.self(), mine, all, process.collectives->parameters);
   return 0;
 }
 

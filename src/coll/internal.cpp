@@ -24,7 +24,8 @@ Code allgather_bytes(Comm& comm, const void* mine, void* all, Count bytes) {
     execution.arguments.receive = all;
     schedule_allgather(execution.schedule, execution.self(),
                        {.space = Space::kSend, .element = ElementType::kBytes, .count = bytes},
-                       {.element = ElementType::kBytes, .count = bytes});
+                       {.element = ElementType::kBytes, .count = bytes},
+                       comm.process.collectives->parameters);
     return 0;
   });
 }

@@ -17,6 +17,7 @@ struct CostParameters {
   double byte_ns = 0.15;
   double total_byte_ns = 0.02;
   double reduced_byte_ns = 0.15;
+  Count allgather_ring_block_bytes = 32 * 1024;  // from this block size on; see choose_allgather
 };
 
 inline double predicted_ns(const Cost& cost, const CostParameters& parameters) {

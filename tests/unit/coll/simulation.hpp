@@ -38,12 +38,6 @@ struct SimulatedRank {
   Bytes scratch;
 };
 
-/// What a run cost, in the terms of struct Cost.
-inline std::ostream& operator<<(std::ostream& out, const Cost& cost) {
-  return out << "steps " << cost.steps << ", bytes " << cost.bytes << ", total " << cost.total_bytes
-             << ", reduced " << cost.reduced_bytes;
-}
-
 class Simulation {
  public:
   Simulation(std::vector<SimulatedRank>& ranks, Combine combine, unsigned seed)
@@ -78,9 +72,6 @@ class Simulation {
   struct Message {
     Bytes data;
     const Step* late = nullptr;  // not packed yet: the receive takes it from the sender's buffer
-  };
-  struct Posted {
-    const Step* step;
   };
   using Pair = std::pair<int, int>;  // from, to
 
@@ -163,7 +154,7 @@ class Simulation {
         // Whoever reads before the message is here shall see that it is not.
         for (Count i = 0; i < step.count; ++i)
           std::memset(data(rank, step.to, type, i), 0xee, static_cast<std::size_t>(type.size));
-        posted_[{step.peer, index}].push_back({&step});
+        posted_[{step.peer, index}].push_back(&step);
         ++states_[static_cast<std::size_t>(index)].open;
         return;
       case Step::Action::kReduce:
@@ -190,7 +181,7 @@ class Simulation {
       if (random_() % 3 == 0) continue;
       Message message = std::move(queue.front());
       queue.pop_front();
-      const Step& receive = *receives.front().step;
+      const Step& receive = *receives.front();
       receives.pop_front();
       SimulatedRank& sender = ranks_[static_cast<std::size_t>(pair.first)];
       SimulatedRank& receiver = ranks_[static_cast<std::size_t>(pair.second)];
@@ -210,55 +201,72 @@ class Simulation {
   std::mt19937 random_;
   std::vector<State> states_;
   std::map<Pair, std::deque<Message>> in_flight_;
-  std::map<Pair, std::deque<Posted>> posted_;
+  std::map<Pair, std::deque<const Step*>> posted_;
 };
 
 /// What the schedules of all ranks cost on a machine where a message takes one unit of time and where a rank
 /// takes part in at most one message in each direction at a time.
-inline Cost measure_cost(const std::vector<SimulatedRank>& ranks) {
+class CostMeter {
+ public:
+  explicit CostMeter(const std::vector<SimulatedRank>& ranks) : ranks_(ranks), ports_(ranks.size()) {}
+
+  Cost measure() {
+    Cost cost;
+    while (!advance_all()) {
+      cost.steps += 1;
+      if (cost.steps > 100000) break;  // they hang
+      move_messages();
+    }
+    for (const Port& port : ports_) {
+      cost.bytes = std::max({cost.bytes, port.sent, port.received});
+      cost.total_bytes += port.sent;
+      cost.reduced_bytes = std::max(cost.reduced_bytes, port.reduced);
+    }
+    return cost;
+  }
+
+ private:
   struct Port {
     std::size_t round = 0;
     std::map<int, int> wanted;     // receives of the round that are open, by source
-    std::deque<const Step*> out;   // sends that have not left
+    std::map<int, int> delivered;  // messages that are here, and not yet received by a step, by source
+    std::deque<int> out;           // destinations of sends that have not left
     std::deque<int> in;            // sources of messages that have arrived and are not taken yet
-    std::map<int, int> delivered;  // taken, and not yet received by a step
-    std::size_t unsent = 0;        // sends of the round that have not left
     double sent = 0, received = 0, reduced = 0;
   };
-  std::vector<Port> ports(ranks.size());
-  Cost cost;
-  const auto bytes_of = [&](std::size_t rank, const Step& step) {
-    const SimulatedRank& r = ranks[rank];
-    const auto peer = static_cast<std::size_t>(step.peer);
-    Count size = 1;
-    if (step.type == ElementType::kSendType) size = r.send_type.size;
-    if (step.type == ElementType::kReceiveType) size = r.receive_type.size;
-    if (step.type == ElementType::kSendTypeOfPeer) size = r.send_types[peer].size;
-    if (step.type == ElementType::kReceiveTypeOfPeer) size = r.receive_types[peer].size;
+
+  double bytes_of(std::size_t rank, const Step& step) const {
+    const SimulatedRank& r = ranks_[rank];
+    const Count size = step.type == ElementType::kSendType      ? r.send_type.size
+                       : step.type == ElementType::kReceiveType ? r.receive_type.size
+                                                                : 1;
     return static_cast<double>(step.count * size);
-  };
-  // Starts rounds until the rank has to wait. Returns whether it is through.
-  const auto advance = [&](std::size_t rank) {
-    Port& port = ports[rank];
-    const Schedule& schedule = ranks[rank].schedule;
-    for (;;) {
-      for (auto& [source, open] : port.wanted) {
-        int& here = port.delivered[source];
-        const int taken = std::min(open, here);
-        open -= taken;
-        here -= taken;
-        if (open > 0) return false;
-      }
-      if (port.unsent > 0) return false;
+  }
+
+  /// Whether all that the round waits for is over.
+  static bool round_is_over(Port& port) {
+    for (auto& [source, open] : port.wanted) {
+      int& here = port.delivered[source];
+      const int taken = std::min(open, here);
+      open -= taken;
+      here -= taken;
+      if (open > 0) return false;
+    }
+    return port.out.empty();
+  }
+
+  /// Starts rounds until the rank has to wait. Returns whether it is through.
+  bool advance(std::size_t rank) {
+    Port& port = ports_[rank];
+    const Schedule& schedule = ranks_[rank].schedule;
+    while (round_is_over(port)) {
       if (port.round == schedule.round_ends.size()) return true;
       const std::size_t begin = port.round == 0 ? 0 : schedule.round_ends[port.round - 1];
-      const std::size_t end = schedule.round_ends[port.round];
-      ++port.round;
+      const std::size_t end = schedule.round_ends[port.round++];
       for (std::size_t i = begin; i < end; ++i) {
         const Step& step = schedule.steps[i];
         if (step.action == Step::Action::kSend) {
-          port.out.push_back(&step);
-          ++port.unsent;
+          port.out.push_back(step.peer);
           port.sent += bytes_of(rank, step);
         } else if (step.action == Step::Action::kReceive) {
           ++port.wanted[step.peer];
@@ -268,33 +276,36 @@ inline Cost measure_cost(const std::vector<SimulatedRank>& ranks) {
         }
       }
     }
-  };
-  for (int time = 0; time < 100000; ++time) {
+    return false;
+  }
+
+  bool advance_all() {
     bool through = true;
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank) through &= advance(rank);
-    if (through) {
-      cost.steps = time;
-      break;
-    }
-    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-      Port& port = ports[rank];
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) through &= advance(rank);
+    return through;
+  }
+
+  /// One unit of time: every rank sends one message and takes one in.
+  void move_messages() {
+    for (std::size_t rank = 0; rank < ports_.size(); ++rank) {
+      Port& port = ports_[rank];
       if (port.out.empty()) continue;
-      ports[static_cast<std::size_t>(port.out.front()->peer)].in.push_back(static_cast<int>(rank));
+      ports_[static_cast<std::size_t>(port.out.front())].in.push_back(static_cast<int>(rank));
       port.out.pop_front();
-      --port.unsent;
     }
-    for (Port& port : ports) {
+    for (Port& port : ports_) {
       if (port.in.empty()) continue;
       ++port.delivered[port.in.front()];
       port.in.pop_front();
     }
   }
-  for (const Port& port : ports) {
-    cost.bytes = std::max({cost.bytes, port.sent, port.received});
-    cost.total_bytes += port.sent;
-    cost.reduced_bytes = std::max(cost.reduced_bytes, port.reduced);
-  }
-  return cost;
+
+  const std::vector<SimulatedRank>& ranks_;
+  std::vector<Port> ports_;
+};
+
+inline Cost measure_cost(const std::vector<SimulatedRank>& ranks) {
+  return CostMeter(ranks).measure();
 }
 
 /// The formula must say what the run cost: exactly (but for rounding) where `exact`, else it must be an upper
