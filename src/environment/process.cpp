@@ -1,11 +1,6 @@
 // Building and unbuilding a Process, part by part.
 #include "base/process.hpp"
 
-// TODO: the parts are landing; drop this condition when the last one is there.
-#if __has_include("coll/collectives.hpp") &&                                            \
-                  __has_include("coll/api.hpp") && __has_include("object/world.hpp") && \
-                                                                 __has_include("p2p/point_to_point.hpp")
-
 #include <cstdarg>
 #include <cstdio>
 
@@ -72,5 +67,3 @@ Code finalize_process(Process& process) {
 }
 
 }  // namespace tasuki
-
-#endif
