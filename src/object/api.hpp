@@ -64,6 +64,10 @@ Code comm_idup_with_info(Process& process, Comm* comm, Info* info, Comm** newcom
 Code comm_create(Process& process, Comm* comm, Group* group, Comm** newcomm);
 Code comm_create_group(Process& process, Comm* comm, Group* group, int tag, Comm** newcomm);
 Code comm_split(Process& process, Comm* comm, int color, int key, Comm** newcomm);
+/// `info` may be changed: MPI_COMM_TYPE_HW_UNGUIDED sets the key mpi_hw_resource_type in it. The values of
+/// that key are "mpi_shared_memory" and the names in object/hardware.hpp; those of mpi_pset_name
+/// "mpi://WORLD" and "mpi://SELF".
+Code comm_split_type(Process& process, Comm* comm, int split_type, int key, Info* info, Comm** newcomm);
 /// A failing attribute callback leaves the communicator alive. Pending operations end normally.
 Code comm_free(Process& process, Comm** comm);
 /// Like comm_free, but first waits for the operations that are under way on this rank.
