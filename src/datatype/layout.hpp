@@ -47,7 +47,7 @@ struct Layout {
 
   Shape shape = Shape::kRun;
   Count size = 0;
-  Count runs = 0;  // maximal runs of bytes that it stands for; saturates at kRunsMax
+  Count runs = 0;  // runs of bytes that it stands for; saturates at kRunsMax
   Count offset = 0;
   Count count = 0;
   Count stride = 0;

@@ -4,7 +4,7 @@
 namespace tasuki::test {
 namespace {
 
-/// Three ints, then two double-int pairs: 5 + 2 elements... {int x 3, (double, int) x 2}: 7 elements, 36
+/// {int x 3, (double, int) x 2}: 7 basic elements, 36 bytes.
 /// bytes.
 TypeRef mixed(Process& process) {
   Datatype* types[] = {named(process, kMpiInt).get(), named(process, kMpiDoubleInt).get()};
