@@ -83,20 +83,23 @@ int processors_in_quota(const std::string& cgroup_root, const std::string& membe
   return least;
 }
 
-int processors_in_affinity_mask() {
+std::vector<int> affinity_mask() {
+  std::vector<int> mask;
   for (int processors = 1024; processors <= 1 << 20; processors *= 2) {
     cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(processors));
     const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(processors));
     const bool fits = sched_getaffinity(0, bytes, set) == 0;
-    const int count = fits ? CPU_COUNT_S(bytes, set) : 0;
+    for (int processor = 0; fits && processor < processors; ++processor) {
+      if (CPU_ISSET_S(static_cast<std::size_t>(processor), bytes, set)) mask.push_back(processor);
+    }
     CPU_FREE(set);
-    if (fits) return std::max(count, 1);
+    if (fits) break;
   }
-  return 1;
+  return mask;
 }
 
 int processors_available() {
-  const int mask = processors_in_affinity_mask();
+  const int mask = std::max(static_cast<int>(affinity_mask().size()), 1);
   const int quota = processors_in_quota("/sys/fs/cgroup", read_text("/proc/self/cgroup"));
   return quota > 0 ? std::min(mask, quota) : mask;
 }

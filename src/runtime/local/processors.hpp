@@ -3,14 +3,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace tasuki::local {
 
 /// At least 1.
 int processors_available();
 
-/// Processors in this process's affinity mask, at least 1.
-int processors_in_affinity_mask();
+/// The numbers of the processors in this process's affinity mask, ascending; empty when the kernel does not
+/// tell.
+std::vector<int> affinity_mask();
 
 /// Whole processors that the quotas of a cgroup and its parents allow (at least 1), or 0 when there is none.
 /// `cgroup_root` is where the hierarchies are mounted ("/sys/fs/cgroup"), `memberships` the text of

@@ -1,0 +1,37 @@
+// Which processors each rank may run on: reading the machine's cores, and a pure plan over them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/options.hpp"
+
+namespace tasuki::launch {
+
+/// A core with those of its processors (hardware threads) that this job may use.
+struct Core {
+  std::vector<int> processors;  // numbers as the kernel counts them
+  int socket = 0;
+  int numa = 0;
+};
+
+/// The cores that mpiexec's affinity mask leaves, neighbours next to each other. Without hwloc every
+/// processor counts as a core of its own.
+std::vector<Core> read_cores();
+
+struct BindingPlan {
+  std::vector<std::vector<int>> processors;  // of each rank; empty when nobody is bound
+  std::string reason;                        // why nobody is bound
+};
+
+/// REQUIRES: ranks > 0. `available` is the number of processors that may really be used (mask and quota).
+BindingPlan plan_bindings(const std::vector<Core>& cores, int ranks, int available, BindTo bind_to,
+                          MapBy map_by);
+
+/// Whether a plan needs to know the cores at all; reading them takes longer than starting a rank.
+bool needs_cores(int ranks, int available, const Options& options);
+
+/// "0-3,8"
+std::string processor_list(const std::vector<int>& processors);
+
+}  // namespace tasuki::launch

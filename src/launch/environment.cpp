@@ -1,0 +1,107 @@
+// Inheriting, scrubbing, setting.
+#include "launch/environment.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+
+#include "launch/text.hpp"
+#include "runtime/foreign.hpp"
+#include "runtime/local/job_segment.hpp"
+
+namespace tasuki::launch {
+namespace {
+
+/// A job of ours around this one: its ranks are not this job's.
+bool is_outer_job(const std::string& name) {
+  for (const char* own :
+       {local::kJobFdName, local::kJobPidName, local::kJobIdName, local::kRankName, local::kSizeName}) {
+    if (name == own) return true;
+  }
+  return false;
+}
+
+bool inherits(const Application& application, const std::string& name) {
+  if (is_foreign_variable(name.c_str()) || is_outer_job(name)) return false;
+  switch (application.inherit) {
+    case Inherit::kAll:
+      return true;
+    case Inherit::kNone:
+      return false;
+    case Inherit::kListed:
+      break;
+  }
+  const std::vector<std::string>& names = application.inherited;
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+Environment::Environment(char** inherited, const Options& options, const Application& application) {
+  for (char** entry = inherited; *entry != nullptr; ++entry) {
+    const char* equals = std::strchr(*entry, '=');
+    if (equals == nullptr || equals == *entry) continue;
+    const std::string name(*entry, static_cast<std::size_t>(equals - *entry));
+    if (inherits(application, name)) entries_.emplace_back(*entry);
+  }
+  for (const Assignment& assignment : options.environment) set(assignment.name, assignment.value);
+  for (const Assignment& assignment : application.environment) set(assignment.name, assignment.value);
+}
+
+std::string* Environment::find(const std::string& name) {
+  for (std::string& entry : entries_) {
+    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.compare(0, name.size(), name) == 0) {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+void Environment::set(const std::string& name, const std::string& value) {
+  std::string* entry = find(name);
+  if (entry == nullptr) entry = &entries_.emplace_back();
+  *entry = name + "=" + value;
+}
+
+void Environment::set_if_absent(const std::string& name, const std::string& value) {
+  if (find(name) == nullptr) set(name, value);
+}
+
+const char* Environment::get(const std::string& name) const {
+  const std::string* entry = const_cast<Environment*>(this)->find(name);
+  return entry != nullptr ? entry->c_str() + name.size() + 1 : nullptr;
+}
+
+std::vector<char*> Environment::pointers() {
+  std::vector<char*> pointers;
+  pointers.reserve(entries_.size() + 1);
+  for (std::string& entry : entries_) pointers.push_back(entry.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+void set_job_variables(Environment& environment, const JobVariables& job, int rank) {
+  environment.set(local::kJobFdName, std::to_string(job.fd));
+  environment.set(local::kJobPidName, std::to_string(job.pid));
+  environment.set(local::kJobIdName, format("%llx", static_cast<unsigned long long>(job.job_id)));
+  environment.set(local::kSizeName, std::to_string(job.size));
+  environment.set(local::kRankName, std::to_string(rank));
+}
+
+std::string installed_library() {
+  char own[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", own, sizeof own);
+  if (length <= 0 || length == static_cast<ssize_t>(sizeof own)) return {};
+  std::string directory(own, static_cast<std::size_t>(length));
+  directory.resize(directory.rfind('/'));
+  // Where the build was told to put libraries; in a build tree, beside mpiexec.
+  for (const char* place : {"/" TASUKI_LIBDIR_FROM_BINDIR "/libmpi.so.12", "/libmpi.so.12"}) {
+    std::string path = directory + place;
+    if (access(path.c_str(), R_OK) == 0) return path;
+  }
+  return {};
+}
+
+}  // namespace tasuki::launch

@@ -1,0 +1,41 @@
+// The event loop of mpiexec: descriptors and who is told when they are ready. One thread.
+#pragma once
+
+#include <cstdint>
+
+namespace tasuki::launch {
+
+class Ready {
+ public:
+  /// The descriptor that this was added for can be read or written, or its other end is gone.
+  virtual void ready() = 0;
+
+ protected:
+  ~Ready() = default;
+};
+
+class EventLoop {
+ public:
+  EventLoop();
+  ~EventLoop();
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+
+  /// Returns false for descriptors that are always ready (regular files): nothing is added then.
+  bool add_readable(int fd, Ready* who);
+  bool add_writable(int fd, Ready* who);
+  void remove(int fd);
+
+  /// Waits up to `timeout_ms` (negative: for ever) and tells those that are ready. A Ready may remove itself
+  /// or others while it is told; it must outlive the call.
+  void run_once(int timeout_ms);
+
+ private:
+  bool add(int fd, std::uint32_t events, Ready* who);
+  int epoll_;
+};
+
+/// Nanoseconds of the monotonic clock.
+std::int64_t now_ns();
+
+}  // namespace tasuki::launch

@@ -1,0 +1,71 @@
+// Verdicts and their words.
+#include "launch/failure.hpp"
+
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "launch/text.hpp"
+
+namespace tasuki::launch {
+namespace {
+
+using local::Life;
+
+bool finished_early(const RankEnd& end) {
+  return end.life == Life::kJoined || end.life == Life::kInitialized;
+}
+
+std::string cause(const RankEnd& end) {
+  if (end.life == Life::kAborting) {
+    if (end.abort_message.empty()) return format("ended the job with code %d", end.abort_code);
+    return format("ended the job with code %d: %s", end.abort_code, end.abort_message.c_str());
+  }
+  if (WIFSIGNALED(end.wait_status)) {
+    const int signal = WTERMSIG(end.wait_status);
+    const char* hint = signal == SIGKILL ? ", which the kernel sends too when memory runs out" : "";
+    return "was killed by " + signal_text(signal) + hint;
+  }
+  const int status = WEXITSTATUS(end.wait_status);
+  std::string text = format("exited with status %d", status);
+  if (status > 128 && status <= 128 + SIGRTMAX) {
+    text += " (as a shell tells of " + signal_text(status - 128) + ")";
+  }
+  if (end.life == Life::kJoined) return text + " in MPI_Init";
+  if (end.life == Life::kInitialized) return text + " without calling MPI_Finalize";
+  if (status == 0 && end.others_joined) return text + " without calling MPI_Init, as other ranks did";
+  return text;
+}
+
+}  // namespace
+
+Verdict judge(const RankEnd& end) {
+  if (end.life == Life::kAborting || WIFSIGNALED(end.wait_status) || finished_early(end)) {
+    return Verdict::kFailed;
+  }
+  const int status = WEXITSTATUS(end.wait_status);
+  if (end.life == Life::kFinalized) return status == 0 ? Verdict::kFine : Verdict::kReturned;
+  return status != 0 || end.others_joined ? Verdict::kFailed : Verdict::kFine;
+}
+
+int exit_status(const RankEnd& end) {
+  if (judge(end) == Verdict::kFine) return 0;
+  if (end.life == Life::kAborting) return (end.abort_code & 0xff) != 0 ? end.abort_code & 0xff : 1;
+  if (WIFSIGNALED(end.wait_status)) return 128 + WTERMSIG(end.wait_status);
+  const int status = WEXITSTATUS(end.wait_status);
+  return status != 0 ? status : 1;
+}
+
+std::string signal_text(int signal) {
+  return format("signal %d (%s)", signal, strsignal(signal));
+}
+
+std::string failure_message(const RankEnd& end, const std::string& host, int others) {
+  std::string text = format("mpiexec: rank %d (pid %d on %s) ", end.rank, end.pid, host.c_str()) + cause(end);
+  if (others == 1) text += "; ending the other rank";
+  if (others > 1) text += format("; ending the other %d ranks", others);
+  return text;
+}
+
+}  // namespace tasuki::launch

@@ -1,0 +1,55 @@
+// mpiexec (and mpirun): starts the ranks of an MPI job on this machine and looks after them.
+//
+// main parses the command line and hands over to Job; see options.hpp for what can be asked for and job.hpp
+// for what happens then.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "launch/job.hpp"
+#include "launch/options.hpp"
+#include "launch/signals.hpp"
+
+namespace {
+
+constexpr int kBadUsage = 2;
+
+/// Descriptors 0 to 2 must exist, or our own files would take their numbers.
+void open_standard_descriptors() {
+  for (int fd = open("/dev/null", O_RDWR); fd >= 0; fd = open("/dev/null", O_RDWR)) {
+    if (fd > STDERR_FILENO) {
+      close(fd);
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace tasuki::launch;
+  open_standard_descriptors();
+  Options options;
+  std::string error;
+  if (!parse_options({argv + 1, argv + argc}, &options, &error)) {
+    std::fprintf(stderr, "mpiexec: %s\n", error.c_str());
+    return kBadUsage;
+  }
+  if (options.help) {
+    std::fputs(help_text().c_str(), stdout);
+    return 0;
+  }
+  if (options.version) {
+    std::puts("mpiexec (Tasuki) " TASUKI_VERSION);
+    return 0;
+  }
+  Inherited inherited;
+  const int signals = take_over_signals(&inherited);
+  if (signals < 0) {
+    std::perror("mpiexec: signalfd");
+    return 1;
+  }
+  Job job(options, inherited, signals);
+  return job.run();
+}

@@ -1,0 +1,418 @@
+// Every option of mpiexec, with what it does and what the help says about it: the one place to add another.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "launch/parser.hpp"
+#include "launch/text.hpp"
+
+namespace tasuki::launch {
+namespace {
+
+bool is_name(const std::string& name) {
+  return !name.empty() && name.find('=') == std::string::npos;
+}
+
+bool read_integer(Parser& parser, long min, long max, int* value) {
+  std::string word;
+  if (!parser.take(&word)) return false;
+  char* end = nullptr;
+  errno = 0;
+  const long number = std::strtol(word.c_str(), &end, 10);
+  if (word.empty() || *end != '\0' || errno != 0 || number < min || number > max) {
+    return parser.fail(
+        format("%s %s: expected a number from %ld to %ld", parser.given.c_str(), word.c_str(), min, max));
+  }
+  *value = static_cast<int>(number);
+  return true;
+}
+
+bool ranks(Parser& parser) {
+  return read_integer(parser, 1, kRanksMax, &parser.application.ranks);
+}
+
+/// NAME VALUE, or NAME=VALUE in one word.
+bool read_assignment(Parser& parser, std::vector<Assignment>* environment) {
+  Assignment assignment;
+  if (!parser.take(&assignment.name)) return false;
+  const std::size_t equals = assignment.name.find('=');
+  if (equals != std::string::npos) {
+    assignment.value = assignment.name.substr(equals + 1);
+    assignment.name.resize(equals);
+  } else if (!parser.take(&assignment.value)) {
+    return false;
+  }
+  if (!is_name(assignment.name)) return parser.fail(parser.given + ": expected the name of a variable");
+  environment->push_back(assignment);
+  return true;
+}
+
+bool env(Parser& parser) {
+  return read_assignment(parser, &parser.application.environment);
+}
+
+bool genv(Parser& parser) {
+  return read_assignment(parser, &parser.options->environment);
+}
+
+bool export_variable(Parser& parser) {
+  std::string word;
+  if (!parser.take(&word)) return false;
+  const std::size_t equals = word.find('=');
+  Assignment assignment{word.substr(0, equals), ""};
+  if (!is_name(assignment.name)) {
+    return parser.fail(parser.given + " " + word + ": expected NAME or NAME=VALUE");
+  }
+  if (equals != std::string::npos) {
+    assignment.value = word.substr(equals + 1);
+  } else {
+    const char* value = std::getenv(word.c_str());
+    if (value == nullptr) return true;  // nothing to pass on
+    assignment.value = value;
+  }
+  parser.application.environment.push_back(assignment);
+  return true;
+}
+
+bool envlist(Parser& parser) {
+  std::string list;
+  if (!parser.take(&list)) return false;
+  parser.application.inherit = Inherit::kListed;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    if (end > begin) parser.application.inherited.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return true;
+}
+
+bool envnone(Parser& parser) {
+  parser.application.inherit = Inherit::kNone;
+  return true;
+}
+
+bool envall(Parser& parser) {
+  parser.application.inherit = Inherit::kAll;
+  return true;
+}
+
+bool directory(Parser& parser) {
+  return parser.take(&parser.application.directory);
+}
+
+bool application_file(Parser& parser) {
+  std::string path;
+  if (!parser.take(&path)) return false;
+  if (parser.in_file) return parser.fail(parser.given + ": an application file cannot name another one");
+  return read_application_file(parser, path);
+}
+
+bool is_this_machine(std::string name) {
+  name.resize(std::min(name.find(':'), name.size()));  // NAME:SLOTS
+  char own[HOST_NAME_MAX + 1] = "";
+  gethostname(own, sizeof own - 1);
+  const std::string full = own;
+  return name == "localhost" || name == "127.0.0.1" || name == full || name == full.substr(0, full.find('.'));
+}
+
+bool refuse_host(Parser& parser, const std::string& name) {
+  return parser.fail(
+      format("%s: cannot start ranks on '%s': only on this machine (localhost) so far; "
+             "clusters come in a later version",
+             parser.given.c_str(), name.c_str()));
+}
+
+bool host(Parser& parser) {
+  std::string list;
+  if (!parser.take(&list)) return false;
+  for (std::size_t begin = 0; begin < list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    const std::string name = list.substr(begin, end - begin);
+    if (!is_this_machine(name)) return refuse_host(parser, name);
+    begin = end + 1;
+  }
+  return true;
+}
+
+bool host_file(Parser& parser) {
+  std::string path;
+  if (!parser.take(&path)) return false;
+  std::ifstream file(path);
+  if (!file) return parser.fail(format("cannot read the host file '%s': %s", path.c_str(), strerror(errno)));
+  for (std::string line; std::getline(file, line);) {
+    std::vector<std::string> words;
+    if (!split_words(line, &words) || words.empty()) continue;
+    if (!is_this_machine(words[0])) return refuse_host(parser, words[0]);
+  }
+  return true;
+}
+
+bool labels(Parser& parser) {
+  return parser.options->labels = true;
+}
+
+bool output_filename(Parser& parser) {
+  std::string path;
+  if (!parser.take(&path)) return false;
+  if (path.find("%r") == std::string::npos) {
+    parser.options->output_directory = path;
+  } else {
+    parser.options->output_pattern = parser.options->error_pattern = path;
+  }
+  return true;
+}
+
+bool read_pattern(Parser& parser, std::string* pattern) {
+  if (!parser.take(pattern)) return false;
+  if (pattern->find("%r") != std::string::npos) return true;
+  return parser.fail(format("%s %s: expected %%r, which becomes the rank, somewhere in the name",
+                            parser.given.c_str(), pattern->c_str()));
+}
+
+bool outfile_pattern(Parser& parser) {
+  return read_pattern(parser, &parser.options->output_pattern);
+}
+
+bool errfile_pattern(Parser& parser) {
+  return read_pattern(parser, &parser.options->error_pattern);
+}
+
+bool standard_input(Parser& parser) {
+  std::string word;
+  if (!parser.take(&word)) return false;
+  if (word == "none") {
+    parser.options->stdin_rank = kNoRank;
+    return true;
+  }
+  parser.has_attached = true;
+  parser.attached = word;
+  if (word != "all") return read_integer(parser, 0, kRanksMax, &parser.options->stdin_rank);
+  return parser.fail(parser.given + " all: standard input can go to one rank only; give its number, or none");
+}
+
+bool timeout(Parser& parser) {
+  std::string word;
+  if (!parser.take(&word)) return false;
+  char* end = nullptr;
+  const double seconds = std::strtod(word.c_str(), &end);
+  if (word.empty() || *end != '\0' || !std::isfinite(seconds) || seconds <= 0 || seconds > 1e9) {
+    return parser.fail(
+        format("%s %s: expected a number of seconds above 0", parser.given.c_str(), word.c_str()));
+  }
+  parser.options->timeout_seconds = seconds;
+  return true;
+}
+
+bool bind_to(Parser& parser) {
+  std::string word;
+  if (!parser.take(&word)) return false;
+  word.resize(std::min(word.find(':'), word.size()));  // Open MPI's modifiers, as in core:overload-allowed
+  const struct {
+    const char* name;
+    BindTo value;
+  } known[] = {
+      {"share", BindTo::kShare},       {"none", BindTo::kNone}, {"core", BindTo::kCore},
+      {"hwthread", BindTo::kHwthread}, {"numa", BindTo::kNuma}, {"socket", BindTo::kSocket},
+      {"package", BindTo::kSocket},
+  };
+  for (const auto& entry : known) {
+    if (word == entry.name) {
+      parser.options->bind_to = entry.value;
+      return true;
+    }
+  }
+  return parser.fail(format("%s %s: expected share, none, hwthread, core, numa or socket",
+                            parser.given.c_str(), word.c_str()));
+}
+
+bool map_by(Parser& parser) {
+  std::string word;
+  if (!parser.take(&word)) return false;
+  word.resize(std::min(word.find(':'), word.size()));  // as in socket:PE=4
+  const struct {
+    const char* name;
+    MapBy value;
+  } known[] = {
+      {"core", MapBy::kCore}, {"slot", MapBy::kCore},     {"hwthread", MapBy::kCore},
+      {"node", MapBy::kCore}, {"socket", MapBy::kSocket}, {"package", MapBy::kSocket},
+      {"numa", MapBy::kNuma},
+  };
+  for (const auto& entry : known) {
+    if (word == entry.name) {
+      parser.options->map_by = entry.value;
+      return true;
+    }
+  }
+  return parser.fail(format("%s %s: expected core, numa or socket", parser.given.c_str(), word.c_str()));
+}
+
+bool report_bindings(Parser& parser) {
+  return parser.options->report_bindings = true;
+}
+
+bool verbose(Parser& parser) {
+  return parser.options->verbose = true;
+}
+
+bool help(Parser& parser) {
+  return parser.options->help = true;
+}
+
+bool version(Parser& parser) {
+  return parser.options->version = true;
+}
+
+bool nothing(Parser&) {
+  return true;
+}
+
+bool ignore_one(Parser& parser) {
+  std::string ignored;
+  return parser.take(&ignored);
+}
+
+bool ignore_two(Parser& parser) {
+  return ignore_one(parser) && ignore_one(parser);
+}
+
+constexpr Option kOptions[] = {
+    {"n np c", "N", "start N ranks of the program (1 when not given)", ranks},
+    {"x", "NAME[=VALUE]", "set a variable for this program's ranks, or pass mpiexec's own on",
+     export_variable},
+    {"env", "NAME VALUE", "set a variable for this program's ranks", env},
+    {"genv", "NAME VALUE", "set a variable for the ranks of all programs", genv},
+    {"envlist genvlist", "A,B,…", "pass on only these of mpiexec's own variables", envlist},
+    {"envnone genvnone", "", "pass on none of mpiexec's own variables", envnone},
+    {"envall genvall", "", nullptr, envall},
+    {"wdir wd", "DIR", "start the program in DIR", directory},
+    {"configfile app appfile", "FILE", "read programs from FILE, one a line, each with its options",
+     application_file},
+    {"host hosts H", "NAME,…", "where to start: only this machine so far", host},
+    {"hostfile machinefile f", "FILE", "the same, from a file", host_file},
+    {"l prepend-rank tag-output", "", "put [rank] before every line of output", labels},
+    {"output-filename", "DIR",
+     "write each rank's output to DIR/rank.N/stdout and stderr instead; a name with"
+     " %r in it is the name of the one file for both",
+     output_filename},
+    {"outfile-pattern", "NAME", "write standard output to NAME, in which %r becomes the rank",
+     outfile_pattern},
+    {"errfile-pattern", "NAME", "the same for standard error", errfile_pattern},
+    {"stdin s", "RANK", "which rank reads mpiexec's standard input: 0 when not given; none", standard_input},
+    {"timeout", "SECONDS", "end the job after that time, with exit status 124", timeout},
+    {"bind-to", "WHAT",
+     "share (the default: each rank its equal part of the cores), core, hwthread, numa,"
+     " socket or none; with more ranks than processors nobody is bound",
+     bind_to},
+    {"map-by rank-by", "WHAT",
+     "deal ranks to cores one after the other (core), or round robin among socket"
+     " or numa",
+     map_by},
+    {"report-bindings", "", "say which processors each rank is bound to", report_bindings},
+    {"v verbose", "", "say what is done", verbose},
+    {"help h ?", "", "print this text", help},
+    {"version V", "", "print the version", version},
+    // What users of other launchers write, and what needs no doing here.
+    {"oversubscribe nooversubscribe use-hwthread-cpus allow-run-as-root allow-overload quiet q no-local "
+     "disable-auto-cleanup cleanup display-map",
+     "", nullptr, nothing},
+    {"ppn perhost npernode N launcher bootstrap rmk iface path prefix localhost", "X", nullptr, ignore_one},
+    {"mca gmca omca prtemca pmixmca", "NAME VALUE", nullptr, ignore_two},
+};
+
+/// Calls `use` with each name in a blank separated list, until it returns true.
+template <class Use>
+bool any_name(const char* names, Use&& use) {
+  for (const char* begin = names; *begin != '\0';) {
+    const std::size_t length = std::strcspn(begin, " ");
+    if (use(std::string(begin, length))) return true;
+    begin += length;
+    while (*begin == ' ') ++begin;
+  }
+  return false;
+}
+
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
+  std::string out;
+  std::size_t column = indent;
+  any_name(text.c_str(), [&](const std::string& word) {
+    if (column > indent && column + 1 + word.size() > width) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    }
+    if (column > indent) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+    return false;
+  });
+  return out;
+}
+
+}  // namespace
+
+const Option* find_option(const std::string& name) {
+  for (const Option& option : kOptions) {
+    if (any_name(option.names, [&](const std::string& other) { return other == name; })) return &option;
+  }
+  return nullptr;
+}
+
+std::string nearest_option(const std::string& name) {
+  std::string nearest;
+  int least = std::min<int>(2, static_cast<int>(name.size()) / 2) + 1;
+  for (const Option& option : kOptions) {
+    any_name(option.names, [&](const std::string& other) {
+      const int distance = edit_distance(name, other);
+      if (distance < least) {
+        least = distance;
+        nearest = other;
+      }
+      return false;
+    });
+  }
+  return nearest;
+}
+
+std::string help_text() {
+  constexpr std::size_t kColumn = 34;
+  std::string text =
+      "mpiexec: start a program as the ranks of one MPI job on this machine\n\n"
+      "  mpiexec -n 4 ./program arguments…              four ranks of one program\n"
+      "  mpiexec -n 2 python3 script.py                 the same for Python (mpi4py)\n"
+      "  mpiexec -n 1 ./boss : -n 3 ./worker            several programs, one job (MPI_COMM_WORLD)\n\n"
+      "Options, with one dash or two, --name=VALUE or --name VALUE; those of the first group are each\n"
+      "program's own:\n\n";
+  for (const Option& option : kOptions) {
+    if (option.help == nullptr) continue;
+    std::string left = " ";
+    any_name(option.names, [&](const std::string& name) {
+      left += (name.size() > 1 && std::strchr("wecgm", name[0]) == nullptr ? " --" : " -") + name;
+      return false;
+    });
+    left += std::string(option.arguments[0] != '\0' ? " " : "") + option.arguments;
+    // "…" takes three bytes and one column.
+    const std::size_t columns = left.size() - (left.find("…") != std::string::npos ? 2 : 0);
+    text += left +
+            (columns + 2 > kColumn ? "\n" + std::string(kColumn, ' ') : std::string(kColumn - columns, ' '));
+    text += wrapped(option.help, kColumn, 100) + "\n";
+  }
+  text +=
+      "\nStandard input goes to rank 0; output comes as whole lines. When a rank dies, exits with an error "
+      "or\n"
+      "calls MPI_Abort, the job ends, and mpiexec says which rank it was and why. The exit status is that "
+      "of\n"
+      "the first failure (128 + n for signal n), 0 when there was none, 124 after --timeout, 127 for a "
+      "program\n"
+      "that does not exist. Ctrl-C ends the job. A program started without mpiexec is a job of one rank.\n";
+  return text;
+}
+
+}  // namespace tasuki::launch

@@ -1,0 +1,75 @@
+// What the command line of mpiexec says, as data. Pure: nothing here looks at the machine but for reading
+// application files and host files.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tasuki::launch {
+
+struct Assignment {
+  std::string name;
+  std::string value;
+};
+
+/// Which of mpiexec's own variables an application's ranks get.
+enum class Inherit { kAll, kNone, kListed };
+
+/// One program of the job: what stands between two ':' on the command line.
+struct Application {
+  int ranks = 1;
+  std::vector<std::string> command;  // the program and its arguments
+  std::string directory;             // empty: mpiexec's own
+  std::vector<Assignment> environment;
+  Inherit inherit = Inherit::kAll;
+  std::vector<std::string> inherited;  // the names, for kListed
+};
+
+/// Which processors a rank may run on. kShare: its equal part of the cores, so that as many ranks as cores
+/// get one each, and fewer ranks leave room for their threads.
+enum class BindTo { kShare, kNone, kHwthread, kCore, kNuma, kSocket };
+
+/// In which order ranks are dealt to cores: one after the other, or round robin among sockets or NUMA nodes.
+enum class MapBy { kCore, kNuma, kSocket };
+
+inline constexpr int kNoRank = -1;
+
+struct Options {
+  std::vector<Application> applications;
+  std::vector<Assignment> environment;  // for all applications
+  bool labels = false;
+  std::string output_directory;  // DIR/rank.N/stdout and stderr; empty: none
+  std::string output_pattern;  // the file of a rank's standard output, "%r" is the rank; empty: mpiexec's own
+  std::string error_pattern;   // the same for standard error
+  int stdin_rank = 0;          // who reads mpiexec's standard input, or kNoRank
+  double timeout_seconds = 0;  // 0: no limit
+  BindTo bind_to = BindTo::kShare;
+  MapBy map_by = MapBy::kCore;
+  bool report_bindings = false;
+  bool verbose = false;
+  bool help = false;
+  bool version = false;
+
+  int ranks() const {
+    int sum = 0;
+    for (const Application& application : applications) sum += application.ranks;
+    return sum;
+  }
+};
+
+inline constexpr int kRanksMax = 1 << 16;  // of a job: far more than one machine starts
+
+/// Parses the words after "mpiexec". Returns false and one line in `error` when something is wrong.
+bool parse_options(const std::vector<std::string>& words, Options* options, std::string* error);
+
+/// What --help prints.
+std::string help_text();
+
+/// Splits one line of an application file into words as a shell would: blanks separate, '…', "…" and \ quote,
+/// # begins a comment. Returns false when a quote is not closed.
+bool split_words(const std::string& line, std::vector<std::string>* words);
+
+/// The number of insertions, deletions and replacements that turn one word into the other.
+int edit_distance(const std::string& one, const std::string& other);
+
+}  // namespace tasuki::launch

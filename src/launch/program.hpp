@@ -1,0 +1,21 @@
+// Finding a program as a shell would, before anything is started.
+#pragma once
+
+#include <string>
+
+namespace tasuki::launch {
+
+struct FoundProgram {
+  std::string path;  // absolute or relative to the directory in which it is started
+  int error = 0;     // errno when there is none to start: ENOENT, EACCES, …
+  bool searched_path = false;
+};
+
+/// `name` with a slash is taken as it is, relative to `directory` (empty: here); otherwise the directories of
+/// `path_variable` (null: a default) are searched.
+FoundProgram find_program(const std::string& name, const std::string& directory, const char* path_variable);
+
+/// The exit status of a shell that cannot start a program for the reason `error`: 127 not found, 126 else.
+int cannot_run_status(int error);
+
+}  // namespace tasuki::launch

@@ -1,0 +1,76 @@
+// One memfd per job.
+#include "launch/segment.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "launch/text.hpp"
+
+namespace tasuki::launch {
+namespace {
+
+// The descriptor has the same number here and in the ranks, out of the way of scripts that use 3 to 9 and of
+// programs that expect their first file at 3.
+constexpr int kFdMin = 200;
+constexpr unsigned kNoExecuteSeal = 8;  // MFD_NOEXEC_SEAL, younger than the headers we build with
+
+int make_memory() {
+  int fd = memfd_create("tasuki-job", MFD_CLOEXEC | kNoExecuteSeal);
+  if (fd < 0 && errno == EINVAL) fd = memfd_create("tasuki-job", MFD_CLOEXEC);
+  if (fd < 0) return fd;
+  const int high = fcntl(fd, F_DUPFD_CLOEXEC, kFdMin);
+  if (high < 0) return fd;  // few descriptors are allowed here: any number does
+  close(fd);
+  return high;
+}
+
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  if (getrandom(&number, sizeof number, GRND_NONBLOCK) == static_cast<ssize_t>(sizeof number)) return number;
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'007u ^ static_cast<std::uint64_t>(now.tv_nsec) ^
+         static_cast<std::uint64_t>(getpid()) << 40;
+}
+
+}  // namespace
+
+bool Segment::make(const std::vector<int>& applications, std::string* error) {
+  const auto size = static_cast<int>(applications.size());
+  bytes_ = local::transport_offset(size);
+  fd_ = make_memory();
+  void* memory = MAP_FAILED;
+  if (fd_ >= 0 && ftruncate(fd_, static_cast<off_t>(bytes_)) == 0) {
+    memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+  }
+  if (memory == MAP_FAILED) {
+    *error = format("cannot get %zu bytes of shared memory: %s", bytes_, strerror(errno));
+    return false;
+  }
+  header_ = static_cast<local::JobHeader*>(memory);
+  header_->magic = local::kJobMagic;
+  header_->version = local::kJobVersion;
+  header_->size = size;
+  header_->job_id = random_number();
+  header_->launcher_pid = static_cast<std::int32_t>(getpid());
+  header_->applications = size > 0 ? applications.back() + 1 : 0;
+  header_->ranks_offset = local::kPageBytes;
+  header_->transport_offset = bytes_;
+  blocks_ = local::rank_blocks(header_);
+  for (int rank = 0; rank < size; ++rank)
+    blocks_[rank].application = applications[static_cast<std::size_t>(rank)];
+  return true;
+}
+
+Segment::~Segment() {
+  if (header_ != nullptr) munmap(header_, bytes_);
+  if (fd_ >= 0) close(fd_);
+}
+
+}  // namespace tasuki::launch

@@ -1,0 +1,31 @@
+// Making the job segment; its layout is runtime/local/job_segment.hpp.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/local/job_segment.hpp"
+
+namespace tasuki::launch {
+
+/// mpiexec's side of the job segment. Lives as long as the job; the memory goes with its last user.
+class Segment {
+ public:
+  /// `applications[rank]` is the number of the rank's program. Returns false and one line in `error`.
+  bool make(const std::vector<int>& applications, std::string* error);
+  ~Segment();
+
+  int fd() const { return fd_; }
+  std::uint64_t job_id() const { return header_->job_id; }
+  local::JobHeader& header() { return *header_; }
+  local::RankBlock& rank(int rank) { return blocks_[rank]; }
+
+ private:
+  int fd_ = -1;
+  std::size_t bytes_ = 0;
+  local::JobHeader* header_ = nullptr;
+  local::RankBlock* blocks_ = nullptr;
+};
+
+}  // namespace tasuki::launch
