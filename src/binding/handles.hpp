@@ -6,13 +6,12 @@
 #include "binding/abi.hpp"
 #include "object/comm.hpp"
 #include "object/object.hpp"
+#include "object/op.hpp"
+#include "p2p/message.hpp"
+#include "p2p/request.hpp"
 
 namespace tasuki {
 
-struct Datatype;
-struct Op;
-struct Request;
-struct Message;
 struct Session;
 struct Win;
 struct File;

@@ -6,6 +6,7 @@
 #include "binding/callbacks.hpp"
 #include "binding/translate.hpp"
 #include "coll/api.hpp"
+#include "object/api.hpp"
 
 namespace tasuki {
 
@@ -1579,13 +1580,27 @@ extern "C" decltype(PMPI_Reduce_init_c) MPI_Reduce_init_c __attribute__((weak, a
 
 extern "C" int PMPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype, MPI_Op op) {
   Call call("MPI_Reduce_local");
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  Op* core_op = nullptr;
+  if (!(call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
+      !call.buffer(inbuf, "inbuf", count, *core_datatype) ||
+      !call.buffer(inoutbuf, "inoutbuf", count, *core_datatype)) {
+    return call.fail();
+  }
+  return call.end(api::reduce_local(call.process, abi::buffer_to_core(inbuf), abi::buffer_to_core(inoutbuf), count, core_datatype, core_op));
 }
 extern "C" decltype(PMPI_Reduce_local) MPI_Reduce_local __attribute__((weak, alias("PMPI_Reduce_local")));
 
 extern "C" int PMPI_Reduce_local_c(const void* inbuf, void* inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op) {
   Call call("MPI_Reduce_local_c");
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  Op* core_op = nullptr;
+  if (!(call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
+      !call.buffer(inbuf, "inbuf", count, *core_datatype) ||
+      !call.buffer(inoutbuf, "inoutbuf", count, *core_datatype)) {
+    return call.fail();
+  }
+  return call.end(api::reduce_local(call.process, abi::buffer_to_core(inbuf), abi::buffer_to_core(inoutbuf), count, core_datatype, core_op));
 }
 extern "C" decltype(PMPI_Reduce_local_c) MPI_Reduce_local_c __attribute__((weak, alias("PMPI_Reduce_local_c")));
 

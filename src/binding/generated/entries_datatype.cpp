@@ -6,6 +6,7 @@
 #include "binding/callbacks.hpp"
 #include "binding/translate.hpp"
 #include "datatype/api.hpp"
+#include "object/api.hpp"
 
 namespace tasuki {
 
@@ -627,7 +628,16 @@ extern "C" decltype(PMPI_Type_create_indexed_block_c) MPI_Type_create_indexed_bl
 
 extern "C" int PMPI_Type_create_keyval(MPI_Type_copy_attr_function* type_copy_attr_fn, MPI_Type_delete_attr_function* type_delete_attr_fn, int* type_keyval, void* extra_state) {
   Call call("MPI_Type_create_keyval");
-  return call.unsupported();
+  const CopyFunction core_type_copy_attr_fn = copy_function(reinterpret_cast<AnyFunction>(type_copy_attr_fn));
+  int core_type_keyval = 0;
+  if (!call.pointer(type_keyval, "type_keyval")) {
+    return call.fail();
+  }
+  const Code code = api::type_create_keyval(call.process, core_type_copy_attr_fn.function, core_type_copy_attr_fn.duplicate, delete_function(reinterpret_cast<AnyFunction>(type_delete_attr_fn)), &core_type_keyval, extra_state);
+  if (code == 0) {
+    *type_keyval = abi::keyval_from_core(core_type_keyval);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_keyval) MPI_Type_create_keyval __attribute__((weak, alias("PMPI_Type_create_keyval")));
 
@@ -759,7 +769,13 @@ extern "C" decltype(PMPI_Type_create_subarray_c) MPI_Type_create_subarray_c __at
 
 extern "C" int PMPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval) {
   Call call("MPI_Type_delete_attr");
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  const int core_type_keyval = abi::keyval_to_core(type_keyval);
+  if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
+      !call.constant(type_keyval, core_type_keyval, "type_keyval", kErrKeyval)) {
+    return call.fail();
+  }
+  return call.end(api::type_delete_attr(call.process, core_datatype, core_type_keyval));
 }
 extern "C" decltype(PMPI_Type_delete_attr) MPI_Type_delete_attr __attribute__((weak, alias("PMPI_Type_delete_attr")));
 
@@ -794,13 +810,36 @@ extern "C" decltype(PMPI_Type_free) MPI_Type_free __attribute__((weak, alias("PM
 
 extern "C" int PMPI_Type_free_keyval(int* type_keyval) {
   Call call("MPI_Type_free_keyval");
-  return call.unsupported();
+  if (!call.pointer(type_keyval, "type_keyval")) {
+    return call.fail();
+  }
+  int core_type_keyval = abi::keyval_to_core(*type_keyval);
+  const Code code = api::type_free_keyval(call.process, &core_type_keyval);
+  if (code == 0) {
+    *type_keyval = abi::keyval_from_core(core_type_keyval);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Type_free_keyval) MPI_Type_free_keyval __attribute__((weak, alias("PMPI_Type_free_keyval")));
 
 extern "C" int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void* attribute_val, int* flag) {
   Call call("MPI_Type_get_attr");
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  const int core_type_keyval = abi::keyval_to_core(type_keyval);
+  void* core_attribute_val = nullptr;
+  bool core_flag = false;
+  if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
+      !call.constant(type_keyval, core_type_keyval, "type_keyval", kErrKeyval) ||
+      !call.pointer(attribute_val, "attribute_val") ||
+      !call.pointer(flag, "flag")) {
+    return call.fail();
+  }
+  const Code code = api::type_get_attr(call.process, core_datatype, core_type_keyval, &core_attribute_val, &core_flag);
+  if (code == 0) {
+    *flag = core_flag;
+    if (core_flag) { *static_cast<void**>(attribute_val) = attribute_from_core(core_type_keyval, core_attribute_val); }
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Type_get_attr) MPI_Type_get_attr __attribute__((weak, alias("PMPI_Type_get_attr")));
 
@@ -1114,7 +1153,13 @@ extern "C" decltype(PMPI_Type_match_size) MPI_Type_match_size __attribute__((wea
 
 extern "C" int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void* attribute_val) {
   Call call("MPI_Type_set_attr");
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  const int core_type_keyval = abi::keyval_to_core(type_keyval);
+  if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
+      !call.constant(type_keyval, core_type_keyval, "type_keyval", kErrKeyval)) {
+    return call.fail();
+  }
+  return call.end(api::type_set_attr(call.process, core_datatype, core_type_keyval, attribute_val));
 }
 extern "C" decltype(PMPI_Type_set_attr) MPI_Type_set_attr __attribute__((weak, alias("PMPI_Type_set_attr")));
 

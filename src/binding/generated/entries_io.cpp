@@ -5,6 +5,7 @@
 #include "binding/call.hpp"
 #include "binding/callbacks.hpp"
 #include "binding/translate.hpp"
+#include "object/api.hpp"
 
 namespace tasuki {
 
@@ -22,7 +23,16 @@ extern "C" decltype(PMPI_File_close) MPI_File_close __attribute__((weak, alias("
 
 extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn, MPI_Errhandler* errhandler) {
   Call call("MPI_File_create_errhandler");
-  return call.unsupported();
+  Errhandler* core_errhandler = nullptr;
+  if (!call.pointer(reinterpret_cast<const void*>(file_errhandler_fn), "file_errhandler_fn") ||
+      !call.pointer(errhandler, "errhandler")) {
+    return call.fail();
+  }
+  const Code code = api::file_create_errhandler(call.process, reinterpret_cast<AnyFunction>(file_errhandler_fn), &core_errhandler);
+  if (code == 0) {
+    *errhandler = call.give<Errhandler>(core_errhandler);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_create_errhandler) MPI_File_create_errhandler __attribute__((weak, alias("PMPI_File_create_errhandler")));
 

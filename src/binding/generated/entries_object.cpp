@@ -5,71 +5,160 @@
 #include "binding/call.hpp"
 #include "binding/callbacks.hpp"
 #include "binding/translate.hpp"
+#include "object/api.hpp"
 
 namespace tasuki {
 
 extern "C" int PMPI_Add_error_class(int* errorclass) {
   Call call("MPI_Add_error_class");
-  return call.unsupported();
+  int core_errorclass = 0;
+  if (!call.pointer(errorclass, "errorclass")) {
+    return call.fail();
+  }
+  const Code code = api::add_error_class(call.process, &core_errorclass);
+  if (code == 0) {
+    *errorclass = abi::error_from_core(core_errorclass);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Add_error_class) MPI_Add_error_class __attribute__((weak, alias("PMPI_Add_error_class")));
 
 extern "C" int PMPI_Add_error_code(int errorclass, int* errorcode) {
   Call call("MPI_Add_error_code");
-  return call.unsupported();
+  const int core_errorclass = abi::error_to_core(errorclass);
+  int core_errorcode = 0;
+  if (!call.constant(errorclass, core_errorclass, "errorclass", kErrArg) ||
+      !call.pointer(errorcode, "errorcode")) {
+    return call.fail();
+  }
+  const Code code = api::add_error_code(call.process, core_errorclass, &core_errorcode);
+  if (code == 0) {
+    *errorcode = abi::error_from_core(core_errorcode);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Add_error_code) MPI_Add_error_code __attribute__((weak, alias("PMPI_Add_error_code")));
 
 extern "C" int PMPI_Add_error_string(int errorcode, const char* string) {
   Call call("MPI_Add_error_string");
-  return call.unsupported();
+  const int core_errorcode = abi::error_to_core(errorcode);
+  if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg) ||
+      !call.pointer(string, "string")) {
+    return call.fail();
+  }
+  return call.end(api::add_error_string(call.process, core_errorcode, string));
 }
 extern "C" decltype(PMPI_Add_error_string) MPI_Add_error_string __attribute__((weak, alias("PMPI_Add_error_string")));
 
 extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
   Call call("MPI_Alloc_mem");
-  return call.unsupported();
+  Info* core_info = nullptr;
+  void* core_baseptr = nullptr;
+  if (!call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(baseptr, "baseptr")) {
+    return call.fail();
+  }
+  const Code code = api::alloc_mem(call.process, size, core_info, &core_baseptr);
+  if (code == 0) {
+    *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Alloc_mem) MPI_Alloc_mem __attribute__((weak, alias("PMPI_Alloc_mem")));
 
 extern "C" int PMPI_Attr_delete(MPI_Comm comm, int keyval) {
   Call call("MPI_Attr_delete");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  const int core_keyval = abi::keyval_to_core(keyval);
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.constant(keyval, core_keyval, "keyval", kErrKeyval)) {
+    return call.fail();
+  }
+  return call.end(api::comm_delete_attr(call.process, core_comm, core_keyval));
 }
 extern "C" decltype(PMPI_Attr_delete) MPI_Attr_delete __attribute__((weak, alias("PMPI_Attr_delete")));
 
 extern "C" int PMPI_Attr_get(MPI_Comm comm, int keyval, void* attribute_val, int* flag) {
   Call call("MPI_Attr_get");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  const int core_keyval = abi::keyval_to_core(keyval);
+  void* core_attribute_val = nullptr;
+  bool core_flag = false;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.constant(keyval, core_keyval, "keyval", kErrKeyval) ||
+      !call.pointer(attribute_val, "attribute_val") ||
+      !call.pointer(flag, "flag")) {
+    return call.fail();
+  }
+  const Code code = api::comm_get_attr(call.process, core_comm, core_keyval, &core_attribute_val, &core_flag);
+  if (code == 0) {
+    *flag = core_flag;
+    if (core_flag) { *static_cast<void**>(attribute_val) = attribute_from_core(core_keyval, core_attribute_val); }
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Attr_get) MPI_Attr_get __attribute__((weak, alias("PMPI_Attr_get")));
 
 extern "C" int PMPI_Attr_put(MPI_Comm comm, int keyval, void* attribute_val) {
   Call call("MPI_Attr_put");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  const int core_keyval = abi::keyval_to_core(keyval);
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.constant(keyval, core_keyval, "keyval", kErrKeyval)) {
+    return call.fail();
+  }
+  return call.end(api::comm_set_attr(call.process, core_comm, core_keyval, attribute_val));
 }
 extern "C" decltype(PMPI_Attr_put) MPI_Attr_put __attribute__((weak, alias("PMPI_Attr_put")));
 
 extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
   Call call("MPI_Comm_compare");
-  call.blame_if_valid(comm1);
-  return call.unsupported();
+  Comm* core_comm1 = nullptr;
+  Comm* core_comm2 = nullptr;
+  int core_result = 0;
+  if (!call.handle<Comm>(comm1, "comm1", &core_comm1) ||
+      !call.handle<Comm>(comm2, "comm2", &core_comm2) ||
+      !call.pointer(result, "result")) {
+    return call.fail();
+  }
+  const Code code = api::comm_compare(call.process, core_comm1, core_comm2, &core_result);
+  if (code == 0) {
+    *result = abi::comparison_from_core(core_result);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_compare) MPI_Comm_compare __attribute__((weak, alias("PMPI_Comm_compare")));
 
 extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
   Call call("MPI_Comm_create");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Group* core_group = nullptr;
+  Comm* core_newcomm = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.handle<Group>(group, "group", &core_group) ||
+      !call.pointer(newcomm, "newcomm")) {
+    return call.fail();
+  }
+  const Code code = api::comm_create(call.process, core_comm, core_group, &core_newcomm);
+  if (code == 0) {
+    *newcomm = call.give<Comm>(core_newcomm);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_create) MPI_Comm_create __attribute__((weak, alias("PMPI_Comm_create")));
 
 extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* comm_errhandler_fn, MPI_Errhandler* errhandler) {
   Call call("MPI_Comm_create_errhandler");
-  return call.unsupported();
+  Errhandler* core_errhandler = nullptr;
+  if (!call.pointer(reinterpret_cast<const void*>(comm_errhandler_fn), "comm_errhandler_fn") ||
+      !call.pointer(errhandler, "errhandler")) {
+    return call.fail();
+  }
+  const Code code = api::comm_create_errhandler(call.process, reinterpret_cast<AnyFunction>(comm_errhandler_fn), &core_errhandler);
+  if (code == 0) {
+    *errhandler = call.give<Errhandler>(core_errhandler);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_create_errhandler) MPI_Comm_create_errhandler __attribute__((weak, alias("PMPI_Comm_create_errhandler")));
 
@@ -82,159 +171,361 @@ extern "C" decltype(PMPI_Comm_create_from_group) MPI_Comm_create_from_group __at
 
 extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
   Call call("MPI_Comm_create_group");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Group* core_group = nullptr;
+  Comm* core_newcomm = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.handle<Group>(group, "group", &core_group) ||
+      !call.tag(tag, "tag") ||
+      !call.pointer(newcomm, "newcomm")) {
+    return call.fail();
+  }
+  const Code code = api::comm_create_group(call.process, core_comm, core_group, tag, &core_newcomm);
+  if (code == 0) {
+    *newcomm = call.give<Comm>(core_newcomm);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_create_group) MPI_Comm_create_group __attribute__((weak, alias("PMPI_Comm_create_group")));
 
 extern "C" int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function* comm_copy_attr_fn, MPI_Comm_delete_attr_function* comm_delete_attr_fn, int* comm_keyval, void* extra_state) {
   Call call("MPI_Comm_create_keyval");
-  return call.unsupported();
+  const CopyFunction core_comm_copy_attr_fn = copy_function(reinterpret_cast<AnyFunction>(comm_copy_attr_fn));
+  int core_comm_keyval = 0;
+  if (!call.pointer(comm_keyval, "comm_keyval")) {
+    return call.fail();
+  }
+  const Code code = api::comm_create_keyval(call.process, core_comm_copy_attr_fn.function, core_comm_copy_attr_fn.duplicate, delete_function(reinterpret_cast<AnyFunction>(comm_delete_attr_fn)), &core_comm_keyval, extra_state);
+  if (code == 0) {
+    *comm_keyval = abi::keyval_from_core(core_comm_keyval);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_create_keyval) MPI_Comm_create_keyval __attribute__((weak, alias("PMPI_Comm_create_keyval")));
 
 extern "C" int PMPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) {
   Call call("MPI_Comm_delete_attr");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  const int core_comm_keyval = abi::keyval_to_core(comm_keyval);
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.constant(comm_keyval, core_comm_keyval, "comm_keyval", kErrKeyval)) {
+    return call.fail();
+  }
+  return call.end(api::comm_delete_attr(call.process, core_comm, core_comm_keyval));
 }
 extern "C" decltype(PMPI_Comm_delete_attr) MPI_Comm_delete_attr __attribute__((weak, alias("PMPI_Comm_delete_attr")));
 
 extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
   Call call("MPI_Comm_dup");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Comm* core_newcomm = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(newcomm, "newcomm")) {
+    return call.fail();
+  }
+  const Code code = api::comm_dup(call.process, core_comm, &core_newcomm);
+  if (code == 0) {
+    *newcomm = call.give<Comm>(core_newcomm);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_dup) MPI_Comm_dup __attribute__((weak, alias("PMPI_Comm_dup")));
 
 extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
   Call call("MPI_Comm_dup_with_info");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Info* core_info = nullptr;
+  Comm* core_newcomm = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(newcomm, "newcomm")) {
+    return call.fail();
+  }
+  const Code code = api::comm_dup_with_info(call.process, core_comm, core_info, &core_newcomm);
+  if (code == 0) {
+    *newcomm = call.give<Comm>(core_newcomm);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_dup_with_info) MPI_Comm_dup_with_info __attribute__((weak, alias("PMPI_Comm_dup_with_info")));
 
 extern "C" int PMPI_Comm_free(MPI_Comm* comm) {
   Call call("MPI_Comm_free");
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  if (!call.pointer(comm, "comm") ||
+      !call.handle<Comm>(*comm, "comm", &core_comm)) {
+    return call.fail();
+  }
+  const Code code = api::comm_free(call.process, &core_comm);
+  call.settle<Comm>(core_comm, comm);
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_free) MPI_Comm_free __attribute__((weak, alias("PMPI_Comm_free")));
 
 extern "C" int PMPI_Comm_free_keyval(int* comm_keyval) {
   Call call("MPI_Comm_free_keyval");
-  return call.unsupported();
+  if (!call.pointer(comm_keyval, "comm_keyval")) {
+    return call.fail();
+  }
+  int core_comm_keyval = abi::keyval_to_core(*comm_keyval);
+  const Code code = api::comm_free_keyval(call.process, &core_comm_keyval);
+  if (code == 0) {
+    *comm_keyval = abi::keyval_from_core(core_comm_keyval);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_free_keyval) MPI_Comm_free_keyval __attribute__((weak, alias("PMPI_Comm_free_keyval")));
 
 extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribute_val, int* flag) {
   Call call("MPI_Comm_get_attr");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  const int core_comm_keyval = abi::keyval_to_core(comm_keyval);
+  void* core_attribute_val = nullptr;
+  bool core_flag = false;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.constant(comm_keyval, core_comm_keyval, "comm_keyval", kErrKeyval) ||
+      !call.pointer(attribute_val, "attribute_val") ||
+      !call.pointer(flag, "flag")) {
+    return call.fail();
+  }
+  const Code code = api::comm_get_attr(call.process, core_comm, core_comm_keyval, &core_attribute_val, &core_flag);
+  if (code == 0) {
+    *flag = core_flag;
+    if (core_flag) { *static_cast<void**>(attribute_val) = attribute_from_core(core_comm_keyval, core_attribute_val); }
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_get_attr) MPI_Comm_get_attr __attribute__((weak, alias("PMPI_Comm_get_attr")));
 
 extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) {
   Call call("MPI_Comm_get_errhandler");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Errhandler* core_errhandler = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(errhandler, "errhandler")) {
+    return call.fail();
+  }
+  const Code code = api::comm_get_errhandler(call.process, core_comm, &core_errhandler);
+  if (code == 0) {
+    *errhandler = call.give<Errhandler>(core_errhandler);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_get_errhandler) MPI_Comm_get_errhandler __attribute__((weak, alias("PMPI_Comm_get_errhandler")));
 
 extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
   Call call("MPI_Comm_get_info");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Info* core_info_used = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(info_used, "info_used")) {
+    return call.fail();
+  }
+  const Code code = api::comm_get_info(call.process, core_comm, &core_info_used);
+  if (code == 0) {
+    *info_used = call.give<Info>(core_info_used);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_get_info) MPI_Comm_get_info __attribute__((weak, alias("PMPI_Comm_get_info")));
 
 extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen) {
   Call call("MPI_Comm_get_name");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  std::string core_comm_name;
+  if (!call.handle_or_null<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(comm_name, "comm_name") ||
+      !call.pointer(resultlen, "resultlen")) {
+    return call.fail();
+  }
+  const Code code = api::comm_get_name(call.process, core_comm, &core_comm_name);
+  if (code == 0) {
+    *resultlen = store_string(core_comm_name, comm_name, MPI_MAX_OBJECT_NAME);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_get_name) MPI_Comm_get_name __attribute__((weak, alias("PMPI_Comm_get_name")));
 
 extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
   Call call("MPI_Comm_group");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Group* core_group = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(group, "group")) {
+    return call.fail();
+  }
+  const Code code = api::comm_group(call.process, core_comm, &core_group);
+  if (code == 0) {
+    *group = call.give<Group>(core_group);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_group) MPI_Comm_group __attribute__((weak, alias("PMPI_Comm_group")));
 
 extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
   Call call("MPI_Comm_idup");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Comm* core_newcomm = nullptr;
+  Request* core_request = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(newcomm, "newcomm") ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::comm_idup(call.process, core_comm, &core_newcomm, &core_request);
+  if (code == 0) {
+    *newcomm = call.give<Comm>(core_newcomm);
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_idup) MPI_Comm_idup __attribute__((weak, alias("PMPI_Comm_idup")));
 
 extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
   Call call("MPI_Comm_idup_with_info");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Info* core_info = nullptr;
+  Comm* core_newcomm = nullptr;
+  Request* core_request = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(newcomm, "newcomm") ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::comm_idup_with_info(call.process, core_comm, core_info, &core_newcomm, &core_request);
+  if (code == 0) {
+    *newcomm = call.give<Comm>(core_newcomm);
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_idup_with_info) MPI_Comm_idup_with_info __attribute__((weak, alias("PMPI_Comm_idup_with_info")));
 
 extern "C" int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
   Call call("MPI_Comm_rank");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  int core_rank = 0;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(rank, "rank")) {
+    return call.fail();
+  }
+  const Code code = api::comm_rank(call.process, core_comm, &core_rank);
+  if (code == 0) {
+    *rank = abi::rank_from_core(core_rank);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_rank) MPI_Comm_rank __attribute__((weak, alias("PMPI_Comm_rank")));
 
 extern "C" int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
   Call call("MPI_Comm_remote_group");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Group* core_group = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(group, "group")) {
+    return call.fail();
+  }
+  const Code code = api::comm_remote_group(call.process, core_comm, &core_group);
+  if (code == 0) {
+    *group = call.give<Group>(core_group);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_remote_group) MPI_Comm_remote_group __attribute__((weak, alias("PMPI_Comm_remote_group")));
 
 extern "C" int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
   Call call("MPI_Comm_remote_size");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  int core_size = 0;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(size, "size")) {
+    return call.fail();
+  }
+  const Code code = api::comm_remote_size(call.process, core_comm, &core_size);
+  if (code == 0) {
+    *size = core_size;
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_remote_size) MPI_Comm_remote_size __attribute__((weak, alias("PMPI_Comm_remote_size")));
 
 extern "C" int PMPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void* attribute_val) {
   Call call("MPI_Comm_set_attr");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  const int core_comm_keyval = abi::keyval_to_core(comm_keyval);
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.constant(comm_keyval, core_comm_keyval, "comm_keyval", kErrKeyval)) {
+    return call.fail();
+  }
+  return call.end(api::comm_set_attr(call.process, core_comm, core_comm_keyval, attribute_val));
 }
 extern "C" decltype(PMPI_Comm_set_attr) MPI_Comm_set_attr __attribute__((weak, alias("PMPI_Comm_set_attr")));
 
 extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) {
   Call call("MPI_Comm_set_errhandler");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Errhandler* core_errhandler = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler)) {
+    return call.fail();
+  }
+  return call.end(api::comm_set_errhandler(call.process, core_comm, core_errhandler));
 }
 extern "C" decltype(PMPI_Comm_set_errhandler) MPI_Comm_set_errhandler __attribute__((weak, alias("PMPI_Comm_set_errhandler")));
 
 extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
   Call call("MPI_Comm_set_info");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Info* core_info = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.handle_or_null<Info>(info, "info", &core_info)) {
+    return call.fail();
+  }
+  return call.end(api::comm_set_info(call.process, core_comm, core_info));
 }
 extern "C" decltype(PMPI_Comm_set_info) MPI_Comm_set_info __attribute__((weak, alias("PMPI_Comm_set_info")));
 
 extern "C" int PMPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
   Call call("MPI_Comm_set_name");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(comm_name, "comm_name")) {
+    return call.fail();
+  }
+  return call.end(api::comm_set_name(call.process, core_comm, comm_name));
 }
 extern "C" decltype(PMPI_Comm_set_name) MPI_Comm_set_name __attribute__((weak, alias("PMPI_Comm_set_name")));
 
 extern "C" int PMPI_Comm_size(MPI_Comm comm, int* size) {
   Call call("MPI_Comm_size");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  int core_size = 0;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(size, "size")) {
+    return call.fail();
+  }
+  const Code code = api::comm_size(call.process, core_comm, &core_size);
+  if (code == 0) {
+    *size = core_size;
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_size) MPI_Comm_size __attribute__((weak, alias("PMPI_Comm_size")));
 
 extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
   Call call("MPI_Comm_split");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Comm* core_newcomm = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(newcomm, "newcomm")) {
+    return call.fail();
+  }
+  const Code code = api::comm_split(call.process, core_comm, color, key, &core_newcomm);
+  if (code == 0) {
+    *newcomm = call.give<Comm>(core_newcomm);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_split) MPI_Comm_split __attribute__((weak, alias("PMPI_Comm_split")));
 
@@ -247,56 +538,140 @@ extern "C" decltype(PMPI_Comm_split_type) MPI_Comm_split_type __attribute__((wea
 
 extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
   Call call("MPI_Comm_test_inter");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  bool core_flag = false;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(flag, "flag")) {
+    return call.fail();
+  }
+  const Code code = api::comm_test_inter(call.process, core_comm, &core_flag);
+  if (code == 0) {
+    *flag = core_flag;
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_test_inter) MPI_Comm_test_inter __attribute__((weak, alias("PMPI_Comm_test_inter")));
 
 extern "C" int PMPI_Errhandler_free(MPI_Errhandler* errhandler) {
   Call call("MPI_Errhandler_free");
-  return call.unsupported();
+  Errhandler* core_errhandler = nullptr;
+  if (!call.pointer(errhandler, "errhandler") ||
+      !call.handle<Errhandler>(*errhandler, "errhandler", &core_errhandler)) {
+    return call.fail();
+  }
+  const Code code = api::errhandler_free(call.process, &core_errhandler);
+  call.settle<Errhandler>(core_errhandler, errhandler);
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Errhandler_free) MPI_Errhandler_free __attribute__((weak, alias("PMPI_Errhandler_free")));
 
 extern "C" int PMPI_Error_class(int errorcode, int* errorclass) {
   Call call("MPI_Error_class");
-  return call.unsupported();
+  const int core_errorcode = abi::error_to_core(errorcode);
+  int core_errorclass = 0;
+  if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg) ||
+      !call.pointer(errorclass, "errorclass")) {
+    return call.fail();
+  }
+  const Code code = api::error_class(call.process, core_errorcode, &core_errorclass);
+  if (code == 0) {
+    *errorclass = abi::error_from_core(core_errorclass);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Error_class) MPI_Error_class __attribute__((weak, alias("PMPI_Error_class")));
 
 extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
   Call call("MPI_Error_string");
-  return call.unsupported();
+  const int core_errorcode = abi::error_to_core(errorcode);
+  std::string core_string;
+  if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg) ||
+      !call.pointer(string, "string") ||
+      !call.pointer(resultlen, "resultlen")) {
+    return call.fail();
+  }
+  const Code code = api::error_string(call.process, core_errorcode, &core_string);
+  if (code == 0) {
+    *resultlen = store_string(core_string, string, MPI_MAX_ERROR_STRING);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Error_string) MPI_Error_string __attribute__((weak, alias("PMPI_Error_string")));
 
 extern "C" int PMPI_Free_mem(void* base) {
   Call call("MPI_Free_mem");
-  return call.unsupported();
+  return call.end(api::free_mem(call.process, abi::buffer_to_core(base)));
 }
 extern "C" decltype(PMPI_Free_mem) MPI_Free_mem __attribute__((weak, alias("PMPI_Free_mem")));
 
 extern "C" int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* result) {
   Call call("MPI_Group_compare");
-  return call.unsupported();
+  Group* core_group1 = nullptr;
+  Group* core_group2 = nullptr;
+  int core_result = 0;
+  if (!call.handle<Group>(group1, "group1", &core_group1) ||
+      !call.handle<Group>(group2, "group2", &core_group2) ||
+      !call.pointer(result, "result")) {
+    return call.fail();
+  }
+  const Code code = api::group_compare(call.process, core_group1, core_group2, &core_result);
+  if (code == 0) {
+    *result = abi::comparison_from_core(core_result);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Group_compare) MPI_Group_compare __attribute__((weak, alias("PMPI_Group_compare")));
 
 extern "C" int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
   Call call("MPI_Group_difference");
-  return call.unsupported();
+  Group* core_group1 = nullptr;
+  Group* core_group2 = nullptr;
+  Group* core_newgroup = nullptr;
+  if (!call.handle<Group>(group1, "group1", &core_group1) ||
+      !call.handle<Group>(group2, "group2", &core_group2) ||
+      !call.pointer(newgroup, "newgroup")) {
+    return call.fail();
+  }
+  const Code code = api::group_difference(call.process, core_group1, core_group2, &core_newgroup);
+  if (code == 0) {
+    *newgroup = call.give<Group>(core_newgroup);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Group_difference) MPI_Group_difference __attribute__((weak, alias("PMPI_Group_difference")));
 
 extern "C" int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
   Call call("MPI_Group_excl");
-  return call.unsupported();
+  Group* core_group = nullptr;
+  if (!call.handle<Group>(group, "group", &core_group) ||
+      !call.count(n, "n", kErrArg) ||
+      !call.array(ranks, n, "ranks")) {
+    return call.fail();
+  }
+  IntArray core_ranks(ranks, n);
+  Group* core_newgroup = nullptr;
+  if (!core_ranks.load(call, "ranks", abi::rank_to_core) ||
+      !call.pointer(newgroup, "newgroup")) {
+    return call.fail();
+  }
+  const Code code = api::group_excl(call.process, core_group, n, core_ranks.get(), &core_newgroup);
+  if (code == 0) {
+    *newgroup = call.give<Group>(core_newgroup);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Group_excl) MPI_Group_excl __attribute__((weak, alias("PMPI_Group_excl")));
 
 extern "C" int PMPI_Group_free(MPI_Group* group) {
   Call call("MPI_Group_free");
-  return call.unsupported();
+  Group* core_group = nullptr;
+  if (!call.pointer(group, "group") ||
+      !call.handle<Group>(*group, "group", &core_group)) {
+    return call.fail();
+  }
+  const Code code = api::group_free(call.process, &core_group);
+  call.settle<Group>(core_group, group);
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Group_free) MPI_Group_free __attribute__((weak, alias("PMPI_Group_free")));
 
@@ -308,115 +683,322 @@ extern "C" decltype(PMPI_Group_from_session_pset) MPI_Group_from_session_pset __
 
 extern "C" int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
   Call call("MPI_Group_incl");
-  return call.unsupported();
+  Group* core_group = nullptr;
+  if (!call.handle<Group>(group, "group", &core_group) ||
+      !call.count(n, "n", kErrArg) ||
+      !call.array(ranks, n, "ranks")) {
+    return call.fail();
+  }
+  IntArray core_ranks(ranks, n);
+  Group* core_newgroup = nullptr;
+  if (!core_ranks.load(call, "ranks", abi::rank_to_core) ||
+      !call.pointer(newgroup, "newgroup")) {
+    return call.fail();
+  }
+  const Code code = api::group_incl(call.process, core_group, n, core_ranks.get(), &core_newgroup);
+  if (code == 0) {
+    *newgroup = call.give<Group>(core_newgroup);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Group_incl) MPI_Group_incl __attribute__((weak, alias("PMPI_Group_incl")));
 
 extern "C" int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
   Call call("MPI_Group_intersection");
-  return call.unsupported();
+  Group* core_group1 = nullptr;
+  Group* core_group2 = nullptr;
+  Group* core_newgroup = nullptr;
+  if (!call.handle<Group>(group1, "group1", &core_group1) ||
+      !call.handle<Group>(group2, "group2", &core_group2) ||
+      !call.pointer(newgroup, "newgroup")) {
+    return call.fail();
+  }
+  const Code code = api::group_intersection(call.process, core_group1, core_group2, &core_newgroup);
+  if (code == 0) {
+    *newgroup = call.give<Group>(core_newgroup);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Group_intersection) MPI_Group_intersection __attribute__((weak, alias("PMPI_Group_intersection")));
 
 extern "C" int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
   Call call("MPI_Group_range_excl");
-  return call.unsupported();
+  Group* core_group = nullptr;
+  Group* core_newgroup = nullptr;
+  if (!call.handle<Group>(group, "group", &core_group) ||
+      !call.count(n, "n", kErrArg) ||
+      !call.array(ranges, n, "ranges") ||
+      !call.pointer(newgroup, "newgroup")) {
+    return call.fail();
+  }
+  const Code code = api::group_range_excl(call.process, core_group, n, ranges, &core_newgroup);
+  if (code == 0) {
+    *newgroup = call.give<Group>(core_newgroup);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Group_range_excl) MPI_Group_range_excl __attribute__((weak, alias("PMPI_Group_range_excl")));
 
 extern "C" int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
   Call call("MPI_Group_range_incl");
-  return call.unsupported();
+  Group* core_group = nullptr;
+  Group* core_newgroup = nullptr;
+  if (!call.handle<Group>(group, "group", &core_group) ||
+      !call.count(n, "n", kErrArg) ||
+      !call.array(ranges, n, "ranges") ||
+      !call.pointer(newgroup, "newgroup")) {
+    return call.fail();
+  }
+  const Code code = api::group_range_incl(call.process, core_group, n, ranges, &core_newgroup);
+  if (code == 0) {
+    *newgroup = call.give<Group>(core_newgroup);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Group_range_incl) MPI_Group_range_incl __attribute__((weak, alias("PMPI_Group_range_incl")));
 
 extern "C" int PMPI_Group_rank(MPI_Group group, int* rank) {
   Call call("MPI_Group_rank");
-  return call.unsupported();
+  Group* core_group = nullptr;
+  int core_rank = 0;
+  if (!call.handle<Group>(group, "group", &core_group) ||
+      !call.pointer(rank, "rank")) {
+    return call.fail();
+  }
+  const Code code = api::group_rank(call.process, core_group, &core_rank);
+  if (code == 0) {
+    *rank = abi::rank_from_core(core_rank);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Group_rank) MPI_Group_rank __attribute__((weak, alias("PMPI_Group_rank")));
 
 extern "C" int PMPI_Group_size(MPI_Group group, int* size) {
   Call call("MPI_Group_size");
-  return call.unsupported();
+  Group* core_group = nullptr;
+  int core_size = 0;
+  if (!call.handle<Group>(group, "group", &core_group) ||
+      !call.pointer(size, "size")) {
+    return call.fail();
+  }
+  const Code code = api::group_size(call.process, core_group, &core_size);
+  if (code == 0) {
+    *size = core_size;
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Group_size) MPI_Group_size __attribute__((weak, alias("PMPI_Group_size")));
 
 extern "C" int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2, int ranks2[]) {
   Call call("MPI_Group_translate_ranks");
-  return call.unsupported();
+  Group* core_group1 = nullptr;
+  if (!call.handle<Group>(group1, "group1", &core_group1) ||
+      !call.count(n, "n", kErrArg) ||
+      !call.array(ranks1, n, "ranks1")) {
+    return call.fail();
+  }
+  IntArray core_ranks1(ranks1, n);
+  Group* core_group2 = nullptr;
+  if (!core_ranks1.load(call, "ranks1", abi::rank_to_core) ||
+      !call.handle<Group>(group2, "group2", &core_group2) ||
+      !call.array(ranks2, n, "ranks2")) {
+    return call.fail();
+  }
+  const Code code = api::group_translate_ranks(call.process, core_group1, n, core_ranks1.get(), core_group2, ranks2);
+  if (code == 0) {
+    ranks_from_core(ranks2, n);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Group_translate_ranks) MPI_Group_translate_ranks __attribute__((weak, alias("PMPI_Group_translate_ranks")));
 
 extern "C" int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
   Call call("MPI_Group_union");
-  return call.unsupported();
+  Group* core_group1 = nullptr;
+  Group* core_group2 = nullptr;
+  Group* core_newgroup = nullptr;
+  if (!call.handle<Group>(group1, "group1", &core_group1) ||
+      !call.handle<Group>(group2, "group2", &core_group2) ||
+      !call.pointer(newgroup, "newgroup")) {
+    return call.fail();
+  }
+  const Code code = api::group_union(call.process, core_group1, core_group2, &core_newgroup);
+  if (code == 0) {
+    *newgroup = call.give<Group>(core_newgroup);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Group_union) MPI_Group_union __attribute__((weak, alias("PMPI_Group_union")));
 
 extern "C" int PMPI_Info_create(MPI_Info* info) {
   Call call("MPI_Info_create");
-  return call.unsupported();
+  Info* core_info = nullptr;
+  if (!call.pointer(info, "info")) {
+    return call.fail();
+  }
+  const Code code = api::info_create(call.process, &core_info);
+  if (code == 0) {
+    *info = call.give<Info>(core_info);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Info_create) MPI_Info_create __attribute__((weak, alias("PMPI_Info_create")));
 
 extern "C" int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) {
   Call call("MPI_Info_create_env");
-  return call.unsupported();
+  Info* core_info = nullptr;
+  if (!call.pointer(info, "info")) {
+    return call.fail();
+  }
+  const Code code = api::info_create_env(call.process, argc, argv, &core_info);
+  if (code == 0) {
+    *info = call.give<Info>(core_info);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Info_create_env) MPI_Info_create_env __attribute__((weak, alias("PMPI_Info_create_env")));
 
 extern "C" int PMPI_Info_delete(MPI_Info info, const char* key) {
   Call call("MPI_Info_delete");
-  return call.unsupported();
+  Info* core_info = nullptr;
+  if (!call.handle<Info>(info, "info", &core_info) ||
+      !call.pointer(key, "key")) {
+    return call.fail();
+  }
+  return call.end(api::info_delete(call.process, core_info, key));
 }
 extern "C" decltype(PMPI_Info_delete) MPI_Info_delete __attribute__((weak, alias("PMPI_Info_delete")));
 
 extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
   Call call("MPI_Info_dup");
-  return call.unsupported();
+  Info* core_info = nullptr;
+  Info* core_newinfo = nullptr;
+  if (!call.handle<Info>(info, "info", &core_info) ||
+      !call.pointer(newinfo, "newinfo")) {
+    return call.fail();
+  }
+  const Code code = api::info_dup(call.process, core_info, &core_newinfo);
+  if (code == 0) {
+    *newinfo = call.give<Info>(core_newinfo);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Info_dup) MPI_Info_dup __attribute__((weak, alias("PMPI_Info_dup")));
 
 extern "C" int PMPI_Info_free(MPI_Info* info) {
   Call call("MPI_Info_free");
-  return call.unsupported();
+  Info* core_info = nullptr;
+  if (!call.pointer(info, "info") ||
+      !call.handle<Info>(*info, "info", &core_info)) {
+    return call.fail();
+  }
+  const Code code = api::info_free(call.process, &core_info);
+  call.settle<Info>(core_info, info);
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Info_free) MPI_Info_free __attribute__((weak, alias("PMPI_Info_free")));
 
 extern "C" int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char* value, int* flag) {
   Call call("MPI_Info_get");
-  return call.unsupported();
+  Info* core_info = nullptr;
+  std::string core_value;
+  bool core_flag = false;
+  if (!call.handle<Info>(info, "info", &core_info) ||
+      !call.pointer(key, "key") ||
+      !call.count(valuelen, "valuelen", kErrArg) ||
+      !call.pointer(flag, "flag")) {
+    return call.fail();
+  }
+  const Code code = api::info_get_string(call.process, core_info, key, &core_value, &core_flag);
+  if (code == 0) {
+    *flag = core_flag;
+    if (core_flag) { store_string(core_value, value, valuelen + 1); }
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Info_get) MPI_Info_get __attribute__((weak, alias("PMPI_Info_get")));
 
 extern "C" int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) {
   Call call("MPI_Info_get_nkeys");
-  return call.unsupported();
+  Info* core_info = nullptr;
+  int core_nkeys = 0;
+  if (!call.handle<Info>(info, "info", &core_info) ||
+      !call.pointer(nkeys, "nkeys")) {
+    return call.fail();
+  }
+  const Code code = api::info_get_nkeys(call.process, core_info, &core_nkeys);
+  if (code == 0) {
+    *nkeys = core_nkeys;
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Info_get_nkeys) MPI_Info_get_nkeys __attribute__((weak, alias("PMPI_Info_get_nkeys")));
 
 extern "C" int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
   Call call("MPI_Info_get_nthkey");
-  return call.unsupported();
+  Info* core_info = nullptr;
+  std::string core_key;
+  if (!call.handle<Info>(info, "info", &core_info) ||
+      !call.pointer(key, "key")) {
+    return call.fail();
+  }
+  const Code code = api::info_get_nthkey(call.process, core_info, n, &core_key);
+  if (code == 0) {
+    store_string(core_key, key, MPI_MAX_INFO_KEY);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Info_get_nthkey) MPI_Info_get_nthkey __attribute__((weak, alias("PMPI_Info_get_nthkey")));
 
 extern "C" int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen, char* value, int* flag) {
   Call call("MPI_Info_get_string");
-  return call.unsupported();
+  Info* core_info = nullptr;
+  std::string core_value;
+  bool core_flag = false;
+  if (!call.handle<Info>(info, "info", &core_info) ||
+      !call.pointer(key, "key") ||
+      !call.pointer(buflen, "buflen") ||
+      !call.pointer(flag, "flag")) {
+    return call.fail();
+  }
+  const Code code = api::info_get_string(call.process, core_info, key, &core_value, &core_flag);
+  if (code == 0) {
+    *flag = core_flag;
+    if (core_flag) { store_info_value(core_value, value, buflen); }
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Info_get_string) MPI_Info_get_string __attribute__((weak, alias("PMPI_Info_get_string")));
 
 extern "C" int PMPI_Info_get_valuelen(MPI_Info info, const char* key, int* valuelen, int* flag) {
   Call call("MPI_Info_get_valuelen");
-  return call.unsupported();
+  Info* core_info = nullptr;
+  int core_valuelen = 0;
+  bool core_flag = false;
+  if (!call.handle<Info>(info, "info", &core_info) ||
+      !call.pointer(key, "key") ||
+      !call.pointer(valuelen, "valuelen") ||
+      !call.pointer(flag, "flag")) {
+    return call.fail();
+  }
+  const Code code = api::info_get_valuelen(call.process, core_info, key, &core_valuelen, &core_flag);
+  if (code == 0) {
+    *flag = core_flag;
+    if (core_flag) { *valuelen = core_valuelen; }
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Info_get_valuelen) MPI_Info_get_valuelen __attribute__((weak, alias("PMPI_Info_get_valuelen")));
 
 extern "C" int PMPI_Info_set(MPI_Info info, const char* key, const char* value) {
   Call call("MPI_Info_set");
-  return call.unsupported();
+  Info* core_info = nullptr;
+  if (!call.handle<Info>(info, "info", &core_info) ||
+      !call.pointer(key, "key") ||
+      !call.pointer(value, "value")) {
+    return call.fail();
+  }
+  return call.end(api::info_set(call.process, core_info, key, value));
 }
 extern "C" decltype(PMPI_Info_set) MPI_Info_set __attribute__((weak, alias("PMPI_Info_set")));
 
@@ -443,55 +1025,119 @@ extern "C" decltype(PMPI_Intercomm_merge) MPI_Intercomm_merge __attribute__((wea
 
 extern "C" int PMPI_Keyval_create(MPI_Copy_function* copy_fn, MPI_Delete_function* delete_fn, int* keyval, void* extra_state) {
   Call call("MPI_Keyval_create");
-  return call.unsupported();
+  const CopyFunction core_copy_fn = copy_function(reinterpret_cast<AnyFunction>(copy_fn));
+  int core_keyval = 0;
+  if (!call.pointer(keyval, "keyval")) {
+    return call.fail();
+  }
+  const Code code = api::comm_create_keyval(call.process, core_copy_fn.function, core_copy_fn.duplicate, delete_function(reinterpret_cast<AnyFunction>(delete_fn)), &core_keyval, extra_state);
+  if (code == 0) {
+    *keyval = abi::keyval_from_core(core_keyval);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Keyval_create) MPI_Keyval_create __attribute__((weak, alias("PMPI_Keyval_create")));
 
 extern "C" int PMPI_Keyval_free(int* keyval) {
   Call call("MPI_Keyval_free");
-  return call.unsupported();
+  if (!call.pointer(keyval, "keyval")) {
+    return call.fail();
+  }
+  int core_keyval = abi::keyval_to_core(*keyval);
+  const Code code = api::comm_free_keyval(call.process, &core_keyval);
+  if (code == 0) {
+    *keyval = abi::keyval_from_core(core_keyval);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Keyval_free) MPI_Keyval_free __attribute__((weak, alias("PMPI_Keyval_free")));
 
 extern "C" int PMPI_Op_commutative(MPI_Op op, int* commute) {
   Call call("MPI_Op_commutative");
-  return call.unsupported();
+  Op* core_op = nullptr;
+  bool core_commute = false;
+  if (!call.handle<Op>(op, "op", &core_op) ||
+      !call.pointer(commute, "commute")) {
+    return call.fail();
+  }
+  const Code code = api::op_commutative(call.process, core_op, &core_commute);
+  if (code == 0) {
+    *commute = core_commute;
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Op_commutative) MPI_Op_commutative __attribute__((weak, alias("PMPI_Op_commutative")));
 
 extern "C" int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* op) {
   Call call("MPI_Op_create");
-  return call.unsupported();
+  Op* core_op = nullptr;
+  if (!call.pointer(reinterpret_cast<const void*>(user_fn), "user_fn") ||
+      !call.pointer(op, "op")) {
+    return call.fail();
+  }
+  const Code code = api::op_create(call.process, reinterpret_cast<AnyFunction>(user_fn), commute != 0, &core_op, false);
+  if (code == 0) {
+    *op = call.give<Op>(core_op);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Op_create) MPI_Op_create __attribute__((weak, alias("PMPI_Op_create")));
 
 extern "C" int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_Op* op) {
   Call call("MPI_Op_create_c");
-  return call.unsupported();
+  Op* core_op = nullptr;
+  if (!call.pointer(reinterpret_cast<const void*>(user_fn), "user_fn") ||
+      !call.pointer(op, "op")) {
+    return call.fail();
+  }
+  const Code code = api::op_create(call.process, reinterpret_cast<AnyFunction>(user_fn), commute != 0, &core_op, true);
+  if (code == 0) {
+    *op = call.give<Op>(core_op);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Op_create_c) MPI_Op_create_c __attribute__((weak, alias("PMPI_Op_create_c")));
 
 extern "C" int PMPI_Op_free(MPI_Op* op) {
   Call call("MPI_Op_free");
-  return call.unsupported();
+  Op* core_op = nullptr;
+  if (!call.pointer(op, "op") ||
+      !call.handle<Op>(*op, "op", &core_op)) {
+    return call.fail();
+  }
+  const Code code = api::op_free(call.process, &core_op);
+  call.settle<Op>(core_op, op);
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Op_free) MPI_Op_free __attribute__((weak, alias("PMPI_Op_free")));
 
 extern "C" int PMPI_Remove_error_class(int errorclass) {
   Call call("MPI_Remove_error_class");
-  return call.unsupported();
+  const int core_errorclass = abi::error_to_core(errorclass);
+  if (!call.constant(errorclass, core_errorclass, "errorclass", kErrArg)) {
+    return call.fail();
+  }
+  return call.end(api::remove_error_class(call.process, core_errorclass));
 }
 extern "C" decltype(PMPI_Remove_error_class) MPI_Remove_error_class __attribute__((weak, alias("PMPI_Remove_error_class")));
 
 extern "C" int PMPI_Remove_error_code(int errorcode) {
   Call call("MPI_Remove_error_code");
-  return call.unsupported();
+  const int core_errorcode = abi::error_to_core(errorcode);
+  if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
+    return call.fail();
+  }
+  return call.end(api::remove_error_code(call.process, core_errorcode));
 }
 extern "C" decltype(PMPI_Remove_error_code) MPI_Remove_error_code __attribute__((weak, alias("PMPI_Remove_error_code")));
 
 extern "C" int PMPI_Remove_error_string(int errorcode) {
   Call call("MPI_Remove_error_string");
-  return call.unsupported();
+  const int core_errorcode = abi::error_to_core(errorcode);
+  if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
+    return call.fail();
+  }
+  return call.end(api::remove_error_string(call.process, core_errorcode));
 }
 extern "C" decltype(PMPI_Remove_error_string) MPI_Remove_error_string __attribute__((weak, alias("PMPI_Remove_error_string")));
 

@@ -5,6 +5,7 @@
 #include "binding/call.hpp"
 #include "binding/callbacks.hpp"
 #include "binding/translate.hpp"
+#include "object/api.hpp"
 
 namespace tasuki {
 
@@ -30,13 +31,28 @@ extern "C" decltype(PMPI_Comm_connect) MPI_Comm_connect __attribute__((weak, ali
 
 extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) {
   Call call("MPI_Comm_disconnect");
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  if (!call.pointer(comm, "comm") ||
+      !call.handle<Comm>(*comm, "comm", &core_comm)) {
+    return call.fail();
+  }
+  const Code code = api::comm_disconnect(call.process, &core_comm);
+  call.settle<Comm>(core_comm, comm);
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_disconnect) MPI_Comm_disconnect __attribute__((weak, alias("PMPI_Comm_disconnect")));
 
 extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) {
   Call call("MPI_Comm_get_parent");
-  return call.unsupported();
+  Comm* core_parent = nullptr;
+  if (!call.pointer(parent, "parent")) {
+    return call.fail();
+  }
+  const Code code = api::comm_get_parent(call.process, &core_parent);
+  if (code == 0) {
+    *parent = call.give<Comm>(core_parent);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_get_parent) MPI_Comm_get_parent __attribute__((weak, alias("PMPI_Comm_get_parent")));
 
@@ -104,7 +120,16 @@ extern "C" decltype(PMPI_Session_call_errhandler) MPI_Session_call_errhandler __
 
 extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* session_errhandler_fn, MPI_Errhandler* errhandler) {
   Call call("MPI_Session_create_errhandler");
-  return call.unsupported();
+  Errhandler* core_errhandler = nullptr;
+  if (!call.pointer(reinterpret_cast<const void*>(session_errhandler_fn), "session_errhandler_fn") ||
+      !call.pointer(errhandler, "errhandler")) {
+    return call.fail();
+  }
+  const Code code = api::session_create_errhandler(call.process, reinterpret_cast<AnyFunction>(session_errhandler_fn), &core_errhandler);
+  if (code == 0) {
+    *errhandler = call.give<Errhandler>(core_errhandler);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Session_create_errhandler) MPI_Session_create_errhandler __attribute__((weak, alias("PMPI_Session_create_errhandler")));
 

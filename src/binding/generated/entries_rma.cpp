@@ -5,6 +5,7 @@
 #include "binding/call.hpp"
 #include "binding/callbacks.hpp"
 #include "binding/translate.hpp"
+#include "object/api.hpp"
 
 namespace tasuki {
 
@@ -185,13 +186,31 @@ extern "C" decltype(PMPI_Win_create_dynamic) MPI_Win_create_dynamic __attribute_
 
 extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* win_errhandler_fn, MPI_Errhandler* errhandler) {
   Call call("MPI_Win_create_errhandler");
-  return call.unsupported();
+  Errhandler* core_errhandler = nullptr;
+  if (!call.pointer(reinterpret_cast<const void*>(win_errhandler_fn), "win_errhandler_fn") ||
+      !call.pointer(errhandler, "errhandler")) {
+    return call.fail();
+  }
+  const Code code = api::win_create_errhandler(call.process, reinterpret_cast<AnyFunction>(win_errhandler_fn), &core_errhandler);
+  if (code == 0) {
+    *errhandler = call.give<Errhandler>(core_errhandler);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_create_errhandler) MPI_Win_create_errhandler __attribute__((weak, alias("PMPI_Win_create_errhandler")));
 
 extern "C" int PMPI_Win_create_keyval(MPI_Win_copy_attr_function* win_copy_attr_fn, MPI_Win_delete_attr_function* win_delete_attr_fn, int* win_keyval, void* extra_state) {
   Call call("MPI_Win_create_keyval");
-  return call.unsupported();
+  const CopyFunction core_win_copy_attr_fn = copy_function(reinterpret_cast<AnyFunction>(win_copy_attr_fn));
+  int core_win_keyval = 0;
+  if (!call.pointer(win_keyval, "win_keyval")) {
+    return call.fail();
+  }
+  const Code code = api::win_create_keyval(call.process, core_win_copy_attr_fn.function, core_win_copy_attr_fn.duplicate, delete_function(reinterpret_cast<AnyFunction>(win_delete_attr_fn)), &core_win_keyval, extra_state);
+  if (code == 0) {
+    *win_keyval = abi::keyval_from_core(core_win_keyval);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_create_keyval) MPI_Win_create_keyval __attribute__((weak, alias("PMPI_Win_create_keyval")));
 
@@ -245,7 +264,15 @@ extern "C" decltype(PMPI_Win_free) MPI_Win_free __attribute__((weak, alias("PMPI
 
 extern "C" int PMPI_Win_free_keyval(int* win_keyval) {
   Call call("MPI_Win_free_keyval");
-  return call.unsupported();
+  if (!call.pointer(win_keyval, "win_keyval")) {
+    return call.fail();
+  }
+  int core_win_keyval = abi::keyval_to_core(*win_keyval);
+  const Code code = api::win_free_keyval(call.process, &core_win_keyval);
+  if (code == 0) {
+    *win_keyval = abi::keyval_from_core(core_win_keyval);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_free_keyval) MPI_Win_free_keyval __attribute__((weak, alias("PMPI_Win_free_keyval")));
 
