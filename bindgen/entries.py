@@ -156,7 +156,7 @@ def generate() -> dict[str, str]:
         includes += sorted(output.headers.get(chapter, ()))
         head = HEAD.format(chapter=chapter) + "".join(f'#include "{name}"\n' for name in includes)
         files[f"src/binding/generated/entries_{chapter}.cpp"] = (
-            f"{head}\nnamespace tasuki {{\n\n" + "\n".join(texts) + "\n}  // namespace tasuki\n"
+            f"{head}\nusing namespace tasuki;\n\n" + "\n".join(texts)
         )
     files["bindgen/unsupported.txt"] = "".join(f"{name}\n" for name in output.unsupported)
     return files

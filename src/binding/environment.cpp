@@ -81,6 +81,9 @@ bool is_logical_size(int bytes) {
 }
 
 }  // namespace
+}  // namespace tasuki
+
+using namespace tasuki;
 
 extern "C" int PMPI_Init(int*, char***) {
   start("MPI_Init", ThreadLevel::kSingle);
@@ -336,5 +339,3 @@ extern "C" decltype(PMPI_Aint_diff) MPI_Aint_diff
 extern "C" decltype(PMPI_Comm_call_errhandler) MPI_Comm_call_errhandler
     __attribute__((weak, alias("PMPI_Comm_call_errhandler")));
 // clang-format on
-
-}  // namespace tasuki

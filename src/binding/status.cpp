@@ -21,6 +21,9 @@ bool is_status(const MPI_Status* status) {
 }
 
 }  // namespace
+}  // namespace tasuki
+
+using namespace tasuki;
 
 extern "C" int PMPI_Status_get_source(const MPI_Status* status, int* source) {
   if (!is_status(status) || source == nullptr) return MPI_ERR_ARG;
@@ -127,5 +130,3 @@ extern "C" decltype(PMPI_Status_f2f08) MPI_Status_f2f08
 extern "C" decltype(PMPI_Status_f082f) MPI_Status_f082f
     __attribute__((weak, alias("PMPI_Status_f082f")));
 // clang-format on
-
-}  // namespace tasuki

@@ -8,7 +8,7 @@
 #include "coll/api.hpp"
 #include "object/api.hpp"
 
-namespace tasuki {
+using namespace tasuki;
 
 extern "C" int PMPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
   Call call("MPI_Allgather");
@@ -1991,5 +1991,3 @@ extern "C" int PMPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcou
   return call.end(code);
 }
 extern "C" decltype(PMPI_Scatterv_init_c) MPI_Scatterv_init_c __attribute__((weak, alias("PMPI_Scatterv_init_c")));
-
-}  // namespace tasuki

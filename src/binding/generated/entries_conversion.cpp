@@ -6,7 +6,7 @@
 #include "binding/callbacks.hpp"
 #include "binding/translate.hpp"
 
-namespace tasuki {
+using namespace tasuki;
 
 extern "C" MPI_Fint PMPI_Comm_c2f(MPI_Comm comm) {
   return abi::int_of_bits(abi::bits_of(comm));
@@ -227,5 +227,3 @@ extern "C" int PMPI_Win_toint(MPI_Win win) {
   return abi::int_of_bits(abi::bits_of(win));
 }
 extern "C" decltype(PMPI_Win_toint) MPI_Win_toint __attribute__((weak, alias("PMPI_Win_toint")));
-
-}  // namespace tasuki

@@ -8,7 +8,7 @@
 #include "datatype/api.hpp"
 #include "object/api.hpp"
 
-namespace tasuki {
+using namespace tasuki;
 
 extern "C" int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, int* count) {
   Call call("MPI_Get_count");
@@ -1331,5 +1331,3 @@ extern "C" int PMPI_Unpack_external_c(const char datarep[], const void* inbuf, M
   return call.end(code);
 }
 extern "C" decltype(PMPI_Unpack_external_c) MPI_Unpack_external_c __attribute__((weak, alias("PMPI_Unpack_external_c")));
-
-}  // namespace tasuki

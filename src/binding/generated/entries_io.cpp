@@ -7,7 +7,7 @@
 #include "binding/translate.hpp"
 #include "object/api.hpp"
 
-namespace tasuki {
+using namespace tasuki;
 
 extern "C" int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
   Call call("MPI_File_call_errhandler");
@@ -558,5 +558,3 @@ extern "C" int PMPI_Register_datarep_c(const char* datarep, MPI_Datarep_conversi
   return call.unsupported();
 }
 extern "C" decltype(PMPI_Register_datarep_c) MPI_Register_datarep_c __attribute__((weak, alias("PMPI_Register_datarep_c")));
-
-}  // namespace tasuki

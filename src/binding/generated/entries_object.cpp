@@ -7,7 +7,7 @@
 #include "binding/translate.hpp"
 #include "object/api.hpp"
 
-namespace tasuki {
+using namespace tasuki;
 
 extern "C" int PMPI_Add_error_class(int* errorclass) {
   Call call("MPI_Add_error_class");
@@ -1140,5 +1140,3 @@ extern "C" int PMPI_Remove_error_string(int errorcode) {
   return call.end(api::remove_error_string(call.process, core_errorcode));
 }
 extern "C" decltype(PMPI_Remove_error_string) MPI_Remove_error_string __attribute__((weak, alias("PMPI_Remove_error_string")));
-
-}  // namespace tasuki

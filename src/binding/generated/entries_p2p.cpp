@@ -7,7 +7,7 @@
 #include "binding/translate.hpp"
 #include "p2p/api.hpp"
 
-namespace tasuki {
+using namespace tasuki;
 
 extern "C" int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
   Call call("MPI_Bsend");
@@ -1402,5 +1402,3 @@ extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* 
   return call.end(code);
 }
 extern "C" decltype(PMPI_Waitsome) MPI_Waitsome __attribute__((weak, alias("PMPI_Waitsome")));
-
-}  // namespace tasuki

@@ -7,7 +7,7 @@
 #include "binding/translate.hpp"
 #include "object/api.hpp"
 
-namespace tasuki {
+using namespace tasuki;
 
 extern "C" int PMPI_Close_port(const char* port_name) {
   Call call("MPI_Close_port");
@@ -211,5 +211,3 @@ extern "C" int PMPI_Unpublish_name(const char* service_name, MPI_Info info, cons
   return call.unsupported();
 }
 extern "C" decltype(PMPI_Unpublish_name) MPI_Unpublish_name __attribute__((weak, alias("PMPI_Unpublish_name")));
-
-}  // namespace tasuki

@@ -7,7 +7,7 @@
 #include "binding/translate.hpp"
 #include "object/api.hpp"
 
-namespace tasuki {
+using namespace tasuki;
 
 extern "C" int PMPI_Accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
   Call call("MPI_Accumulate");
@@ -395,5 +395,3 @@ extern "C" int PMPI_Win_wait(MPI_Win win) {
   return call.unsupported();
 }
 extern "C" decltype(PMPI_Win_wait) MPI_Win_wait __attribute__((weak, alias("PMPI_Win_wait")));
-
-}  // namespace tasuki

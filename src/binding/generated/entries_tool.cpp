@@ -6,7 +6,7 @@
 #include "binding/callbacks.hpp"
 #include "binding/translate.hpp"
 
-namespace tasuki {
+using namespace tasuki;
 
 extern "C" int PMPI_T_category_changed(int* update_number) {
   return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
@@ -262,5 +262,3 @@ extern "C" int PMPI_T_source_get_timestamp(int source_index, MPI_Count* timestam
   return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
 }
 extern "C" decltype(PMPI_T_source_get_timestamp) MPI_T_source_get_timestamp __attribute__((weak, alias("PMPI_T_source_get_timestamp")));
-
-}  // namespace tasuki

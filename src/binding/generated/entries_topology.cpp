@@ -6,7 +6,7 @@
 #include "binding/callbacks.hpp"
 #include "binding/translate.hpp"
 
-namespace tasuki {
+using namespace tasuki;
 
 extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) {
   Call call("MPI_Cart_coords");
@@ -356,5 +356,3 @@ extern "C" int PMPI_Topo_test(MPI_Comm comm, int* status) {
   return call.unsupported();
 }
 extern "C" decltype(PMPI_Topo_test) MPI_Topo_test __attribute__((weak, alias("PMPI_Topo_test")));
-
-}  // namespace tasuki
