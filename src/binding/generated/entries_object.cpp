@@ -531,8 +531,21 @@ extern "C" decltype(PMPI_Comm_split) MPI_Comm_split __attribute__((weak, alias("
 
 extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
   Call call("MPI_Comm_split_type");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  const int core_split_type = split_type_to_core(split_type);
+  Info* core_info = nullptr;
+  Comm* core_newcomm = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.constant(split_type, core_split_type, "split_type", kErrArg) ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(newcomm, "newcomm")) {
+    return call.fail();
+  }
+  const Code code = api::comm_split_type(call.process, core_comm, core_split_type, key, core_info, &core_newcomm);
+  if (code == 0) {
+    *newcomm = call.give<Comm>(core_newcomm);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_split_type) MPI_Comm_split_type __attribute__((weak, alias("PMPI_Comm_split_type")));
 
