@@ -3,6 +3,7 @@
 
 #include "datatype/predefined.hpp"
 #include "object/op.hpp"
+#include "p2p/message.hpp"
 
 namespace tasuki {
 namespace {
@@ -37,6 +38,10 @@ Objects::Objects(Process&) {
   Group* empty = new Group;
   empty->predefined = kMpiGroupEmpty;
   predefined[kMpiGroupEmpty] = empty;
+
+  Message* no_proc = new Message;
+  no_proc->predefined = kMpiMessageNoProc;
+  predefined[kMpiMessageNoProc] = no_proc;
 
   Info* environment = new Info;
   environment->predefined = kMpiInfoEnv;
