@@ -89,7 +89,7 @@ Code send_buffered(const void* buffer, Count count, Datatype& datatype, int dest
   const Count bytes = count * datatype.size;
   BufferEntry* entry = pool->take(bytes);
   if (entry == nullptr) {
-    process.progress->poll();  // earlier messages may have left by now
+    process.progress->look();  // earlier messages may have left by now
     entry = pool->take(bytes);
   }
   if (entry == nullptr) {

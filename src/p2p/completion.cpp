@@ -130,7 +130,7 @@ Code finish_some(Process& process, Count count, Request** requests, Count* outco
 template <class Over>
 bool try_once(Process& process, Over&& over) {
   if (over()) return true;
-  process.progress->poll();
+  process.progress->look();
   return over();
 }
 
@@ -205,7 +205,7 @@ Code waitsome(Process& process, Count incount, Request** requests, Count* outcou
 
 Code testsome(Process& process, Count incount, Request** requests, Count* outcount, int* indices,
               Status* statuses) {
-  process.progress->poll();
+  process.progress->look();
   return finish_some(process, incount, requests, outcount, indices, statuses);
 }
 
@@ -239,7 +239,7 @@ Code request_get_status_all(Process& process, Count count, Request* const* reque
 
 Code request_get_status_some(Process& process, Count incount, Request* const* requests, Count* outcount,
                              int* indices, Status* statuses) {
-  process.progress->poll();
+  process.progress->look();
   InStatus errors;
   bool active = false;
   Count found = 0;

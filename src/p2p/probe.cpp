@@ -25,7 +25,7 @@ Message* wait_for(Comm& comm, int source, int tag) {
 
 Message* look_for(Comm& comm, int source, int tag) {
   if (Message* message = find(comm, source, tag)) return message;
-  comm.process.progress->poll();
+  comm.process.progress->look();
   return find(comm, source, tag);
 }
 

@@ -51,6 +51,20 @@ bool Progress::poll() {
   return moved;
 }
 
+bool Progress::look() {
+  if (poll()) {
+    idle_looks_ = 0;
+    return true;
+  }
+  if (++idle_looks_ > spin_count_) {
+    idle_looks_ = 0;
+    if (locking_) mutex_.unlock();
+    sched_yield();
+    if (locking_) mutex_.lock();
+  }
+  return false;
+}
+
 void Progress::pause(Waiter& waiter) {
   ++waiter.idle_polls;
   if (waiter.idle_polls <= spin_count_) {

@@ -42,6 +42,10 @@ class Progress {
   /// sleep.
   bool poll();
 
+  /// poll() for calls that look once and return (test, probe). A caller that looks in a loop and finds
+  /// nothing offers its processor to other ranks now and then.
+  bool look();
+
   /// Returns once `done()` is true; polls at least once if it is not true at first.
   template <class Done>
   void wait_until(Done&& done) {
@@ -67,7 +71,8 @@ class Progress {
   std::uint32_t spin_count_;
   bool locking_ = false;
   bool polling_ = false;
-  int sleepers_ = 0;  // threads of this process inside sleep(); guarded by the process lock
+  std::uint32_t idle_looks_ = 0;  // in a row
+  int sleepers_ = 0;              // threads of this process inside sleep(); guarded by the process lock
   std::vector<ProgressHook*> hooks_;
   std::size_t next_hook_ = 0;  // of the sweep that runs
 };
