@@ -282,48 +282,52 @@ bool ignore_two(Parser& parser) {
 }
 
 constexpr Option kOptions[] = {
-    {"n np c", "N", "start N ranks of the program (1 when not given)", ranks},
-    {"x", "NAME[=VALUE]", "set a variable for this program's ranks, or pass mpiexec's own on",
+    {Group::kProgram, "n np c", "N", "start N ranks of the program (1 when not given)", ranks},
+    {Group::kProgram, "x", "NAME[=VALUE]", "set a variable for its ranks, or pass mpiexec's own on",
      export_variable},
-    {"env", "NAME VALUE", "set a variable for this program's ranks", env},
-    {"genv", "NAME VALUE", "set a variable for the ranks of all programs", genv},
-    {"envlist genvlist", "A,B,…", "pass on only these of mpiexec's own variables", envlist},
-    {"envnone genvnone", "", "pass on none of mpiexec's own variables", envnone},
-    {"envall genvall", "", nullptr, envall},
-    {"wdir wd", "DIR", "start the program in DIR", directory},
-    {"configfile app appfile", "FILE", "read programs from FILE, one a line, each with its options",
-     application_file},
-    {"host hosts H", "NAME,…", "where to start: only this machine so far", host},
-    {"hostfile machinefile f", "FILE", "the same, from a file", host_file},
-    {"l prepend-rank tag-output", "", "put [rank] before every line of output", labels},
-    {"output-filename", "DIR",
-     "write each rank's output to DIR/rank.N/stdout and stderr instead; a name with"
-     " %r in it is the name of the one file for both",
+    {Group::kProgram, "env", "NAME VALUE", "set a variable for its ranks", env},
+    {Group::kProgram, "envlist genvlist", "A,B,…", "pass on only these of mpiexec's own variables", envlist},
+    {Group::kProgram, "envnone genvnone", "", "pass on none of mpiexec's own variables", envnone},
+    {Group::kProgram, "wdir wd", "DIR", "start it in DIR", directory},
+    {Group::kProgram, "host hosts H", "NAME,…", "where to start it: only this machine so far", host},
+    {Group::kProgram, "hostfile machinefile f", "FILE", "the same, from a file", host_file},
+    {Group::kOutput, "l prepend-rank tag-output", "", "put [rank] before every line", labels},
+    {Group::kOutput, "output-filename", "DIR",
+     "write each rank's output to DIR/rank.N/stdout and stderr instead; a name with %r in it is the name of "
+     "the one file for both",
      output_filename},
-    {"outfile-pattern", "NAME", "write standard output to NAME, in which %r becomes the rank",
+    {Group::kOutput, "outfile-pattern", "NAME", "write standard output to NAME, in which %r becomes the rank",
      outfile_pattern},
-    {"errfile-pattern", "NAME", "the same for standard error", errfile_pattern},
-    {"stdin s", "RANK", "which rank reads mpiexec's standard input: 0 when not given; none", standard_input},
-    {"timeout", "SECONDS", "end the job after that time, with exit status 124", timeout},
-    {"bind-to", "WHAT",
-     "share (the default: each rank its equal part of the cores), core, hwthread, numa,"
-     " socket or none; with more ranks than processors nobody is bound",
+    {Group::kOutput, "errfile-pattern", "NAME", "the same for standard error", errfile_pattern},
+    {Group::kOutput, "stdin s", "RANK", "which rank reads mpiexec's standard input: 0 when not given; none",
+     standard_input},
+    {Group::kPlacement, "bind-to", "WHAT",
+     "share (the default: each rank its equal part of the cores), core, hwthread, numa, socket or none; with "
+     "more ranks than processors nobody is bound",
      bind_to},
-    {"map-by rank-by", "WHAT",
-     "deal ranks to cores one after the other (core), or round robin among socket"
-     " or numa",
-     map_by},
-    {"report-bindings", "", "say which processors each rank is bound to", report_bindings},
-    {"v verbose", "", "say what is done", verbose},
-    {"help h ?", "", "print this text", help},
-    {"version V", "", "print the version", version},
+    {Group::kPlacement, "map-by rank-by", "WHAT",
+     "deal ranks to cores one after the other (core), or round robin among socket or numa", map_by},
+    {Group::kPlacement, "report-bindings", "", "say which processors each rank is bound to", report_bindings},
+    {Group::kJob, "configfile app appfile", "FILE",
+     "read programs from FILE, one a line, each with its options", application_file},
+    {Group::kJob, "genv", "NAME VALUE", "set a variable for the ranks of all programs", genv},
+    {Group::kJob, "timeout", "SECONDS", "end the job after that time, with exit status 124", timeout},
+    {Group::kJob, "v verbose", "", "say what is done", verbose},
+    {Group::kJob, "h help ?", "", "print this text", help},
+    {Group::kJob, "V version", "", "print the version", version},
     // What users of other launchers write, and what needs no doing here.
-    {"oversubscribe nooversubscribe use-hwthread-cpus allow-run-as-root allow-overload quiet q no-local "
+    {Group::kAccepted,
+     "oversubscribe nooversubscribe use-hwthread-cpus allow-run-as-root allow-overload quiet q no-local "
      "disable-auto-cleanup cleanup display-map",
-     "", nullptr, nothing},
-    {"ppn perhost npernode N launcher bootstrap rmk iface path prefix localhost", "X", nullptr, ignore_one},
-    {"mca gmca omca prtemca pmixmca", "NAME VALUE", nullptr, ignore_two},
+     "", "", nothing},
+    {Group::kAccepted, "envall genvall", "", "", envall},
+    {Group::kAccepted, "ppn perhost npernode N launcher bootstrap rmk iface path prefix localhost", "X", "",
+     ignore_one},
+    {Group::kAccepted, "mca gmca omca prtemca pmixmca", "NAME VALUE", "", ignore_two},
 };
+
+constexpr const char* kHeadings[] = {"Each program's own, before its name", "Input and output", "Processors",
+                                     "The job"};
 
 /// Calls `use` with each name in a blank separated list, until it returns true.
 template <class Use>
@@ -388,13 +392,17 @@ std::string help_text() {
       "  mpiexec -n 4 ./program arguments…              four ranks of one program\n"
       "  mpiexec -n 2 python3 script.py                 the same for Python (mpi4py)\n"
       "  mpiexec -n 1 ./boss : -n 3 ./worker            several programs, one job (MPI_COMM_WORLD)\n\n"
-      "Options, with one dash or two, --name=VALUE or --name VALUE; those of the first group are each\n"
-      "program's own:\n\n";
+      "Options may have one dash or two, and be written --name VALUE or --name=VALUE.\n";
+  const Option* before = nullptr;
   for (const Option& option : kOptions) {
-    if (option.help == nullptr) continue;
+    if (option.group == Group::kAccepted) continue;
+    if (before == nullptr || before->group != option.group) {
+      text += std::string("\n") + kHeadings[static_cast<int>(option.group)] + ":\n";
+    }
+    before = &option;
     std::string left = " ";
     any_name(option.names, [&](const std::string& name) {
-      left += (name.size() > 1 && std::strchr("wecgm", name[0]) == nullptr ? " --" : " -") + name;
+      left += (name.size() > 2 ? " --" : " -") + name;
       return false;
     });
     left += std::string(option.arguments[0] != '\0' ? " " : "") + option.arguments;

@@ -52,6 +52,12 @@ bool parse_option(Parser& parser) {
   return true;
 }
 
+/// At ':' and at the end of the command line. After an application file no program needs to follow.
+bool end_application(Parser& parser) {
+  const bool nothing = parser.application.command.empty() && !parser.wants_program;
+  return nothing || finish_application(parser);
+}
+
 bool is_option(const std::string& word) {
   return word.size() > 1 && word[0] == '-' && word.find_first_not_of('-') != std::string::npos;
 }
@@ -73,12 +79,14 @@ bool finish_application(Parser& parser) {
 bool parse_words(Parser& parser, const std::vector<std::string>& words) {
   parser.words = &words;
   parser.next = 0;
+  parser.wants_program = true;
   std::vector<std::string>& command = parser.application.command;
   while (parser.next < words.size()) {
     const std::string& word = words[parser.next];
     if (word == ":") {
       ++parser.next;
-      if (!finish_application(parser)) return false;
+      if (!end_application(parser)) return false;
+      parser.wants_program = true;
     } else if (!command.empty()) {
       command.push_back(word);
       ++parser.next;
@@ -129,6 +137,7 @@ bool read_application_file(Parser& parser, const std::string& path) {
   if (parser.options->applications.size() == before) {
     return parser.fail(format("the application file '%s' names no program", path.c_str()));
   }
+  parser.wants_program = false;
   return true;
 }
 
@@ -137,10 +146,7 @@ bool parse_options(const std::vector<std::string>& words, Options* options, std:
   parser.options = options;
   bool good = parse_words(parser, words);
   if (good && (options->help || options->version)) return true;
-  // After an application file nothing more needs to follow.
-  if (good && (options->applications.empty() || !parser.application.command.empty())) {
-    good = finish_application(parser);
-  }
+  good = good && end_application(parser);
   if (good && options->stdin_rank >= options->ranks()) {
     good = parser.fail(
         format("--stdin %d: expected a rank below %d, or none", options->stdin_rank, options->ranks()));

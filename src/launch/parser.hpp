@@ -11,8 +11,9 @@ namespace tasuki::launch {
 
 struct Parser {
   Options* options = nullptr;
-  Application application;  // the one being read
-  bool in_file = false;     // inside an application file
+  Application application;    // the one being read
+  bool in_file = false;       // inside an application file
+  bool wants_program = true;  // at the beginning and after ':', until a program or an application file comes
 
   const std::vector<std::string>* words = nullptr;
   std::size_t next = 0;    // the word to be read
@@ -27,12 +28,16 @@ struct Parser {
   bool fail(std::string text);
 };
 
+/// The headings of the help, in its order. kAccepted is for other launchers' users, and not shown.
+enum class Group { kProgram, kOutput, kPlacement, kJob, kAccepted };
+
 /// An option: all of its names without dashes, blank separated; the names of its arguments for the help;
 /// `apply` takes the arguments from the parser and returns false with parser.error when they are bad.
 struct Option {
+  Group group;
   const char* names;
   const char* arguments;  // empty: none
-  const char* help;       // null: accepted for the sake of other launchers' users, not shown
+  const char* help;
   bool (*apply)(Parser& parser);
 };
 

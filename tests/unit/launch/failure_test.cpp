@@ -1,0 +1,92 @@
+// Which ends of a rank fail the job, with what exit status, and how it is told.
+#include "launch/failure.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace tasuki::launch {
+namespace {
+
+using local::Life;
+
+RankEnd exited(int status, Life life) {
+  RankEnd end;
+  end.rank = 2;
+  end.pid = 4711;
+  end.wait_status = status << 8;
+  end.life = life;
+  return end;
+}
+
+RankEnd killed(int signal, Life life) {
+  RankEnd end = exited(0, life);
+  end.wait_status = signal;
+  return end;
+}
+
+TEST(Failure, GoodEnds) {
+  EXPECT_EQ(judge(exited(0, Life::kFinalized)), Verdict::kFine);
+  EXPECT_EQ(judge(exited(0, Life::kStarted)), Verdict::kFine);
+  EXPECT_EQ(exit_status(exited(0, Life::kFinalized)), 0);
+}
+
+TEST(Failure, AStatusAfterFinalizeCountsButEndsNothing) {
+  EXPECT_EQ(judge(exited(5, Life::kFinalized)), Verdict::kReturned);
+  EXPECT_EQ(exit_status(exited(5, Life::kFinalized)), 5);
+}
+
+TEST(Failure, DeathBySignal) {
+  for (const Life life : {Life::kStarted, Life::kInitialized, Life::kFinalized}) {
+    EXPECT_EQ(judge(killed(SIGSEGV, life)), Verdict::kFailed);
+    EXPECT_EQ(exit_status(killed(SIGSEGV, life)), 128 + SIGSEGV);
+  }
+  EXPECT_EQ(failure_message(killed(SIGSEGV, Life::kInitialized), "x", 3),
+            "mpiexec: rank 2 (pid 4711 on x) was killed by signal 11 (Segmentation fault); ending the other "
+            "3 ranks");
+  EXPECT_NE(failure_message(killed(SIGKILL, Life::kInitialized), "x", 0).find("memory"), std::string::npos);
+}
+
+TEST(Failure, ExitWithoutFinalize) {
+  EXPECT_EQ(judge(exited(0, Life::kInitialized)), Verdict::kFailed);
+  EXPECT_EQ(exit_status(exited(0, Life::kInitialized)), 1);
+  EXPECT_EQ(exit_status(exited(7, Life::kInitialized)), 7);
+  EXPECT_EQ(failure_message(exited(0, Life::kInitialized), "x", 1),
+            "mpiexec: rank 2 (pid 4711 on x) exited with status 0 without calling MPI_Finalize; ending the "
+            "other rank");
+  EXPECT_EQ(failure_message(exited(1, Life::kJoined), "x", 0),
+            "mpiexec: rank 2 (pid 4711 on x) exited with status 1 in MPI_Init");
+}
+
+TEST(Failure, ExitWithoutInit) {
+  EXPECT_EQ(judge(exited(3, Life::kStarted)), Verdict::kFailed);
+  EXPECT_EQ(
+      failure_message(exited(139, Life::kStarted), "x", 0),
+      "mpiexec: rank 2 (pid 4711 on x) exited with status 139 (as a shell tells of signal 11 (Segmentation "
+      "fault))");
+  RankEnd absent = exited(0, Life::kStarted);
+  absent.others_joined = true;
+  EXPECT_EQ(judge(absent), Verdict::kFailed);
+  EXPECT_EQ(exit_status(absent), 1);
+  EXPECT_NE(failure_message(absent, "x", 1).find("without calling MPI_Init, as other ranks did"),
+            std::string::npos);
+}
+
+TEST(Failure, Abort) {
+  RankEnd end = exited(9, Life::kAborting);
+  end.abort_code = 9;
+  end.abort_message = "MPI_Abort: the sum is wrong";
+  EXPECT_EQ(judge(end), Verdict::kFailed);
+  EXPECT_EQ(exit_status(end), 9);
+  EXPECT_EQ(failure_message(end, "x", 1),
+            "mpiexec: rank 2 (pid 4711 on x) ended the job with code 9: MPI_Abort: the sum is wrong; ending "
+            "the other "
+            "rank");
+  end.abort_code = 0;
+  EXPECT_EQ(exit_status(end), 1);
+  end.abort_code = 512;
+  EXPECT_EQ(exit_status(end), 1);
+}
+
+}  // namespace
+}  // namespace tasuki::launch

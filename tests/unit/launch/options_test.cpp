@@ -1,0 +1,183 @@
+// The command line of mpiexec: what users of other launchers write is understood, and what is wrong is told
+// in one line that names it.
+#include "launch/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace tasuki::launch {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Options parsed(const Words& words) {
+  Options options;
+  std::string error;
+  EXPECT_TRUE(parse_options(words, &options, &error)) << error;
+  return options;
+}
+
+std::string error_of(const Words& words) {
+  Options options;
+  std::string error;
+  EXPECT_FALSE(parse_options(words, &options, &error));
+  EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+  return error;
+}
+
+TEST(Options, RanksInEverySpelling) {
+  for (const Words& count :
+       {Words{"-n", "4"}, Words{"-np", "4"}, Words{"--np", "4"}, Words{"--n=4"}, Words{"-c", "4"}}) {
+    Words words = count;
+    words.insert(words.end(), {"./a", "-n", "7"});
+    const Options options = parsed(words);
+    ASSERT_EQ(options.applications.size(), 1u);
+    EXPECT_EQ(options.applications[0].ranks, 4);
+    EXPECT_EQ(options.applications[0].command, (Words{"./a", "-n", "7"}));
+  }
+  EXPECT_EQ(parsed({"./a"}).ranks(), 1);
+}
+
+TEST(Options, ApplicationsHaveTheirOwnOptions) {
+  const Options options = parsed({"-genv", "G",  "1", "-n",   "1", "-wdir", "/tmp", "-x",  "A=1",    "boss",
+                                  ":",     "-n", "3", "-env", "B", "2",     "-env", "C=3", "worker", "-v"});
+  ASSERT_EQ(options.applications.size(), 2u);
+  EXPECT_EQ(options.ranks(), 4);
+  EXPECT_EQ(options.applications[0].directory, "/tmp");
+  ASSERT_EQ(options.applications[0].environment.size(), 1u);
+  EXPECT_EQ(options.applications[0].environment[0].name, "A");
+  EXPECT_EQ(options.applications[1].directory, "");
+  ASSERT_EQ(options.applications[1].environment.size(), 2u);
+  EXPECT_EQ(options.applications[1].environment[0].value, "2");
+  EXPECT_EQ(options.applications[1].environment[1].value, "3");
+  EXPECT_EQ(options.applications[1].command, (Words{"worker", "-v"}));
+  ASSERT_EQ(options.environment.size(), 1u);
+  EXPECT_FALSE(options.verbose);
+}
+
+TEST(Options, ExportsVariablesOfItsOwn) {
+  setenv("TASUKI_TEST_EXPORTED", "here", 1);
+  const Options options =
+      parsed({"-x", "TASUKI_TEST_EXPORTED", "-x", "TASUKI_TEST_NOT_SET", "-envnone", "a"});
+  ASSERT_EQ(options.applications[0].environment.size(), 1u);
+  EXPECT_EQ(options.applications[0].environment[0].value, "here");
+  EXPECT_EQ(options.applications[0].inherit, Inherit::kNone);
+  EXPECT_EQ(parsed({"-envlist", "A,B", "a"}).applications[0].inherited, (Words{"A", "B"}));
+}
+
+TEST(Options, AcceptsWhatOtherLaunchersNeed) {
+  const Options options = parsed({"--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self", "-host",
+                                  "localhost:4,127.0.0.1", "--bind-to", "core:overload-allowed", "--map-by",
+                                  "socket:PE=2", "-ppn", "4", "-n", "2", "a"});
+  EXPECT_EQ(options.bind_to, BindTo::kCore);
+  EXPECT_EQ(options.map_by, MapBy::kSocket);
+  EXPECT_EQ(options.ranks(), 2);
+}
+
+TEST(Options, OutputAndInput) {
+  EXPECT_TRUE(parsed({"-l", "a"}).labels);
+  EXPECT_EQ(parsed({"--output-filename", "out", "a"}).output_directory, "out");
+  EXPECT_EQ(parsed({"--output-filename", "out.%r", "a"}).error_pattern, "out.%r");
+  EXPECT_EQ(parsed({"-outfile-pattern=o.%r", "a"}).output_pattern, "o.%r");
+  EXPECT_EQ(parsed({"--stdin", "none", "a"}).stdin_rank, kNoRank);
+  EXPECT_EQ(parsed({"--stdin", "1", "-n", "2", "a"}).stdin_rank, 1);
+  EXPECT_DOUBLE_EQ(parsed({"--timeout", "0.5", "a"}).timeout_seconds, 0.5);
+}
+
+TEST(Options, BadValuesAreNamedWithWhatWasExpected) {
+  EXPECT_EQ(error_of({"-n", "0", "a"}), "-n 0: expected a number from 1 to 65536");
+  EXPECT_EQ(error_of({"-n", "two", "a"}), "-n two: expected a number from 1 to 65536");
+  EXPECT_EQ(error_of({"-n", "4x", "a"}), "-n 4x: expected a number from 1 to 65536");
+  EXPECT_EQ(error_of({"-n", "99999999999999999999", "a"}),
+            "-n 99999999999999999999: expected a number from 1 to 65536");
+  EXPECT_EQ(error_of({"-n"}), "option -n needs N");
+  EXPECT_EQ(error_of({"--timeout", "nan", "a"}), "--timeout nan: expected a number of seconds above 0");
+  EXPECT_EQ(error_of({"--stdin", "2", "-n", "2", "a"}), "--stdin 2: expected a rank below 2, or none");
+  EXPECT_EQ(error_of({"--bind-to", "moon", "a"}),
+            "--bind-to moon: expected share, none, hwthread, core, numa or socket");
+  EXPECT_EQ(error_of({"--verbose=yes", "a"}), "option --verbose takes no value");
+  EXPECT_NE(error_of({"-outfile-pattern", "o", "a"}).find("expected %r"), std::string::npos);
+  EXPECT_NE(error_of({"-host", "other", "a"}).find("'other'"), std::string::npos);
+  EXPECT_NE(error_of({"-n", "60000", "a", ":", "-n", "60000", "b"}).find("too many ranks"),
+            std::string::npos);
+}
+
+TEST(Options, UnknownOptionsGetANearOne) {
+  EXPECT_EQ(error_of({"--timeot", "3", "a"}), "unknown option --timeot; did you mean --timeout?");
+  EXPECT_EQ(error_of({"--zzzzzzzz", "a"}), "unknown option --zzzzzzzz; mpiexec --help lists all");
+}
+
+TEST(Options, NoProgram) {
+  const std::string none = "no program is given to start; mpiexec --help shows how";
+  EXPECT_EQ(error_of({}), none);
+  EXPECT_EQ(error_of({"-n", "2"}), none);
+  EXPECT_EQ(error_of({"a", ":", "-n", "2"}), none);
+  EXPECT_EQ(error_of({":", "a"}), none);
+}
+
+TEST(Options, HelpTeachesEveryShownOption) {
+  EXPECT_TRUE(parsed({"--help"}).help);
+  const std::string help = help_text();
+  for (const char* word :
+       {"-np", "-wdir", "--timeout", "--bind-to", "-configfile", "--report-bindings", "127"}) {
+    EXPECT_NE(help.find(word), std::string::npos) << word;
+  }
+}
+
+class ApplicationFile : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "appfileXXXXXX";
+    directory_ = mkdtemp(pattern.data());
+    path_ = directory_ + "/apps";
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+  void write(const std::string& text) { std::ofstream(path_) << text; }
+
+  std::string directory_;
+  std::string path_;
+};
+
+TEST_F(ApplicationFile, EachLineIsAnApplication) {
+  write("# comment\n\n-n 1 ./boss \"two words\" 'a\\b' c\\ d # more\n-n 2 \\\n  ./worker ''");
+  const Options options = parsed({"-l", "-configfile", path_});
+  EXPECT_EQ(parsed({"-configfile", path_, ":", "-n", "4", "c"}).ranks(), 7);
+  EXPECT_EQ(parsed({"-configfile", path_, "c", ":", "d"}).ranks(), 5);
+  ASSERT_EQ(options.applications.size(), 2u);
+  EXPECT_EQ(options.applications[0].command, (Words{"./boss", "two words", "a\\b", "c d"}));
+  EXPECT_EQ(options.applications[1].command, (Words{"./worker", ""}));
+  EXPECT_EQ(options.ranks(), 3);
+}
+
+TEST_F(ApplicationFile, ErrorsNameFileAndLine) {
+  write("-n 1 a\n-n x b\n");
+  EXPECT_EQ(error_of({"--app", path_}), path_ + ", line 2: -n x: expected a number from 1 to 65536");
+  write("-n 1 'a\n");
+  EXPECT_EQ(error_of({"--appfile", path_}), path_ + ", line 1: a quote is not closed");
+  write("-configfile other\n");
+  EXPECT_NE(error_of({"--app", path_}).find("cannot name another"), std::string::npos);
+  write("\n# nothing\n");
+  EXPECT_NE(error_of({"--app", path_}).find("names no program"), std::string::npos);
+}
+
+TEST_F(ApplicationFile, Unreadable) {
+  EXPECT_EQ(error_of({"--app", path_}),
+            "cannot read the application file '" + path_ + "': No such file or directory");
+  EXPECT_EQ(error_of({"--app", directory_}),
+            "cannot read the application file '" + directory_ + "': Is a directory");
+}
+
+TEST(EditDistance, CountsEdits) {
+  EXPECT_EQ(edit_distance("", "abc"), 3);
+  EXPECT_EQ(edit_distance("abc", "abc"), 0);
+  EXPECT_EQ(edit_distance("timeot", "timeout"), 1);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
+}
+
+}  // namespace
+}  // namespace tasuki::launch
