@@ -132,9 +132,7 @@ Code plan_allgather(Execution& execution, const void* sendbuf, Count sendcount, 
   if (const Code code = check_intracommunicator(execution.comm()); code != 0) return code;
   if (const Code code = check_not_in_place(process, "recvbuf", recvbuf, "for sendbuf only"); code != 0)
     return code;
-  if (all.counts) {
-    if (const Code code = check_counts(process, "recvcounts", all.counts, size); code != 0) return code;
-  }
+  if (const Code code = check_blocks(process, "recvcount", all, size); code != 0) return code;
   execution.arguments = {.receive = recvbuf, .receive_type = recvtype};
   Elements mine{.space = Space::kSend, .element = ElementType::kSendType, .in_place = sendbuf == kInPlace};
   if (!mine.in_place) {
@@ -143,6 +141,7 @@ Code plan_allgather(Execution& execution, const void* sendbuf, Count sendcount, 
     execution.arguments.send = sendbuf;
     execution.arguments.send_type = sendtype;
   }
+  if (const Code code = check_count(process, "sendcount", mine.count, mine.type); code != 0) return code;
   if (const Code code = check_distinct(process, sendbuf, mine, recvbuf, all, size); code != 0) return code;
   schedule_allgather(execution.schedule, execution.self(), mine, all, process.collectives->parameters);
   return 0;

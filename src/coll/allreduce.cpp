@@ -172,11 +172,10 @@ auto allreduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* d
   return [=](Execution& execution) -> Code {
     Process& process = execution.process();
     const Member self = execution.self();
-    if (const Code code = check_intracommunicator(execution.comm()); code != 0) return code;
-    if (const Code code = check_op(process, *op, *datatype); code != 0) return code;
-    if (const Code code = check_not_in_place(process, "recvbuf", recvbuf, "for sendbuf only"); code != 0)
-      return code;
-    if (const Code code = check_distinct(process, sendbuf, recvbuf, *datatype, count); code != 0) return code;
+    Comm& comm = execution.comm();
+    if (const Code code = check_reduction(comm, count, *datatype, *op); code != 0) return code;
+    const Code code = check_result(comm.process, sendbuf, recvbuf, *datatype, count);
+    if (code != 0) return code;
     execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
     const Reduction data{.count = count,
                          .type = shape_of(*datatype),

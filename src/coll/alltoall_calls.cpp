@@ -15,11 +15,9 @@ Code check_alltoall(Execution& execution, const void* sendbuf, const Blocks& out
   if (const Code code = check_intracommunicator(execution.comm()); code != 0) return code;
   if (const Code code = check_not_in_place(process, "recvbuf", recvbuf, "for sendbuf only"); code != 0)
     return code;
-  if (in.counts) {
-    if (const Code code = check_counts(process, "recvcounts", in.counts, size); code != 0) return code;
-  }
-  if (out.counts && !out.in_place) {
-    if (const Code code = check_counts(process, "sendcounts", out.counts, size); code != 0) return code;
+  if (const Code code = check_blocks(process, "recvcount", in, size); code != 0) return code;
+  if (!out.in_place) {
+    if (const Code code = check_blocks(process, "sendcount", out, size); code != 0) return code;
   }
   return check_distinct(process, sendbuf, out, recvbuf, in, size);
 }

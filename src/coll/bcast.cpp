@@ -95,8 +95,9 @@ auto bcast_plan(void* buffer, Count count, Datatype* datatype, int root) {
     if (const Code code = check_intracommunicator(execution.comm()); code != 0) return code;
     if (const Code code = check_not_in_place(process, "buffer", buffer, "nowhere in MPI_Bcast"); code != 0)
       return code;
-    execution.arguments = {.receive = buffer, .receive_type = datatype};
     const Elements data{.type = shape_of(*datatype), .count = count};
+    if (const Code code = check_count(process, "count", count, data.type); code != 0) return code;
+    execution.arguments = {.receive = buffer, .receive_type = datatype};
     schedule_bcast(execution.schedule, execution.self(), root, data, process.collectives->parameters);
     return 0;
   };

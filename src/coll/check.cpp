@@ -2,9 +2,20 @@
 #include "coll/check.hpp"
 
 #include "base/process.hpp"
+#include "coll/collectives.hpp"
 
 namespace tasuki {
 namespace {
+
+/// Whether the bytes of `count` elements, and where they lie, can be computed with room to spare.
+bool countable(Count count, const TypeShape& type) {
+  constexpr Count kBytesMax = Count{1} << 62;
+  Count bytes;
+  for (Count unit : {type.size, type.extent}) {
+    if (__builtin_mul_overflow(count, unit, &bytes) || bytes > kBytesMax || bytes < -kBytesMax) return false;
+  }
+  return true;
+}
 
 Code fail_same_buffer(Process& process, const void* buffer) {
   return process.fail(kErrBuffer,
@@ -37,12 +48,43 @@ Code check_not_in_place(Process& process, const char* name, const void* buffer, 
   return process.fail(kErrBuffer, "%s = MPI_IN_PLACE, which is legal %s", name, where_legal);
 }
 
-Code check_counts(Process& process, const char* name, CountArray counts, int size) {
+Code check_count(Process& process, const char* name, Count count, const TypeShape& type) {
+  if (countable(count, type)) return 0;
+  return process.fail(kErrCount, "%s = %lld elements of %lld bytes, expected less than 2^62 bytes", name,
+                      static_cast<long long>(count), static_cast<long long>(type.extent));
+}
+
+Code check_blocks(Process& process, const char* name, const Blocks& blocks, int size) {
+  if (blocks.uniform()) {
+    Count elements;
+    if (!__builtin_mul_overflow(blocks.count, size, &elements) && countable(elements, blocks.type)) return 0;
+    return process.fail(kErrCount,
+                        "%s = %lld elements of %lld bytes for each of %d ranks, expected less than "
+                        "2^62 bytes in all",
+                        name, static_cast<long long>(blocks.count),
+                        static_cast<long long>(blocks.type.extent), size);
+  }
+  Count total = 0;
   for (int rank = 0; rank < size; ++rank) {
-    const Count count = counts[static_cast<std::size_t>(rank)];
-    if (count >= 0) continue;
-    return process.fail(kErrCount, "%s[%d] = %lld, expected 0 or more", name, rank,
-                        static_cast<long long>(count));
+    const auto index = static_cast<std::size_t>(rank);
+    const Count count = blocks.counts[index];
+    TypeShape type = blocks.type;
+    if (blocks.sizes) type.size = type.extent = blocks.sizes[index];
+    if (count < 0) {
+      return process.fail(kErrCount, "%ss[%d] = %lld, expected 0 or more", name, rank,
+                          static_cast<long long>(count));
+    }
+    if (!countable(count, type) || __builtin_add_overflow(total, count, &total) || !countable(total, type)) {
+      return process.fail(kErrCount,
+                          "%ss[%d] = %lld elements of %lld bytes, expected less than 2^62 bytes in all", name,
+                          rank, static_cast<long long>(count), static_cast<long long>(type.extent));
+    }
+    Count offset;
+    if (blocks.displacements &&
+        __builtin_mul_overflow(blocks.displacements[index], blocks.displacement_bytes, &offset)) {
+      return process.fail(kErrArg, "the displacement of rank %d = %lld, expected less than 2^63 bytes", rank,
+                          static_cast<long long>(blocks.displacements[index]));
+    }
   }
   return 0;
 }
@@ -68,6 +110,19 @@ Code check_distinct(Process& process, const void* sendbuf, const void* recvbuf, 
                     Count count) {
   if (sendbuf != recvbuf || sendbuf == kInPlace || count * datatype.size == 0) return 0;
   return fail_same_buffer(process, sendbuf);
+}
+
+Code check_reduction(Comm& comm, Count count, const Datatype& datatype, const Op& op) {
+  if (const Code code = check_intracommunicator(comm); code != 0) return code;
+  if (const Code code = check_op(comm.process, op, datatype); code != 0) return code;
+  return check_count(comm.process, "count", count, shape_of(datatype));
+}
+
+Code check_result(Process& process, const void* sendbuf, const void* recvbuf, const Datatype& datatype,
+                  Count count) {
+  if (const Code code = check_not_in_place(process, "recvbuf", recvbuf, "for sendbuf only"); code != 0)
+    return code;
+  return check_distinct(process, sendbuf, recvbuf, datatype, count);
 }
 
 }  // namespace tasuki

@@ -16,8 +16,12 @@ Code check_intracommunicator(Comm& comm);
 /// `buffer`, the argument `name`, must not be MPI_IN_PLACE; `where_legal` says where it may be.
 Code check_not_in_place(Process& process, const char* name, const void* buffer, const char* where_legal);
 
-/// The counts of a call's array (`name`, one for each rank) must not be negative.
-Code check_counts(Process& process, const char* name, CountArray counts, int size);
+/// A count, the argument `name`, must be of elements whose bytes can be counted.
+Code check_count(Process& process, const char* name, Count count, const TypeShape& type);
+
+/// The same for blocks of a buffer, one for each rank; those of an array must not be negative, and the blocks
+/// together, and each displacement, must be of bytes that can be counted. `name` without the plural's s.
+Code check_blocks(Process& process, const char* name, const Blocks& blocks, int size);
 
 /// MPI 6.2: send and receive buffer must not overlap. Detects the usual slip: both begin with the same byte.
 Code check_distinct(Process& process, const void* sendbuf, const Elements& mine, const void* recvbuf,
@@ -26,5 +30,10 @@ Code check_distinct(Process& process, const void* sendbuf, const Blocks& out, co
                     const Blocks& in, int size);
 Code check_distinct(Process& process, const void* sendbuf, const void* recvbuf, const Datatype& datatype,
                     Count count);
+
+/// What a reduction must satisfy at every rank, and at a rank that gets a result of `count` elements.
+Code check_reduction(Comm& comm, Count count, const Datatype& datatype, const Op& op);
+Code check_result(Process& process, const void* sendbuf, const void* recvbuf, const Datatype& datatype,
+                  Count count);
 
 }  // namespace tasuki

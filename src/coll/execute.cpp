@@ -80,6 +80,9 @@ void Execution::start_round() {
 void Execution::run_step(const Step& step) {
   switch (step.action) {
     case Step::Action::kSend:
+      if (send_at_once(address(step.from), step.count, datatype(step.type, step.peer), step.peer, tag_,
+                       *comm_, Plane::kCollective))
+        return;
       under_way_.push_back(start_send(address(step.from), step.count, datatype(step.type, step.peer),
                                       step.peer, tag_, *comm_, Plane::kCollective));
       return;

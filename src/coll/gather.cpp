@@ -115,10 +115,7 @@ Code plan_gather(Execution& execution, const void* sendbuf, Count sendcount, Dat
   } else {
     if (const Code code = check_not_in_place(process, "recvbuf", recvbuf, "for sendbuf only"); code != 0)
       return code;
-    if (all.counts) {
-      if (const Code code = check_counts(process, "recvcounts", all.counts, self.size); code != 0)
-        return code;
-    }
+    if (const Code code = check_blocks(process, "recvcount", all, self.size); code != 0) return code;
     execution.arguments.receive = recvbuf;
     execution.arguments.receive_type = recvtype;
   }
@@ -127,6 +124,7 @@ Code plan_gather(Execution& execution, const void* sendbuf, Count sendcount, Dat
     mine->count = sendcount;
     execution.arguments.send = sendbuf;
     execution.arguments.send_type = sendtype;
+    if (const Code code = check_count(process, "sendcount", sendcount, mine->type); code != 0) return code;
   }
   return self.rank == root ? check_distinct(process, sendbuf, *mine, recvbuf, all, self.size) : 0;
 }

@@ -109,16 +109,11 @@ auto reduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* data
   return [=](Execution& execution) -> Code {
     Process& process = execution.process();
     const Member self = execution.self();
-    if (const Code code = check_intracommunicator(execution.comm()); code != 0) return code;
-    if (const Code code = check_op(process, *op, *datatype); code != 0) return code;
     const bool is_root = self.rank == root;
-    const Code in_place = is_root ? check_not_in_place(process, "recvbuf", recvbuf, "for sendbuf only")
-                                  : check_not_in_place(process, "sendbuf", sendbuf, "at the root only");
-    if (in_place != 0) return in_place;
-    if (is_root) {
-      if (const Code code = check_distinct(process, sendbuf, recvbuf, *datatype, count); code != 0)
-        return code;
-    }
+    if (const Code code = check_reduction(execution.comm(), count, *datatype, *op); code != 0) return code;
+    const Code code = is_root ? check_result(process, sendbuf, recvbuf, *datatype, count)
+                              : check_not_in_place(process, "sendbuf", sendbuf, "at the root only");
+    if (code != 0) return code;
     execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
     const Reduction data{.count = count,
                          .type = shape_of(*datatype),

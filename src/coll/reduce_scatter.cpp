@@ -156,18 +156,12 @@ Code plan_reduce_scatter(Execution& execution, const void* sendbuf, void* recvbu
                          Datatype* datatype, Op* op) {
   Process& process = execution.process();
   const Member self = execution.self();
-  if (const Code code = check_intracommunicator(execution.comm()); code != 0) return code;
-  if (const Code code = check_op(process, *op, *datatype); code != 0) return code;
-  if (const Code code = check_not_in_place(process, "recvbuf", recvbuf, "for sendbuf only"); code != 0)
-    return code;
-  if (parts.counts) {
-    if (const Code code = check_counts(process, "recvcounts", parts.counts, self.size); code != 0)
-      return code;
-  }
+  if (const Code code = check_blocks(process, "recvcount", parts, self.size); code != 0) return code;
   const Count count = first_element(parts, self.size);
+  if (const Code code = check_reduction(execution.comm(), count, *datatype, *op); code != 0) return code;
   // With nothing to receive, the two buffers cannot overlap.
-  const Count own = parts.count_of(self.rank);
-  if (const Code code = check_distinct(process, sendbuf, recvbuf, *datatype, own); code != 0) return code;
+  const Code code = check_result(process, sendbuf, recvbuf, *datatype, parts.count_of(self.rank));
+  if (code != 0) return code;
   execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
   const Reduction data{
       .count = count, .type = parts.type, .in_place = sendbuf == kInPlace, .commutative = op->commutative};

@@ -68,12 +68,10 @@ template <class Algorithm>
 auto scan_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
                Algorithm algorithm) {
   return [=](Execution& execution) -> Code {
-    Process& process = execution.process();
-    if (const Code code = check_intracommunicator(execution.comm()); code != 0) return code;
-    if (const Code code = check_op(process, *op, *datatype); code != 0) return code;
-    if (const Code code = check_not_in_place(process, "recvbuf", recvbuf, "for sendbuf only"); code != 0)
-      return code;
-    if (const Code code = check_distinct(process, sendbuf, recvbuf, *datatype, count); code != 0) return code;
+    Comm& comm = execution.comm();
+    if (const Code code = check_reduction(comm, count, *datatype, *op); code != 0) return code;
+    const Code code = check_result(comm.process, sendbuf, recvbuf, *datatype, count);
+    if (code != 0) return code;
     execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
     algorithm(execution.schedule, execution.self(),
               {.count = count,

@@ -110,16 +110,14 @@ Code plan_scatter(Execution& execution, const void* sendbuf, Datatype* sendtype,
   } else {
     if (const Code code = check_not_in_place(process, "sendbuf", sendbuf, "for recvbuf only"); code != 0)
       return code;
-    if (all.counts) {
-      if (const Code code = check_counts(process, "sendcounts", all.counts, self.size); code != 0)
-        return code;
-    }
+    if (const Code code = check_blocks(process, "sendcount", all, self.size); code != 0) return code;
     execution.arguments.send = sendbuf;
     execution.arguments.send_type = sendtype;
   }
   if (!mine->in_place) {
     mine->type = shape_of(*recvtype);
     mine->count = recvcount;
+    if (const Code code = check_count(process, "recvcount", recvcount, mine->type); code != 0) return code;
     execution.arguments.receive = recvbuf;
     execution.arguments.receive_type = recvtype;
   }

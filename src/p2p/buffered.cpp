@@ -6,6 +6,7 @@
 
 #include "object/objects.hpp"
 #include "p2p/api.hpp"
+#include "p2p/p2p.hpp"
 #include "p2p/point_to_point.hpp"
 
 namespace tasuki {

@@ -114,11 +114,6 @@ struct PointToPoint final : PacketSink, ProgressHook {
   Ref<Comm> error_comm;                // keeps Process::error_comm alive
 };
 
-/// Sends a whole message in one packet now, if its protocol, its peer's queue and the FIFO allow; else
-/// returns false, and nothing has happened. `dest` is a rank of `comm`.
-bool send_at_once(const void* buffer, Count count, const Datatype& datatype, int dest, int tag, Comm& comm,
-                  Plane plane);
-
 /// A send in the buffered mode: returns when the message has left or lies in a buffer (MPI 3.6).
 Code send_buffered(const void* buffer, Count count, Datatype& datatype, int dest, int tag, Comm& comm);
 

@@ -72,6 +72,17 @@ TEST(CollectiveArguments, AreRefusedByName) {
         process,
         api::allgatherv(process, a, 1, integer, b, CountArray(counts), CountArray(displs), integer, world),
         kErrCount, "recvcounts[1] = -3");
+    const Count huge = Count{1} << 61;
+    expect_error(process, api::bcast(process, a, huge, integer, 0, world), kErrCount,
+                 "count = 2305843009213693952");
+    expect_error(process, api::allgather(process, a, 1, integer, b, huge / 2, integer, world), kErrCount,
+                 "recvcount = 1152921504606846976");
+    const std::int64_t huge_displs[] = {0, huge * 2};
+    const int ones[] = {1, 1};
+    expect_error(
+        process,
+        api::allgatherv(process, a, 1, integer, b, CountArray(ones), CountArray(huge_displs), integer, world),
+        kErrArg, "displacement of rank 1");
     if (process.rank == 1) {
       expect_error(process, api::gather(process, kInPlace, 1, integer, b, 1, integer, 0, world), kErrBuffer,
                    "sendbuf = MPI_IN_PLACE");
