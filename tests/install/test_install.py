@@ -64,11 +64,11 @@ add_executable(cxx hello.cpp)
 target_link_libraries(cxx PkgConfig::CXX)
 """
 
-OWN_VARIABLES = ("TASUKI_CC", "TASUKI_CXX", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH")
+OWN_VARIABLES = ("TASUKI_", "LD_LIBRARY_PATH", "LIBRARY_PATH", "CPATH")
 
 
 def environment(**changes: str) -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if name not in OWN_VARIABLES} | changes
+    return {name: value for name, value in os.environ.items() if not name.startswith(OWN_VARIABLES)} | changes
 
 
 def done(*command, **changes) -> subprocess.CompletedProcess:
@@ -111,6 +111,40 @@ def test_tree_is_complete():
                  "lib/pkgconfig/tasuki.pc", "lib/cmake/Tasuki/TasukiConfig.cmake"):  # fmt: skip
         assert (PREFIX / name).exists(), name
     assert not (PREFIX / "lib/libmpi.so").exists(), "-lmpi must not link the MPICH ABI by accident"
+
+
+@pytest.mark.parametrize(
+    ("library", "functions", "others"),
+    [
+        ("libmpi_abi.so.1", 690, set()),
+        (
+            "libmpi.so.12",
+            700,
+            {
+                "MPIR_Dup_fn",
+                "MPI_F08_STATUSES_IGNORE",
+                "MPI_F08_STATUS_IGNORE",
+                "MPI_F_STATUSES_IGNORE",
+                "MPI_F_STATUS_IGNORE",
+                "MPI_T_PVAR_ALL_HANDLES",
+                "MPI_UNWEIGHTED",
+                "MPI_WEIGHTS_EMPTY",
+            },
+        ),
+    ],
+)
+def test_library_exports_mpi_and_nothing_else(library, functions, others):
+    dynamic = output("readelf", "-d", PREFIX / "lib" / library)
+    assert f"soname: [{library}]" in dynamic
+    assert "libstdc++" not in dynamic and "RUNPATH" not in dynamic
+    symbols = {
+        line.split()[-1]
+        for line in output("nm", "-D", "--defined-only", PREFIX / "lib" / library).splitlines()
+    }
+    assert others <= symbols
+    names = {symbol for symbol in symbols - others if symbol.startswith("MPI_")}
+    assert len(names) == functions
+    assert symbols - others - names == {"P" + name for name in names}
 
 
 @pytest.mark.parametrize(
