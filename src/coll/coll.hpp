@@ -21,4 +21,7 @@ Code bcast_bytes(Comm& comm, void* data, Count bytes, int root);
 /// the request becomes done (used by MPI_Comm_idup to finish the new communicator).
 Request* start_bcast_bytes(Comm& comm, void* data, Count bytes, int root, std::function<void()> then);
 
+/// Whether a nonblocking or persistent collective on `comm` is under way at this rank.
+bool has_open_collectives(const Comm& comm);
+
 }  // namespace tasuki

@@ -138,6 +138,9 @@ struct Collectives final : ProgressHook {
 
   bool poll() override;
 
+  /// Whether anything is under way on `comm` that poll() drives.
+  bool is_active(const Comm& comm) const;
+
   CostParameters parameters;
 
  private:

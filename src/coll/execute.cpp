@@ -222,6 +222,11 @@ void Collectives::activate(Execution& execution) {
   active_.push_back(&execution);
 }
 
+bool Collectives::is_active(const Comm& comm) const {
+  return std::any_of(active_.begin(), active_.end(),
+                     [&](const Execution* execution) { return &execution->comm() == &comm; });
+}
+
 bool Collectives::poll() {
   bool moved = false;
   for (std::size_t index = 0; index < active_.size();) {

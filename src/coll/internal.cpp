@@ -43,4 +43,8 @@ Request* start_bcast_bytes(Comm& comm, void* data, Count bytes, int root, std::f
   return request;
 }
 
+bool has_open_collectives(const Comm& comm) {
+  return comm.process.collectives->is_active(comm);
+}
+
 }  // namespace tasuki

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "coll/coll.hpp"
 #include "object/api.hpp"
 #include "object/comm_create.hpp"
 #include "object/group.hpp"
@@ -159,7 +160,8 @@ Code comm_free(Process& process, Comm** comm) {
 
 Code comm_disconnect(Process& process, Comm** comm) {
   if (const Code code = refuse_predefined(process, **comm)) return code;
-  process.progress->wait_until([comm] { return !has_open_operations(**comm); });
+  process.progress->wait_until(
+      [comm] { return !has_open_operations(**comm) && !has_open_collectives(**comm); });
   return comm_free(process, comm);
 }
 

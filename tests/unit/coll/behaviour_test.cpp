@@ -15,6 +15,7 @@
 #include "coll/coll.hpp"
 #include "coll/collectives.hpp"
 #include "datatype/api.hpp"
+#include "object/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/api.hpp"
 #include "support/world.hpp"
@@ -193,6 +194,22 @@ TEST(NonblockingCollectives, ManyUnderWayFinishInAnyOrder) {
       ASSERT_EQ(api::wait(process, &requests[i], nullptr), 0);
       ASSERT_EQ(out[i], 5 * static_cast<int>(i));
     }
+  });
+}
+
+TEST(NonblockingCollectives, AreOverWhenTheirCommunicatorIsDisconnected) {
+  run_ranks(5, [](Process& process) {
+    Comm* comm = nullptr;
+    ASSERT_EQ(api::comm_dup(process, process.objects->world, &comm), 0);
+    int in = 1, out = 0;
+    Request* request = nullptr;
+    ASSERT_EQ(
+        api::iallreduce(process, &in, &out, 1, type(process, kMpiInt), op(process, kMpiSum), comm, &request),
+        0);
+    ASSERT_EQ(api::comm_disconnect(process, &comm), 0);
+    EXPECT_TRUE(request->done);
+    EXPECT_EQ(out, 5);
+    EXPECT_EQ(api::wait(process, &request, nullptr), 0);
   });
 }
 
