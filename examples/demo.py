@@ -31,10 +31,11 @@ def run(words, log=None):
         TextColumn("{task.percentage:>3.0f} %  {task.fields[left]:>3} s left"),
         console=console,
         transient=True,
+        disable=not console.is_terminal,
     ) as bars:
         for line in process.stdout:
             told = re.fullmatch(r"(.+): (\d+) %, (\d+) s left\n", line)
-            if told:
+            if told and console.is_terminal:
                 show_progress(bars, *told.groups())
                 continue
             for task in bars.task_ids:

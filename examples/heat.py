@@ -90,7 +90,7 @@ def solve(comm, side, steps, weight, progress):
 
 
 class Progress:
-    """A bar with the time left on a terminal; else a line now and then, of which a reader of ours makes a bar."""
+    """A bar with the time left on a terminal; else a line now and then (demo.py makes a bar of those)."""
 
     LINE_SECONDS = 0.5
 

@@ -13,7 +13,7 @@
 
 #include "../bench/shared_pair.h"
 
-enum { kBytesMax = 8 << 20, kBatches = 5 };
+enum { kBytesMax = 8 << 20, kTouchedBytes = 512, kBatches = 5 };
 static const size_t kSizes[] = {0,        1,        8,         64,      512,     2 << 10, 8 << 10,
                                 16 << 10, 64 << 10, 256 << 10, 1 << 20, 2 << 20, 4 << 20, kBytesMax};
 static const double kBatchSeconds = 0.01;
@@ -22,15 +22,27 @@ static double least(double a, double b) {
   return a < b ? a : b;
 }
 
-static double message_seconds(int rank, size_t bytes, int rounds, char* out, char* in) {
-  const int count = (int)bytes, peer = 1 - rank;
-  const double begin = now_seconds();
+/* Seconds one way of a message, with the buffers touched between the rounds or not. */
+static double message_seconds(SharedPair* pair, size_t bytes, int rounds, int touched, unsigned char* out,
+                              unsigned char* in) {
+  const int count = (int)bytes, peer = 1 - pair->rank;
+  volatile uint64_t sink = 0;
+  double seconds = 0;
+  pair_meet(pair);
+  double begin = now_seconds();
   for (int round = 0; round < rounds; round++) {
-    if (rank == 0) MPI_Send(out, count, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
+    if (touched) {
+      sink = sink + touch(out, in, bytes, round);
+      pair_meet(pair);
+      begin = now_seconds();
+    }
+    if (pair->rank == 0) MPI_Send(out, count, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
     MPI_Recv(in, count, MPI_BYTE, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    if (rank == 1) MPI_Send(out, count, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
+    if (pair->rank == 1) MPI_Send(out, count, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
+    if (touched) seconds += now_seconds() - begin;
   }
-  return (now_seconds() - begin) / rounds / 2;
+  if (!touched) seconds = now_seconds() - begin;
+  return seconds / rounds / 2;
 }
 
 typedef struct Row {
@@ -38,9 +50,10 @@ typedef struct Row {
 } Row;
 
 /* The best of kBatches batches of each, taken in turn so that all see the same machine. */
-static Row measure(SharedPair* pair, size_t bytes, char* out, char* in) {
+static Row measure(SharedPair* pair, size_t bytes, unsigned char* out, unsigned char* in) {
   Row best = {1e9, 1e9};
-  const double guess = message_seconds(pair->rank, bytes, 5, out, in);
+  const int touched = bytes >= kTouchedBytes;
+  const double guess = message_seconds(pair, bytes, 5, touched, out, in);
   int rounds = (int)(kBatchSeconds / 2 / (guess + 1e-8));
   const int rounds_min = bytes < 65536 ? 100 : 10;
   rounds = rounds < rounds_min ? rounds_min : rounds > 20000 ? 20000 : rounds;
@@ -50,9 +63,9 @@ static Row measure(SharedPair* pair, size_t bytes, char* out, char* in) {
     MPI_Recv(&rounds, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   for (int batch = 0; batch < kBatches; batch++) {
-    best.message = least(best.message, message_seconds(pair->rank, bytes, rounds, out, in));
-    best.limit = least(best.limit, pair_one_way_seconds(pair, bytes, rounds, kPush, 0));
-    best.limit = least(best.limit, pair_one_way_seconds(pair, bytes, rounds, kPull, 0));
+    best.message = least(best.message, message_seconds(pair, bytes, rounds, touched, out, in));
+    best.limit = least(best.limit, pair_one_way_seconds(pair, bytes, rounds, kPush, touched));
+    best.limit = least(best.limit, pair_one_way_seconds(pair, bytes, rounds, kPull, touched));
   }
   return best;
 }
@@ -90,7 +103,7 @@ int main(int argc, char** argv) {
     return 1;
   }
   if (rank < 2) {
-    char *out = malloc(kBytesMax), *in = malloc(kBytesMax);
+    unsigned char *out = malloc(kBytesMax), *in = malloc(kBytesMax);
     memset(out, rank + 1, kBytesMax);
     memset(in, 0, kBytesMax);
     SharedPair pair;
