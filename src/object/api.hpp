@@ -139,4 +139,8 @@ Code reduce_local(Process& process, const void* inbuf, void* inoutbuf, Count cou
 Code alloc_mem(Process& process, Count size, Info* info, void** baseptr);
 Code free_mem(Process& process, void* base);
 
+// Virtual topologies (MPI 8). dims: ndims values, 0 where the call is to choose.
+Code dims_create(Process& process, int nnodes, int ndims, int* dims);
+Code topo_test(Process& process, Comm* comm, int* status);
+
 }  // namespace tasuki::api

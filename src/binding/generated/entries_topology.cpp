@@ -5,6 +5,7 @@
 #include "binding/call.hpp"
 #include "binding/callbacks.hpp"
 #include "binding/translate.hpp"
+#include "object/api.hpp"
 
 using namespace tasuki;
 
@@ -66,7 +67,11 @@ extern "C" decltype(PMPI_Cartdim_get) MPI_Cartdim_get __attribute__((weak, alias
 
 extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
   Call call("MPI_Dims_create");
-  return call.unsupported();
+  if (!call.count(nnodes, "nnodes", kErrArg) ||
+      !call.array(dims, ndims, "dims")) {
+    return call.fail();
+  }
+  return call.end(api::dims_create(call.process, nnodes, ndims, dims));
 }
 extern "C" decltype(PMPI_Dims_create) MPI_Dims_create __attribute__((weak, alias("PMPI_Dims_create")));
 
@@ -352,7 +357,16 @@ extern "C" decltype(PMPI_Neighbor_alltoallw_init_c) MPI_Neighbor_alltoallw_init_
 
 extern "C" int PMPI_Topo_test(MPI_Comm comm, int* status) {
   Call call("MPI_Topo_test");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  int core_status = 0;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(status, "status")) {
+    return call.fail();
+  }
+  const Code code = api::topo_test(call.process, core_comm, &core_status);
+  if (code == 0) {
+    *status = abi::topology_from_core(core_status);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Topo_test) MPI_Topo_test __attribute__((weak, alias("PMPI_Topo_test")));
