@@ -96,12 +96,8 @@ std::string installed_library() {
   if (length <= 0 || length == static_cast<ssize_t>(sizeof own)) return {};
   std::string directory(own, static_cast<std::size_t>(length));
   directory.resize(directory.rfind('/'));
-  // Where the build was told to put libraries; in a build tree, beside mpiexec.
-  for (const char* place : {"/" TASUKI_LIBDIR_FROM_BINDIR "/libmpi.so.12", "/libmpi.so.12"}) {
-    std::string path = directory + place;
-    if (access(path.c_str(), R_OK) == 0) return path;
-  }
-  return {};
+  const std::string path = directory + "/" TASUKI_LIBDIR_FROM_BINDIR "/libmpi.so.12";
+  return access(path.c_str(), R_OK) == 0 ? path : std::string();
 }
 
 }  // namespace tasuki::launch

@@ -20,7 +20,7 @@ bool finished_early(const RankEnd& end) {
 std::string cause(const RankEnd& end) {
   if (end.life == Life::kAborting) {
     if (end.abort_message.empty()) return format("ended the job with code %d", end.abort_code);
-    return format("ended the job with code %d: %s", end.abort_code, end.abort_message.c_str());
+    return "ended the job: " + end.abort_message;
   }
   if (WIFSIGNALED(end.wait_status)) {
     const int signal = WTERMSIG(end.wait_status);

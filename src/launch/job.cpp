@@ -20,7 +20,8 @@ namespace tasuki::launch {
 namespace {
 
 constexpr std::int64_t kGiveUpNs =
-    5'000'000'000;                   // a process that SIGKILL does not end by then hangs in the kernel
+    5'000'000'000;  // a process that SIGKILL does not end by then hangs in the kernel
+constexpr std::int64_t kHurriedFlushNs = 300'000'000;
 constexpr int kLeftoverPollMs = 10;  // of processes that are not our children
 
 std::string host_name() {
@@ -200,6 +201,7 @@ void Job::meet_deadlines() {
   }
   if (phase_ == Phase::kRunning && time_limit_ns_ != 0 && time_limit_ns_ <= now) {
     if (status_ == 0) status_ = 124;
+    hurry_ = true;
     const int left = running();
     say(format("mpiexec: the time limit of %g s is over; ending %d rank%s that still run%s",
                options_.timeout_seconds, left, left == 1 ? "" : "s", left == 1 ? "s" : ""));
@@ -234,8 +236,13 @@ void Job::drain() {
   follow_sinks();
 }
 
+/// A reader that pauses is waited for, but not where somebody wants the end now.
 void Job::flush_sinks() {
-  while (!gave_up_ && !(output_.idle() && error_.idle())) loop_.run_once(-1);
+  const std::int64_t limit_ns = now_ns() + kHurriedFlushNs;
+  while (!gave_up_ && !(output_.idle() && error_.idle())) {
+    loop_.run_once(hurry_ ? static_cast<int>(kHurriedFlushNs / 1'000'000) : -1);
+    if (hurry_ && now_ns() >= limit_ns) gave_up_ = true;
+  }
 }
 
 void Job::say(const std::string& text) {

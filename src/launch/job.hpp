@@ -113,6 +113,7 @@ class Job final : public Ready {
   int status_ = 0;
   bool reaped_ = false;
   bool gave_up_ = false;
+  bool hurry_ = false;  // a signal or the time limit ended the job
   bool loss_told_ = false;
   std::int64_t time_limit_ns_ = 0;  // on the monotonic clock; 0: none
   std::int64_t deadline_ns_ = 0;    // of the present phase; 0: none

@@ -122,7 +122,7 @@ void Job::on_signal(int signal) {
     default:
       break;
   }
-  if (running() == 0) gave_up_ = true;  // nothing is left but output that nobody reads
+  hurry_ = true;
   if (phase_ != Phase::kRunning) return kill_ranks();
   if (status_ == 0) status_ = 128 + signal;
   const int left = running();

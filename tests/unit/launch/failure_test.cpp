@@ -75,13 +75,15 @@ TEST(Failure, ExitWithoutInit) {
 TEST(Failure, Abort) {
   RankEnd end = exited(9, Life::kAborting);
   end.abort_code = 9;
-  end.abort_message = "MPI_Abort: the sum is wrong";
+  end.abort_message = "the sum is wrong";
   EXPECT_EQ(judge(end), Verdict::kFailed);
   EXPECT_EQ(exit_status(end), 9);
   EXPECT_EQ(failure_message(end, "x", 1),
-            "mpiexec: rank 2 (pid 4711 on x) ended the job with code 9: MPI_Abort: the sum is wrong; ending "
+            "mpiexec: rank 2 (pid 4711 on x) ended the job: the sum is wrong; ending "
             "the other "
             "rank");
+  end.abort_message.clear();
+  EXPECT_EQ(failure_message(end, "x", 0), "mpiexec: rank 2 (pid 4711 on x) ended the job with code 9");
   end.abort_code = 0;
   EXPECT_EQ(exit_status(end), 1);
   end.abort_code = 512;
