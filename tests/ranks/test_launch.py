@@ -1,7 +1,7 @@
 """mpiexec with real processes: what it starts, how their output comes, and how a job ends.
 
-Most ranks are plain programs (sh, python), since mpiexec must be right about those too; launch.c is the MPI program
-that ends in every way there is.
+Most ranks are plain programs (sh, python), since mpiexec must be right about those too; launch.c is the MPI
+program that ends in every way there is.
 """
 
 import os
@@ -237,7 +237,7 @@ def test_a_full_disk_is_told():
 
 
 def ended(done, ranks, cause, status):
-    """The job ended at once, with the status and one message that names rank 1, its pid, the host, the cause."""
+    """The job ended at once, with this status and one message: rank 1, its pid, the host, the cause."""
     assert done.returncode == status, done.text
     assert done.seconds < END_SECONDS_MAX, done.text
     told = [line for line in done.stderr.splitlines() if line.startswith("mpiexec:")]
@@ -303,12 +303,16 @@ def test_a_killed_rank_is_named_whoever_killed_it(mpiexec):
 
 
 def test_ranks_that_ignore_sigterm_are_killed(mpiexec):
-    done = mpiexec("-n", 3, "sh", "-c", "trap '' TERM; [ $TASUKI_RANK = 1 ] && exit 3; sleep 1000; sleep 1000")
+    done = mpiexec(
+        "-n", 3, "sh", "-c", "trap '' TERM; [ $TASUKI_RANK = 1 ] && exit 3; sleep 1000; sleep 1000"
+    )
     ended(done, 3, "exited with status 3", 3)
 
 
 def test_ranks_get_the_chance_to_clean_up(mpiexec):
-    script = "trap 'echo cleaned; exit 0' TERM; [ $TASUKI_RANK = 1 ] && { sleep 0.3; exit 3; }; sleep 1000 & wait"
+    script = (
+        "trap 'echo cleaned; exit 0' TERM; [ $TASUKI_RANK = 1 ] && { sleep 0.3; exit 3; }; sleep 1000 & wait"
+    )
     done = mpiexec("-n", 2, "sh", "-c", script)
     assert done.returncode == 3 and done.stdout == "cleaned\n", done.text
 
@@ -361,7 +365,9 @@ def test_stop_and_continue_reach_the_ranks(tmp_path):
     pids = [*pids_in(tmp_path, 2), job.pid]
 
     def stopped():
-        return [pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T" for pid in pids]
+        return [
+            pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T" for pid in pids
+        ]
 
     job.send_signal(signal.SIGTSTP)
     assert wait_for(lambda: all(stopped()))
@@ -372,7 +378,9 @@ def test_stop_and_continue_reach_the_ranks(tmp_path):
 
 
 def test_user_signals_are_passed_on(tmp_path):
-    script = f"trap 'echo got it; exit 0' USR1; echo $$ > {tmp_path}/$TASUKI_RANK; while :; do sleep 0.05; done"
+    script = (
+        f"trap 'echo got it; exit 0' USR1; echo $$ > {tmp_path}/$TASUKI_RANK; while :; do sleep 0.05; done"
+    )
     job = start("-n", 2, "sh", "-c", script)
     pids_in(tmp_path, 2)
     job.send_signal(signal.SIGUSR1)
@@ -421,7 +429,11 @@ def test_missing_programs(mpiexec):
     refused(mpiexec("./gone"), 127, "cannot run './gone' for rank 0: No such file or directory")
     refused(mpiexec("/etc/passwd"), 126, "cannot run '/etc/passwd' for rank 0: Permission denied")
     # The second program's is told before the first one has run.
-    refused(mpiexec("-n", 2, "echo", "hello", ":", "./gone"), 127, "cannot run './gone' for rank 2: No such file.*")
+    refused(
+        mpiexec("-n", 2, "echo", "hello", ":", "./gone"),
+        127,
+        "cannot run './gone' for rank 2: No such file.*",
+    )
 
 
 def test_a_program_that_the_kernel_refuses(mpiexec, tmp_path):
@@ -430,7 +442,9 @@ def test_a_program_that_the_kernel_refuses(mpiexec, tmp_path):
     script.chmod(0o755)
     done = mpiexec("-n", 1, "sleep", "1000", ":", "-n", 1, script)
     assert done.seconds < END_SECONDS_MAX, done.text
-    refused(done, 127, r"cannot run '.*/script' for rank 1: No such file or directory \(could not execute it\)")
+    refused(
+        done, 127, r"cannot run '.*/script' for rank 1: No such file or directory \(could not execute it\)"
+    )
 
 
 def test_bad_command_lines(mpiexec, tmp_path):
@@ -438,9 +452,17 @@ def test_bad_command_lines(mpiexec, tmp_path):
     refused(mpiexec("-n", 2), 2, "no program is given to start; mpiexec --help shows how")
     refused(mpiexec("--timeot", 3, "true"), 2, r"unknown option --timeot; did you mean --timeout\?")
     refused(mpiexec("-host", "elsewhere", "true"), 2, ".*'elsewhere'.*only on this machine.*")
-    refused(mpiexec("--app", tmp_path / "gone"), 2, "cannot read the application file '.*/gone': No such file.*")
-    refused(mpiexec("-wdir", "/no/such", "true"), 1, "cannot start rank 0 in '/no/such': No such file or directory")
-    refused(mpiexec("-wdir", "/etc/passwd", "true"), 1, "cannot start rank 0 in '/etc/passwd': Not a directory")
+    refused(
+        mpiexec("--app", tmp_path / "gone"), 2, "cannot read the application file '.*/gone': No such file.*"
+    )
+    refused(
+        mpiexec("-wdir", "/no/such", "true"),
+        1,
+        "cannot start rank 0 in '/no/such': No such file or directory",
+    )
+    refused(
+        mpiexec("-wdir", "/etc/passwd", "true"), 1, "cannot start rank 0 in '/etc/passwd': Not a directory"
+    )
 
 
 def test_version_and_help(mpiexec):
@@ -454,7 +476,9 @@ def test_a_foreign_launcher_is_named_instead_of_running_alone(build):
     done = run_command(build("launch.c"), "hello", environment={"PMI_RANK": 1, "PMI_SIZE": 4})
     assert done.returncode != 0 and done.stdout == "", done.text
     assert len(done.stderr.splitlines()) == 1 and "PMI_RANK=1, PMI_SIZE=4" in done.stderr, done.text
-    done = run_command(build("launch.c"), "hello", environment={"PMI_RANK": 1, "PMI_SIZE": 4, "TASUKI_SINGLETON": 1})
+    done = run_command(
+        build("launch.c"), "hello", environment={"PMI_RANK": 1, "PMI_SIZE": 4, "TASUKI_SINGLETON": 1}
+    )
     assert (done.returncode, done.stdout) == (0, "rank 0 of 1\n"), done.text
 
 
@@ -481,6 +505,8 @@ def test_nobody_is_bound_with_more_ranks_than_processors(mpiexec):
     done = mpiexec("-n", ranks, "--report-bindings", *ALLOWED)
     assert done.returncode == 0, done.text
     assert len(set(done.stdout.splitlines())) == 1, done.text
-    assert re.fullmatch(rf"mpiexec: ranks are not bound to processors \({ranks} ranks, \d+ processors .*\)\n", done.stderr)
+    assert re.fullmatch(
+        rf"mpiexec: ranks are not bound to processors \({ranks} ranks, \d+ processors .*\)\n", done.stderr
+    )
     done = mpiexec("-n", 2, "--bind-to", "none", *ALLOWED)
     assert len(set(done.stdout.splitlines())) == 1, done.text
