@@ -100,8 +100,11 @@ class StatusOut {
   Status* get() { return is_ignored() ? nullptr : &status_; }
   bool is_ignored() const { return user_ == MPI_STATUS_IGNORE; }
   bool ready(Call& call, const char* argument) { return is_ignored() || call.pointer(user_, argument); }
+  /// Leaves MPI_ERROR alone (MPI 3.2.5), but for the empty status, where it is MPI_SUCCESS (MPI 3.7.3).
   void store() {
-    if (!is_ignored()) abi::write_status(status_, user_);
+    if (is_ignored()) return;
+    abi::write_status(status_, user_);
+    if (status_.source == kAnySource) user_->MPI_ERROR = MPI_SUCCESS;
   }
 
  private:

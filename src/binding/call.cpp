@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "binding/callbacks.hpp"
+#include "object/errhandler.hpp"
 #include "runtime/bootstrap.hpp"
 
 namespace tasuki {
@@ -42,6 +42,18 @@ std::string describe(Process& process, const char* call, const Comm* comm, Code 
   return text;
 }
 
+/// Whether a user's error handler runs inside of itself some dozens of times. A handler may be left by longjmp
+/// or an exception: then the stack is not below the last one's frame any more, and we count anew.
+bool is_endless_error(const void* frame) {
+  constexpr int kDepthMax = 50;
+  thread_local std::uintptr_t last_frame = 0;
+  thread_local int depth = 0;
+  const auto here = reinterpret_cast<std::uintptr_t>(frame);
+  depth = here < last_frame ? depth + 1 : 1;
+  last_frame = here;
+  return depth > kDepthMax;
+}
+
 }  // namespace
 
 void die(const char* message) {
@@ -70,7 +82,7 @@ int Call::fail() {
   // A code of the user's own, which a callback returned, goes back as it is.
   const bool is_ours = error_class_bits(code_) < kUserErrorFirst || !process.errors.text(code_).empty();
   if (is_ours) code_ = process.errors.record(error_class_bits(code_), describe(process, name_, comm, code_));
-  invoke_errhandler(process, comm, errhandler_, code_);
+  invoke_errhandler(comm);
   return abi::error_from_core(code_);
 }
 
@@ -167,29 +179,19 @@ void Call::out_of_handles() {
       1, std::string(name_) + ": more than a million handles are in use, or memory is short");
 }
 
-void invoke_errhandler(Process& process, Comm* comm, Errhandler* errhandler, Code code) {
+void Call::invoke_errhandler(Comm* comm) {
   if (comm == nullptr) comm = process.objects->self;
-  if (errhandler == nullptr && comm != nullptr) errhandler = comm->errhandler.get();
-  if (errhandler == nullptr) errhandler = process.objects->initial_errhandler.get();
-  const std::uint16_t number =
-      errhandler != nullptr ? errhandler->predefined : std::uint16_t{kMpiErrorsAreFatal};
-  if (number == kMpiErrorsReturn) return;
-  if (number == 0) {
-    const Ref<Errhandler> kept = Ref<Errhandler>::share(errhandler);  // the user may free it meanwhile
-    process.callbacks->error_handler(errhandler->function, comm, code);
+  const Errhandler* handler = errhandler_ != nullptr ? errhandler_ : comm->errhandler.get();
+  if (handler->predefined == kMpiErrorsReturn) return;
+  if (handler->function != nullptr) {
+    if (is_endless_error(&comm)) {
+      process.bootstrap.abort(1, error_text(process, code_) + "; it comes again and again inside of its own error handler");
+    }
+    call_errhandler(process, *handler, comm, code_);
     return;
   }
-  const int exit_code = abi::error_from_core(error_class_bits(code)) & 0xff;
-  process.bootstrap.abort(exit_code != 0 ? exit_code : 1, error_text(process, code));
-}
-
-std::string error_text(Process& process, Code code) {
-  const std::string& text = process.errors.text(code);
-  if (!text.empty()) return text;
-  const char* name = error_class_name(error_class_bits(code));
-  const char* meaning = error_class_description(error_class_bits(code));
-  if (name == nullptr || meaning == nullptr) return "";
-  return std::string(name) + ": " + meaning;
+  const int error_class = error_class_bits(code_);
+  process.bootstrap.abort(error_class > 0 && error_class < 126 ? error_class : 1, error_text(process, code_));
 }
 
 }  // namespace tasuki

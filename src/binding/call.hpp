@@ -227,6 +227,7 @@ class Call {
   [[gnu::cold]] bool null_pointer(const char* argument);
   [[gnu::cold]] bool in_place(const char* argument);
   bool null_buffer(const char* argument, Count count, const Datatype& type);
+  [[gnu::cold]] void invoke_errhandler(Comm* comm);
   [[gnu::cold, noreturn]] void out_of_handles();
   [[gnu::cold, noreturn]] static void not_running(const char* name);
   [[gnu::noinline]] void lock();
@@ -238,13 +239,6 @@ class Call {
   Errhandler* errhandler_ = nullptr;
   Code code_ = 0;
 };
-
-/// Invokes the error handler of `comm` (null: of MPI_COMM_SELF) for `code`, whose text is recorded. Returns
-/// when the handler is MPI_ERRORS_RETURN or a user's that returns.
-void invoke_errhandler(Process& process, Comm* comm, Errhandler* errhandler, Code code);
-
-/// The text of a code, a class or a user's error, as MPI_Error_string gives it; empty for an unknown one.
-std::string error_text(Process& process, Code code);
 
 /// Prints one line and ends this process; for errors before MPI_Init and after MPI_Finalize.
 [[noreturn]] void die(const char* message);

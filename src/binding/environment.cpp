@@ -276,18 +276,6 @@ extern "C" MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2) {
   return addr1 - addr2;
 }
 
-extern "C" int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
-  Call call("MPI_Comm_call_errhandler");
-  Comm* core_comm = nullptr;
-  const int core_code = abi::error_to_core(errorcode);
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.constant(errorcode, core_code, "errorcode", kErrArg)) {
-    return call.fail();
-  }
-  if (core_code != 0) invoke_errhandler(call.process, core_comm, nullptr, core_code);
-  return MPI_SUCCESS;
-}
-
 // The names that a tool may interpose (MPI 15.2).
 // clang-format off
 extern "C" decltype(PMPI_Init) MPI_Init
@@ -336,6 +324,4 @@ extern "C" decltype(PMPI_Aint_add) MPI_Aint_add
     __attribute__((weak, alias("PMPI_Aint_add")));
 extern "C" decltype(PMPI_Aint_diff) MPI_Aint_diff
     __attribute__((weak, alias("PMPI_Aint_diff")));
-extern "C" decltype(PMPI_Comm_call_errhandler) MPI_Comm_call_errhandler
-    __attribute__((weak, alias("PMPI_Comm_call_errhandler")));
 // clang-format on
