@@ -152,7 +152,7 @@ def is_count(parameter: Parameter) -> bool:
         kind.endswith(("_NNI", "_PI"))
         and not kind.startswith(("RANK", "RMA_DISP"))
         or "NUM_ELEM" in kind
-        or kind.startswith(("ARRAY_LENGTH", "POLYNUM_BYTES", "POLYNUM_PARAM_VALUES", "COMM_SIZE", "DEGREE"))
+        or kind.startswith(("ARRAY_LENGTH", "POLYNUM_BYTES", "POLYNUM_PARAM_VALUES", "COMM_SIZE", "DEGREE", "NUM_DIMS"))
         or kind.endswith("PACK_SIZE")
     )
 
@@ -252,7 +252,9 @@ def number_out(body: Body, parameter: Parameter, core: CoreParameter) -> None:
         start = f"abi::{conversion[0]}_to_core(*{name})" if conversion else f"*{name}"
     body.declare(f"{kind} {local(parameter)} = {start};")
     body.arguments[name] = f"&{local(parameter)}"
-    if parameter.kind in ENUMERATIONS:
+    if parameter.kind == "TOPOLOGY_TYPE":
+        store = f"*{name} = topology_from_core({local(parameter)});"
+    elif parameter.kind in ENUMERATIONS:
         store = f"*{name} = abi::{ENUMERATIONS[parameter.kind][0]}_from_core({local(parameter)});"
     elif kind in ("Count", "Aint", "Offset"):
         store = f"store_count({local(parameter)}, {name});"

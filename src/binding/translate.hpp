@@ -9,6 +9,10 @@ inline int split_type_to_core(int split_type) {
   return split_type == MPI_UNDEFINED ? kUndefined : abi::split_type_to_core(split_type);
 }
 
+inline int topology_from_core(int topology) {
+  return topology == kUndefined ? MPI_UNDEFINED : abi::topology_from_core(topology);
+}
+
 /// Ranks that the core wrote into the user's array, in place.
 inline void ranks_from_core(int* ranks, Count size) {
   for (Count i = 0; i < size; ++i) ranks[i] = abi::rank_from_core(ranks[i]);

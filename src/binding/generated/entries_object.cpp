@@ -111,6 +111,18 @@ extern "C" int PMPI_Attr_put(MPI_Comm comm, int keyval, void* attribute_val) {
 }
 extern "C" decltype(PMPI_Attr_put) MPI_Attr_put __attribute__((weak, alias("PMPI_Attr_put")));
 
+extern "C" int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
+  Call call("MPI_Comm_call_errhandler");
+  Comm* core_comm = nullptr;
+  const int core_errorcode = abi::error_to_core(errorcode);
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
+    return call.fail();
+  }
+  return call.end(api::comm_call_errhandler(call.process, core_comm, core_errorcode));
+}
+extern "C" decltype(PMPI_Comm_call_errhandler) MPI_Comm_call_errhandler __attribute__((weak, alias("PMPI_Comm_call_errhandler")));
+
 extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
   Call call("MPI_Comm_compare");
   Comm* core_comm1 = nullptr;

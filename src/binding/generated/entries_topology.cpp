@@ -68,6 +68,7 @@ extern "C" decltype(PMPI_Cartdim_get) MPI_Cartdim_get __attribute__((weak, alias
 extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
   Call call("MPI_Dims_create");
   if (!call.count(nnodes, "nnodes", kErrArg) ||
+      !call.count(ndims, "ndims", kErrArg) ||
       !call.array(dims, ndims, "dims")) {
     return call.fail();
   }
@@ -365,7 +366,7 @@ extern "C" int PMPI_Topo_test(MPI_Comm comm, int* status) {
   }
   const Code code = api::topo_test(call.process, core_comm, &core_status);
   if (code == 0) {
-    *status = abi::topology_from_core(core_status);
+    *status = topology_from_core(core_status);
   }
   return call.end(code);
 }
