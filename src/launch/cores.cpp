@@ -1,5 +1,6 @@
 // Reading the machine's cores by hwloc, where it was there at build time.
-#include <algorithm>
+#include <cstdlib>
+#include <string>
 
 #include "launch/binding.hpp"
 #include "runtime/local/processors.hpp"

@@ -19,8 +19,6 @@ extern char** environ;
 namespace tasuki::launch {
 namespace {
 
-constexpr std::int64_t kGiveUpNs =
-    5'000'000'000;  // a process that SIGKILL does not end by then hangs in the kernel
 constexpr std::int64_t kHurriedFlushNs = 300'000'000;
 constexpr int kLeftoverPollMs = 10;  // of processes that are not our children
 
@@ -165,8 +163,7 @@ bool Job::finished() {
            (rank.error != nullptr && rank.error->open());
   }
   const bool left = groups_left();
-  if (phase_ == Phase::kKilling) return !left;
-  if (!left && !open) return true;
+  if (!left && (!open || phase_ == Phase::kKilling)) return true;
   if (phase_ == Phase::kRunning) begin_ending();  // processes that the ranks' programs left behind
   return false;
 }
@@ -210,7 +207,6 @@ void Job::meet_deadlines() {
   if (deadline_ns_ == 0 || deadline_ns_ > now) return;
   if (phase_ == Phase::kEnding) {
     kill_ranks();
-    deadline_ns_ = now + kGiveUpNs;
   } else {
     if (running() > 0) say(format("mpiexec: giving up on %d ranks that SIGKILL did not end", running()));
     gave_up_ = true;
@@ -239,9 +235,8 @@ void Job::drain() {
 /// A reader that pauses is waited for, but not where somebody wants the end now.
 void Job::flush_sinks() {
   const std::int64_t limit_ns = now_ns() + kHurriedFlushNs;
-  while (!gave_up_ && !(output_.idle() && error_.idle())) {
+  while (!(output_.idle() && error_.idle()) && !(hurry_ && now_ns() >= limit_ns)) {
     loop_.run_once(hurry_ ? static_cast<int>(kHurriedFlushNs / 1'000'000) : -1);
-    if (hurry_ && now_ns() >= limit_ns) gave_up_ = true;
   }
 }
 

@@ -15,6 +15,11 @@ namespace {
 
 using local::Life;
 
+// After SIGKILL: a rank that has not ended by then hangs in the kernel; what ranks left behind is not our
+// child, and its end is not seen at all where the container's first process does not reap.
+constexpr std::int64_t kRankGiveUpNs = 5'000'000'000;
+constexpr std::int64_t kLeftoverGiveUpNs = 100'000'000;
+
 constexpr std::int64_t kGraceNs = 300'000'000;  // between SIGTERM and SIGKILL
 
 /// waitid's answer in the form of waitpid's.
@@ -144,6 +149,7 @@ void Job::begin_ending() {
 
 void Job::kill_ranks() {
   phase_ = Phase::kKilling;
+  deadline_ns_ = now_ns() + (running() > 0 ? kRankGiveUpNs : kLeftoverGiveUpNs);
   signal_groups(SIGKILL);
 }
 

@@ -59,7 +59,7 @@ void execute_by_shell(const Start& start) {
   execve(arguments[0], arguments, start.environment);
 }
 
-[[noreturn]] void become(const Start& start, pid_t launcher, Outcome& outcome) {
+[[noreturn]] [[gnu::noinline]] void become(const Start& start, pid_t launcher, Outcome& outcome) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != launcher) _exit(127);  // it died before the line above could hold
