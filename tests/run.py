@@ -1,0 +1,197 @@
+"""make test: starts every part of the tests, one after the other, and adds up what they report.
+
+Each part uses all processors by itself and leaves a JUnit file under build/test, from which its numbers come.
+A part that ends otherwise than by its own account (a build that fails, a crash, a time-out) counts as one
+failure. The last line is "N passed, N failed"; the exit status is 0 only when nothing failed and something
+passed.
+
+`--only NAME` runs a part or two (unit, thread, address, undefined, tidy, ranks …); `--long` runs all at full
+size.
+"""
+
+import argparse
+import dataclasses
+import os
+import pathlib
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree
+
+from rich.console import Console
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build"
+OUT = BUILD / "test"
+console = Console(highlight=False, soft_wrap=True)
+
+SANITIZER_OPTIONS = {
+    "TSAN_OPTIONS": "halt_on_error=1 second_deadlock_stack=1",
+    "ASAN_OPTIONS": "detect_leaks=1 detect_stack_use_after_return=1",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+}
+
+
+@dataclasses.dataclass
+class Part:
+    name: str
+    commands: list  # run in turn; the last one writes the JUnit file
+    seconds_max: int
+
+
+@dataclasses.dataclass
+class Result:
+    name: str
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    broken: list = dataclasses.field(default_factory=list)  # (test's name, its output)
+
+
+def unit_part(name, jobs, sanitizer=None):
+    """The unit tests, in the release build or in a build of their own under a sanitizer."""
+    folder = BUILD / (sanitizer or "release")
+    configure = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", f"-DTASUKI_SANITIZER={sanitizer}"]
+    build = ["cmake", "--build", folder, "-j", jobs, "--target", "unit_tests"]
+    run = ["ctest", "--test-dir", folder, "-j", jobs, "--timeout", 300, "--output-on-failure"]
+    junit = ["--output-junit", OUT / f"{name}.xml"]
+    return Part(name, [*([configure] if sanitizer else []), build, run + junit], 1200)
+
+
+def pytest_part(name, folder, *options, seconds_max=600):
+    """Tests that nobody may hang: a single test has 300 s at most."""
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "--timeout",
+        300,
+        "-p",
+        "no:cacheprovider",
+        folder,
+        *options,
+    ]
+    return Part(name, [[*command, f"--junitxml={OUT / f'{name}.xml'}"]], seconds_max)
+
+
+def conformance_part(long):
+    ranks = "1,2,3,4" if long else "2"
+    command = [
+        sys.executable,
+        ROOT / "tests/conformance/run.py",
+        "--prefix",
+        BUILD / "prefix",
+        "--ranks",
+        ranks,
+    ]
+    return Part("conformance", [[*command, "--junit", OUT / "conformance.xml"]], 3600 if long else 900)
+
+
+def parts(jobs, long):
+    known = {"unit", "tidy", "conformance"}
+    folders = sorted({path.parent for path in (ROOT / "tests").glob("*/test_*.py")} - {ROOT / "tests/tidy"})
+    chosen = [pytest_part("tidy", ROOT / "tests/tidy"), unit_part("unit", jobs)]
+    for folder in folders:
+        name = "imb" if folder.name == "conformance" else folder.name
+        assert name not in known, name
+        chosen.append(pytest_part(name, folder))
+    chosen += [unit_part(sanitizer, jobs, sanitizer) for sanitizer in ("thread", "address", "undefined")]
+    chosen.append(conformance_part(long))
+    return chosen
+
+
+def read_junit(path, result):
+    """Adds the numbers of a JUnit file. A testcase fails, errs, is skipped, or passed."""
+    for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
+        trouble = case.find("failure") if case.find("failure") is not None else case.find("error")
+        if trouble is not None:
+            result.failed += 1
+            text = (trouble.text or "") + (case.findtext("system-out") or "")
+            name = f"{case.get('classname', '')}.{case.get('name')}"
+            result.broken.append((name, text.strip() or trouble.get("message", "")))
+        elif case.find("skipped") is not None or case.get("status") == "notrun":
+            result.skipped += 1
+        else:
+            result.passed += 1
+
+
+def run_part(part, environment):
+    result, begin = Result(part.name), time.monotonic()
+    junit, log = OUT / f"{part.name}.xml", OUT / f"{part.name}.log"
+    junit.unlink(missing_ok=True)
+    trouble = None
+    with log.open("w") as out:
+        for command in part.commands:
+            words = [str(word) for word in command]
+            left = part.seconds_max - (time.monotonic() - begin)
+            try:
+                status = subprocess.run(
+                    words,
+                    stdout=out,
+                    stderr=subprocess.STDOUT,
+                    stdin=subprocess.DEVNULL,
+                    env=environment,
+                    cwd=ROOT,
+                    timeout=max(left, 1),
+                ).returncode
+            except subprocess.TimeoutExpired:
+                trouble = f"{words[0]} did not end within {part.seconds_max} s"
+                break
+            if status != 0:
+                trouble = f"{' '.join(words)}: exit status {status}"
+                break
+    if junit.exists():
+        read_junit(junit, result)
+    if (trouble and result.failed == 0) or (not trouble and result.passed == 0):
+        result.failed += 1
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-40:])
+        result.broken.append((part.name, f"{tail}\n{trouble or 'no test ran'}"))
+    result.seconds = time.monotonic() - begin
+    return result
+
+
+def show(result):
+    mark = "[red]failed[/]" if result.failed else "[green]passed[/]"
+    skipped = f", {result.skipped} skipped" if result.skipped else ""
+    console.print(
+        f"{result.name:<14} {mark}  {result.passed:5} passed, {result.failed} failed{skipped}  "
+        f"[dim]{result.seconds:.0f} s[/]"
+    )
+    for name, text in result.broken:
+        console.print(f"\n--- {result.name}: {name}", style="red", markup=False)
+        console.print("\n".join(text.splitlines()[-60:]), markup=False)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--long", action="store_true", help="everything at full size")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="PART", help="this part alone; repeatable"
+    )
+    args = parser.parse_args()
+    OUT.mkdir(parents=True, exist_ok=True)
+    chosen = parts(args.jobs, args.long)
+    unknown = set(args.only) - {part.name for part in chosen}
+    if unknown:
+        parser.error(f"--only {', '.join(unknown)}: expected {', '.join(part.name for part in chosen)}")
+    environment = {**os.environ, **SANITIZER_OPTIONS}
+    if args.long:
+        environment["TASUKI_TEST_LONG"] = "1"
+
+    results = []
+    for part in chosen:
+        if not args.only or part.name in args.only:
+            results.append(run_part(part, environment))
+            show(results[-1])
+            sys.stdout.flush()
+    passed, failed = sum(r.passed for r in results), sum(r.failed for r in results)
+    print(f"{passed} passed, {failed} failed", flush=True)
+    (OUT / "summary.txt").write_text(f"{passed} passed, {failed} failed\n")
+    return 0 if failed == 0 and passed > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
