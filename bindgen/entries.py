@@ -105,9 +105,8 @@ def conversion(function: procedures.Function) -> list[str]:
 
 def unsupported(function: procedures.Function) -> list[str]:
     if function.name.startswith("MPI_T_"):
-        return [
-            "return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)"
-        ]
+        # These calls invoke no error handler (MPI 15.3).
+        return ["return abi::error_from_core(kTErrNotSupported);"]
     body = [f'Call call("{function.name}");']
     for parameter in function.parameters:
         if parameter.kind == "COMMUNICATOR" and parameter.direction == "in":

@@ -128,9 +128,8 @@ Code ErrorLog::record(int error_class, std::string text) {
 }
 
 const std::string& ErrorLog::text(Code code) const {
-  static const std::string kNone;
   const Entry& entry = entries_[(static_cast<std::uint32_t>(code) >> 16) % kTexts];
-  return code > 0xffff && entry.code == code ? entry.text : kNone;
+  return code > 0xffff && entry.code == code ? entry.text : none_;
 }
 
 const char* error_class_name(int error_class) {

@@ -122,6 +122,7 @@ class ErrorLog {
     std::string text;
   };
   std::array<Entry, kTexts> entries_;
+  std::string none_;          // empty: the text of a code that has none
   std::uint32_t serial_ = 0;  // 1 .. 0x3fff, then from 1 again
 };
 

@@ -299,7 +299,7 @@ def headers_are_included(tree):
     for name, text in tree.select(*C_FAMILY, ".in"):
         for _, target in includes(text):
             inner = target[1:-1]
-            beside = name.rsplit("/", 1)[0] + "/" + inner
+            beside = "/".join(normalised([*name.split("/")[:-1], *inner.split("/")]))
             targets.add(f"src/{inner}")
             targets.add(f"include/{inner}")
             targets.add(f"tests/unit/{inner}")

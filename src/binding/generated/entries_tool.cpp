@@ -9,256 +9,256 @@
 using namespace tasuki;
 
 extern "C" int PMPI_T_category_changed(int* update_number) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_category_changed) MPI_T_category_changed __attribute__((weak, alias("PMPI_T_category_changed")));
 
 extern "C" int PMPI_T_category_get_categories(int cat_index, int len, int indices[]) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_category_get_categories) MPI_T_category_get_categories __attribute__((weak, alias("PMPI_T_category_get_categories")));
 
 extern "C" int PMPI_T_category_get_cvars(int cat_index, int len, int indices[]) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_category_get_cvars) MPI_T_category_get_cvars __attribute__((weak, alias("PMPI_T_category_get_cvars")));
 
 extern "C" int PMPI_T_category_get_events(int cat_index, int len, int indices[]) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_category_get_events) MPI_T_category_get_events __attribute__((weak, alias("PMPI_T_category_get_events")));
 
 extern "C" int PMPI_T_category_get_index(const char* name, int* cat_index) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_category_get_index) MPI_T_category_get_index __attribute__((weak, alias("PMPI_T_category_get_index")));
 
 extern "C" int PMPI_T_category_get_info(int cat_index, char* name, int* name_len, char* desc, int* desc_len, int* num_cvars, int* num_pvars, int* num_categories) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_category_get_info) MPI_T_category_get_info __attribute__((weak, alias("PMPI_T_category_get_info")));
 
 extern "C" int PMPI_T_category_get_num(int* num_cat) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_category_get_num) MPI_T_category_get_num __attribute__((weak, alias("PMPI_T_category_get_num")));
 
 extern "C" int PMPI_T_category_get_num_events(int cat_index, int* num_events) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_category_get_num_events) MPI_T_category_get_num_events __attribute__((weak, alias("PMPI_T_category_get_num_events")));
 
 extern "C" int PMPI_T_category_get_pvars(int cat_index, int len, int indices[]) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_category_get_pvars) MPI_T_category_get_pvars __attribute__((weak, alias("PMPI_T_category_get_pvars")));
 
 extern "C" int PMPI_T_cvar_get_index(const char* name, int* cvar_index) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_cvar_get_index) MPI_T_cvar_get_index __attribute__((weak, alias("PMPI_T_cvar_get_index")));
 
 extern "C" int PMPI_T_cvar_get_info(int cvar_index, char* name, int* name_len, int* verbosity, MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* scope) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_cvar_get_info) MPI_T_cvar_get_info __attribute__((weak, alias("PMPI_T_cvar_get_info")));
 
 extern "C" int PMPI_T_cvar_get_num(int* num_cvar) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_cvar_get_num) MPI_T_cvar_get_num __attribute__((weak, alias("PMPI_T_cvar_get_num")));
 
 extern "C" int PMPI_T_cvar_handle_alloc(int cvar_index, void* obj_handle, MPI_T_cvar_handle* handle, int* count) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_cvar_handle_alloc) MPI_T_cvar_handle_alloc __attribute__((weak, alias("PMPI_T_cvar_handle_alloc")));
 
 extern "C" int PMPI_T_cvar_handle_free(MPI_T_cvar_handle* handle) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_cvar_handle_free) MPI_T_cvar_handle_free __attribute__((weak, alias("PMPI_T_cvar_handle_free")));
 
 extern "C" int PMPI_T_cvar_read(MPI_T_cvar_handle handle, void* buf) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_cvar_read) MPI_T_cvar_read __attribute__((weak, alias("PMPI_T_cvar_read")));
 
 extern "C" int PMPI_T_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_cvar_write) MPI_T_cvar_write __attribute__((weak, alias("PMPI_T_cvar_write")));
 
 extern "C" int PMPI_T_enum_get_info(MPI_T_enum enumtype, int* num, char* name, int* name_len) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_enum_get_info) MPI_T_enum_get_info __attribute__((weak, alias("PMPI_T_enum_get_info")));
 
 extern "C" int PMPI_T_enum_get_item(MPI_T_enum enumtype, int indx, int* value, char* name, int* name_len) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_enum_get_item) MPI_T_enum_get_item __attribute__((weak, alias("PMPI_T_enum_get_item")));
 
 extern "C" int PMPI_T_event_callback_get_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info* info_used) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_event_callback_get_info) MPI_T_event_callback_get_info __attribute__((weak, alias("PMPI_T_event_callback_get_info")));
 
 extern "C" int PMPI_T_event_callback_set_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info info) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_event_callback_set_info) MPI_T_event_callback_set_info __attribute__((weak, alias("PMPI_T_event_callback_set_info")));
 
 extern "C" int PMPI_T_event_copy(MPI_T_event_instance event_instance, void* buffer) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_event_copy) MPI_T_event_copy __attribute__((weak, alias("PMPI_T_event_copy")));
 
 extern "C" int PMPI_T_event_get_index(const char* name, int* event_index) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_event_get_index) MPI_T_event_get_index __attribute__((weak, alias("PMPI_T_event_get_index")));
 
 extern "C" int PMPI_T_event_get_info(int event_index, char* name, int* name_len, int* verbosity, MPI_Datatype array_of_datatypes[], MPI_Aint array_of_displacements[], int* num_elements, MPI_T_enum* enumtype, MPI_Info* info, char* desc, int* desc_len, int* bind) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_event_get_info) MPI_T_event_get_info __attribute__((weak, alias("PMPI_T_event_get_info")));
 
 extern "C" int PMPI_T_event_get_num(int* num_events) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_event_get_num) MPI_T_event_get_num __attribute__((weak, alias("PMPI_T_event_get_num")));
 
 extern "C" int PMPI_T_event_get_source(MPI_T_event_instance event_instance, int* source_index) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_event_get_source) MPI_T_event_get_source __attribute__((weak, alias("PMPI_T_event_get_source")));
 
 extern "C" int PMPI_T_event_get_timestamp(MPI_T_event_instance event_instance, MPI_Count* event_timestamp) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_event_get_timestamp) MPI_T_event_get_timestamp __attribute__((weak, alias("PMPI_T_event_get_timestamp")));
 
 extern "C" int PMPI_T_event_handle_alloc(int event_index, void* obj_handle, MPI_Info info, MPI_T_event_registration* event_registration) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_event_handle_alloc) MPI_T_event_handle_alloc __attribute__((weak, alias("PMPI_T_event_handle_alloc")));
 
 extern "C" int PMPI_T_event_handle_free(MPI_T_event_registration event_registration, void* user_data, MPI_T_event_free_cb_function free_cb_function) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_event_handle_free) MPI_T_event_handle_free __attribute__((weak, alias("PMPI_T_event_handle_free")));
 
 extern "C" int PMPI_T_event_handle_get_info(MPI_T_event_registration event_registration, MPI_Info* info_used) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_event_handle_get_info) MPI_T_event_handle_get_info __attribute__((weak, alias("PMPI_T_event_handle_get_info")));
 
 extern "C" int PMPI_T_event_handle_set_info(MPI_T_event_registration event_registration, MPI_Info info) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_event_handle_set_info) MPI_T_event_handle_set_info __attribute__((weak, alias("PMPI_T_event_handle_set_info")));
 
 extern "C" int PMPI_T_event_read(MPI_T_event_instance event_instance, int element_index, void* buffer) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_event_read) MPI_T_event_read __attribute__((weak, alias("PMPI_T_event_read")));
 
 extern "C" int PMPI_T_event_register_callback(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info info, void* user_data, MPI_T_event_cb_function event_cb_function) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_event_register_callback) MPI_T_event_register_callback __attribute__((weak, alias("PMPI_T_event_register_callback")));
 
 extern "C" int PMPI_T_event_set_dropped_handler(MPI_T_event_registration event_registration, MPI_T_event_dropped_cb_function dropped_cb_function) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_event_set_dropped_handler) MPI_T_event_set_dropped_handler __attribute__((weak, alias("PMPI_T_event_set_dropped_handler")));
 
 extern "C" int PMPI_T_finalize(void) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_finalize) MPI_T_finalize __attribute__((weak, alias("PMPI_T_finalize")));
 
 extern "C" int PMPI_T_init_thread(int required, int* provided) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_init_thread) MPI_T_init_thread __attribute__((weak, alias("PMPI_T_init_thread")));
 
 extern "C" int PMPI_T_pvar_get_index(const char* name, int var_class, int* pvar_index) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_pvar_get_index) MPI_T_pvar_get_index __attribute__((weak, alias("PMPI_T_pvar_get_index")));
 
 extern "C" int PMPI_T_pvar_get_info(int pvar_index, char* name, int* name_len, int* verbosity, int* var_class, MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* readonly, int* continuous, int* atomic) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_pvar_get_info) MPI_T_pvar_get_info __attribute__((weak, alias("PMPI_T_pvar_get_info")));
 
 extern "C" int PMPI_T_pvar_get_num(int* num_pvar) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_pvar_get_num) MPI_T_pvar_get_num __attribute__((weak, alias("PMPI_T_pvar_get_num")));
 
 extern "C" int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session pe_session, int pvar_index, void* obj_handle, MPI_T_pvar_handle* handle, int* count) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_pvar_handle_alloc) MPI_T_pvar_handle_alloc __attribute__((weak, alias("PMPI_T_pvar_handle_alloc")));
 
 extern "C" int PMPI_T_pvar_handle_free(MPI_T_pvar_session pe_session, MPI_T_pvar_handle* handle) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_pvar_handle_free) MPI_T_pvar_handle_free __attribute__((weak, alias("PMPI_T_pvar_handle_free")));
 
 extern "C" int PMPI_T_pvar_read(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, void* buf) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_pvar_read) MPI_T_pvar_read __attribute__((weak, alias("PMPI_T_pvar_read")));
 
 extern "C" int PMPI_T_pvar_readreset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, void* buf) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_pvar_readreset) MPI_T_pvar_readreset __attribute__((weak, alias("PMPI_T_pvar_readreset")));
 
 extern "C" int PMPI_T_pvar_reset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_pvar_reset) MPI_T_pvar_reset __attribute__((weak, alias("PMPI_T_pvar_reset")));
 
 extern "C" int PMPI_T_pvar_session_create(MPI_T_pvar_session* pe_session) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_pvar_session_create) MPI_T_pvar_session_create __attribute__((weak, alias("PMPI_T_pvar_session_create")));
 
 extern "C" int PMPI_T_pvar_session_free(MPI_T_pvar_session* pe_session) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_pvar_session_free) MPI_T_pvar_session_free __attribute__((weak, alias("PMPI_T_pvar_session_free")));
 
 extern "C" int PMPI_T_pvar_start(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_pvar_start) MPI_T_pvar_start __attribute__((weak, alias("PMPI_T_pvar_start")));
 
 extern "C" int PMPI_T_pvar_stop(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_pvar_stop) MPI_T_pvar_stop __attribute__((weak, alias("PMPI_T_pvar_stop")));
 
 extern "C" int PMPI_T_pvar_write(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, const void* buf) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_pvar_write) MPI_T_pvar_write __attribute__((weak, alias("PMPI_T_pvar_write")));
 
 extern "C" int PMPI_T_source_get_info(int source_index, char* name, int* name_len, char* desc, int* desc_len, MPI_T_source_order* ordering, MPI_Count* ticks_per_second, MPI_Count* max_ticks, MPI_Info* info) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_source_get_info) MPI_T_source_get_info __attribute__((weak, alias("PMPI_T_source_get_info")));
 
 extern "C" int PMPI_T_source_get_num(int* num_sources) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_source_get_num) MPI_T_source_get_num __attribute__((weak, alias("PMPI_T_source_get_num")));
 
 extern "C" int PMPI_T_source_get_timestamp(int source_index, MPI_Count* timestamp) {
-  return abi::error_from_core(kTErrNotSupported);  // these calls invoke no error handler (MPI 15.3)
+  return abi::error_from_core(kTErrNotSupported);
 }
 extern "C" decltype(PMPI_T_source_get_timestamp) MPI_T_source_get_timestamp __attribute__((weak, alias("PMPI_T_source_get_timestamp")));
