@@ -25,9 +25,35 @@ int first_or_zero(hwloc_const_bitmap_t set) {
   return first >= 0 ? first : 0;
 }
 
+/// Keeps hwloc from loading its plugins (XML, OpenCL, X11, PCI with all their libraries: milliseconds for
+/// what is not asked) while this lives. The ranks find the variable as it was: their environment is made by
+/// then.
+class NoPlugins {
+ public:
+  NoPlugins() {
+    const char* before = std::getenv(kName);
+    was_set_ = before != nullptr;
+    if (was_set_) before_ = before;
+    setenv(kName, "/dev/null", 1);
+  }
+  ~NoPlugins() {
+    if (was_set_) {
+      setenv(kName, before_.c_str(), 1);
+    } else {
+      unsetenv(kName);
+    }
+  }
+
+ private:
+  static constexpr const char* kName = "HWLOC_PLUGINS_PATH";
+  bool was_set_ = false;
+  std::string before_;
+};
+
 /// Only what is needed, and only from the kernel: asking each processor (the "x86" component) takes many
 /// times as long, and devices seconds on large machines.
 hwloc_topology_t load_topology() {
+  const NoPlugins no_plugins;
   hwloc_topology_t topology = nullptr;
   if (hwloc_topology_init(&topology) != 0) return nullptr;
   hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);

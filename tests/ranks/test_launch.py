@@ -6,7 +6,9 @@ program that ends in every way there is.
 
 import os
 import pathlib
+import pty
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -206,6 +208,52 @@ def test_input_goes_to_rank_0_and_ends_there(mpiexec):
     assert lines(done.stdout) == ["0 0", "1 0", "2 4"], done.text
     done = mpiexec("--stdin", "none", "wc", "-c", stdin="four")
     assert done.stdout.split() == ["0"], done.text
+
+
+class Terminal:
+    """mpiexec as the foreground job of a terminal of its own."""
+
+    def __init__(self, *words):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execve(MPIEXEC, [MPIEXEC, *map(str, words)], clean_environment())
+        self.text = ""
+
+    def read_until(self, wanted, seconds=10):
+        end = time.monotonic() + seconds
+        while wanted not in self.text and time.monotonic() < end:
+            if select.select([self.fd], [], [], 0.1)[0]:
+                try:
+                    self.text += os.read(self.fd, 4096).decode()
+                except OSError:  # the other side is gone
+                    break
+        assert wanted in self.text, self.text
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def status(self):
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+def test_a_terminal_is_read_by_rank_0_up_to_its_end():
+    terminal = Terminal(
+        "-n", 2, "sh", "-c", "while read word; do echo $TASUKI_RANK got $word; done; echo end"
+    )
+    terminal.type("one\n")
+    terminal.read_until("0 got one")
+    terminal.type("two\n\x04")
+    terminal.read_until("0 got two")
+    assert terminal.status() == 0
+    assert "1 got" not in terminal.text
+
+
+def test_control_c_on_a_terminal_ends_all():
+    terminal = Terminal("-n", 2, "sh", "-c", "echo ready; sleep 1000")
+    terminal.read_until("ready\r\nready")
+    terminal.type("\x03")
+    terminal.read_until("mpiexec: got signal 2 (Interrupt); ending 2 ranks")
+    assert terminal.status() == 128 + signal.SIGINT
 
 
 def test_a_reader_that_leaves_ends_the_job_quietly():
