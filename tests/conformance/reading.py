@@ -1,0 +1,46 @@
+"""Reads what `python test/main.py -v` printed in each rank: which tests passed, failed, were skipped.
+
+A line reads "test_x (module.Class.test_x) ... ok". Between the name and the verdict a test may have written lines
+of its own, so the verdict is the last word before the next test's name. The report ends with a line "Ran N
+tests"; what stands after "======" repeats the failures and is not read.
+"""
+
+import re
+
+NAME = re.compile(r"^(\w+) \(([\w.]+)\)", re.M)
+VERDICT = re.compile(r"(?:\.\.\. |^)(ok|FAIL|ERROR|skipped\b.*|expected failure|unexpected success)$", re.M)
+
+
+def verdicts(report):
+    """A rank's report -> {module.Class.test: "ok", "skipped" or "failed"}; a test without a verdict failed."""
+    end = report.find("\n======")
+    report = report[: end if end >= 0 else len(report)] + "\n"
+    names = list(NAME.finditer(report))
+    ends = [*(name.start() for name in names[1:]), len(report)]
+    found = {}
+    for name, following in zip(names, ends, strict=True):
+        words = VERDICT.findall(report[name.end() : following])
+        word = words[-1] if words else "none"
+        verdict = "failed"
+        if word in ("ok", "expected failure"):
+            verdict = "ok"
+        elif word.startswith("skipped"):
+            verdict = "skipped"
+        test, path = name.groups()
+        found[path if path.endswith(test) else f"{path}.{test}"] = verdict
+    return found
+
+
+def judge(reports):
+    """The ranks' reports -> (passed, skipped, names of the failed). A test that a rank did not report failed."""
+    ranks = [verdicts(report) for report in reports]
+    passed, skipped, failed = 0, 0, []
+    for test in sorted(set().union(*ranks)):
+        words = {rank.get(test, "failed") for rank in ranks}
+        if "failed" in words:
+            failed.append(test)
+        elif words == {"skipped"}:
+            skipped += 1
+        else:
+            passed += 1
+    return passed, skipped, failed
