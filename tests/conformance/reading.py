@@ -1,8 +1,8 @@
 """Reads what `python test/main.py -v` printed in each rank: which tests passed, failed, were skipped.
 
-A line reads "test_x (module.Class.test_x) ... ok". Between the name and the verdict a test may have written lines
-of its own, so the verdict is the last word before the next test's name. The report ends with a line "Ran N
-tests"; what stands after "======" repeats the failures and is not read.
+A line reads "test_x (module.Class.test_x) ... ok". Between the name and the verdict a test may have written
+lines of its own, so the verdict is the last word before the next test's name. What stands after "======" repeats
+the failures and is not read.
 """
 
 import re
@@ -12,13 +12,13 @@ VERDICT = re.compile(r"(?:\.\.\. |^)(ok|FAIL|ERROR|skipped\b.*|expected failure|
 
 
 def verdicts(report):
-    """A rank's report -> {module.Class.test: "ok", "skipped" or "failed"}; a test without a verdict failed."""
+    """A rank's report -> {module.Class.test: "ok", "skipped" or "failed"}; without a verdict it failed."""
     end = report.find("\n======")
     report = report[: end if end >= 0 else len(report)] + "\n"
     names = list(NAME.finditer(report))
-    ends = [*(name.start() for name in names[1:]), len(report)]
     found = {}
-    for name, following in zip(names, ends, strict=True):
+    for name, next_name in zip(names, [*names[1:], None][: len(names)], strict=True):
+        following = next_name.start() if next_name else len(report)
         words = VERDICT.findall(report[name.end() : following])
         word = words[-1] if words else "none"
         verdict = "failed"
@@ -32,7 +32,7 @@ def verdicts(report):
 
 
 def judge(reports):
-    """The ranks' reports -> (passed, skipped, names of the failed). A test that a rank did not report failed."""
+    """The ranks' reports -> (passed, skipped, names of the failed). Not reported by a rank: failed."""
     ranks = [verdicts(report) for report in reports]
     passed, skipped, failed = 0, 0, []
     for test in sorted(set().union(*ranks)):

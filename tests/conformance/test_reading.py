@@ -47,3 +47,8 @@ def test_a_test_that_never_ended_failed():
     whole = "test_a (m.C.test_a) ... ok\ntest_b (m.C.test_b) ... ok\n"
     assert judge([whole, cut]) == (1, 0, ["m.C.test_b"])
     assert judge([whole, "test_a (m.C.test_a) ... ok\n"]) == (1, 0, ["m.C.test_b"])
+
+
+def test_a_report_without_tests_has_none():
+    assert verdicts("Traceback: no MPI\n") == {}
+    assert judge([]) == (0, 0, [])
