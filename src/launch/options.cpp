@@ -52,9 +52,18 @@ bool parse_option(Parser& parser) {
   return true;
 }
 
+bool has_own_options(const Application& application) {
+  return application.ranks != 1 || !application.directory.empty() || !application.environment.empty() ||
+         application.inherit != Inherit::kAll;
+}
+
 /// At ':' and at the end of the command line. After an application file no program needs to follow.
 bool end_application(Parser& parser) {
   const bool nothing = parser.application.command.empty() && !parser.wants_program;
+  if (nothing && has_own_options(parser.application)) {
+    return parser.fail(
+        "options of a program beside an application file: write them into the file, before the program");
+  }
   return nothing || finish_application(parser);
 }
 

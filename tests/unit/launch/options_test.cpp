@@ -157,6 +157,9 @@ TEST_F(ApplicationFile, EachLineIsAnApplication) {
 TEST_F(ApplicationFile, ErrorsNameFileAndLine) {
   write("-n 1 a\n-n x b\n");
   EXPECT_EQ(error_of({"--app", path_}), path_ + ", line 2: -n x: expected a number from 1 to 65536");
+  write("a\n");
+  EXPECT_NE(error_of({"-n", "2", "--app", path_}).find("write them into the file"), std::string::npos);
+  EXPECT_NE(error_of({"--app", path_, "-wdir", "/"}).find("write them into the file"), std::string::npos);
   write("-n 1 'a\n");
   EXPECT_EQ(error_of({"--appfile", path_}), path_ + ", line 1: a quote is not closed");
   write("-configfile other\n");
