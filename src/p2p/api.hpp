@@ -1,8 +1,9 @@
 // Point-to-point communication: the user's calls (MPI chapter 3), by ARCHITECTURE.md's rules. The binding has
-// checked ranks, tags, counts, handles, null buffers and committed types.
+// checked ranks, tags, counts, handles, null buffers and committed types. It reads and writes statuses
+// itself.
 //
 // Where the calls live: send.cpp, receive.cpp, probe.cpp, sendrecv.cpp, persistent.cpp, buffered.cpp,
-// completion.cpp, status.cpp.
+// completion.cpp.
 #pragma once
 
 #include "base/types.hpp"
@@ -67,7 +68,6 @@ Code mrecv(Process& process, void* buf, Count count, Datatype* datatype, Message
 Code imrecv(Process& process, void* buf, Count count, Datatype* datatype, Message** message,
             Request** request);
 Code cancel(Process& process, Request* request);
-Code test_cancelled(Process& process, const Status* status, bool* flag);
 
 // --- 3.9: persistent
 // ----------------------------------------------------------------------------------------
@@ -107,15 +107,5 @@ Code comm_attach_buffer(Process& process, Comm* comm, void* buffer, Count size);
 Code comm_detach_buffer(Process& process, Comm* comm, void** buffer_addr, Count* size);
 Code comm_flush_buffer(Process& process, Comm* comm);
 Code comm_iflush_buffer(Process& process, Comm* comm, Request** request);
-
-// --- 3.2.5: status
-// ------------------------------------------------------------------------------------------
-Code status_get_source(Process& process, const Status* status, int* source);
-Code status_get_tag(Process& process, const Status* status, int* tag);
-Code status_get_error(Process& process, const Status* status, int* error);
-Code status_set_source(Process& process, Status* status, int source);
-Code status_set_tag(Process& process, Status* status, int tag);
-Code status_set_error(Process& process, Status* status, int error);
-Code status_set_cancelled(Process& process, Status* status, bool flag);
 
 }  // namespace tasuki::api

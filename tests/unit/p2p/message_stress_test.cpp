@@ -156,6 +156,9 @@ TEST(MessageStress, ThreadsOfOneRankShareItsProcess) {
 }
 
 TEST(MessageStress, AMessageOfMoreThanTwoGibibytes) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "takes half a minute under the thread sanitizer, and has no threads of interest";
+#endif
   // The same mebibyte over and over: an element of extent 0.
   WorldOptions options;
   options.config.ring_bytes = 4 << 20;

@@ -142,7 +142,12 @@ void run_ranks(int size, const std::function<void(Process&)>& body, const WorldO
       const std::unique_ptr<Process> process = make_process(bootstrap, options.config, options.thread_level);
       process->callbacks = &callbacks;
       body(*process);
-      finalize_process(*process);
+      {
+        // As the binding does during every call.
+        std::unique_lock lock(process->mutex, std::defer_lock);
+        if (options.thread_level == ThreadLevel::kMultiple) lock.lock();
+        finalize_process(*process);
+      }
       watchdog.ended(rank);
     });
   }
