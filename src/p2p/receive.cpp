@@ -174,7 +174,7 @@ void PointToPoint::eager_message(const Packet& packet) {
   message.sender = header.sender;
   message.synchronous = header.sender != 0;
   allocate(process, message);
-  std::memcpy(message.data(), packet.bulk, packet.bulk_bytes);
+  if (packet.bulk_bytes != 0) std::memcpy(message.data(), packet.bulk, packet.bulk_bytes);
   message.arrived_bytes = packet.bulk_bytes;
   if (from.eager_left != 0) from.eager_message = &message;
   matching.add(header.context, &message);
