@@ -18,6 +18,14 @@
 #include "object/op_kernels.hpp"
 #include "support/world.hpp"
 
+// One test asks for more memory than there is: sanitizers are to answer as the C library does.
+extern "C" [[gnu::visibility("default")]] const char* __asan_default_options() {
+  return "allocator_may_return_null=1";
+}
+extern "C" [[gnu::visibility("default")]] const char* __tsan_default_options() {
+  return "allocator_may_return_null=1";
+}
+
 namespace tasuki {
 namespace {
 
