@@ -57,6 +57,11 @@ SUCCESSORS = {
     "MPI_Info_get": "info_get_string",
 }
 
+# Legal before MPI_Init and after MPI_Finalize (MPI 11.4.1).
+ANY_TIME = re.compile(
+    r"MPI_(Info_|Errhandler_free|Session_(create_errhandler|init)|Error_|Add_error|Remove_error|Abi_)"
+)
+
 CONVERSION = re.compile(r"MPI_(\w+)_(c2f|f2c|toint|fromint)$")
 
 HEAD = """\
@@ -103,11 +108,16 @@ def conversion(function: procedures.Function) -> list[str]:
     return [f"return abi::handle_of<{function.returns}>(abi::bits_of_int({argument}));"]
 
 
+def guard(function: procedures.Function) -> str:
+    any_time = ", AnyTime{}" if ANY_TIME.match(function.name) else ""
+    return f'Call call("{function.name}"{any_time});'
+
+
 def unsupported(function: procedures.Function) -> list[str]:
     if function.name.startswith("MPI_T_"):
         # These calls invoke no error handler (MPI 15.3).
         return ["return abi::error_from_core(kTErrNotSupported);"]
-    body = [f'Call call("{function.name}");']
+    body = [guard(function)]
     for parameter in function.parameters:
         if parameter.kind == "COMMUNICATOR" and parameter.direction == "in":
             body.append(f"call.blame_if_valid({parameter.name});")
@@ -134,7 +144,7 @@ def collect() -> Output:
         elif core_name(function) in core:
             target = core[core_name(function)]
             output.headers.setdefault(chapter, set()).add(target.header)
-            body = treatment.body(function, target)
+            body = treatment.body(function, target, guard(function))
         else:
             output.unsupported.append(function.name)
             body = unsupported(function)

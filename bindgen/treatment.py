@@ -97,10 +97,10 @@ DATA_GROUPS = [
 class Body:
     """The statements of one entry as they come together."""
 
-    def __init__(self, function: Function, core: CoreFunction) -> None:
+    def __init__(self, function: Function, core: CoreFunction, guard: str) -> None:
         self.function = function
         self.core = core
-        self.lines: list[str] = [f'Call call("{function.name}");']
+        self.lines: list[str] = [guard]
         self.pending: list[str] = []  # checks not written yet
         self.arguments: dict[str, str] = {}  # MPI parameter -> what the core gets
         self.always: list[str] = []  # after the call
@@ -550,8 +550,9 @@ def pair(body: Body) -> list[tuple[Parameter | None, CoreParameter]]:
     return pairs
 
 
-def body(function: Function, core: CoreFunction) -> list[str]:
-    result = Body(function, core)
+def body(function: Function, core: CoreFunction, guard: str) -> list[str]:
+    """The statements of the entry `function` over `core`; `guard` declares its Call."""
+    result = Body(function, core, guard)
     pairs = pair(result)
     names = [parameter.name for parameter in core.parameters]
     comms = [

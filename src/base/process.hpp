@@ -27,6 +27,8 @@ struct Comm;
 
 struct Process {
   Process(Bootstrap& bootstrap, Config config);  // src/environment/process.cpp
+  /// One that has nothing but objects: for the calls that are legal before MPI_Init and after MPI_Finalize.
+  explicit Process(Bootstrap& bootstrap);
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;

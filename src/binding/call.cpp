@@ -11,6 +11,7 @@
 
 #include "object/errhandler.hpp"
 #include "runtime/bootstrap.hpp"
+#include "transport/transport.hpp"
 
 namespace tasuki {
 
@@ -36,14 +37,14 @@ std::string describe(Process& process, const char* call, const Comm* comm, Code 
   }
   if (comm != nullptr) {
     text += " (communicator " + communicator_name(*comm) + ", rank " + std::to_string(comm->rank) + ")";
-  } else {
+  } else if (binding.life == Life::kRunning) {
     text += " (rank " + std::to_string(process.rank) + " of MPI_COMM_WORLD)";
   }
   return text;
 }
 
-/// Whether a user's error handler runs inside of itself some dozens of times. A handler may be left by longjmp
-/// or an exception: then the stack is not below the last one's frame any more, and we count anew.
+/// Whether a user's error handler runs inside of itself some dozens of times. A handler may be left by
+/// longjmp or an exception: then the stack is not below the last one's frame any more, and we count anew.
 bool is_endless_error(const void* frame) {
   constexpr int kDepthMax = 50;
   thread_local std::uintptr_t last_frame = 0;
@@ -54,11 +55,30 @@ bool is_endless_error(const void* frame) {
   return depth > kDepthMax;
 }
 
+/// Who is asked to end the program outside MPI_Init .. MPI_Finalize: nobody but itself.
+class NoBootstrap final : public Bootstrap {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  int processors_available() const override { return 1; }
+  std::unique_ptr<Transport> make_transport(const Config&) override { return nullptr; }
+  void fence() override {}
+  void mark_initialized() override {}
+  void mark_finalized() override {}
+  [[noreturn]] void abort(int, const std::string& message) override { die(message.c_str()); }
+};
+
 }  // namespace
 
+Process& outside() {
+  static NoBootstrap bootstrap;
+  static Process* const process = new Process(bootstrap);  // never unmade: a program may call until its end
+  return *process;
+}
+
 void die(const char* message) {
+  std::fflush(stdout);
   std::fprintf(stderr, "tasuki: %s\n", message);
-  std::fflush(stderr);
   _exit(1);
 }
 
@@ -177,15 +197,20 @@ bool Call::root(int value, const char* argument, const Comm* comm, Roles* roles)
 void Call::out_of_handles() {
   process.bootstrap.abort(
       1, std::string(name_) + ": more than a million handles are in use, or memory is short");
+  __builtin_unreachable();  // gcc does not see that a virtual function never returns
 }
 
 void Call::invoke_errhandler(Comm* comm) {
-  if (comm == nullptr) comm = process.objects->self;
-  const Errhandler* handler = errhandler_ != nullptr ? errhandler_ : comm->errhandler.get();
+  if (comm == nullptr) comm = process.objects->self;  // null outside MPI_Init .. MPI_Finalize
+  const Errhandler* handler = errhandler_;
+  if (handler == nullptr) {
+    handler = (comm != nullptr ? comm->errhandler : process.objects->initial_errhandler).get();
+  }
   if (handler->predefined == kMpiErrorsReturn) return;
   if (handler->function != nullptr) {
     if (is_endless_error(&comm)) {
-      process.bootstrap.abort(1, error_text(process, code_) + "; it comes again and again inside of its own error handler");
+      process.bootstrap.abort(
+          1, error_text(process, code_) + "; it comes again and again inside of its own error handler");
     }
     call_errhandler(process, *handler, comm, code_);
     return;

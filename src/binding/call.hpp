@@ -42,18 +42,26 @@ extern Binding binding;
 /// How deep in calls this thread is; kept with MPI_THREAD_MULTIPLE only.
 extern thread_local int call_depth [[gnu::tls_model("initial-exec")]];
 
+/// The Process of the calls that are legal at any time, outside MPI_Init .. MPI_Finalize. Made on first use.
+Process& outside();
+
+/// A tag: this call is legal before MPI_Init and after MPI_Finalize too (MPI 11.4.1).
+struct AnyTime {};
+
 class Call {
  public:
   explicit Call(const char* name) : process(running(name)), name_(name), outer_(process.call) {
-    if (binding.locking) [[unlikely]]
-      lock();
-    process.call = name;
-    process.error_comm = nullptr;
+    begin(binding.locking);
+  }
+  Call(const char* name, AnyTime)
+      : process(binding.process != nullptr ? *binding.process : outside()),
+        name_(name),
+        outer_(process.call) {
+    begin(binding.locking || binding.process == nullptr);
   }
   ~Call() {
     process.call = outer_;
-    if (binding.locking) [[unlikely]]
-      unlock();
+    if (locked_) unlock();
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
@@ -206,6 +214,12 @@ class Call {
       out_of_handles();
     return abi::bits_of_table_value(value);
   }
+  void begin(bool locking) {
+    locked_ = locking;
+    if (locking) lock();
+    process.call = name_;
+    process.error_comm = nullptr;
+  }
   static Process& running(const char* name) {
     if (binding.process == nullptr) [[unlikely]]
       not_running(name);
@@ -235,6 +249,7 @@ class Call {
 
   const char* name_;
   const char* outer_;  // the call that this one is inside of, by a callback
+  bool locked_;
   Comm* comm_ = nullptr;
   Errhandler* errhandler_ = nullptr;
   Code code_ = 0;

@@ -40,6 +40,13 @@ struct FortranSide {
 };
 FortranSide fortran_side;
 
+/// Error classes and codes that the user added live on through MPI_Init and MPI_Finalize.
+void hand_on_user_errors(Process& from, Process& to) {
+  if (from.objects->user_errors.empty()) return;
+  to.objects->user_errors = std::move(from.objects->user_errors);
+  to.objects->attributes.lastusedcode = from.objects->attributes.lastusedcode;
+}
+
 void start(const char* name, ThreadLevel level) {
   if (binding.life != Life::kBefore) {
     const std::string text = std::string(name) + (binding.life == Life::kRunning
@@ -59,6 +66,8 @@ void start(const char* name, ThreadLevel level) {
     std::fprintf(stderr, "tasuki: %s\n", warning.c_str());
   owned->process = make_process(*owned->bootstrap, config, level);
   owned->process->callbacks = &callbacks;
+  outside().callbacks = &callbacks;
+  hand_on_user_errors(outside(), *owned->process);
   binding.process = owned->process.get();
   binding.locking = level == ThreadLevel::kMultiple;
   binding.life = Life::kRunning;
@@ -111,6 +120,7 @@ extern "C" int PMPI_Finalize(void) {
     Call call("MPI_Finalize");
     result = call.end(finalize_process(call.process));
   }
+  hand_on_user_errors(*binding.process, outside());
   binding.process = nullptr;
   binding.locking = false;
   binding.life = Life::kAfter;
@@ -158,6 +168,7 @@ extern "C" int PMPI_Abort(MPI_Comm comm, int errorcode) {
   }
   text += ", called by rank " + std::to_string(call.process.rank);
   call.process.bootstrap.abort(errorcode, text);
+  __builtin_unreachable();  // gcc does not see that a virtual function never returns
 }
 
 extern "C" int PMPI_Pcontrol(const int, ...) {
@@ -205,7 +216,7 @@ extern "C" int PMPI_Abi_get_version(int* abi_major, int* abi_minor) {
 }
 
 extern "C" int PMPI_Abi_get_info(MPI_Info* info) {
-  Call call("MPI_Abi_get_info");
+  Call call("MPI_Abi_get_info", AnyTime{});
   if (!call.pointer(info, "info")) return call.fail();
   Info* core_info = nullptr;
   Code code = api::info_create(call.process, &core_info);
@@ -220,7 +231,7 @@ extern "C" int PMPI_Abi_get_info(MPI_Info* info) {
 }
 
 extern "C" int PMPI_Abi_get_fortran_info(MPI_Info* info) {
-  Call call("MPI_Abi_get_fortran_info");
+  Call call("MPI_Abi_get_fortran_info", AnyTime{});
   if (!call.pointer(info, "info")) return call.fail();
   Info* copy = nullptr;
   const Code code = fortran_side.info != nullptr ? api::info_dup(call.process, fortran_side.info, &copy) : 0;
@@ -229,7 +240,7 @@ extern "C" int PMPI_Abi_get_fortran_info(MPI_Info* info) {
 }
 
 extern "C" int PMPI_Abi_set_fortran_info(MPI_Info info) {
-  Call call("MPI_Abi_set_fortran_info");
+  Call call("MPI_Abi_set_fortran_info", AnyTime{});
   Info* core_info = nullptr;
   if (!call.handle<Info>(info, "info", &core_info)) return call.fail();
   if (fortran_side.info != nullptr) {

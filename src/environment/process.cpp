@@ -35,6 +35,12 @@ Process::Process(Bootstrap& starter, Config configuration)
   collectives = std::make_unique<Collectives>(*this);
 }
 
+Process::Process(Bootstrap& starter)
+    : rank(starter.rank()),
+      size(starter.size()),
+      bootstrap(starter),
+      objects(std::make_unique<Objects>(*this)) {}
+
 Process::~Process() = default;
 
 Code Process::fail(int error_class, const char* format, ...) {

@@ -10,7 +10,7 @@
 using namespace tasuki;
 
 extern "C" int PMPI_Add_error_class(int* errorclass) {
-  Call call("MPI_Add_error_class");
+  Call call("MPI_Add_error_class", AnyTime{});
   int core_errorclass = 0;
   if (!call.pointer(errorclass, "errorclass")) {
     return call.fail();
@@ -24,7 +24,7 @@ extern "C" int PMPI_Add_error_class(int* errorclass) {
 extern "C" decltype(PMPI_Add_error_class) MPI_Add_error_class __attribute__((weak, alias("PMPI_Add_error_class")));
 
 extern "C" int PMPI_Add_error_code(int errorclass, int* errorcode) {
-  Call call("MPI_Add_error_code");
+  Call call("MPI_Add_error_code", AnyTime{});
   const int core_errorclass = abi::error_to_core(errorclass);
   int core_errorcode = 0;
   if (!call.constant(errorclass, core_errorclass, "errorclass", kErrArg) ||
@@ -40,7 +40,7 @@ extern "C" int PMPI_Add_error_code(int errorclass, int* errorcode) {
 extern "C" decltype(PMPI_Add_error_code) MPI_Add_error_code __attribute__((weak, alias("PMPI_Add_error_code")));
 
 extern "C" int PMPI_Add_error_string(int errorcode, const char* string) {
-  Call call("MPI_Add_error_string");
+  Call call("MPI_Add_error_string", AnyTime{});
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg) ||
       !call.pointer(string, "string")) {
@@ -578,7 +578,7 @@ extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
 extern "C" decltype(PMPI_Comm_test_inter) MPI_Comm_test_inter __attribute__((weak, alias("PMPI_Comm_test_inter")));
 
 extern "C" int PMPI_Errhandler_free(MPI_Errhandler* errhandler) {
-  Call call("MPI_Errhandler_free");
+  Call call("MPI_Errhandler_free", AnyTime{});
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(errhandler, "errhandler") ||
       !call.handle<Errhandler>(*errhandler, "errhandler", &core_errhandler)) {
@@ -591,7 +591,7 @@ extern "C" int PMPI_Errhandler_free(MPI_Errhandler* errhandler) {
 extern "C" decltype(PMPI_Errhandler_free) MPI_Errhandler_free __attribute__((weak, alias("PMPI_Errhandler_free")));
 
 extern "C" int PMPI_Error_class(int errorcode, int* errorclass) {
-  Call call("MPI_Error_class");
+  Call call("MPI_Error_class", AnyTime{});
   const int core_errorcode = abi::error_to_core(errorcode);
   int core_errorclass = 0;
   if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg) ||
@@ -607,7 +607,7 @@ extern "C" int PMPI_Error_class(int errorcode, int* errorclass) {
 extern "C" decltype(PMPI_Error_class) MPI_Error_class __attribute__((weak, alias("PMPI_Error_class")));
 
 extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
-  Call call("MPI_Error_string");
+  Call call("MPI_Error_string", AnyTime{});
   const int core_errorcode = abi::error_to_core(errorcode);
   std::string core_string;
   if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg) ||
@@ -856,7 +856,7 @@ extern "C" int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* n
 extern "C" decltype(PMPI_Group_union) MPI_Group_union __attribute__((weak, alias("PMPI_Group_union")));
 
 extern "C" int PMPI_Info_create(MPI_Info* info) {
-  Call call("MPI_Info_create");
+  Call call("MPI_Info_create", AnyTime{});
   Info* core_info = nullptr;
   if (!call.pointer(info, "info")) {
     return call.fail();
@@ -870,7 +870,7 @@ extern "C" int PMPI_Info_create(MPI_Info* info) {
 extern "C" decltype(PMPI_Info_create) MPI_Info_create __attribute__((weak, alias("PMPI_Info_create")));
 
 extern "C" int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) {
-  Call call("MPI_Info_create_env");
+  Call call("MPI_Info_create_env", AnyTime{});
   Info* core_info = nullptr;
   if (!call.pointer(info, "info")) {
     return call.fail();
@@ -884,7 +884,7 @@ extern "C" int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) {
 extern "C" decltype(PMPI_Info_create_env) MPI_Info_create_env __attribute__((weak, alias("PMPI_Info_create_env")));
 
 extern "C" int PMPI_Info_delete(MPI_Info info, const char* key) {
-  Call call("MPI_Info_delete");
+  Call call("MPI_Info_delete", AnyTime{});
   Info* core_info = nullptr;
   if (!call.handle<Info>(info, "info", &core_info) ||
       !call.pointer(key, "key")) {
@@ -895,7 +895,7 @@ extern "C" int PMPI_Info_delete(MPI_Info info, const char* key) {
 extern "C" decltype(PMPI_Info_delete) MPI_Info_delete __attribute__((weak, alias("PMPI_Info_delete")));
 
 extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
-  Call call("MPI_Info_dup");
+  Call call("MPI_Info_dup", AnyTime{});
   Info* core_info = nullptr;
   Info* core_newinfo = nullptr;
   if (!call.handle<Info>(info, "info", &core_info) ||
@@ -911,7 +911,7 @@ extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
 extern "C" decltype(PMPI_Info_dup) MPI_Info_dup __attribute__((weak, alias("PMPI_Info_dup")));
 
 extern "C" int PMPI_Info_free(MPI_Info* info) {
-  Call call("MPI_Info_free");
+  Call call("MPI_Info_free", AnyTime{});
   Info* core_info = nullptr;
   if (!call.pointer(info, "info") ||
       !call.handle<Info>(*info, "info", &core_info)) {
@@ -924,7 +924,7 @@ extern "C" int PMPI_Info_free(MPI_Info* info) {
 extern "C" decltype(PMPI_Info_free) MPI_Info_free __attribute__((weak, alias("PMPI_Info_free")));
 
 extern "C" int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char* value, int* flag) {
-  Call call("MPI_Info_get");
+  Call call("MPI_Info_get", AnyTime{});
   Info* core_info = nullptr;
   std::string core_value;
   bool core_flag = false;
@@ -944,7 +944,7 @@ extern "C" int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char*
 extern "C" decltype(PMPI_Info_get) MPI_Info_get __attribute__((weak, alias("PMPI_Info_get")));
 
 extern "C" int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) {
-  Call call("MPI_Info_get_nkeys");
+  Call call("MPI_Info_get_nkeys", AnyTime{});
   Info* core_info = nullptr;
   int core_nkeys = 0;
   if (!call.handle<Info>(info, "info", &core_info) ||
@@ -960,7 +960,7 @@ extern "C" int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) {
 extern "C" decltype(PMPI_Info_get_nkeys) MPI_Info_get_nkeys __attribute__((weak, alias("PMPI_Info_get_nkeys")));
 
 extern "C" int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
-  Call call("MPI_Info_get_nthkey");
+  Call call("MPI_Info_get_nthkey", AnyTime{});
   Info* core_info = nullptr;
   std::string core_key;
   if (!call.handle<Info>(info, "info", &core_info) ||
@@ -976,7 +976,7 @@ extern "C" int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
 extern "C" decltype(PMPI_Info_get_nthkey) MPI_Info_get_nthkey __attribute__((weak, alias("PMPI_Info_get_nthkey")));
 
 extern "C" int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen, char* value, int* flag) {
-  Call call("MPI_Info_get_string");
+  Call call("MPI_Info_get_string", AnyTime{});
   Info* core_info = nullptr;
   std::string core_value;
   bool core_flag = false;
@@ -996,7 +996,7 @@ extern "C" int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen,
 extern "C" decltype(PMPI_Info_get_string) MPI_Info_get_string __attribute__((weak, alias("PMPI_Info_get_string")));
 
 extern "C" int PMPI_Info_get_valuelen(MPI_Info info, const char* key, int* valuelen, int* flag) {
-  Call call("MPI_Info_get_valuelen");
+  Call call("MPI_Info_get_valuelen", AnyTime{});
   Info* core_info = nullptr;
   int core_valuelen = 0;
   bool core_flag = false;
@@ -1016,7 +1016,7 @@ extern "C" int PMPI_Info_get_valuelen(MPI_Info info, const char* key, int* value
 extern "C" decltype(PMPI_Info_get_valuelen) MPI_Info_get_valuelen __attribute__((weak, alias("PMPI_Info_get_valuelen")));
 
 extern "C" int PMPI_Info_set(MPI_Info info, const char* key, const char* value) {
-  Call call("MPI_Info_set");
+  Call call("MPI_Info_set", AnyTime{});
   Info* core_info = nullptr;
   if (!call.handle<Info>(info, "info", &core_info) ||
       !call.pointer(key, "key") ||
@@ -1137,7 +1137,7 @@ extern "C" int PMPI_Op_free(MPI_Op* op) {
 extern "C" decltype(PMPI_Op_free) MPI_Op_free __attribute__((weak, alias("PMPI_Op_free")));
 
 extern "C" int PMPI_Remove_error_class(int errorclass) {
-  Call call("MPI_Remove_error_class");
+  Call call("MPI_Remove_error_class", AnyTime{});
   const int core_errorclass = abi::error_to_core(errorclass);
   if (!call.constant(errorclass, core_errorclass, "errorclass", kErrArg)) {
     return call.fail();
@@ -1147,7 +1147,7 @@ extern "C" int PMPI_Remove_error_class(int errorclass) {
 extern "C" decltype(PMPI_Remove_error_class) MPI_Remove_error_class __attribute__((weak, alias("PMPI_Remove_error_class")));
 
 extern "C" int PMPI_Remove_error_code(int errorcode) {
-  Call call("MPI_Remove_error_code");
+  Call call("MPI_Remove_error_code", AnyTime{});
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
     return call.fail();
@@ -1157,7 +1157,7 @@ extern "C" int PMPI_Remove_error_code(int errorcode) {
 extern "C" decltype(PMPI_Remove_error_code) MPI_Remove_error_code __attribute__((weak, alias("PMPI_Remove_error_code")));
 
 extern "C" int PMPI_Remove_error_string(int errorcode) {
-  Call call("MPI_Remove_error_string");
+  Call call("MPI_Remove_error_string", AnyTime{});
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
     return call.fail();

@@ -119,7 +119,7 @@ extern "C" int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) 
 extern "C" decltype(PMPI_Session_call_errhandler) MPI_Session_call_errhandler __attribute__((weak, alias("PMPI_Session_call_errhandler")));
 
 extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* session_errhandler_fn, MPI_Errhandler* errhandler) {
-  Call call("MPI_Session_create_errhandler");
+  Call call("MPI_Session_create_errhandler", AnyTime{});
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(session_errhandler_fn), "session_errhandler_fn") ||
       !call.pointer(errhandler, "errhandler")) {
@@ -194,7 +194,7 @@ extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* requ
 extern "C" decltype(PMPI_Session_iflush_buffer) MPI_Session_iflush_buffer __attribute__((weak, alias("PMPI_Session_iflush_buffer")));
 
 extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
-  Call call("MPI_Session_init");
+  Call call("MPI_Session_init", AnyTime{});
   call.blame_if_valid_errhandler(errhandler);
   return call.unsupported();
 }
