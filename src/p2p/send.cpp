@@ -15,22 +15,48 @@ namespace tasuki {
 
 // ----- the short path --------------------------------------------------------------------------------------
 
-bool send_at_once(const void* buffer, Count count, const Datatype& datatype, int dest, int tag, Comm& comm,
-                  Plane plane) {
+namespace {
+
+/// send_at_once() for what is not short and dense. Apart, so that the short path needs no stack for it.
+[[gnu::noinline]] bool send_packed_at_once(const void* buffer, Count count, const Datatype& datatype,
+                                           int endpoint, int tag, Comm& comm, Plane plane) {
+  PointToPoint& p2p = *comm.process.p2p;
+  PackCursor cursor(datatype, count);
+  const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
+  switch (choose(cursor.total_bytes(), false, p2p.table)) {
+    case Protocol::kShort:
+      return write_short(p2p.transport, endpoint, envelope, buffer, cursor);
+    case Protocol::kEager:
+      if (cursor.total_bytes() > p2p.bulk_bytes_max) return false;
+      return write_eager(p2p.transport, endpoint, envelope, 0, buffer, cursor);
+    case Protocol::kLong:
+      return false;
+  }
+  return false;
+}
+
+/// The short path itself; inlined into its callers.
+[[gnu::always_inline]] inline bool try_at_once(const void* buffer, Count count, const Datatype& datatype,
+                                               int dest, int tag, Comm& comm, Plane plane) {
   PointToPoint& p2p = *comm.process.p2p;
   Count bytes;
-  if (__builtin_mul_overflow(count, datatype.size, &bytes)) return false;
+  if (__builtin_mul_overflow(count, datatype.size, &bytes)) [[unlikely]]
+    return false;
   const int endpoint = comm.endpoint(dest);
-  if (!p2p.peer(endpoint).messages.empty()) return false;
-  const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
-  const Protocol protocol = choose(bytes, false, p2p.table);
-  if (protocol == Protocol::kShort && datatype.contiguous) {
+  if (!p2p.peer(endpoint).messages.empty()) [[unlikely]]
+    return false;
+  if (choose(bytes, false, p2p.table) == Protocol::kShort && datatype.contiguous) [[likely]] {
+    const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
     return write_short(p2p.transport, endpoint, envelope, buffer, static_cast<std::size_t>(bytes));
   }
-  if (protocol == Protocol::kLong || bytes > p2p.bulk_bytes_max) return false;
-  PackCursor cursor(datatype, count);
-  return protocol == Protocol::kShort ? write_short(p2p.transport, endpoint, envelope, buffer, cursor)
-                                      : write_eager(p2p.transport, endpoint, envelope, 0, buffer, cursor);
+  return send_packed_at_once(buffer, count, datatype, endpoint, tag, comm, plane);
+}
+
+}  // namespace
+
+bool send_at_once(const void* buffer, Count count, const Datatype& datatype, int dest, int tag, Comm& comm,
+                  Plane plane) {
+  return try_at_once(buffer, count, datatype, dest, tag, comm, plane);
 }
 
 Code check_size(Process& process, Count count, const Datatype& datatype) {
@@ -66,14 +92,19 @@ Code start_user_send(const void* buf, Count count, Datatype* datatype, int dest,
   return kSuccess;
 }
 
+[[gnu::always_inline]] inline Code send_standard(const void* buffer, Count count, Datatype& datatype,
+                                                 int dest, int tag, Comm& comm, Plane plane) {
+  if (dest == kProcNull) return kSuccess;
+  if (try_at_once(buffer, count, datatype, dest, tag, comm, plane)) [[likely]]
+    return kSuccess;
+  return send_by_request(buffer, count, datatype, dest, tag, comm, plane, SendMode::kStandard);
+}
+
 }  // namespace
 
 Code send_message(const void* buffer, Count count, Datatype& datatype, int dest, int tag, Comm& comm,
                   Plane plane) {
-  if (dest == kProcNull) return kSuccess;
-  if (send_at_once(buffer, count, datatype, dest, tag, comm, plane)) [[likely]]
-    return kSuccess;
-  return send_by_request(buffer, count, datatype, dest, tag, comm, plane, SendMode::kStandard);
+  return send_standard(buffer, count, datatype, dest, tag, comm, plane);
 }
 
 Request* start_send(const void* buffer, Count count, Datatype& datatype, int dest, int tag, Comm& comm,
@@ -194,7 +225,7 @@ void SendRequest::cancel() {
 namespace api {
 
 Code send(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
-  return send_message(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint);
+  return send_standard(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint);
 }
 
 Code rsend(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {

@@ -28,15 +28,17 @@ inline void put_header(const PacketRoom& room, const Header& header) {
 /// A short message from dense memory. REQUIRES: bytes <= kShortBytesMax.
 inline bool write_short(Transport& transport, int peer, const Envelope& envelope, const void* data,
                         std::size_t bytes) {
+  const ShortHeader header{lead_word(PacketKind::kShort, static_cast<std::uint32_t>(bytes), envelope.source),
+                           envelope.tag, envelope.context};
   PacketRoom room;
-  if (!transport.reserve(peer, 0, &room)) return false;
-  const auto size = static_cast<std::uint32_t>(bytes);
-  put_header(room, ShortHeader{lead_word(PacketKind::kShort, size, envelope.source), envelope.tag,
-                               envelope.context});
-  if (bytes == 8) {
-    std::memcpy(room.head + sizeof(ShortHeader), data, 8);
+  if (!transport.reserve(peer, 0, &room)) [[unlikely]]
+    return false;
+  put_header(room, header);
+  std::byte* const payload = room.head + sizeof header;
+  if (bytes == 8) {  // one number: the usual case of those where every instruction counts
+    std::memcpy(payload, data, 8);
   } else if (bytes != 0) {
-    std::memcpy(room.head + sizeof(ShortHeader), data, bytes);
+    std::memcpy(payload, data, bytes);
   }
   transport.commit(peer, room);
   return true;
