@@ -61,7 +61,7 @@ struct MatchLane {
 };
 
 struct MatchQueue {
-  explicit MatchQueue(Context context) : context(context) {}
+  explicit MatchQueue(Context its_context) : context(its_context) {}
 
   const Context context;
   std::uint64_t serial_next = 1;
