@@ -43,6 +43,18 @@ $(STAMPS)/venv: tools/requirements.txt $(STAMPS)/system
 	    $(VENV)/bin/pip install --disable-pip-version-check -r tools/requirements.txt'
 	@touch $@
 
+## mpi4py from its source distribution, for the standard ABI, with our mpicc.
+$(STAMPS)/mpi4py-abi: include/mpi.h tools/requirements.txt | build
+	@rm -rf $(BUILD)/mpi4py-abi
+	@MPI4PY_BUILD_MPIABI=1 CFLAGS=-O0 MPICC=$(PREFIX)/bin/mpicc \
+	    $(QUIETLY) "building mpi4py for the standard ABI" $(LOGS)/mpi4py-abi.log $(VENV)/bin/pip install \
+	    --disable-pip-version-check --no-deps --no-cache-dir --no-binary mpi4py --target $(BUILD)/mpi4py-abi \
+	    mpi4py==4.1.2
+	@touch $@
+
+peers: $(STAMPS)/system
+	@PYTHON=$(PYTHON) tools/fetch-peers $(BUILD)/peers
+
 ## Build: cmake looks after itself once configured; ninja decides what is old.
 $(BUILD)/release/build.ninja: CMakeLists.txt $(STAMPS)/venv
 	@$(QUIETLY) "configuring" $(LOGS)/configure.log cmake -S . -B $(BUILD)/release -G Ninja \
