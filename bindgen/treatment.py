@@ -149,10 +149,11 @@ def is_count(parameter: Parameter) -> bool:
     if parameter.name == "stride" or parameter.direction != "in":
         return False
     return (
-        kind.endswith(("_NNI", "_PI"))
-        and not kind.startswith(("RANK", "RMA_DISP"))
+        (kind.endswith(("_NNI", "_PI")) and not kind.startswith(("RANK", "RMA_DISP")))
         or "NUM_ELEM" in kind
-        or kind.startswith(("ARRAY_LENGTH", "POLYNUM_BYTES", "POLYNUM_PARAM_VALUES", "COMM_SIZE", "DEGREE", "NUM_DIMS"))
+        or kind.startswith(
+            ("ARRAY_LENGTH", "POLYNUM_BYTES", "POLYNUM_PARAM_VALUES", "COMM_SIZE", "DEGREE", "NUM_DIMS")
+        )
         or kind.endswith("PACK_SIZE")
     )
 

@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <string>
 
+#include "environment/environment.hpp"
 #include "object/errhandler.hpp"
 #include "runtime/bootstrap.hpp"
-#include "transport/transport.hpp"
 
 namespace tasuki {
 
@@ -55,24 +55,10 @@ bool is_endless_error(const void* frame) {
   return depth > kDepthMax;
 }
 
-/// Who is asked to end the program outside MPI_Init .. MPI_Finalize: nobody but itself.
-class NoBootstrap final : public Bootstrap {
- public:
-  int rank() const override { return 0; }
-  int size() const override { return 1; }
-  int processors_available() const override { return 1; }
-  std::unique_ptr<Transport> make_transport(const Config&) override { return nullptr; }
-  void fence() override {}
-  void mark_initialized() override {}
-  void mark_finalized() override {}
-  [[noreturn]] void abort(int, const std::string& message) override { die(message.c_str()); }
-};
-
 }  // namespace
 
 Process& outside() {
-  static NoBootstrap bootstrap;
-  static Process* const process = new Process(bootstrap);  // never unmade: a program may call until its end
+  static Process* const process = make_outside_process();
   return *process;
 }
 

@@ -1,0 +1,43 @@
+// The Process of the calls that need no MPI_Init: it belongs to no job, and nobody but itself ends it.
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "coll/collectives.hpp"
+#include "environment/environment.hpp"
+#include "object/objects.hpp"
+#include "p2p/point_to_point.hpp"
+#include "runtime/progress.hpp"
+#include "transport/transport.hpp"
+
+namespace tasuki {
+namespace {
+
+class NoBootstrap final : public Bootstrap {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  int processors_available() const override { return 1; }
+  std::unique_ptr<Transport> make_transport(const Config&) override { return nullptr; }
+  void fence() override {}
+  void mark_initialized() override {}
+  void mark_finalized() override {}
+  [[noreturn]] void abort(int exit_code, const std::string& message) override {
+    std::fflush(stdout);
+    std::fprintf(stderr, "tasuki: %s\n", message.c_str());
+    _exit((exit_code & 0xff) != 0 ? exit_code & 0xff : 1);
+  }
+};
+
+struct Outside {
+  NoBootstrap bootstrap;
+  Process process{bootstrap};
+};
+
+}  // namespace
+
+Process* make_outside_process() {
+  return &(new Outside)->process;
+}
+
+}  // namespace tasuki

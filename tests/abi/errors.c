@@ -1,0 +1,68 @@
+/* What each library says of bad arguments; the same text for both ABIs. One line each, for the test to
+   compare. With an argument it makes one call outside MPI_Init .. MPI_Finalize, or one error that ends the
+   program. */
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+static void show(int code) {
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  int class = 0;
+  MPI_Error_class(code, &class);
+  MPI_Error_string(code, text, &length);
+  printf("%s\n", code == MPI_SUCCESS ? "success" : text);
+  if (code != MPI_SUCCESS && (class <= 0 || class > MPI_ERR_LASTCODE)) printf("bad class %d\n", class);
+}
+
+static void bad_arguments(MPI_Comm comm) {
+  int data[4] = {0};
+  MPI_Datatype pair;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Status status;
+  MPI_Type_contiguous(2, MPI_INT, &pair);
+  show(MPI_Send(data, 1, MPI_INT, 7, 0, comm));
+  show(MPI_Send(data, 1, MPI_INT, 0, -5, comm));
+  show(MPI_Send(data, -1, MPI_INT, 0, 0, comm));
+  show(MPI_Send(NULL, 1, MPI_INT, 0, 0, comm));
+  show(MPI_Send(data, 1, MPI_DATATYPE_NULL, 0, 0, comm));
+  show(MPI_Send(data, 1, pair, 0, 0, comm));
+  show(MPI_Send(MPI_IN_PLACE, 1, MPI_INT, 0, 0, comm));
+  show(MPI_Recv(data, 1, MPI_INT, -9, 0, comm, &status));
+  show(MPI_Bcast(data, 1, MPI_INT, 5, comm));
+  show(MPI_Allreduce(data, data + 2, 1, MPI_INT, MPI_OP_NULL, comm));
+  show(MPI_Start(&request));
+  show(MPI_Irecv(data, 1, MPI_INT, 0, 0, comm, NULL));
+  show(MPI_Comm_rank(MPI_COMM_NULL, data));
+  show(MPI_Win_create_dynamic(MPI_INFO_NULL, comm, NULL));
+  MPI_Type_free(&pair);
+}
+
+static void freed_handle(MPI_Comm comm) {
+  MPI_Comm copy;
+  MPI_Comm stale;
+  int rank;
+  MPI_Comm_dup(comm, &copy);
+  stale = copy;
+  MPI_Comm_free(&copy);
+  char text[MPI_MAX_ERROR_STRING];
+  int length;
+  MPI_Error_string(MPI_Comm_rank(stale, &rank), text, &length);
+  printf("%s\n", strstr(text, "which is no communicator") != NULL ? "freed: detected" : text);
+}
+
+int main(int argc, char** argv) {
+  const char* way = argc > 1 ? argv[1] : "";
+  int rank;
+  if (strcmp(way, "before") == 0) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Init(&argc, &argv);
+  if (strcmp(way, "fatal") == 0) MPI_Comm_rank(MPI_COMM_NULL, &rank);
+  if (strcmp(way, "twice") == 0) MPI_Init(&argc, &argv);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  bad_arguments(MPI_COMM_WORLD);
+  freed_handle(MPI_COMM_WORLD);
+  MPI_Finalize();
+  if (strcmp(way, "after") == 0) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return 0;
+}

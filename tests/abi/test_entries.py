@@ -1,0 +1,153 @@
+"""The entries of both libraries: all there, nothing else exported, and what they say of bad arguments.
+
+The libraries under test are those of build/prefix, or of $TASUKI_TEST_PREFIX.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from bindgen import prototypes  # noqa: E402
+
+PREFIX = Path(os.environ.get("TASUKI_TEST_PREFIX", ROOT / "build/prefix"))
+LIBRARIES = {"standard": PREFIX / "lib/libmpi_abi.so.1", "mpich": PREFIX / "lib/libmpi.so.12"}
+INCLUDE = {"standard": ROOT / "include", "mpich": ROOT / "src/binding/mpich"}
+UNSUPPORTED = (ROOT / "bindgen/unsupported.txt").read_text().split()
+UNSUPPORTED_MAX = 283  # may only fall
+
+# Functions and variables of the MPICH ABI that its programs find under these names.
+BEYOND_MPI = {"standard": set(), "mpich": {"MPIR_Dup_fn"}}
+
+
+def exported(abi: str) -> set[str]:
+    listing = subprocess.run(
+        ["nm", "-D", "--defined-only", LIBRARIES[abi]], capture_output=True, text=True, check=True
+    ).stdout
+    return {line.split()[-1].split("@")[0] for line in listing.splitlines() if " A " not in line}
+
+
+@pytest.mark.parametrize("abi", LIBRARIES)
+def test_every_function_is_exported_under_both_names(abi):
+    functions = prototypes.functions() + (prototypes.removed() if abi == "mpich" else [])
+    assert len(functions) == (700 if abi == "mpich" else 690)
+    names = {prefix + function.name for function in functions for prefix in ("", "P")}
+    assert names - exported(abi) == set()
+
+
+@pytest.mark.parametrize("abi", LIBRARIES)
+def test_nothing_but_mpi_is_exported(abi):
+    strange = {name for name in exported(abi) if not name.startswith(("MPI_", "PMPI_", "MPIX_"))}
+    assert strange == BEYOND_MPI[abi]
+
+
+@pytest.mark.parametrize("abi", LIBRARIES)
+def test_the_mpi_name_is_weak(abi):
+    """A tool defines MPI_Send itself and calls PMPI_Send (MPI 15.2)."""
+    listing = subprocess.run(["nm", "-D", LIBRARIES[abi]], capture_output=True, text=True, check=True).stdout
+    kinds = {line.split()[-1].split("@")[0]: line.split()[-2] for line in listing.splitlines()}
+    assert (kinds["MPI_Send"], kinds["PMPI_Send"]) == ("W", "T")
+
+
+def test_the_number_of_unsupported_functions_only_falls():
+    assert len(UNSUPPORTED) <= UNSUPPORTED_MAX
+
+
+UNSUPPORTED_PROGRAM = """
+import ctypes, sys
+library, world, self_, errors_return, *names = sys.argv[1:]
+mpi = ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
+pointer = ctypes.c_void_p
+mpi.MPI_Init(None, None)
+for comm in (world, self_):
+    assert mpi.MPI_Comm_set_errhandler(pointer(int(comm)), pointer(int(errors_return))) == 0
+text, length, number = ctypes.create_string_buffer(8192), ctypes.c_int(), ctypes.c_int()
+for name in names:
+    code = getattr(mpi, name)(*[pointer(0)] * 16)
+    mpi.MPI_Error_class(code, ctypes.byref(number))
+    mpi.MPI_Error_string(code, text, ctypes.byref(length))
+    print(name, number.value, text.value.decode())
+mpi.MPI_Finalize()
+"""
+
+
+@pytest.mark.parametrize("abi", LIBRARIES)
+def test_an_unsupported_function_says_so_by_name(abi):
+    """Each is called with nothing but zeros: it looks at none of them."""
+    handles = {"standard": (257, 258, 323), "mpich": (0x44000000, 0x44000001, 0x54000001)}[abi]
+    error_class, tool_class = {"standard": (55, 1004), "mpich": (44, 78)}[abi]
+    command = [sys.executable, "-c", UNSUPPORTED_PROGRAM, LIBRARIES[abi], *map(str, handles), *UNSUPPORTED]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(UNSUPPORTED)
+    for name, line in zip(UNSUPPORTED, lines, strict=True):
+        if name.startswith("MPI_T_"):
+            assert line.startswith(f"{name} {tool_class} "), line
+        else:
+            assert line.startswith(f"{name} {error_class} {name}: this function is not supported yet"), line
+
+
+EXPECTED = """\
+MPI_Send: dest = 7, expected 0..0 or MPI_PROC_NULL (communicator MPI_COMM_WORLD, rank 0)
+MPI_Send: tag = -5, expected 0..1073741823 (MPI_TAG_UB) (communicator MPI_COMM_WORLD, rank 0)
+MPI_Send: count = -1, expected 0 or more (communicator MPI_COMM_WORLD, rank 0)
+MPI_Send: buf = NULL, expected the address of 1 elements of MPI_INT (communicator MPI_COMM_WORLD, rank 0)
+MPI_Send: datatype = MPI_DATATYPE_NULL, expected a valid datatype (communicator MPI_COMM_WORLD, rank 0)
+MPI_Send: datatype = a derived datatype, which is not committed: call MPI_Type_commit first \
+(communicator MPI_COMM_WORLD, rank 0)
+MPI_Send: buf = MPI_IN_PLACE, which is not allowed here (communicator MPI_COMM_WORLD, rank 0)
+MPI_Recv: source = -9, expected 0..0, MPI_ANY_SOURCE or MPI_PROC_NULL (communicator MPI_COMM_WORLD, rank 0)
+MPI_Bcast: root = 5, expected 0..0 (communicator MPI_COMM_WORLD, rank 0)
+MPI_Allreduce: op = MPI_OP_NULL, expected a valid reduction operation (communicator MPI_COMM_WORLD, rank 0)
+MPI_Start: request = MPI_REQUEST_NULL, expected a valid request (rank 0 of MPI_COMM_WORLD)
+MPI_Irecv: request = NULL, expected an address (communicator MPI_COMM_WORLD, rank 0)
+MPI_Comm_rank: comm = MPI_COMM_NULL, expected a valid communicator (rank 0 of MPI_COMM_WORLD)
+MPI_Win_create_dynamic: this function is not supported yet (communicator MPI_COMM_WORLD, rank 0)
+freed: detected
+"""
+
+ENDINGS = {
+    "before": "tasuki: MPI_Comm_rank called before MPI_Init\n",
+    "after": "tasuki: MPI_Comm_rank called after MPI_Finalize\n",
+    "twice": "MPI_Init called a second time\n",
+    "fatal": "MPI_Comm_rank: comm = MPI_COMM_NULL, expected a valid communicator "
+    "(rank 0 of MPI_COMM_WORLD)\n",
+}
+
+
+@pytest.fixture(scope="module", params=LIBRARIES)
+def program(request, tmp_path_factory):
+    """errors.c, linked against one of the libraries."""
+    path = tmp_path_factory.mktemp("errors") / f"errors-{request.param}"
+    library = LIBRARIES[request.param]
+    command = ["gcc", "-Wall", "-Werror", f"-I{INCLUDE[request.param]}", ROOT / "tests/abi/errors.c"]
+    subprocess.run([*command, library, f"-Wl,-rpath,{library.parent}", "-o", path], check=True)
+    return path
+
+
+def run(program: Path, *arguments: str) -> subprocess.CompletedProcess:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("TASUKI_")}
+    return subprocess.run(
+        [program, *arguments], capture_output=True, text=True, check=False, timeout=30, env=clean
+    )
+
+
+def test_bad_arguments_give_one_clear_line(program):
+    done = run(program)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == EXPECTED
+
+
+@pytest.mark.parametrize("way", ENDINGS)
+def test_what_cannot_go_on_ends_with_one_line(program, way):
+    done = run(program, way)
+    assert done.returncode != 0
+    assert done.stderr == ENDINGS[way]
