@@ -135,6 +135,10 @@ Code op_commutative(Process& process, Op* op, bool* commute);
 Code reduce_local(Process& process, const void* inbuf, void* inoutbuf, Count count, Datatype* datatype,
                   Op* op);
 
+/// A new info: the names of object/hardware.hpp and mpi_shared_memory, each "true" where this process is
+/// confined to one instance of it, else "false" (MPI 9.1.3).
+Code get_hw_resource_info(Process& process, Info** hw_info);
+
 // Memory (MPI 9.2). The hint mpi_minimum_memory_alignment is honoured.
 Code alloc_mem(Process& process, Count size, Info* info, void** baseptr);
 Code free_mem(Process& process, void* base);

@@ -127,5 +127,17 @@ Code comm_split_type(Process& process, Comm* comm, int split_type, int key, Info
   return kSuccess;
 }
 
+Code get_hw_resource_info(Process&, Info** hw_info) {
+  const HardwarePlace place = hardware_place();
+  Info* made = new Info;
+  set_info(made, std::string(kSharedMemory), "true");
+  for (int level = 0; level < kHardwareLevels; ++level) {
+    set_info(made, std::string(hardware_name(static_cast<HardwareLevel>(level))),
+             place[static_cast<std::size_t>(level)] >= 0 ? "true" : "false");
+  }
+  *hw_info = made;
+  return kSuccess;
+}
+
 }  // namespace api
 }  // namespace tasuki

@@ -78,7 +78,15 @@ extern "C" decltype(PMPI_Comm_spawn_multiple) MPI_Comm_spawn_multiple __attribut
 
 extern "C" int PMPI_Get_hw_resource_info(MPI_Info* hw_info) {
   Call call("MPI_Get_hw_resource_info");
-  return call.unsupported();
+  Info* core_hw_info = nullptr;
+  if (!call.pointer(hw_info, "hw_info")) {
+    return call.fail();
+  }
+  const Code code = api::get_hw_resource_info(call.process, &core_hw_info);
+  if (code == 0) {
+    *hw_info = call.give<Info>(core_hw_info);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Get_hw_resource_info) MPI_Get_hw_resource_info __attribute__((weak, alias("PMPI_Get_hw_resource_info")));
 

@@ -151,6 +151,22 @@ TEST(SplitType, GuidedByNames) {
   });
 }
 
+TEST(SplitType, ResourceInfoSaysWhereThisProcessIsConfined) {
+  run_ranks(1, [](Process& process) {
+    Info* info = nullptr;
+    ASSERT_EQ(api::get_hw_resource_info(process, &info), kSuccess);
+    EXPECT_EQ(info->entries.size(), static_cast<std::size_t>(kHardwareLevels) + 1);
+    const HardwarePlace place = hardware_place();
+    for (const auto& [name, value] : info->entries) {
+      const int level = hardware_level(name);
+      const bool confined =
+          level < 0 ? name == "mpi_shared_memory" : place[static_cast<std::size_t>(level)] >= 0;
+      EXPECT_EQ(value, confined ? "true" : "false") << name;
+    }
+    api::info_free(process, &info);
+  });
+}
+
 TEST(SplitType, UnguidedDividesBoundRanksUntilTheyAreApart) {
   cpu_set_t allowed;
   ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
