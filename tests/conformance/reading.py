@@ -1,8 +1,8 @@
 """Reads what `python test/main.py -v` printed in each rank: which tests passed, failed, were skipped.
 
 A line reads "test_x (module.Class.test_x) ... ok". Between the name and the verdict a test may have written
-lines of its own, so the verdict is the last word before the next test's name. What stands after "======" repeats
-the failures and is not read.
+lines of its own, so the verdict is the last word before the next test's name. What stands after "======" only
+repeats the failures and is not read.
 """
 
 import re

@@ -1,14 +1,15 @@
 """make conformance: mpi4py's own test suite, file by file, on both ABIs of the library, as a table.
 
 Each file runs as `mpiexec -n N python test/main.py -v -i FILE` from the unpacked sdist: in the `mpich` ABI
-with the mpi4py of this environment (the wheel from PyPI), in the `standard` ABI with the one built by our mpicc
-(build/mpi4py-abi). Every rank's report goes to a file of its own and is read back test by test: a test failed
-when it failed in any rank, was skipped when all skipped it, and passed otherwise. A file that does not end in
-time is killed with all its ranks and counts as failed, as does one that crashes.
+with the mpi4py of this environment (the wheel from PyPI), in the `standard` ABI with the one built by our
+mpicc (build/mpi4py-abi). Every rank's report goes to a file of its own and is read back test by test: a
+test failed when it failed in any rank, was skipped when all skipped it, and passed otherwise. A file that
+does not end in time is killed with all its ranks and counts as failed, as does one that crashes.
 
 waiting.json says what waits for parts of the library that do not exist yet, and why: whole files, which are
-not run (--all runs them), and single tests, whose failure is then expected. Nothing else may fail. The table is
-printed, build/conformance/report.json has all of it, --junit writes a line a file and run for tests/run.py.
+not run (--all runs them), and single tests, whose failure is then expected. Nothing else may fail. The
+table is printed, build/conformance/report.json has all of it, --junit writes a line a file and run for
+tests/run.py.
 """
 
 import argparse
