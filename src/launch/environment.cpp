@@ -69,6 +69,11 @@ void Environment::set_if_absent(const std::string& name, const std::string& valu
   if (find(name) == nullptr) set(name, value);
 }
 
+void Environment::append_path(const std::string& name, const std::string& directory) {
+  const char* path = get(name);
+  set(name, path == nullptr || *path == '\0' ? directory : std::string(path) + ":" + directory);
+}
+
 const char* Environment::get(const std::string& name) const {
   const std::string* entry = const_cast<Environment*>(this)->find(name);
   return entry != nullptr ? entry->c_str() + name.size() + 1 : nullptr;

@@ -20,6 +20,9 @@ class Environment {
   void set(const std::string& name, const std::string& value);
   void set_if_absent(const std::string& name, const std::string& value);
 
+  /// Adds a directory at the end of a list such as LD_LIBRARY_PATH.
+  void append_path(const std::string& name, const std::string& directory);
+
   /// The value, or null.
   const char* get(const std::string& name) const;
 

@@ -106,7 +106,11 @@ bool Job::find_programs() {
       return false;
     }
     Environment& environment = environments_[number];
-    if (!library.empty()) environment.set_if_absent("MPI4PY_LIBMPI", library);
+    if (!library.empty()) {
+      environment.set_if_absent("MPI4PY_LIBMPI", library);
+      // Last in the list: programs that find no MPI library elsewhere, as those that were built without ours.
+      environment.append_path("LD_LIBRARY_PATH", library.substr(0, library.rfind('/')));
+    }
     const char* path = environment.get("PATH");
     programs_.push_back(
         find_program(application.command[0], directory, path != nullptr ? path : getenv("PATH")));

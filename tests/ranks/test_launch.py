@@ -125,6 +125,12 @@ def test_mpi4py_is_told_where_the_library_is(mpiexec):
     assert done.stdout == "/mine\n", done.text
 
 
+def test_programs_built_elsewhere_find_the_library_after_their_own(mpiexec):
+    done = mpiexec("sh", "-c", "echo $LD_LIBRARY_PATH", environment={"LD_LIBRARY_PATH": "/mine"})
+    first, second = done.stdout.strip().split(":")
+    assert first == "/mine" and os.path.samefile(second, PREFIX / "lib"), done.text
+
+
 def test_a_script_that_closes_descriptors_does_not_hide_the_job(mpiexec, build):
     between = "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:], close_fds=True))"
     done = mpiexec("-n", 2, sys.executable, "-c", between, build("launch.c"), "hello")
