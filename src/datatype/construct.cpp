@@ -24,6 +24,7 @@ void Bounds::place(Wide displacement, Count copies, Wide stride, const Datatype&
   if (type.size > 0) {
     size_ += Wide{copies} * type.size;
     span(low + type.true_lb, high + type.true_lb + type.true_extent, &true_lb_, &true_ub_, !any_data_);
+    span(low + type.lb, high + type.lb + type.extent, &lb_, &ub_, !any_data_);
     any_data_ = true;
     alignment_ = std::max(alignment_, type.alignment);
   }
@@ -32,13 +33,14 @@ void Bounds::place(Wide displacement, Count copies, Wide stride, const Datatype&
     any_marker_ = true;
   }
   overflow_ = overflow_ || !fits(size_) || !fits(low) || !fits(high) || !fits(true_lb_) || !fits(true_ub_) ||
-              !fits(marked_lb_) || !fits(marked_ub_);
+              !fits(lb_) || !fits(ub_) || !fits(marked_lb_) || !fits(marked_ub_);
 }
 
-bool Bounds::describe(Datatype* datatype) const {
-  const Wide lb = any_marker_ ? marked_lb_ : true_lb_;
-  Wide extent = any_marker_ ? marked_ub_ - marked_lb_ : true_ub_ - true_lb_;
-  if (!any_marker_) extent = (extent + alignment_ - 1) / alignment_ * alignment_;
+bool Bounds::describe(Datatype* datatype, Padding padding) const {
+  const Wide lb = any_marker_ ? marked_lb_ : lb_;
+  Wide extent = any_marker_ ? marked_ub_ - marked_lb_ : ub_ - lb_;
+  if (!any_marker_ && padding == Padding::kToAlignment)
+    extent = (extent + alignment_ - 1) / alignment_ * alignment_;
   const Wide true_extent = true_ub_ - true_lb_;
   if (overflow_ || !fits(extent) || !fits(lb + extent) || !fits(true_extent)) return false;
   datatype->size = static_cast<Count>(size_);
@@ -287,7 +289,7 @@ Code type_create_struct(Process& process, Count count, CountArray blocklengths, 
     if (bounds.overflow()) return fail_overflow(process);
   }
   Ref<Datatype> result(new Datatype);
-  if (!bounds.describe(result.get())) return fail_overflow(process);
+  if (!bounds.describe(result.get(), Padding::kToAlignment)) return fail_overflow(process);
   LayoutBuilder layout;
   SignatureBuilder signature;
   result->combiner = Combiner::kStruct;

@@ -23,6 +23,11 @@ inline long long printed(Count value) {
   return value;
 }
 
+/// Whether an extent is rounded up to the strictest member's alignment. MPI 5.1.6 leaves the amount to the
+/// implementation; like the others, only MPI_Type_create_struct rounds, so that an array of C structs is
+/// described by its members, and a stride that the user gave in bytes is never changed.
+enum class Padding { kNone, kToAlignment };
+
 /// Size and bounds of a type map, gathered from placed copies of old types (MPI 5.1.6, 5.1.7).
 class Bounds {
  public:
@@ -31,7 +36,7 @@ class Bounds {
   bool overflow() const { return overflow_; }
 
   /// Sets size, bounds and alignment of `datatype`; returns false on overflow.
-  bool describe(Datatype* datatype) const;
+  bool describe(Datatype* datatype, Padding padding = Padding::kNone) const;
 
  private:
   void span(Wide low, Wide high, Wide* lb, Wide* ub, bool first);
@@ -41,6 +46,7 @@ class Bounds {
   bool any_marker_ = false;
   Wide size_ = 0;
   Wide true_lb_ = 0, true_ub_ = 0;
+  Wide lb_ = 0, ub_ = 0;  // of the placed types' own bounds
   Wide marked_lb_ = 0, marked_ub_ = 0;
   Count alignment_ = 1;
 };

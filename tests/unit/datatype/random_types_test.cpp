@@ -138,6 +138,7 @@ class Generator {
       lengths.push_back(number(0, 3));
       places.push_back(number(-200, 200));
       types.push_back(part.type.get());
+      s.map.padded = true;
       s.map.place(places.back(), lengths.back(), part.map);
     }
     s.type = made(process_, [&](Datatype** t) {

@@ -61,6 +61,8 @@ struct TypeMap {
   };
   std::vector<Entry> entries;
   std::vector<Count> lb_markers, ub_markers;
+  std::vector<Count> lb_placed, ub_placed;  // the bounds of the types that it was made of
+  bool padded = false;                      // a struct: its extent is rounded up to its alignment
 
   Count size() const {
     Count sum = 0;
@@ -79,15 +81,16 @@ struct TypeMap {
     return ub;
   }
   Count lb() const {
-    return lb_markers.empty() ? true_lb() : *std::min_element(lb_markers.begin(), lb_markers.end());
+    const std::vector<Count>& bounds = lb_markers.empty() ? lb_placed : lb_markers;
+    return bounds.empty() ? true_lb() : *std::min_element(bounds.begin(), bounds.end());
   }
   Count ub() const {
     if (!ub_markers.empty()) return *std::max_element(ub_markers.begin(), ub_markers.end());
+    Count ub = ub_placed.empty() ? true_ub() : *std::max_element(ub_placed.begin(), ub_placed.end());
     Count alignment = 1;
     for (const Entry& e : entries) alignment = std::max(alignment, e.alignment);
-    Count extent = true_ub() - true_lb();
-    while (extent % alignment != 0) ++extent;
-    return true_lb() + extent;
+    while (padded && (ub - lb()) % alignment != 0) ++ub;
+    return ub;
   }
   Count extent() const { return ub() - lb(); }
 
@@ -95,6 +98,10 @@ struct TypeMap {
   void place(Count displacement, Count copies, const TypeMap& other) {
     for (Count i = 0; i < copies; ++i) {
       const Count shift = displacement + i * other.extent();
+      if (!other.entries.empty()) {
+        lb_placed.push_back(shift + other.lb());
+        ub_placed.push_back(shift + other.ub());
+      }
       for (Entry e : other.entries) {
         e.displacement += shift;
         entries.push_back(e);
@@ -116,6 +123,7 @@ inline TypeMap type_map(const BasicInfo& info) {
     const BasicInfo& value = *basic_info(info.value);
     const BasicInfo& index = *basic_info(info.index);
     map.entries = {{0, value.size, value.alignment}, {info.index_offset, index.size, index.alignment}};
+    map.padded = true;
   } else {
     map.entries = {{0, info.size, info.alignment}};
   }
