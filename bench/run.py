@@ -1,0 +1,285 @@
+"""make bench: the programs of this folder on our library and on others, interleaved, as a table with ratios.
+
+Every program is built by each implementation's own mpicxx and started by its own mpiexec. The implementations
+take turns, round after round, so that a machine that gets slower meets all alike. A row's figure is the best
+batch of all rounds (--statistic median: their median); next to it stands the spread, median over best, which
+tells how far the machine was from quiet. "limit" is one memcpy and a flag by two processes (limit.cpp).
+
+Prints the table and writes OUT/bench.json: every batch of every round, with the environment. The peers are
+environments under PEERS as `make peers` makes them; one that is not there is left out, and that is said.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+HERE = pathlib.Path(__file__).resolve().parent
+SECONDS_MAX = 120
+# program, ranks
+RUNS = [("pingpong", 2), ("burst", 2), ("barrier", 2), ("barrier", 4), ("barrier", 8)]
+QUICK_RUNS = [("pingpong", 2), ("barrier", 2), ("barrier", 4), ("barrier", 8)]
+
+
+class Implementation:
+    """One MPI: where its compiler and launcher are, and what they need."""
+
+    def __init__(self, name, prefix, pinned=(), crowded=(), environment=None):
+        """`pinned`, `crowded`: its launcher's options when each rank has a processor, and when not."""
+        self.name, self.prefix = name, pathlib.Path(prefix).resolve()
+        self.pinned, self.crowded = list(pinned), list(crowded)
+        foreign = ("PMI_", "PMIX_", "OMPI_", "SLURM_", "TASUKI_", "I_MPI_")
+        self.environment = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
+        self.environment.update(environment or {})
+
+    def compile(self, program, out):
+        target = out / f"{program}-{self.name}"
+        words = [self.prefix / "bin" / "mpicxx", "-std=c++20", "-O2", HERE / f"{program}.cpp", "-o", target]
+        done = self.call(words)
+        if done.returncode != 0:
+            sys.exit(f"{self.name}: {done.stdout}{done.stderr}")
+        return target
+
+    def call(self, words):
+        words = [str(word) for word in words]
+        return subprocess.run(
+            words,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS_MAX,
+        )
+
+    def run(self, program, ranks):
+        """Rows of one run, or a line that says why there are none."""
+        launcher = self.prefix / "bin" / "mpiexec"
+        try:
+            options = self.pinned if ranks <= len(os.sched_getaffinity(0)) else self.crowded
+            done = self.call([launcher, *options, "-n", ranks, program])
+        except subprocess.TimeoutExpired:
+            return [], f"{self.name}: {program.name} with {ranks} ranks did not end within {SECONDS_MAX} s"
+        if done.returncode != 0:
+            return (
+                [],
+                f"{self.name}: {program.name} with {ranks} ranks: {(done.stderr or done.stdout).strip()[-300:]}",
+            )
+        return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")], None
+
+
+def implementations(args):
+    peers = args.peers.resolve()
+    impi = peers / "impi"
+    impi_environment = {
+        "I_MPI_ROOT": str(impi),
+        "LD_LIBRARY_PATH": f"{impi}/lib:{impi}/opt/mpi/libfabric/lib",
+    }
+    known = [
+        Implementation("tasuki", args.prefix),
+        Implementation("mpich", peers / "mpich", pinned=["-bind-to", "core"]),
+        Implementation(
+            "openmpi",
+            peers / "openmpi",
+            pinned=["--allow-run-as-root", "--bind-to", "core"],
+            crowded=["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"],
+        ),
+        Implementation("impi", impi, environment=impi_environment),
+    ]
+    present = [one for one in known if (one.prefix / "bin" / "mpiexec").exists()]
+    absent = [one.name for one in known if one not in present]
+    return present, absent
+
+
+def environment_of_machine(present):
+    cpu = next(
+        (line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")),
+        platform.machine(),
+    )
+    compiler = subprocess.run(["c++", "--version"], capture_output=True, text=True).stdout.splitlines()
+    return {
+        "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "cpu": cpu,
+        "processors": len(os.sched_getaffinity(0)),
+        "kernel": platform.release(),
+        "compiler": compiler[0] if compiler else "unknown",
+        "python": platform.python_version(),
+        "load_before": os.getloadavg(),
+        "implementations": {one.name: version_of(one) for one in present},
+    }
+
+
+def version_of(implementation):
+    """The first line of what its launcher says of itself."""
+    done = implementation.call([implementation.prefix / "bin" / "mpiexec", "--version"])
+    lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    numbered = [line for line in lines if any(character.isdigit() for character in line)]
+    return (numbered or lines or ["unknown"])[0]
+
+
+def key_of(row):
+    return row["row"], row["bytes"], row["touched"], row["ranks"]
+
+
+def collect(present, args, console):
+    """(implementation, key) -> seconds of all batches, from interleaved rounds; and what went wrong."""
+    programs = sorted({program for program, _ in args.runs} | {"limit"})
+    args.out.mkdir(parents=True, exist_ok=True)
+    built = {
+        (one.name, program): one.compile(program, args.out)
+        for one in present
+        for program in programs
+        if program != "limit" or one is present[0]
+    }
+    runs = [(present[0], "limit", 2)] + [
+        (one, program, ranks) for program, ranks in args.runs for one in present
+    ]
+    seconds, troubles = {}, []
+    columns = (TextColumn("{task.description:<20}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("", total=args.rounds * len(runs))
+        for _ in range(args.rounds):
+            for one, program, ranks in runs:
+                progress.update(task, description=f"{one.name} {program} {ranks}")
+                rows, trouble = one.run(built[one.name, program], ranks)
+                if trouble and trouble not in troubles:
+                    troubles.append(trouble)
+                for row in rows:
+                    name = "limit" if program == "limit" else one.name
+                    seconds.setdefault((name, key_of(row)), []).extend(row["seconds"])
+                progress.advance(task)
+    return seconds, troubles
+
+
+def with_limits(seconds):
+    """Folds the limit's push and pull into one figure for each ping-pong row: the better of both."""
+    folded = {pair: values for pair, values in seconds.items() if pair[0] != "limit"}
+    for (name, (_, size, touched, ranks)), values in seconds.items():
+        if name == "limit":
+            key = ("limit", ("pingpong", size, touched, ranks))
+            if key not in folded or min(values) < min(folded[key]):
+                folded[key] = values
+    return folded
+
+
+def size_text(size):
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{size // unit} {name}"
+    return f"{size} B"
+
+
+def row_text(key):
+    row, size, touched, ranks = key
+    if row == "barrier":
+        return f"barrier, {ranks} ranks"
+    if row == "burst":
+        return "64 sends of 8 B"
+    return f"ping-pong {size_text(size)}{', touched' if touched else ''}"
+
+
+def make_table(folded, present, statistic):
+    """Microseconds (GB/s from 4 KiB on), our ratio to the best peer (below 1: we are faster), our share of the
+    limit's speed, and our spread (median over best).
+    """
+    table = Table(
+        title=f"us (GB/s), {statistic} of all batches; ratio: to the best peer; share: of the limit",
+        title_justify="left",
+        header_style="bold",
+    )
+    table.add_column("row", no_wrap=True)
+    for one in present:
+        table.add_column(one.name, justify="right", no_wrap=True)
+    for title in ("ratio", "limit", "share", "spread"):
+        table.add_column(title, justify="right")
+    pick = min if statistic == "best" else statistics.median
+    ours = present[0].name
+    keys = list(dict.fromkeys(key for name, key in folded if name != "limit"))
+    for key in keys:
+        figures = {name: pick(values) for (name, other), values in folded.items() if other == key}
+        cells = [figure_text(figures.get(one.name), key) for one in present]
+        peers = [value for name, value in figures.items() if name not in (ours, "limit")]
+        mine, limit = figures.get(ours), figures.get("limit")
+        ratio = mine / min(peers) if mine and peers else None
+        colour = "green" if ratio and ratio <= 1 else "red"
+        cells.append(f"[{colour}]{ratio:.2f}[/]" if ratio else "-")
+        cells.append(figure_text(limit, key))
+        cells.append(f"{100 * limit / mine:.0f} %" if mine and limit else "-")
+        spread = statistics.median(folded[ours, key]) / min(folded[ours, key]) if mine else None
+        cells.append(f"{spread:.2f}" if spread else "-")
+        table.add_row(row_text(key), *cells)
+    return table
+
+
+def figure_text(seconds, key):
+    if seconds is None:
+        return "-"
+    us = 1e6 * seconds
+    text = f"{us:.2f}" if us < 100 else f"{us:.0f}"
+    row, size, _, _ = key
+    return f"{text} ({size / seconds / 1e9:.1f})" if row == "pingpong" and size >= 4096 else text
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--prefix", type=pathlib.Path, required=True, help="our installed tree")
+    parser.add_argument(
+        "--peers", type=pathlib.Path, required=True, help="folder of the others' environments"
+    )
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="one round of the main rows")
+    parser.add_argument("--statistic", choices=["best", "median"], default="best")
+    args = parser.parse_args()
+    args.runs = QUICK_RUNS if args.quick else RUNS
+    args.rounds = 1 if args.quick else args.rounds
+    return args
+
+
+def main():
+    args, console = parse_arguments(), Console(highlight=False)
+    console = console if console.is_terminal else Console(highlight=False, width=130)
+    present, absent = implementations(args)
+    if not present or present[0].name != "tasuki":
+        sys.exit(f"{args.prefix}/bin/mpiexec is not there: run `make build` first")
+    machine = environment_of_machine(present)
+    busy = machine["load_before"][0] > 0.5
+    if busy:
+        console.print(
+            f"load {machine['load_before'][0]:.1f}: others use this machine, and the figures will show it",
+            style="yellow",
+        )
+    seconds, troubles = collect(present, args, console)
+    machine["load_after"] = os.getloadavg()
+    folded = with_limits(seconds)
+    console.print(make_table(folded, present, args.statistic))
+    for name in absent:
+        console.print(f"{name} is left out: it is not in {args.peers} (make peers)", style="yellow")
+    for trouble in troubles:
+        console.print(trouble, style="red", markup=False)
+    rows = [
+        dict(
+            zip(
+                ("implementation", "row", "bytes", "touched", "ranks", "seconds"),
+                (name, *key, values),
+                strict=True,
+            )
+        )
+        for (name, key), values in seconds.items()
+    ]
+    path = args.out / "bench.json"
+    path.write_text(json.dumps({"environment": machine, "rounds": args.rounds, "rows": rows}, indent=1))
+    console.print(f"{machine['cpu']}, {machine['processors']} processors; all figures in {path}")
+    return 1 if troubles else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
