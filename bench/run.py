@@ -69,10 +69,8 @@ class Implementation:
         except subprocess.TimeoutExpired:
             return [], f"{self.name}: {program.name} with {ranks} ranks did not end within {SECONDS_MAX} s"
         if done.returncode != 0:
-            return (
-                [],
-                f"{self.name}: {program.name} with {ranks} ranks: {(done.stderr or done.stdout).strip()[-300:]}",
-            )
+            told = (done.stderr or done.stdout).strip()[-300:]
+            return [], f"{self.name}: {program.name} with {ranks} ranks: {told}"
         return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")], None
 
 
@@ -187,9 +185,8 @@ def row_text(key):
 
 
 def make_table(folded, present, statistic):
-    """Microseconds (GB/s from 4 KiB on), our ratio to the best peer (below 1: we are faster), our share of the
-    limit's speed, and our spread (median over best).
-    """
+    """Microseconds (GB/s from 4 KiB on), our ratio to the best peer (below 1: we are faster), our share of
+    the limit's speed, and our spread (median over best)."""
     table = Table(
         title=f"us (GB/s), {statistic} of all batches; ratio: to the best peer; share: of the limit",
         title_justify="left",

@@ -2,6 +2,7 @@
 # tools/foreign.sh BUILD PREFIX: fetches the programs of others that make conformance and make test run.
 #   BUILD/mpi4py-4.1.2   the source distribution of mpi4py: its test suite
 #   BUILD/mpi4py-abi     mpi4py built from it for the MPI-5.0 standard ABI, by PREFIX/bin/mpicc
+#   BUILD/peers/mpich    MPICH, whose headers the tests compare ours with
 #   BUILD/imb/IMB-MPI1   the Intel MPI Benchmarks, a program of the MPICH ABI, from the package impi-rt
 set -eu
 build=$1 prefix=$2
@@ -16,6 +17,9 @@ tar -xzf "$downloads/mpi4py-$mpi4py.tar.gz" -C "$build"
 MPI4PY_BUILD_MPIABI=1 MPICC=$prefix/bin/mpicc CFLAGS=-O0 "$python" -m pip install --no-build-isolation --no-deps \
   --no-cache-dir --upgrade --target "$build/mpi4py-abi" "$downloads/mpi4py-$mpi4py.tar.gz"
 
+PYTHON=$python "$(dirname "$0")/fetch-peers" "$build/peers" mpich
+
+[ "$(uname -m)" = x86_64 ] || exit 0  # impi-rt is for x86-64 only
 "$python" -m pip download --no-deps --only-binary :all: "impi-rt==$impi" -d "$downloads"
 "$python" - "$downloads" "$build/imb" <<'PYTHON'
 import pathlib, sys, zipfile
