@@ -288,7 +288,9 @@ def number_array(body: Body, parameter: Parameter, core: CoreParameter) -> None:
         body.arguments[name] = f"reinterpret_cast<{core.type}>({name})"
     else:
         body.arguments[name] = name
-        if parameter.direction == "out" and parameter.kind.startswith("RANK"):
+        # A graph's neighbours are ranks and nothing else; what the core leaves alone stays as it is.
+        is_graph = "raph_" in body.function.name
+        if parameter.direction == "out" and parameter.kind.startswith("RANK") and not is_graph:
             body.on_success.append(f"ranks_from_core({name}, {length});")
 
 
@@ -399,10 +401,10 @@ def data_group(body: Body, group: tuple) -> None:
     displacements = body.param(*displacement_names) if displacement_names and counts.is_array else None
     condition = significance(body, buffer_name)
     peers = "core_comm->peers().size()"
+    if NEIGHBOR.match(body.function.name):
+        peers = "degrees.out" if buffer_name == "sendbuf" else "degrees.in"
     body.declare(f"Datatype* {local(types)} = nullptr;") if not types.is_array else None
     if types.is_array:
-        if NEIGHBOR.match(body.function.name):
-            body.fail("the lengths of a neighbourhood's arrays are not known to the binding yet")
         body.declare(f"HandleArray<Datatype> {local(types)}({peers});", after_checks=True)
         body.arguments[types.name] = f"{local(types)}.data()"
         type_check = f'{local(types)}.load_committed(call, {types.name}, "{types.name}")'
@@ -475,6 +477,9 @@ def groups(body: Body) -> None:
         body.check('call.root(root, "root", core_comm, &roles)')
         body.arguments["root"] = "roles.root"
         body.done.add("root")
+    if NEIGHBOR.match(function.name):
+        body.declare("Call::Degrees degrees;")
+        body.check("call.neighborhood(core_comm, &degrees)")
     if body.param("op") and body.param("comm", "inoutbuf") and function.base_name != "MPI_Op_free":
         reduction(body)
         return
@@ -515,6 +520,8 @@ def one(body: Body, parameter: Parameter, core: CoreParameter, duplicate_next: b
         body.arguments[parameter.name] = buffer_argument(body, parameter.name)
     elif kind.startswith(("EXTRA_STATE", "ATTRIBUTE_VAL", "C_BUFFER", "STRING_ARRAY", "ARGUMENT")):
         body.arguments[parameter.name] = parameter.name
+    elif kind == "WEIGHT":
+        body.arguments[parameter.name] = f"weights_to_core({parameter.name})"
     elif parameter.is_array:
         number_array(body, parameter, core)
     elif parameter.direction == "in":

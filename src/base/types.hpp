@@ -26,6 +26,10 @@ inline constexpr int kBsendOverhead = 96;   // bytes; MPI_BSEND_OVERHEAD of eith
 inline void* const kInPlace = reinterpret_cast<void*>(1);          // MPI_IN_PLACE
 inline void* const kBufferAutomatic = reinterpret_cast<void*>(2);  // MPI_BUFFER_AUTOMATIC
 
+/// Weights of a distributed graph: addresses that no user array has.
+inline int* const kUnweighted = reinterpret_cast<int*>(4);    // MPI_UNWEIGHTED
+inline int* const kWeightsEmpty = reinterpret_cast<int*>(8);  // MPI_WEIGHTS_EMPTY
+
 enum class ThreadLevel : int { kSingle = 0, kFunneled = 1024, kSerialized = 2048, kMultiple = 4096 };
 
 enum class Comparison : int { kIdent = 201, kCongruent = 202, kSimilar = 203, kUnequal = 204 };

@@ -11,6 +11,7 @@
 
 #include "environment/environment.hpp"
 #include "object/errhandler.hpp"
+#include "object/topology.hpp"
 #include "runtime/bootstrap.hpp"
 
 namespace tasuki {
@@ -178,6 +179,13 @@ bool Call::root(int value, const char* argument, const Comm* comm, Roles* roles)
   return is_member || value == MPI_ROOT || value == MPI_PROC_NULL ||
          refuse(kErrRoot, "%s = %d, expected 0..%u of the remote group, MPI_ROOT or MPI_PROC_NULL", argument,
                 value, peer_count(comm) - 1);
+}
+
+bool Call::neighborhood(const Comm* comm, Degrees* degrees) {
+  code_ = check_neighborhood(*comm);
+  if (code_ != 0) return false;
+  *degrees = {comm->topology->outdegree(), comm->topology->indegree()};
+  return true;
 }
 
 void Call::out_of_handles() {

@@ -191,6 +191,14 @@ class Call {
   };
   bool root(int value, const char* argument, const Comm* comm, Roles* roles);
 
+  // Neighbourhood collectives: how many blocks go out and come in (MPI 8.6).
+
+  struct Degrees {
+    int out = 0;
+    int in = 0;
+  };
+  bool neighborhood(const Comm* comm, Degrees* degrees);
+
   /// Leaves `code` as the error of a check of the entry's own.
   [[gnu::format(printf, 3, 4), gnu::cold]] bool refuse(int error_class, const char* format, ...);
 

@@ -13,6 +13,13 @@ inline int topology_from_core(int topology) {
   return topology == kUndefined ? MPI_UNDEFINED : abi::topology_from_core(topology);
 }
 
+/// Weights of a distributed graph, IN or OUT.
+template <class T>
+T* weights_to_core(T* weights) {
+  if (weights == MPI_UNWEIGHTED) return kUnweighted;
+  return weights == MPI_WEIGHTS_EMPTY ? kWeightsEmpty : weights;
+}
+
 /// Ranks that the core wrote into the user's array, in place.
 inline void ranks_from_core(int* ranks, Count size) {
   for (Count i = 0; i < size; ++i) ranks[i] = abi::rank_from_core(ranks[i]);

@@ -17,6 +17,13 @@ Code allgather_bytes(Comm& comm, const void* mine, void* all, Count bytes);
 /// Rank `root`'s `bytes` at `data` reach all. Blocking.
 Code bcast_bytes(Comm& comm, void* data, Count bytes, int root);
 
+/// Every rank has `bytes` for each rank at `out`, in rank order, and gets as much from each at `in`.
+/// Blocking.
+Code alltoall_bytes(Comm& comm, const void* out, void* in, Count bytes);
+/// The same with the sizes and places of the blocks, in bytes.
+Code alltoallv_bytes(Comm& comm, const void* out, CountArray out_bytes, CountArray out_places, void* in,
+                     CountArray in_bytes, CountArray in_places);
+
 /// Nonblocking forms. `data`/`mine`/`all` stay valid until the request is done; `then` runs once, just before
 /// the request becomes done (used by MPI_Comm_idup to finish the new communicator).
 Request* start_bcast_bytes(Comm& comm, void* data, Count bytes, int root, std::function<void()> then);

@@ -7,6 +7,8 @@
 namespace tasuki {
 namespace {
 
+constexpr Count kWindowBytes = 64 * 1024;
+
 auto bcast_bytes_plan(void* data, Count bytes, int root) {
   return [=](Execution& execution) -> Code {
     execution.arguments.receive = data;
@@ -32,6 +34,36 @@ Code allgather_bytes(Comm& comm, const void* mine, void* all, Count bytes) {
 
 Code bcast_bytes(Comm& comm, void* data, Count bytes, int root) {
   return run_collective(comm, bcast_bytes_plan(data, bytes, root));
+}
+
+Code alltoall_bytes(Comm& comm, const void* out, void* in, Count bytes) {
+  return run_collective(comm, [&](Execution& execution) -> Code {
+    execution.arguments.send = out;
+    execution.arguments.receive = in;
+    alltoall_pairwise(execution.schedule, execution.self(),
+                      {.space = Space::kSend, .element = ElementType::kBytes, .count = bytes},
+                      {.element = ElementType::kBytes, .count = bytes}, kWindowBytes);
+    return 0;
+  });
+}
+
+Code alltoallv_bytes(Comm& comm, const void* out, CountArray out_bytes, CountArray out_places, void* in,
+                     CountArray in_bytes, CountArray in_places) {
+  return run_collective(comm, [&](Execution& execution) -> Code {
+    execution.arguments.send = out;
+    execution.arguments.receive = in;
+    const Blocks from{.space = Space::kSend,
+                      .element = ElementType::kBytes,
+                      .counts = out_bytes,
+                      .displacements = out_places,
+                      .displacement_bytes = 1};
+    const Blocks to{.element = ElementType::kBytes,
+                    .counts = in_bytes,
+                    .displacements = in_places,
+                    .displacement_bytes = 1};
+    alltoall_pairwise(execution.schedule, execution.self(), from, to, kWindowBytes);
+    return 0;
+  });
 }
 
 Request* start_bcast_bytes(Comm& comm, void* data, Count bytes, int root, std::function<void()> then) {

@@ -143,8 +143,48 @@ Code get_hw_resource_info(Process& process, Info** hw_info);
 Code alloc_mem(Process& process, Count size, Info* info, void** baseptr);
 Code free_mem(Process& process, void* base);
 
-// Virtual topologies (MPI 8). dims: ndims values, 0 where the call is to choose.
+// Virtual topologies (MPI 8). kErrTopology: the communicator has none, or one of another kind. The calls that
+// make a communicator fail on every rank when one passes wrong arguments, or other ones than the rest. A rank
+// that has no place in a grid or graph gets MPI_COMM_NULL.
+
+/// dims: ndims values, 0 where the call is to choose.
 Code dims_create(Process& process, int nnodes, int ndims, int* dims);
 Code topo_test(Process& process, Comm* comm, int* status);
+
+// Grids (MPI 8.5.1, 8.5.5 to 8.5.7). periods and remain_dims are logicals, one for each dimension. ndims = 0
+// is a grid of one process.
+Code cart_create(Process& process, Comm* comm_old, int ndims, const int* dims, const int* periods,
+                 bool reorder, Comm** comm_cart);
+Code cartdim_get(Process& process, Comm* comm, int* ndims);
+Code cart_get(Process& process, Comm* comm, int maxdims, int* dims, int* periods, int* coords);
+/// Coordinates of periodic dimensions are taken modulo their size; others beyond the grid are kErrArg.
+Code cart_rank(Process& process, Comm* comm, const int* coords, int* rank);
+Code cart_coords(Process& process, Comm* comm, int rank, int maxdims, int* coords);
+Code cart_shift(Process& process, Comm* comm, int direction, int disp, int* rank_source, int* rank_dest);
+Code cart_sub(Process& process, Comm* comm, const int* remain_dims, Comm** newcomm);
+Code cart_map(Process& process, Comm* comm, int ndims, const int* dims, const int* periods, int* newrank);
+
+// Graphs (MPI 8.5.3, 8.5.5, 8.5.8).
+Code graph_create(Process& process, Comm* comm_old, int nnodes, const int* indx, const int* edges,
+                  bool reorder, Comm** comm_graph);
+Code graphdims_get(Process& process, Comm* comm, int* nnodes, int* nedges);
+Code graph_get(Process& process, Comm* comm, int maxindex, int maxedges, int* indx, int* edges);
+Code graph_neighbors_count(Process& process, Comm* comm, int rank, int* nneighbors);
+Code graph_neighbors(Process& process, Comm* comm, int rank, int maxneighbors, int* neighbors);
+Code graph_map(Process& process, Comm* comm, int nnodes, const int* indx, const int* edges, int* newrank);
+
+// Distributed graphs (MPI 8.5.4, 8.5.5). Weights: kUnweighted on all ranks or on none; kWeightsEmpty or null
+// where there are no edges. Duplicate edges stay, in the order in which they were given: by the rank that
+// gave them, then by their place in its arrays. `info` has no hints that are known.
+Code dist_graph_create(Process& process, Comm* comm_old, int n, const int* sources, const int* degrees,
+                       const int* destinations, const int* weights, Info* info, bool reorder,
+                       Comm** comm_dist_graph);
+Code dist_graph_create_adjacent(Process& process, Comm* comm_old, int indegree, const int* sources,
+                                const int* sourceweights, int outdegree, const int* destinations,
+                                const int* destweights, Info* info, bool reorder, Comm** comm_dist_graph);
+Code dist_graph_neighbors_count(Process& process, Comm* comm, int* indegree, int* outdegree, bool* weighted);
+/// Gives the first ones when the arrays are shorter. Weights of a graph without weights are left alone.
+Code dist_graph_neighbors(Process& process, Comm* comm, int maxindegree, int* sources, int* sourceweights,
+                          int maxoutdegree, int* destinations, int* destweights);
 
 }  // namespace tasuki::api

@@ -14,7 +14,7 @@
 
 namespace tasuki {
 
-struct Topology;   // issue of the topology chapter; null until then
+struct Topology;   // object/topology.hpp
 class BufferPool;  // p2p/buffered.hpp: attached buffers of the buffered mode
 
 /// An ordered set of processes. Immutable.
@@ -57,7 +57,7 @@ struct Comm : Object {
   Ref<Errhandler> errhandler;
   Ref<Info> info;                            // hints in force, may be null
   BufferPool* buffer = nullptr;              // MPI_Comm_attach_buffer
-  std::shared_ptr<const Topology> topology;  // of a duplicate: the same one
+  std::shared_ptr<const Topology> topology;  // null: none; of a duplicate: the same one
   bool freed = false;
 
   int size() const { return group->size(); }

@@ -1,10 +1,15 @@
-// Virtual topologies (MPI chapter 8): so far the balanced factorisation, and the question whether there is
-// one.
-#include <algorithm>
-#include <functional>
-#include <vector>
+// What all kinds of virtual topologies share (MPI chapter 8): see topology.hpp; and the balanced
+// factorisation of MPI_Dims_create.
+#include "object/topology.hpp"
 
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <utility>
+
+#include "coll/coll.hpp"
 #include "object/api.hpp"
+#include "object/comm_create.hpp"
 
 namespace tasuki {
 namespace {
@@ -47,6 +52,83 @@ std::vector<int> balanced_factors(int number, std::size_t count) {
 
 }  // namespace
 
+Code check_topology(const Comm& comm, TopologyKind kind) {
+  if (comm.topology && comm.topology->kind == kind) return kSuccess;
+  const char* expected = kind == TopologyKind::kCart    ? "a Cartesian one, from MPI_Cart_create"
+                         : kind == TopologyKind::kGraph ? "a graph, from MPI_Graph_create"
+                                                        : "a distributed graph, from MPI_Dist_graph_create";
+  return comm.process.fail(kErrTopology, "comm has %s topology, expected %s",
+                           comm.topology ? "another kind of" : "no", expected);
+}
+
+Code check_neighborhood(const Comm& comm) {
+  if (!comm.topology) {
+    return comm.process.fail(kErrTopology,
+                             "comm has no topology, expected one from MPI_Cart_create, MPI_Graph_create, "
+                             "MPI_Dist_graph_create or MPI_Dist_graph_create_adjacent");
+  }
+  if (comm.topology->matched) return kSuccess;
+  if (comm.topology->kind == TopologyKind::kGraph) {
+    return comm.process.fail(kErrTopology,
+                             "the graph of comm is not symmetric, expected as many edges from each rank to "
+                             "another as back");
+  }
+  return comm.process.fail(kErrTopology,
+                           "the destinations that ranks gave when comm was made are not the sources that "
+                           "others gave, expected each edge at both its ends");
+}
+
+Code check_can_take_topology(const Comm& comm) {
+  if (!comm.is_inter()) return kSuccess;
+  return comm.process.fail(kErrComm, "comm is an intercommunicator, expected an intracommunicator");
+}
+
+std::uint64_t fingerprint(std::uint64_t seed, const int* values, std::size_t count) {
+  std::uint64_t hash = 0x9e3779b97f4a7c15u ^ (seed * 0xff51afd7ed558ccdu) ^ count;
+  for (std::size_t i = 0; i < count; ++i) {
+    hash = std::rotl(hash ^ static_cast<std::uint32_t>(values[i]), 23) * 0xd6e8feb86659fd93u;
+    hash ^= hash >> 31;
+  }
+  return hash;
+}
+
+Code exchange_shares(Comm& comm, const TopologyShare& mine, Context* context, bool* matched) {
+  std::vector<TopologyShare> shares(static_cast<std::size_t>(comm.size()));
+  TopologyShare sent = mine;
+  sent.context = make_context(comm.process);
+  if (const Code code = allgather_bytes(comm, &sent, shares.data(), sizeof sent)) return code;
+  if (mine.wrong != kSuccess) return mine.wrong;
+  std::uint64_t balance = 0;
+  for (std::size_t rank = 0; rank < shares.size(); ++rank) {
+    if (shares[rank].wrong != kSuccess) {
+      return comm.process.fail(error_class_bits(shares[rank].wrong),
+                               "rank %zu of comm_old passed wrong arguments; its own error says which", rank);
+    }
+    balance += shares[rank].balance;
+  }
+  for (std::size_t rank = 0; rank < shares.size(); ++rank) {
+    if (shares[rank].fingerprint == mine.fingerprint) continue;
+    return comm.process.fail(kErrArg,
+                             "the arguments are not those of rank %zu of comm_old, expected the same shape, "
+                             "or weights, on all its ranks",
+                             rank);
+  }
+  *context = shares.front().context;
+  if (matched != nullptr) *matched = balance == 0;
+  return kSuccess;
+}
+
+Comm* make_comm_with_topology(Comm& parent, Context context, int size, Topology topology) {
+  Ref<Group> group = parent.group;
+  if (size < parent.size()) {
+    const auto& endpoints = parent.group->endpoints;
+    group = Ref<Group>(make_group(parent.process, {endpoints.begin(), endpoints.begin() + size}));
+  }
+  Comm* made = make_comm(parent, context, std::move(group));
+  made->topology = std::make_shared<const Topology>(std::move(topology));
+  return made;
+}
+
 namespace api {
 
 Code dims_create(Process& process, int nnodes, int ndims, int* dims) {
@@ -76,8 +158,8 @@ Code dims_create(Process& process, int nnodes, int ndims, int* dims) {
   return 0;
 }
 
-Code topo_test(Process&, Comm*, int* status) {
-  *status = kUndefined;  // no call of this version makes a communicator with a topology
+Code topo_test(Process&, Comm* comm, int* status) {
+  *status = comm->topology ? static_cast<int>(comm->topology->kind) : kUndefined;
   return 0;
 }
 

@@ -11,57 +11,134 @@ using namespace tasuki;
 
 extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) {
   Call call("MPI_Cart_coords");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  const int core_rank = abi::rank_to_core(rank);
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.constant(rank, core_rank, "rank", kErrRank) ||
+      !call.count(maxdims, "maxdims", kErrArg) ||
+      !call.array(coords, maxdims, "coords")) {
+    return call.fail();
+  }
+  return call.end(api::cart_coords(call.process, core_comm, core_rank, maxdims, coords));
 }
 extern "C" decltype(PMPI_Cart_coords) MPI_Cart_coords __attribute__((weak, alias("PMPI_Cart_coords")));
 
 extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
   Call call("MPI_Cart_create");
-  call.blame_if_valid(comm_old);
-  return call.unsupported();
+  Comm* core_comm_old = nullptr;
+  Comm* core_comm_cart = nullptr;
+  if (!call.handle<Comm>(comm_old, "comm_old", &core_comm_old) ||
+      !call.count(ndims, "ndims", kErrArg) ||
+      !call.array(dims, ndims, "dims") ||
+      !call.array(periods, ndims, "periods") ||
+      !call.pointer(comm_cart, "comm_cart")) {
+    return call.fail();
+  }
+  const Code code = api::cart_create(call.process, core_comm_old, ndims, dims, periods, reorder != 0, &core_comm_cart);
+  if (code == 0) {
+    *comm_cart = call.give<Comm>(core_comm_cart);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Cart_create) MPI_Cart_create __attribute__((weak, alias("PMPI_Cart_create")));
 
 extern "C" int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]) {
   Call call("MPI_Cart_get");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.count(maxdims, "maxdims", kErrArg) ||
+      !call.array(dims, maxdims, "dims") ||
+      !call.array(periods, maxdims, "periods") ||
+      !call.array(coords, maxdims, "coords")) {
+    return call.fail();
+  }
+  return call.end(api::cart_get(call.process, core_comm, maxdims, dims, periods, coords));
 }
 extern "C" decltype(PMPI_Cart_get) MPI_Cart_get __attribute__((weak, alias("PMPI_Cart_get")));
 
 extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int* newrank) {
   Call call("MPI_Cart_map");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  int core_newrank = 0;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.count(ndims, "ndims", kErrArg) ||
+      !call.array(dims, ndims, "dims") ||
+      !call.array(periods, ndims, "periods") ||
+      !call.pointer(newrank, "newrank")) {
+    return call.fail();
+  }
+  const Code code = api::cart_map(call.process, core_comm, ndims, dims, periods, &core_newrank);
+  if (code == 0) {
+    *newrank = abi::rank_from_core(core_newrank);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Cart_map) MPI_Cart_map __attribute__((weak, alias("PMPI_Cart_map")));
 
 extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
   Call call("MPI_Cart_rank");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  int core_rank = 0;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(rank, "rank")) {
+    return call.fail();
+  }
+  const Code code = api::cart_rank(call.process, core_comm, coords, &core_rank);
+  if (code == 0) {
+    *rank = abi::rank_from_core(core_rank);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Cart_rank) MPI_Cart_rank __attribute__((weak, alias("PMPI_Cart_rank")));
 
 extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, int* rank_dest) {
   Call call("MPI_Cart_shift");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  int core_rank_source = 0;
+  int core_rank_dest = 0;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(rank_source, "rank_source") ||
+      !call.pointer(rank_dest, "rank_dest")) {
+    return call.fail();
+  }
+  const Code code = api::cart_shift(call.process, core_comm, direction, disp, &core_rank_source, &core_rank_dest);
+  if (code == 0) {
+    *rank_source = abi::rank_from_core(core_rank_source);
+    *rank_dest = abi::rank_from_core(core_rank_dest);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Cart_shift) MPI_Cart_shift __attribute__((weak, alias("PMPI_Cart_shift")));
 
 extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
   Call call("MPI_Cart_sub");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Comm* core_newcomm = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(newcomm, "newcomm")) {
+    return call.fail();
+  }
+  const Code code = api::cart_sub(call.process, core_comm, remain_dims, &core_newcomm);
+  if (code == 0) {
+    *newcomm = call.give<Comm>(core_newcomm);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Cart_sub) MPI_Cart_sub __attribute__((weak, alias("PMPI_Cart_sub")));
 
 extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) {
   Call call("MPI_Cartdim_get");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  int core_ndims = 0;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(ndims, "ndims")) {
+    return call.fail();
+  }
+  const Code code = api::cartdim_get(call.process, core_comm, &core_ndims);
+  if (code == 0) {
+    *ndims = core_ndims;
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Cartdim_get) MPI_Cartdim_get __attribute__((weak, alias("PMPI_Cartdim_get")));
 
@@ -78,71 +155,193 @@ extern "C" decltype(PMPI_Dims_create) MPI_Dims_create __attribute__((weak, alias
 
 extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
   Call call("MPI_Dist_graph_create");
-  call.blame_if_valid(comm_old);
-  return call.unsupported();
+  Comm* core_comm_old = nullptr;
+  if (!call.handle<Comm>(comm_old, "comm_old", &core_comm_old) ||
+      !call.count(n, "n", kErrArg) ||
+      !call.array(sources, n, "sources")) {
+    return call.fail();
+  }
+  IntArray core_sources(sources, n);
+  Info* core_info = nullptr;
+  Comm* core_comm_dist_graph = nullptr;
+  if (!core_sources.load(call, "sources", abi::rank_to_core) ||
+      !call.array(degrees, n, "degrees") ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(comm_dist_graph, "comm_dist_graph")) {
+    return call.fail();
+  }
+  const Code code = api::dist_graph_create(call.process, core_comm_old, n, core_sources.get(), degrees, destinations, weights_to_core(weights), core_info, reorder != 0, &core_comm_dist_graph);
+  if (code == 0) {
+    *comm_dist_graph = call.give<Comm>(core_comm_dist_graph);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Dist_graph_create) MPI_Dist_graph_create __attribute__((weak, alias("PMPI_Dist_graph_create")));
 
 extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
   Call call("MPI_Dist_graph_create_adjacent");
-  call.blame_if_valid(comm_old);
-  return call.unsupported();
+  Comm* core_comm_old = nullptr;
+  if (!call.handle<Comm>(comm_old, "comm_old", &core_comm_old) ||
+      !call.count(indegree, "indegree", kErrArg) ||
+      !call.array(sources, indegree, "sources")) {
+    return call.fail();
+  }
+  IntArray core_sources(sources, indegree);
+  if (!core_sources.load(call, "sources", abi::rank_to_core) ||
+      !call.count(outdegree, "outdegree", kErrArg) ||
+      !call.array(destinations, outdegree, "destinations")) {
+    return call.fail();
+  }
+  IntArray core_destinations(destinations, outdegree);
+  Info* core_info = nullptr;
+  Comm* core_comm_dist_graph = nullptr;
+  if (!core_destinations.load(call, "destinations", abi::rank_to_core) ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(comm_dist_graph, "comm_dist_graph")) {
+    return call.fail();
+  }
+  const Code code = api::dist_graph_create_adjacent(call.process, core_comm_old, indegree, core_sources.get(), weights_to_core(sourceweights), outdegree, core_destinations.get(), weights_to_core(destweights), core_info, reorder != 0, &core_comm_dist_graph);
+  if (code == 0) {
+    *comm_dist_graph = call.give<Comm>(core_comm_dist_graph);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Dist_graph_create_adjacent) MPI_Dist_graph_create_adjacent __attribute__((weak, alias("PMPI_Dist_graph_create_adjacent")));
 
 extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[], int maxoutdegree, int destinations[], int destweights[]) {
   Call call("MPI_Dist_graph_neighbors");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.count(maxindegree, "maxindegree", kErrArg) ||
+      !call.array(sources, maxindegree, "sources") ||
+      !call.count(maxoutdegree, "maxoutdegree", kErrArg) ||
+      !call.array(destinations, maxoutdegree, "destinations")) {
+    return call.fail();
+  }
+  return call.end(api::dist_graph_neighbors(call.process, core_comm, maxindegree, sources, weights_to_core(sourceweights), maxoutdegree, destinations, weights_to_core(destweights)));
 }
 extern "C" decltype(PMPI_Dist_graph_neighbors) MPI_Dist_graph_neighbors __attribute__((weak, alias("PMPI_Dist_graph_neighbors")));
 
 extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weighted) {
   Call call("MPI_Dist_graph_neighbors_count");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  int core_indegree = 0;
+  int core_outdegree = 0;
+  bool core_weighted = false;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(indegree, "indegree") ||
+      !call.pointer(outdegree, "outdegree") ||
+      !call.pointer(weighted, "weighted")) {
+    return call.fail();
+  }
+  const Code code = api::dist_graph_neighbors_count(call.process, core_comm, &core_indegree, &core_outdegree, &core_weighted);
+  if (code == 0) {
+    *indegree = core_indegree;
+    *outdegree = core_outdegree;
+    *weighted = core_weighted;
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Dist_graph_neighbors_count) MPI_Dist_graph_neighbors_count __attribute__((weak, alias("PMPI_Dist_graph_neighbors_count")));
 
 extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[], const int edges[], int reorder, MPI_Comm* comm_graph) {
   Call call("MPI_Graph_create");
-  call.blame_if_valid(comm_old);
-  return call.unsupported();
+  Comm* core_comm_old = nullptr;
+  Comm* core_comm_graph = nullptr;
+  if (!call.handle<Comm>(comm_old, "comm_old", &core_comm_old) ||
+      !call.count(nnodes, "nnodes", kErrArg) ||
+      !call.array(indx, nnodes, "indx") ||
+      !call.pointer(comm_graph, "comm_graph")) {
+    return call.fail();
+  }
+  const Code code = api::graph_create(call.process, core_comm_old, nnodes, indx, edges, reorder != 0, &core_comm_graph);
+  if (code == 0) {
+    *comm_graph = call.give<Comm>(core_comm_graph);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Graph_create) MPI_Graph_create __attribute__((weak, alias("PMPI_Graph_create")));
 
 extern "C" int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int indx[], int edges[]) {
   Call call("MPI_Graph_get");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.count(maxindex, "maxindex", kErrArg) ||
+      !call.count(maxedges, "maxedges", kErrArg) ||
+      !call.array(indx, maxindex, "indx") ||
+      !call.array(edges, maxedges, "edges")) {
+    return call.fail();
+  }
+  return call.end(api::graph_get(call.process, core_comm, maxindex, maxedges, indx, edges));
 }
 extern "C" decltype(PMPI_Graph_get) MPI_Graph_get __attribute__((weak, alias("PMPI_Graph_get")));
 
 extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int indx[], const int edges[], int* newrank) {
   Call call("MPI_Graph_map");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  int core_newrank = 0;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.count(nnodes, "nnodes", kErrArg) ||
+      !call.array(indx, nnodes, "indx") ||
+      !call.pointer(newrank, "newrank")) {
+    return call.fail();
+  }
+  const Code code = api::graph_map(call.process, core_comm, nnodes, indx, edges, &core_newrank);
+  if (code == 0) {
+    *newrank = abi::rank_from_core(core_newrank);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Graph_map) MPI_Graph_map __attribute__((weak, alias("PMPI_Graph_map")));
 
 extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]) {
   Call call("MPI_Graph_neighbors");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  const int core_rank = abi::rank_to_core(rank);
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.constant(rank, core_rank, "rank", kErrRank) ||
+      !call.count(maxneighbors, "maxneighbors", kErrArg) ||
+      !call.array(neighbors, maxneighbors, "neighbors")) {
+    return call.fail();
+  }
+  return call.end(api::graph_neighbors(call.process, core_comm, core_rank, maxneighbors, neighbors));
 }
 extern "C" decltype(PMPI_Graph_neighbors) MPI_Graph_neighbors __attribute__((weak, alias("PMPI_Graph_neighbors")));
 
 extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbors) {
   Call call("MPI_Graph_neighbors_count");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  const int core_rank = abi::rank_to_core(rank);
+  int core_nneighbors = 0;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.constant(rank, core_rank, "rank", kErrRank) ||
+      !call.pointer(nneighbors, "nneighbors")) {
+    return call.fail();
+  }
+  const Code code = api::graph_neighbors_count(call.process, core_comm, core_rank, &core_nneighbors);
+  if (code == 0) {
+    *nneighbors = core_nneighbors;
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Graph_neighbors_count) MPI_Graph_neighbors_count __attribute__((weak, alias("PMPI_Graph_neighbors_count")));
 
 extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
   Call call("MPI_Graphdims_get");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  int core_nnodes = 0;
+  int core_nedges = 0;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(nnodes, "nnodes") ||
+      !call.pointer(nedges, "nedges")) {
+    return call.fail();
+  }
+  const Code code = api::graphdims_get(call.process, core_comm, &core_nnodes, &core_nedges);
+  if (code == 0) {
+    *nnodes = core_nnodes;
+    *nedges = core_nedges;
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Graphdims_get) MPI_Graphdims_get __attribute__((weak, alias("PMPI_Graphdims_get")));
 

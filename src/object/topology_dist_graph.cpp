@@ -1,0 +1,215 @@
+// Distributed graph topologies: each process knows its own edges (MPI 8.5.4, 8.5.5).
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <utility>
+
+#include "coll/coll.hpp"
+#include "object/api.hpp"
+#include "object/topology.hpp"
+
+namespace tasuki {
+namespace {
+
+Code check_ranks(const Comm& comm, const char* name, const int* ranks, int count) {
+  if (ranks == nullptr && count > 0)
+    return comm.process.fail(kErrArg, "%s = NULL, expected %d ranks", name, count);
+  for (int i = 0; i < count; ++i) {
+    if (ranks[i] < 0 || ranks[i] >= comm.size()) {
+      return comm.process.fail(kErrRank, "%s[%d] = %d, expected 0..%d", name, i, ranks[i], comm.size() - 1);
+    }
+  }
+  return kSuccess;
+}
+
+Code check_weights(const Comm& comm, const char* name, const int* weights, int count) {
+  if (weights == kUnweighted || count == 0) return kSuccess;
+  if (weights == nullptr || weights == kWeightsEmpty) {
+    return comm.process.fail(kErrArg, "%s = %s, expected %d weights or MPI_UNWEIGHTED", name,
+                             weights == nullptr ? "NULL" : "MPI_WEIGHTS_EMPTY", count);
+  }
+  for (int i = 0; i < count; ++i) {
+    if (weights[i] < 0)
+      return comm.process.fail(kErrArg, "%s[%d] = %d, expected 0 or more", name, i, weights[i]);
+  }
+  return kSuccess;
+}
+
+/// The seed of the fingerprint: that all ranks give weights or none does.
+std::uint64_t weights_fingerprint(bool weighted) {
+  const int flag = weighted ? 1 : 0;
+  return fingerprint(3, &flag, 1);
+}
+
+std::uint64_t edge_number(int source, int destination) {
+  const int ends[] = {source, destination};
+  return fingerprint(4, ends, 2);
+}
+
+/// An edge as one of its ends hears of it.
+struct HalfEdge {
+  std::int32_t leaves;  // 1: from the process that hears of it to `neighbor`; 0: the other way
+  std::int32_t neighbor;
+  std::int32_t weight;
+};
+
+/// The edges that this process passed to MPI_Dist_graph_create, `degrees[i]` from each of `sources`.
+struct Edges {
+  int sources_count;
+  const int* sources;
+  const int* degrees;
+  const int* destinations;
+  const int* weights;
+
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    std::size_t edge = 0;
+    for (int i = 0; i < sources_count; ++i) {
+      for (int k = 0; k < degrees[i]; ++k, ++edge)
+        visit(sources[i], destinations[edge], weights == kUnweighted ? 0 : weights[edge]);
+    }
+  }
+};
+
+Code check_edges(const Comm& comm, const Edges& edges) {
+  if (const Code code = check_ranks(comm, "sources", edges.sources, edges.sources_count)) return code;
+  std::int64_t total = 0;
+  for (int i = 0; i < edges.sources_count; ++i) {
+    if (edges.degrees[i] < 0)
+      return comm.process.fail(kErrArg, "degrees[%d] = %d, expected 0 or more", i, edges.degrees[i]);
+    total += edges.degrees[i];
+  }
+  if (total > INT32_MAX) {
+    return comm.process.fail(kErrArg, "degrees add up to %lld, expected less than 2^31",
+                             static_cast<long long>(total));
+  }
+  if (const Code code = check_ranks(comm, "destinations", edges.destinations, static_cast<int>(total)))
+    return code;
+  return check_weights(comm, "weights", edges.weights, static_cast<int>(total));
+}
+
+std::vector<Count> places_of(const std::vector<Count>& counts) {
+  std::vector<Count> places(counts.size());
+  std::exclusive_scan(counts.begin(), counts.end(), places.begin(), Count{0});
+  return places;
+}
+
+/// Tells both ends of each edge. *heard gets what others told this rank, in the order of their ranks, and of
+/// the edges of each.
+Code tell_ends(Comm& comm, const Edges& edges, std::vector<HalfEdge>* heard) {
+  const auto size = static_cast<std::size_t>(comm.size());
+  std::vector<Count> out_bytes(size), in_bytes(size);
+  const auto count_one = [&](int rank) { out_bytes[static_cast<std::size_t>(rank)] += sizeof(HalfEdge); };
+  edges.for_each([&](int source, int destination, int) {
+    count_one(source);
+    count_one(destination);
+  });
+  const std::vector<Count> out_places = places_of(out_bytes);
+  std::vector<HalfEdge> told(static_cast<std::size_t>(out_places.back() + out_bytes.back()) /
+                             sizeof(HalfEdge));
+  std::vector<Count> next = out_places;
+  const auto tell = [&](int rank, HalfEdge half) {
+    Count& place = next[static_cast<std::size_t>(rank)];
+    told[static_cast<std::size_t>(place) / sizeof(HalfEdge)] = half;
+    place += sizeof(HalfEdge);
+  };
+  edges.for_each([&](int source, int destination, int weight) {
+    tell(source, {1, destination, weight});
+    tell(destination, {0, source, weight});
+  });
+  if (const Code code = alltoall_bytes(comm, out_bytes.data(), in_bytes.data(), sizeof(Count))) return code;
+  const std::vector<Count> in_places = places_of(in_bytes);
+  heard->resize(static_cast<std::size_t>(in_places.back() + in_bytes.back()) / sizeof(HalfEdge));
+  return alltoallv_bytes(comm, told.data(), CountArray(out_bytes.data()), CountArray(out_places.data()),
+                         heard->data(), CountArray(in_bytes.data()), CountArray(in_places.data()));
+}
+
+/// Copies what there is room for. `to` may be a sentinel of weights.
+void copy_some(const std::vector<int>& from, int room, int* to) {
+  if (to == kUnweighted || to == kWeightsEmpty || to == nullptr) return;
+  std::copy_n(from.begin(), std::min(from.size(), static_cast<std::size_t>(room)), to);
+}
+
+std::vector<int> weights_of(const int* weights, int count) {
+  if (weights == kUnweighted || count == 0) return {};
+  return {weights, weights + count};
+}
+
+}  // namespace
+
+namespace api {
+
+Code dist_graph_create(Process&, Comm* comm_old, int n, const int* sources, const int* degrees,
+                       const int* destinations, const int* weights, Info*, bool, Comm** comm_dist_graph) {
+  if (const Code code = check_can_take_topology(*comm_old)) return code;
+  const Edges edges{n, sources, degrees, destinations, weights};
+  TopologyShare mine;
+  mine.wrong = check_edges(*comm_old, edges);
+  mine.fingerprint = weights_fingerprint(weights != kUnweighted);
+  Context context = 0;
+  if (const Code code = exchange_shares(*comm_old, mine, &context)) return code;
+  std::vector<HalfEdge> heard;
+  if (const Code code = tell_ends(*comm_old, edges, &heard)) return code;
+  Topology graph(TopologyKind::kDistGraph);
+  graph.weighted = weights != kUnweighted;
+  for (const HalfEdge& half : heard) {
+    (half.leaves != 0 ? graph.destinations : graph.sources).push_back(half.neighbor);
+    if (graph.weighted)
+      (half.leaves != 0 ? graph.destination_weights : graph.source_weights).push_back(half.weight);
+  }
+  *comm_dist_graph = make_comm_with_topology(*comm_old, context, comm_old->size(), std::move(graph));
+  return kSuccess;
+}
+
+Code dist_graph_create_adjacent(Process& process, Comm* comm_old, int indegree, const int* sources,
+                                const int* sourceweights, int outdegree, const int* destinations,
+                                const int* destweights, Info*, bool, Comm** comm_dist_graph) {
+  if (const Code code = check_can_take_topology(*comm_old)) return code;
+  TopologyShare mine;
+  mine.wrong = check_ranks(*comm_old, "sources", sources, indegree);
+  if (mine.wrong == 0) mine.wrong = check_ranks(*comm_old, "destinations", destinations, outdegree);
+  if (mine.wrong == 0) mine.wrong = check_weights(*comm_old, "sourceweights", sourceweights, indegree);
+  if (mine.wrong == 0) mine.wrong = check_weights(*comm_old, "destweights", destweights, outdegree);
+  const bool weighted = sourceweights != kUnweighted;
+  if (mine.wrong == 0 && weighted != (destweights != kUnweighted)) {
+    mine.wrong = process.fail(kErrArg, "%s = MPI_UNWEIGHTED, expected it for both or for neither",
+                              weighted ? "destweights" : "sourceweights");
+  }
+  mine.fingerprint = weights_fingerprint(weighted);
+  if (mine.wrong == 0) {
+    for (int i = 0; i < outdegree; ++i) mine.balance += edge_number(comm_old->rank, destinations[i]);
+    for (int i = 0; i < indegree; ++i) mine.balance -= edge_number(sources[i], comm_old->rank);
+  }
+  Topology graph(TopologyKind::kDistGraph);
+  Context context = 0;
+  if (const Code code = exchange_shares(*comm_old, mine, &context, &graph.matched)) return code;
+  graph.weighted = weighted;
+  graph.sources.assign(sources, sources + indegree);
+  graph.destinations.assign(destinations, destinations + outdegree);
+  graph.source_weights = weights_of(sourceweights, indegree);
+  graph.destination_weights = weights_of(destweights, outdegree);
+  *comm_dist_graph = make_comm_with_topology(*comm_old, context, comm_old->size(), std::move(graph));
+  return kSuccess;
+}
+
+Code dist_graph_neighbors_count(Process&, Comm* comm, int* indegree, int* outdegree, bool* weighted) {
+  if (const Code code = check_topology(*comm, TopologyKind::kDistGraph)) return code;
+  *indegree = comm->topology->indegree();
+  *outdegree = comm->topology->outdegree();
+  *weighted = comm->topology->weighted;
+  return kSuccess;
+}
+
+Code dist_graph_neighbors(Process&, Comm* comm, int maxindegree, int* sources, int* sourceweights,
+                          int maxoutdegree, int* destinations, int* destweights) {
+  if (const Code code = check_topology(*comm, TopologyKind::kDistGraph)) return code;
+  const Topology& graph = *comm->topology;
+  copy_some(graph.sources, maxindegree, sources);
+  copy_some(graph.source_weights, maxindegree, sourceweights);
+  copy_some(graph.destinations, maxoutdegree, destinations);
+  copy_some(graph.destination_weights, maxoutdegree, destweights);
+  return kSuccess;
+}
+
+}  // namespace api
+}  // namespace tasuki
