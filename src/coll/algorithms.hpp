@@ -9,6 +9,8 @@
 // differ, the formulas take them as equal shares of the total.
 #pragma once
 
+#include <span>
+
 #include "base/types.hpp"
 #include "coll/schedule.hpp"
 #include "coll/select.hpp"
@@ -35,7 +37,7 @@ struct Elements {
 };
 
 /// A buffer that has one block for each rank: equal blocks in the order of ranks, or the user's counts and
-/// displacements.
+/// displacements. In neighbourhood collectives: one block for each neighbour, in the topology's order.
 struct Blocks {
   Space space = Space::kReceive;
   ElementType element = ElementType::kReceiveType;
@@ -46,6 +48,7 @@ struct Blocks {
   Count displacement_bytes = 0;
   CountArray sizes = {};  // MPI_Alltoallw: bytes in one element of each rank's block; else type.size
   bool in_place = false;  // the call gave MPI_IN_PLACE for this buffer
+  bool shared = false;    // there is one block for all, at the start
 
   bool uniform() const { return !counts; }
   Count count_of(int rank) const { return counts ? counts[static_cast<std::size_t>(rank)] : count; }
@@ -53,6 +56,7 @@ struct Blocks {
     return count_of(rank) * (sizes ? sizes[static_cast<std::size_t>(rank)] : type.size);
   }
   Place place_of(int rank) const {
+    if (shared) return {space, 0};
     if (!displacements) return {space, rank * count * type.extent};
     return {space, displacements[static_cast<std::size_t>(rank)] * displacement_bytes};
   }
@@ -169,6 +173,23 @@ Cost alltoall_bruck_cost(int size, double block_bytes);
 enum class AlltoallAlgorithm { kPairwise, kExchange, kBruck };
 AlltoallAlgorithm choose_alltoall(int size, Count block_bytes, bool in_place,
                                   const CostParameters& parameters);
+
+// Neighbourhoods: coll/neighbor.cpp.
+
+/// A rank's neighbours in a virtual topology; kProcNull where there is none.
+struct Neighborhood {
+  std::span<const int> sources;
+  std::span<const int> destinations;
+  bool is_grid = false;  // they come in pairs, negative and positive direction (MPI 8.6)
+};
+
+/// Straight to each destination and from each source, all at once; to and from oneself by copies. The k-th
+/// message of those from one rank to another is the k-th edge between them; in a grid what leaves in one
+/// direction comes in from the other, also where both neighbours are the same rank. Steps: the larger degree
+/// d; bytes: d b.
+void neighbor_direct(Schedule& schedule, int rank, const Neighborhood& neighbors, const Blocks& out,
+                     const Blocks& in);
+Cost neighbor_direct_cost(int size, int degree, double block_bytes);
 
 // Reduce: coll/reduce.cpp.
 

@@ -1,6 +1,6 @@
 // The collectives of MPI chapter 6: blocking, nonblocking (6.12) and persistent (6.13), on
-// intracommunicators. Signatures follow ARCHITECTURE.md. What the binding checks is not checked again; each
-// operation's file checks the rest.
+// intracommunicators, and those of neighbourhoods. Signatures follow ARCHITECTURE.md. What the binding checks
+// is not checked again; each operation's file checks the rest.
 //
 // Arguments that MPI calls not significant at a rank (the receive arguments of MPI_Gather away from the root,
 // the send arguments beside MPI_IN_PLACE) are never looked at and may be null.
@@ -139,5 +139,56 @@ Code iexscan(Process& process, const void* sendbuf, void* recvbuf, Count count, 
              Comm* comm, Request** request);
 Code exscan_init(Process& process, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype,
                  Op* op, Comm* comm, Info* info, Request** request);
+
+// Neighbourhood collectives (MPI 8.6 to 8.8) on a communicator with a topology: one block for each neighbour,
+// in the topology's order. MPI_IN_PLACE is not legal. Blocks of MPI_PROC_NULL neighbours are not touched.
+// kErrTopology: no topology, or edges that do not match.
+
+Code neighbor_allgather(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype,
+                        void* recvbuf, Count recvcount, Datatype* recvtype, Comm* comm);
+Code ineighbor_allgather(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype,
+                         void* recvbuf, Count recvcount, Datatype* recvtype, Comm* comm, Request** request);
+Code neighbor_allgather_init(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype,
+                             void* recvbuf, Count recvcount, Datatype* recvtype, Comm* comm, Info* info,
+                             Request** request);
+
+Code neighbor_allgatherv(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype,
+                         void* recvbuf, CountArray recvcounts, CountArray displs, Datatype* recvtype,
+                         Comm* comm);
+Code ineighbor_allgatherv(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype,
+                          void* recvbuf, CountArray recvcounts, CountArray displs, Datatype* recvtype,
+                          Comm* comm, Request** request);
+Code neighbor_allgatherv_init(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype,
+                              void* recvbuf, CountArray recvcounts, CountArray displs, Datatype* recvtype,
+                              Comm* comm, Info* info, Request** request);
+
+Code neighbor_alltoall(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype,
+                       void* recvbuf, Count recvcount, Datatype* recvtype, Comm* comm);
+Code ineighbor_alltoall(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype,
+                        void* recvbuf, Count recvcount, Datatype* recvtype, Comm* comm, Request** request);
+Code neighbor_alltoall_init(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype,
+                            void* recvbuf, Count recvcount, Datatype* recvtype, Comm* comm, Info* info,
+                            Request** request);
+
+Code neighbor_alltoallv(Process& process, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                        Datatype* sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+                        Datatype* recvtype, Comm* comm);
+Code ineighbor_alltoallv(Process& process, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                         Datatype* sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+                         Datatype* recvtype, Comm* comm, Request** request);
+Code neighbor_alltoallv_init(Process& process, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                             Datatype* sendtype, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+                             Datatype* recvtype, Comm* comm, Info* info, Request** request);
+
+Code neighbor_alltoallw(Process& process, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                        Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+                        Datatype* const* recvtypes, Comm* comm);
+Code ineighbor_alltoallw(Process& process, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                         Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
+                         Datatype* const* recvtypes, Comm* comm, Request** request);
+Code neighbor_alltoallw_init(Process& process, const void* sendbuf, CountArray sendcounts, CountArray sdispls,
+                             Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts,
+                             CountArray rdispls, Datatype* const* recvtypes, Comm* comm, Info* info,
+                             Request** request);
 
 }  // namespace tasuki::api

@@ -27,6 +27,7 @@ Code fail_same_buffer(Process& process, const void* buffer) {
 /// Whether some block with data begins at `address`, where a block's place is counted from `base`.
 bool block_begins_at(std::intptr_t address, const void* base, const Blocks& blocks, int size) {
   const std::intptr_t begin = reinterpret_cast<std::intptr_t>(base) + blocks.type.true_lb;
+  if (size == 0) return false;
   if (blocks.uniform()) return blocks.count * blocks.type.size > 0 && begin == address;
   for (int rank = 0; rank < size; ++rank) {
     if (blocks.bytes_of(rank) > 0 && begin + blocks.place_of(rank).offset == address) return true;
@@ -59,7 +60,7 @@ Code check_blocks(Process& process, const char* name, const Blocks& blocks, int 
     Count elements;
     if (!__builtin_mul_overflow(blocks.count, size, &elements) && countable(elements, blocks.type)) return 0;
     return process.fail(kErrCount,
-                        "%s = %lld elements of %lld bytes for each of %d ranks, expected less than "
+                        "%s = %lld elements of %lld bytes for each of %d blocks, expected less than "
                         "2^62 bytes in all",
                         name, static_cast<long long>(blocks.count),
                         static_cast<long long>(blocks.type.extent), size);
@@ -82,7 +83,7 @@ Code check_blocks(Process& process, const char* name, const Blocks& blocks, int 
     Count offset;
     if (blocks.displacements &&
         __builtin_mul_overflow(blocks.displacements[index], blocks.displacement_bytes, &offset)) {
-      return process.fail(kErrArg, "the displacement of rank %d = %lld, expected less than 2^63 bytes", rank,
+      return process.fail(kErrArg, "the displacement of block %d = %lld, expected less than 2^63 bytes", rank,
                           static_cast<long long>(blocks.displacements[index]));
     }
   }
@@ -98,11 +99,16 @@ Code check_distinct(Process& process, const void* sendbuf, const Elements& mine,
 
 Code check_distinct(Process& process, const void* sendbuf, const Blocks& out, const void* recvbuf,
                     const Blocks& in, int size) {
+  return check_distinct(process, sendbuf, out, size, recvbuf, in, size);
+}
+
+Code check_distinct(Process& process, const void* sendbuf, const Blocks& out, int out_blocks,
+                    const void* recvbuf, const Blocks& in, int in_blocks) {
   if (out.in_place || sendbuf != recvbuf) return 0;
-  if (out.sizes) return 0;  // MPI_Alltoallw's many datatypes may begin anywhere
+  if (out.sizes) return 0;  // the many datatypes of the w forms may begin anywhere
   const std::intptr_t begin = reinterpret_cast<std::intptr_t>(sendbuf);
-  const bool same = block_begins_at(begin + out.type.true_lb, sendbuf, out, size) &&
-                    block_begins_at(begin + out.type.true_lb, recvbuf, in, size);
+  const bool same = block_begins_at(begin + out.type.true_lb, sendbuf, out, out_blocks) &&
+                    block_begins_at(begin + out.type.true_lb, recvbuf, in, in_blocks);
   return same ? fail_same_buffer(process, sendbuf) : 0;
 }
 

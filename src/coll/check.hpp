@@ -19,7 +19,7 @@ Code check_not_in_place(Process& process, const char* name, const void* buffer, 
 /// A count, the argument `name`, must be of elements whose bytes can be counted.
 Code check_count(Process& process, const char* name, Count count, const TypeShape& type);
 
-/// The same for blocks of a buffer, one for each rank; those of an array must not be negative, and the blocks
+/// The same for the `size` blocks of a buffer; those of an array must not be negative, and the blocks
 /// together, and each displacement, must be of bytes that can be counted. `name` without the plural's s.
 Code check_blocks(Process& process, const char* name, const Blocks& blocks, int size);
 
@@ -28,6 +28,8 @@ Code check_distinct(Process& process, const void* sendbuf, const Elements& mine,
                     const Blocks& all, int size);
 Code check_distinct(Process& process, const void* sendbuf, const Blocks& out, const void* recvbuf,
                     const Blocks& in, int size);
+Code check_distinct(Process& process, const void* sendbuf, const Blocks& out, int out_blocks,
+                    const void* recvbuf, const Blocks& in, int in_blocks);
 Code check_distinct(Process& process, const void* sendbuf, const void* recvbuf, const Datatype& datatype,
                     Count count);
 

@@ -44,7 +44,7 @@ struct Arguments {
   void* receive = nullptr;
   Datatype* send_type = nullptr;
   Datatype* receive_type = nullptr;
-  Datatype* const* send_types = nullptr;  // MPI_Alltoallw: one for each rank
+  Datatype* const* send_types = nullptr;  // of the w forms: one for each block
   Datatype* const* receive_types = nullptr;
   const Op* op = nullptr;
 };
@@ -62,8 +62,8 @@ class Execution {
   // What the operation's file fills in between open() and restart().
   Arguments arguments;
   Schedule schedule;
-  std::vector<Datatype*> types;   // MPI_Alltoallw: room for copies of the arrays of datatypes
-  std::vector<Count> type_sizes;  // MPI_Alltoallw: bytes
+  std::vector<Datatype*> types;   // of the w forms: room for copies of the arrays of datatypes
+  std::vector<Count> type_sizes;  // of the w forms: bytes
   Process& process() const { return process_; }
   Comm& comm() const { return *comm_; }
   Member self() const { return {comm_->rank, comm_->size()}; }
@@ -93,7 +93,7 @@ class Execution {
     if (error_ == 0) error_ = code;
   }
   std::byte* address(Place place) const;
-  Datatype& datatype(ElementType type, int peer) const;
+  Datatype& datatype(ElementType type, int block) const;
 
   struct Free {
     void operator()(std::byte* memory) const { std::free(memory); }

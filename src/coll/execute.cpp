@@ -80,19 +80,19 @@ void Execution::start_round() {
 void Execution::run_step(const Step& step) {
   switch (step.action) {
     case Step::Action::kSend:
-      if (send_at_once(address(step.from), step.count, datatype(step.type, step.peer), step.peer, tag_,
+      if (send_at_once(address(step.from), step.count, datatype(step.type, step.block), step.peer, tag_,
                        *comm_, Plane::kCollective))
         return;
-      under_way_.push_back(start_send(address(step.from), step.count, datatype(step.type, step.peer),
+      under_way_.push_back(start_send(address(step.from), step.count, datatype(step.type, step.block),
                                       step.peer, tag_, *comm_, Plane::kCollective));
       return;
     case Step::Action::kReceive:
-      under_way_.push_back(start_receive(address(step.to), step.count, datatype(step.type, step.peer),
+      under_way_.push_back(start_receive(address(step.to), step.count, datatype(step.type, step.block),
                                          step.peer, tag_, *comm_, Plane::kCollective));
       return;
     case Step::Action::kReduce:
       reduce_local(process_, *arguments.op, address(step.from), address(step.to), step.count,
-                   datatype(step.type, step.peer));
+                   datatype(step.type, step.block));
       return;
     case Step::Action::kCopy:
       copy_step(step);
@@ -101,8 +101,8 @@ void Execution::run_step(const Step& step) {
 }
 
 void Execution::copy_step(const Step& step) {
-  const Datatype& from = datatype(step.type, step.peer);
-  const Datatype& to = datatype(step.to_type, step.peer);
+  const Datatype& from = datatype(step.type, step.block);
+  const Datatype& to = datatype(step.to_type, step.to_block);
   const Count bytes = step.count * from.size;
   const Count room = step.to_count * to.size;
   if (bytes > room) {
@@ -120,16 +120,16 @@ std::byte* Execution::address(Place place) const {
   return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(base) + place.offset);
 }
 
-Datatype& Execution::datatype(ElementType type, int peer) const {
+Datatype& Execution::datatype(ElementType type, int block) const {
   switch (type) {
     case ElementType::kSendType:
       return *arguments.send_type;
     case ElementType::kReceiveType:
       return *arguments.receive_type;
     case ElementType::kSendTypeOfPeer:
-      return *arguments.send_types[peer];
+      return *arguments.send_types[block];
     case ElementType::kReceiveTypeOfPeer:
-      return *arguments.receive_types[peer];
+      return *arguments.receive_types[block];
     case ElementType::kBytes:
       break;
   }

@@ -44,7 +44,7 @@ struct TypeShape {
 };
 
 /// Which of the call's datatypes a step's elements have. kBytes: raw bytes. The kinds ...OfPeer are those of
-/// MPI_Alltoallw, which has one datatype for each rank: that of the step's `peer`.
+/// MPI_Alltoallw and its kin, which have one datatype for each block: that of the step's `block`.
 enum class ElementType : std::uint8_t {
   kSendType,
   kReceiveType,
@@ -58,11 +58,13 @@ struct Step {
   Action action;
   ElementType type;     // of `count` elements at `from` (send, reduce, copy) or `to` (receive)
   ElementType to_type;  // of a copy's target
-  int peer;             // rank in the communicator, of a send or receive; of a copy where ...OfPeer needs it
+  int peer;             // rank in the communicator, of a send or receive
   Place from;           // send, reduce (the left operand), copy
   Place to;             // receive, reduce (the right operand and the result), copy
   Count count;
   Count to_count;  // of a copy's target
+  int block;       // where `type` is one of many: the block that is sent, received or copied
+  int to_block;    // where `to_type` is one of many: the block that a copy fills
 };
 
 struct Schedule {
@@ -71,11 +73,18 @@ struct Schedule {
   Count scratch_bytes = 0;
   std::vector<Count> boundaries;  // working memory of the algorithms, here so that it is used again
 
-  void send(Place from, Count count, ElementType type, int peer);
-  void receive(Place to, Count count, ElementType type, int peer);
+  /// `block` is the rank of the peer but in neighbourhood collectives.
+  void send(Place from, Count count, ElementType type, int peer) { send(from, count, type, peer, peer); }
+  void send(Place from, Count count, ElementType type, int peer, int block);
+  void receive(Place to, Count count, ElementType type, int peer) { receive(to, count, type, peer, peer); }
+  void receive(Place to, Count count, ElementType type, int peer, int block);
   void reduce(Place from, Place to, Count count, ElementType type);
   void copy(Place from, Count count, ElementType type, Place to, Count to_count, ElementType to_type,
-            int peer = -1);
+            int block = -1) {
+    copy(from, count, type, to, to_count, to_type, block, block);
+  }
+  void copy(Place from, Count count, ElementType type, Place to, Count to_count, ElementType to_type,
+            int block, int to_block);
 
   /// Ends the round; a round without steps is none.
   void end_round();

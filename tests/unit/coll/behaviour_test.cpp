@@ -83,7 +83,7 @@ TEST(CollectiveArguments, AreRefusedByName) {
     expect_error(
         process,
         api::allgatherv(process, a, 1, integer, b, CountArray(ones), CountArray(huge_displs), integer, world),
-        kErrArg, "displacement of rank 1");
+        kErrArg, "displacement of block 1");
     if (process.rank == 1) {
       expect_error(process, api::gather(process, kInPlace, 1, integer, b, 1, integer, 0, world), kErrBuffer,
                    "sendbuf = MPI_IN_PLACE");

@@ -137,7 +137,7 @@ class Simulation {
 
   void run_step(int index, const Step& step) {
     SimulatedRank& rank = ranks_[static_cast<std::size_t>(index)];
-    const TypeShape type = shape(rank, step.type, step.peer);
+    const TypeShape type = shape(rank, step.type, step.block);
     switch (step.action) {
       case Step::Action::kSend: {
         Message message;
@@ -164,7 +164,7 @@ class Simulation {
         return;
       case Step::Action::kCopy: {
         EXPECT_NE(step.to.space, Space::kSend);
-        const TypeShape to_type = shape(rank, step.to_type, step.peer);
+        const TypeShape to_type = shape(rank, step.to_type, step.to_block);
         unpack(rank, step.to, step.to_count, to_type, pack(rank, step.from, step.count, type));
         return;
       }
@@ -187,10 +187,10 @@ class Simulation {
       SimulatedRank& receiver = ranks_[static_cast<std::size_t>(pair.second)];
       if (message.late != nullptr) {
         const Step& send = *message.late;
-        message.data = pack(sender, send.from, send.count, shape(sender, send.type, send.peer));
+        message.data = pack(sender, send.from, send.count, shape(sender, send.type, send.block));
         --states_[static_cast<std::size_t>(pair.first)].open;
       }
-      unpack(receiver, receive.to, receive.count, shape(receiver, receive.type, receive.peer), message.data);
+      unpack(receiver, receive.to, receive.count, shape(receiver, receive.type, receive.block), message.data);
       --states_[static_cast<std::size_t>(pair.second)].open;
     }
     return moved;
