@@ -59,6 +59,7 @@ NULL_ALLOWED = [
     ("MPI_Comm_get_name", "comm"),
     ("MPI_Type_get_name", "datatype"),
     ("MPI_Win_get_name", "win"),
+    ("MPI_Intercomm_create", "peer_comm"),
     ("(?!MPI_Info_).*", "info"),
 ]
 

@@ -5,6 +5,7 @@
 #include "coll/api.hpp"
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
+#include "coll/inter.hpp"
 #include "coll/tree.hpp"
 
 namespace tasuki {
@@ -129,7 +130,8 @@ Code plan_allgather(Execution& execution, const void* sendbuf, Count sendcount, 
                     void* recvbuf, Datatype* recvtype, const Blocks& all) {
   Process& process = execution.process();
   const int size = execution.self().size;
-  if (const Code code = check_intracommunicator(execution.comm()); code != 0) return code;
+  if (execution.comm().is_inter())
+    return plan_inter_allgather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, all);
   if (const Code code = check_not_in_place(process, "recvbuf", recvbuf, "for sendbuf only"); code != 0)
     return code;
   if (const Code code = check_blocks(process, "recvcount", all, size); code != 0) return code;

@@ -6,6 +6,7 @@
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
 #include "coll/fold.hpp"
+#include "coll/inter.hpp"
 #include "coll/tree.hpp"
 
 namespace tasuki {
@@ -173,6 +174,7 @@ auto allreduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* d
     Process& process = execution.process();
     const Member self = execution.self();
     Comm& comm = execution.comm();
+    if (comm.is_inter()) return plan_inter_allreduce(execution, sendbuf, recvbuf, count, datatype, op);
     if (const Code code = check_reduction(comm, count, *datatype, *op); code != 0) return code;
     const Code code = check_result(comm.process, sendbuf, recvbuf, *datatype, count);
     if (code != 0) return code;

@@ -2,6 +2,7 @@
 #include "coll/api.hpp"
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
+#include "coll/inter.hpp"
 
 namespace tasuki {
 namespace {
@@ -11,8 +12,11 @@ constexpr Count kWindowBytes = 256 * 1024;  // how much of a pairwise exchange a
 Code check_alltoall(Execution& execution, const void* sendbuf, const Blocks& out, void* recvbuf,
                     const Blocks& in) {
   Process& process = execution.process();
-  const int size = execution.self().size;
-  if (const Code code = check_intracommunicator(execution.comm()); code != 0) return code;
+  const int size = execution.comm().peers().size();
+  if (execution.comm().is_inter()) {
+    if (const Code code = check_not_in_place(process, "sendbuf", sendbuf, kNotOnInter); code != 0)
+      return code;
+  }
   if (const Code code = check_not_in_place(process, "recvbuf", recvbuf, "for sendbuf only"); code != 0)
     return code;
   if (const Code code = check_blocks(process, "recvcount", in, size); code != 0) return code;
@@ -23,6 +27,8 @@ Code check_alltoall(Execution& execution, const void* sendbuf, const Blocks& out
 }
 
 void exchange(Execution& execution, const Blocks& out, const Blocks& in) {
+  if (execution.comm().is_inter())
+    return inter_exchange(execution.schedule, execution.self(), out, in, execution.comm().peers().size());
   if (out.in_place) return alltoall_exchange(execution.schedule, execution.self(), in);
   alltoall_pairwise(execution.schedule, execution.self(), out, in, kWindowBytes);
 }
@@ -44,6 +50,10 @@ auto alltoall_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, voi
       execution.arguments.send_type = sendtype;
     }
     if (const Code code = check_alltoall(execution, sendbuf, out, recvbuf, in); code != 0) return code;
+    if (execution.comm().is_inter()) {
+      exchange(execution, out, in);
+      return 0;
+    }
     switch (choose_alltoall(self.size, in.bytes_of(0), out.in_place,
                             execution.process().collectives->parameters)) {
       case AlltoallAlgorithm::kBruck:
@@ -83,7 +93,7 @@ auto alltoallv_plan(const void* sendbuf, CountArray sendcounts, CountArray sdisp
 
 /// Copies the arrays of datatypes into the execution, and the sizes of their elements.
 void take_types(Execution& execution, Datatype* const* recvtypes, Datatype* const* sendtypes) {
-  const auto size = static_cast<std::size_t>(execution.self().size);
+  const auto size = static_cast<std::size_t>(execution.comm().peers().size());
   execution.types.assign(recvtypes, recvtypes + size);
   if (sendtypes != nullptr) execution.types.insert(execution.types.end(), sendtypes, sendtypes + size);
   for (const Datatype* type : execution.types)
@@ -96,7 +106,7 @@ auto alltoallw_plan(const void* sendbuf, CountArray sendcounts, CountArray sdisp
                     Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
                     Datatype* const* recvtypes) {
   return [=](Execution& execution) -> Code {
-    const auto size = static_cast<std::size_t>(execution.self().size);
+    const auto size = static_cast<std::size_t>(execution.comm().peers().size());
     const bool in_place = sendbuf == kInPlace;
     take_types(execution, recvtypes, in_place ? nullptr : sendtypes);
     execution.arguments.receive = recvbuf;

@@ -2,6 +2,7 @@
 #include "coll/api.hpp"
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
+#include "coll/inter.hpp"
 #include "coll/tree.hpp"
 
 namespace tasuki {
@@ -22,7 +23,7 @@ Cost barrier_dissemination_cost(int size) {
 namespace {
 
 Code plan_barrier(Execution& execution) {
-  if (const Code code = check_intracommunicator(execution.comm()); code != 0) return code;
+  if (execution.comm().is_inter()) return plan_inter_barrier(execution);
   barrier_dissemination(execution.schedule, execution.self());
   return 0;
 }

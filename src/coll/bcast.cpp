@@ -4,6 +4,7 @@
 #include "coll/api.hpp"
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
+#include "coll/inter.hpp"
 #include "coll/tree.hpp"
 
 namespace tasuki {
@@ -92,7 +93,7 @@ namespace {
 auto bcast_plan(void* buffer, Count count, Datatype* datatype, int root) {
   return [=](Execution& execution) -> Code {
     Process& process = execution.process();
-    if (const Code code = check_intracommunicator(execution.comm()); code != 0) return code;
+    if (execution.comm().is_inter()) return plan_inter_bcast(execution, buffer, count, datatype, root);
     if (const Code code = check_not_in_place(process, "buffer", buffer, "nowhere in MPI_Bcast"); code != 0)
       return code;
     const Elements data{.type = shape_of(*datatype), .count = count};

@@ -39,9 +39,7 @@ bool block_begins_at(std::intptr_t address, const void* base, const Blocks& bloc
 
 Code check_intracommunicator(Comm& comm) {
   if (!comm.is_inter()) return 0;
-  return comm.process.fail(kErrUnsupportedOperation,
-                           "comm is an intercommunicator, expected an intracommunicator: collectives between "
-                           "groups are not supported yet");
+  return comm.process.fail(kErrComm, "comm is an intercommunicator, expected an intracommunicator");
 }
 
 Code check_not_in_place(Process& process, const char* name, const void* buffer, const char* where_legal) {
@@ -119,7 +117,6 @@ Code check_distinct(Process& process, const void* sendbuf, const void* recvbuf, 
 }
 
 Code check_reduction(Comm& comm, Count count, const Datatype& datatype, const Op& op) {
-  if (const Code code = check_intracommunicator(comm); code != 0) return code;
   if (const Code code = check_op(comm.process, op, datatype); code != 0) return code;
   return check_count(comm.process, "count", count, shape_of(datatype));
 }

@@ -10,7 +10,7 @@
 
 namespace tasuki {
 
-/// Collectives on intercommunicators do not exist yet.
+/// MPI_Scan and MPI_Exscan have no meaning on an intercommunicator (MPI 6.2.2).
 Code check_intracommunicator(Comm& comm);
 
 /// `buffer`, the argument `name`, must not be MPI_IN_PLACE; `where_legal` says where it may be.

@@ -24,9 +24,17 @@ Code alltoall_bytes(Comm& comm, const void* out, void* in, Count bytes);
 Code alltoallv_bytes(Comm& comm, const void* out, CountArray out_bytes, CountArray out_places, void* in,
                      CountArray in_bytes, CountArray in_places);
 
+/// On an intercommunicator: every rank contributes `bytes` at `mine` and gets those of the remote group, in
+/// rank order, at `all`. Blocking.
+Code allgather_remote_bytes(Comm& comm, const void* mine, void* all, Count bytes);
+
 /// Nonblocking forms. `data`/`mine`/`all` stay valid until the request is done; `then` runs once, just before
 /// the request becomes done (used by MPI_Comm_idup to finish the new communicator).
 Request* start_bcast_bytes(Comm& comm, void* data, Count bytes, int root, std::function<void()> then);
+
+/// On an intercommunicator: at `both`, which rank 0 of each group begins with `bytes` of its own, all ranks
+/// get these of their group, and behind them those of the remote group. As start_bcast_bytes else.
+Request* start_exchange_of_leaders(Comm& comm, void* both, Count bytes, std::function<void()> then);
 
 /// Whether a nonblocking or persistent collective on `comm` is under way at this rank.
 bool has_open_collectives(const Comm& comm);

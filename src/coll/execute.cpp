@@ -12,6 +12,10 @@ namespace {
 constexpr Count kScratchKeptBytesMax = 4 << 20;  // more is given back when the collective is over
 constexpr int kPersistentTag = 1 << 30;          // keeps their tags apart from those of the others
 
+// The plane of an intercommunicator's local communicator that the local steps of its collectives travel in:
+// not that of the local communicator's own collectives, whose tags are counted apart.
+constexpr Plane kLocalPlane = Plane::kOther;
+
 }  // namespace
 
 TypeShape shape_of(const Datatype& datatype) {
@@ -78,17 +82,19 @@ void Execution::start_round() {
 }
 
 void Execution::run_step(const Step& step) {
+  Comm& on = step.local ? *comm_->local_comm : *comm_;
+  const Plane plane = step.local ? kLocalPlane : Plane::kCollective;
   switch (step.action) {
     case Step::Action::kSend:
-      if (send_at_once(address(step.from), step.count, datatype(step.type, step.block), step.peer, tag_,
-                       *comm_, Plane::kCollective))
+      if (send_at_once(address(step.from), step.count, datatype(step.type, step.block), step.peer, tag_, on,
+                       plane))
         return;
       under_way_.push_back(start_send(address(step.from), step.count, datatype(step.type, step.block),
-                                      step.peer, tag_, *comm_, Plane::kCollective));
+                                      step.peer, tag_, on, plane));
       return;
     case Step::Action::kReceive:
       under_way_.push_back(start_receive(address(step.to), step.count, datatype(step.type, step.block),
-                                         step.peer, tag_, *comm_, Plane::kCollective));
+                                         step.peer, tag_, on, plane));
       return;
     case Step::Action::kReduce:
       reduce_local(process_, *arguments.op, address(step.from), address(step.to), step.count,

@@ -2,6 +2,7 @@
 #include "coll/api.hpp"
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
+#include "coll/inter.hpp"
 #include "coll/tree.hpp"
 
 namespace tasuki {
@@ -106,7 +107,6 @@ Code plan_gather(Execution& execution, const void* sendbuf, Count sendcount, Dat
                  void* recvbuf, Datatype* recvtype, int root, const Blocks& all, Elements* mine) {
   Process& process = execution.process();
   const Member self = execution.self();
-  if (const Code code = check_intracommunicator(execution.comm()); code != 0) return code;
   *mine = {.space = Space::kSend, .element = ElementType::kSendType};
   mine->in_place = sendbuf == kInPlace;
   if (self.rank != root) {
@@ -133,8 +133,11 @@ auto gather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void*
                  Datatype* recvtype, int root) {
   return [=](Execution& execution) -> Code {
     const Member self = execution.self();
+    const bool is_inter = execution.comm().is_inter();
     Blocks all;
-    if (self.rank == root) all = {.type = shape_of(*recvtype), .count = recvcount};
+    if (is_inter ? root == kRoot : self.rank == root) all = {.type = shape_of(*recvtype), .count = recvcount};
+    if (is_inter)
+      return plan_inter_gather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, root, all);
     Elements mine;
     const Code code =
         plan_gather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, root, all, &mine);
@@ -155,13 +158,16 @@ auto gather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void*
 auto gatherv_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
                   CountArray recvcounts, CountArray displs, Datatype* recvtype, int root) {
   return [=](Execution& execution) -> Code {
+    const bool is_inter = execution.comm().is_inter();
     Blocks all;
-    if (execution.self().rank == root) {
+    if (is_inter ? root == kRoot : execution.self().rank == root) {
       all = {.type = shape_of(*recvtype),
              .counts = recvcounts,
              .displacements = displs,
              .displacement_bytes = recvtype->extent};
     }
+    if (is_inter)
+      return plan_inter_gather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, root, all);
     Elements mine;
     const Code code =
         plan_gather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, root, all, &mine);

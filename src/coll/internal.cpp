@@ -3,6 +3,7 @@
 
 #include "coll/coll.hpp"
 #include "coll/collectives.hpp"
+#include "coll/inter.hpp"
 
 namespace tasuki {
 namespace {
@@ -16,6 +17,13 @@ auto bcast_bytes_plan(void* data, Count bytes, int root) {
                    {.element = ElementType::kBytes, .count = bytes});
     return 0;
   };
+}
+
+Request* start_plan(Comm& comm, Execution& execution, std::function<void()> then) {
+  auto* request = new CollectiveRequest(comm);
+  request->then = std::move(then);
+  comm.process.collectives->start(execution, *request);
+  return request;
 }
 
 }  // namespace
@@ -66,13 +74,29 @@ Code alltoallv_bytes(Comm& comm, const void* out, CountArray out_bytes, CountArr
   });
 }
 
+Code allgather_remote_bytes(Comm& comm, const void* mine, void* all, Count bytes) {
+  return run_collective(comm, [&](Execution& execution) -> Code {
+    execution.arguments.send = mine;
+    execution.arguments.receive = all;
+    const Blocks same{
+        .space = Space::kSend, .element = ElementType::kBytes, .type = {.extent = 0}, .count = bytes};
+    const Blocks theirs{.element = ElementType::kBytes, .count = bytes};
+    inter_exchange(execution.schedule, execution.self(), same, theirs, comm.remote_group->size());
+    return 0;
+  });
+}
+
 Request* start_bcast_bytes(Comm& comm, void* data, Count bytes, int root, std::function<void()> then) {
   Execution& execution = comm.process.collectives->open(comm);
   bcast_bytes_plan(data, bytes, root)(execution);
-  auto* request = new CollectiveRequest(comm);
-  request->then = std::move(then);
-  comm.process.collectives->start(execution, *request);
-  return request;
+  return start_plan(comm, execution, std::move(then));
+}
+
+Request* start_exchange_of_leaders(Comm& comm, void* both, Count bytes, std::function<void()> then) {
+  Execution& execution = comm.process.collectives->open(comm);
+  execution.arguments.receive = both;
+  inter_exchange_of_leaders(execution.schedule, execution.self(), bytes);
+  return start_plan(comm, execution, std::move(then));
 }
 
 bool has_open_collectives(const Comm& comm) {

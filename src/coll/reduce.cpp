@@ -5,6 +5,7 @@
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
 #include "coll/fold.hpp"
+#include "coll/inter.hpp"
 #include "coll/tree.hpp"
 
 namespace tasuki {
@@ -109,6 +110,8 @@ auto reduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* data
   return [=](Execution& execution) -> Code {
     Process& process = execution.process();
     const Member self = execution.self();
+    if (execution.comm().is_inter())
+      return plan_inter_reduce(execution, sendbuf, recvbuf, count, datatype, op, root);
     const bool is_root = self.rank == root;
     if (const Code code = check_reduction(execution.comm(), count, *datatype, *op); code != 0) return code;
     const Code code = is_root ? check_result(process, sendbuf, recvbuf, *datatype, count)

@@ -6,6 +6,7 @@
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
 #include "coll/fold.hpp"
+#include "coll/inter.hpp"
 #include "coll/tree.hpp"
 
 namespace tasuki {
@@ -158,6 +159,8 @@ Code plan_reduce_scatter(Execution& execution, const void* sendbuf, void* recvbu
   const Member self = execution.self();
   if (const Code code = check_blocks(process, "recvcount", parts, self.size); code != 0) return code;
   const Count count = first_element(parts, self.size);
+  if (execution.comm().is_inter())
+    return plan_inter_reduce_scatter(execution, sendbuf, recvbuf, count, parts, datatype, op);
   if (const Code code = check_reduction(execution.comm(), count, *datatype, *op); code != 0) return code;
   // With nothing to receive, the two buffers cannot overlap.
   const Code code = check_result(process, sendbuf, recvbuf, *datatype, parts.count_of(self.rank));

@@ -69,6 +69,7 @@ auto scan_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* dataty
                Algorithm algorithm) {
   return [=](Execution& execution) -> Code {
     Comm& comm = execution.comm();
+    if (const Code code = check_intracommunicator(comm); code != 0) return code;
     if (const Code code = check_reduction(comm, count, *datatype, *op); code != 0) return code;
     const Code code = check_result(comm.process, sendbuf, recvbuf, *datatype, count);
     if (code != 0) return code;

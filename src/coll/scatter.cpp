@@ -2,6 +2,7 @@
 #include "coll/api.hpp"
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
+#include "coll/inter.hpp"
 #include "coll/tree.hpp"
 
 namespace tasuki {
@@ -101,7 +102,6 @@ Code plan_scatter(Execution& execution, const void* sendbuf, Datatype* sendtype,
                   Count recvcount, Datatype* recvtype, int root, const Blocks& all, Elements* mine) {
   Process& process = execution.process();
   const Member self = execution.self();
-  if (const Code code = check_intracommunicator(execution.comm()); code != 0) return code;
   *mine = {.space = Space::kReceive, .element = ElementType::kReceiveType};
   mine->in_place = recvbuf == kInPlace;
   if (self.rank != root) {
@@ -129,10 +129,13 @@ auto scatter_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void
   return [=](Execution& execution) -> Code {
     const Member self = execution.self();
     Blocks all{.space = Space::kSend, .element = ElementType::kSendType};
-    if (self.rank == root) {
+    const bool is_inter = execution.comm().is_inter();
+    if (is_inter ? root == kRoot : self.rank == root) {
       all.type = shape_of(*sendtype);
       all.count = sendcount;
     }
+    if (is_inter)
+      return plan_inter_scatter(execution, sendbuf, sendtype, recvbuf, recvcount, recvtype, root, all);
     Elements mine;
     const Code code =
         plan_scatter(execution, sendbuf, sendtype, recvbuf, recvcount, recvtype, root, all, &mine);
@@ -154,12 +157,15 @@ auto scatterv_plan(const void* sendbuf, CountArray sendcounts, CountArray displs
                    void* recvbuf, Count recvcount, Datatype* recvtype, int root) {
   return [=](Execution& execution) -> Code {
     Blocks all{.space = Space::kSend, .element = ElementType::kSendType};
-    if (execution.self().rank == root) {
+    const bool is_inter = execution.comm().is_inter();
+    if (is_inter ? root == kRoot : execution.self().rank == root) {
       all.type = shape_of(*sendtype);
       all.counts = sendcounts;
       all.displacements = displs;
       all.displacement_bytes = sendtype->extent;
     }
+    if (is_inter)
+      return plan_inter_scatter(execution, sendbuf, sendtype, recvbuf, recvcount, recvtype, root, all);
     Elements mine;
     const Code code =
         plan_scatter(execution, sendbuf, sendtype, recvbuf, recvcount, recvtype, root, all, &mine);

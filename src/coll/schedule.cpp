@@ -13,22 +13,27 @@ Count round_up(Count bytes, Count alignment) {
 }  // namespace
 
 void Schedule::send(Place from, Count count, ElementType type, int peer, int block) {
-  steps.push_back({Step::Action::kSend, type, type, peer, from, {}, count, 0, block, block});
+  steps.push_back({Step::Action::kSend, type, type, peer, from, {}, count, 0, block, block, false});
 }
 
 void Schedule::receive(Place to, Count count, ElementType type, int peer, int block) {
-  steps.push_back({Step::Action::kReceive, type, type, peer, {}, to, count, 0, block, block});
+  steps.push_back({Step::Action::kReceive, type, type, peer, {}, to, count, 0, block, block, false});
 }
 
 void Schedule::reduce(Place from, Place to, Count count, ElementType type) {
   if (count == 0) return;
-  steps.push_back({Step::Action::kReduce, type, type, -1, from, to, count, count, -1, -1});
+  steps.push_back({Step::Action::kReduce, type, type, -1, from, to, count, count, -1, -1, false});
 }
 
 void Schedule::copy(Place from, Count count, ElementType type, Place to, Count to_count, ElementType to_type,
                     int block, int to_block) {
   if (count == 0 && to_count == 0) return;
-  steps.push_back({Step::Action::kCopy, type, to_type, -1, from, to, count, to_count, block, to_block});
+  steps.push_back(
+      {Step::Action::kCopy, type, to_type, -1, from, to, count, to_count, block, to_block, false});
+}
+
+void Schedule::make_local(std::size_t first_step) {
+  for (std::size_t index = first_step; index < steps.size(); ++index) steps[index].local = true;
 }
 
 void Schedule::end_round() {

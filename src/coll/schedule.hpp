@@ -62,9 +62,10 @@ struct Step {
   Place from;           // send, reduce (the left operand), copy
   Place to;             // receive, reduce (the right operand and the result), copy
   Count count;
-  Count to_count;  // of a copy's target
-  int block;       // where `type` is one of many: the block that is sent, received or copied
-  int to_block;    // where `to_type` is one of many: the block that a copy fills
+  Count to_count;      // of a copy's target
+  int block;           // where `type` is one of many: the block that is sent, received or copied
+  int to_block;        // where `to_type` is one of many: the block that a copy fills
+  bool local = false;  // on an intercommunicator: `peer` is a rank in the local group, not the remote one
 };
 
 struct Schedule {
@@ -85,6 +86,9 @@ struct Schedule {
   }
   void copy(Place from, Count count, ElementType type, Place to, Count to_count, ElementType to_type,
             int block, int to_block);
+
+  /// On an intercommunicator: the peers of the steps from `first_step` on are ranks in the local group.
+  void make_local(std::size_t first_step);
 
   /// Ends the round; a round without steps is none.
   void end_round();

@@ -64,6 +64,13 @@ Code comm_idup_with_info(Process& process, Comm* comm, Info* info, Comm** newcom
 Code comm_create(Process& process, Comm* comm, Group* group, Comm** newcomm);
 Code comm_create_group(Process& process, Comm* comm, Group* group, int tag, Comm** newcomm);
 Code comm_split(Process& process, Comm* comm, int color, int key, Comm** newcomm);
+/// Collective over `local_comm` and over the remote one; `peer_comm`, `remote_leader` and `tag` count at the
+/// leader. kErrComm on all: the groups have a process in common, or a leader's arguments are wrong.
+Code intercomm_create(Process& process, Comm* local_comm, int local_leader, Comm* peer_comm,
+                      int remote_leader, int tag, Comm** newintercomm);
+/// kErrArg on all: the members of a group passed different `high`. Where both passed the same, the group with
+/// the leader that has the smaller number in the job comes first.
+Code intercomm_merge(Process& process, Comm* intercomm, bool high, Comm** newintracomm);
 /// `info` may be changed: MPI_COMM_TYPE_HW_UNGUIDED sets the key mpi_hw_resource_type in it. The values of
 /// that key are "mpi_shared_memory" and the names in object/hardware.hpp; those of mpi_pset_name
 /// "mpi://WORLD" and "mpi://SELF".

@@ -50,6 +50,7 @@ struct Comm : Object {
   int rank = 0;                           // of this process in the local group
   Ref<Group> group;                       // local
   Ref<Group> remote_group;                // of an intercommunicator, else null
+  Ref<Comm> local_comm;                   // of an intercommunicator: its local group, for the core's own use
   std::uint32_t collective_sequence = 0;  // numbers the collectives started on it: the tag of their messages
   std::uint32_t creation_sequence = 0;
   std::string name;

@@ -6,7 +6,9 @@
 #include "object/comm_create.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <memory>
 #include <utility>
 
 #include "coll/coll.hpp"
@@ -20,19 +22,7 @@ namespace {
 
 Code refuse_inter(Process& process, const Comm& comm) {
   if (!comm.is_inter()) return kSuccess;
-  return process.fail(kErrUnsupportedOperation,
-                      "comm is an intercommunicator, which this call does not support yet");
-}
-
-/// A number that two groups share only if they have the same members in the same order (but for chance).
-/// Never 0.
-std::uint64_t group_fingerprint(const Group& group) {
-  std::uint64_t hash = 0x9e3779b97f4a7c15u ^ static_cast<std::uint64_t>(group.size());
-  for (const int endpoint : group.endpoints) {
-    hash = std::rotl(hash ^ static_cast<std::uint64_t>(endpoint), 23) * 0xd6e8feb86659fd93u;
-    hash ^= hash >> 31;
-  }
-  return hash | 1;
+  return process.fail(kErrComm, "comm is an intercommunicator, expected an intracommunicator");
 }
 
 /// What a process brings to comm_create and comm_create_group.
@@ -48,7 +38,8 @@ Code refuse_different_groups(Process& process, int rank) {
 
 /// Copies what a duplicate takes from its original but for the context (MPI 7.4.2).
 Code make_duplicate(Process& process, Comm& comm, const Info* info, Comm** newcomm) {
-  Comm* made = make_comm(comm, 0, comm.group);
+  Comm* made = comm.is_inter() ? make_intercomm(comm, 0, 0, comm.group, comm.remote_group)
+                               : make_comm(comm, 0, comm.group);
   made->topology = comm.topology;
   take_hints(*made, info);
   *newcomm = made;
@@ -57,14 +48,25 @@ Code make_duplicate(Process& process, Comm& comm, const Info* info, Comm** newco
   return code;
 }
 
+/// Gives `made`, a duplicate of `comm`, its context. The exchange keeps `made` alive until it is over.
+Request* start_exchange_of_contexts(Comm& comm, Comm& made) {
+  const Context offer = comm.rank == 0 ? make_context(comm.process) : 0;
+  const Ref<Comm> alive = Ref<Comm>::share(&made);
+  if (!comm.is_inter()) {
+    made.context = offer;
+    return start_bcast_bytes(comm, &made.context, sizeof made.context, 0, [alive] {});
+  }
+  auto offers = std::make_shared<std::array<Context, 2>>();
+  offers->front() = offer;
+  return start_exchange_of_leaders(comm, offers->data(), sizeof offer, [alive, offers] {
+    set_inter_contexts(*alive, offers->front(), offers->back());
+  });
+}
+
 Code start_duplicate(Process& process, Comm* comm, Info* info, Comm** newcomm, Request** request) {
-  if (const Code code = refuse_inter(process, *comm)) return code;
   Comm* made = nullptr;
   const Code code = make_duplicate(process, *comm, info, &made);
-  if (comm->rank == 0) made->context = make_context(process);
-  // The exchange writes the context straight into the communicator, and keeps that alive until it is over.
-  Request* exchange =
-      start_bcast_bytes(*comm, &made->context, sizeof made->context, 0, [alive = Ref<Comm>::share(made)] {});
+  Request* exchange = start_exchange_of_contexts(*comm, *made);
   if (code != kSuccess) {
     release(exchange);
     release(made);
@@ -100,6 +102,15 @@ Code pass_down(Comm& comm, const std::vector<int>& ranks, int rank, int tag, Gro
 
 }  // namespace
 
+std::uint64_t group_fingerprint(const Group& group) {
+  std::uint64_t hash = 0x9e3779b97f4a7c15u ^ static_cast<std::uint64_t>(group.size());
+  for (const int endpoint : group.endpoints) {
+    hash = std::rotl(hash ^ static_cast<std::uint64_t>(endpoint), 23) * 0xd6e8feb86659fd93u;
+    hash ^= hash >> 31;
+  }
+  return hash | 1;
+}
+
 Comm* make_comm(Comm& parent, Context context, Ref<Group> group) {
   Comm* made = new Comm(parent.process);
   made->context = context;
@@ -134,17 +145,12 @@ Code comm_dup(Process& process, Comm* comm, Comm** newcomm) {
 }
 
 Code comm_dup_with_info(Process& process, Comm* comm, Info* info, Comm** newcomm) {
-  if (const Code code = refuse_inter(process, *comm)) return code;
-  Context context = comm->rank == 0 ? make_context(process) : 0;
-  if (const Code code = bcast_bytes(*comm, &context, sizeof context, 0)) return code;
-  Comm* made = nullptr;
-  const Code code = make_duplicate(process, *comm, info, &made);
-  made->context = context;
-  if (code != kSuccess) {
-    release(made);
+  Request* exchange = nullptr;
+  if (const Code code = start_duplicate(process, comm, info, newcomm, &exchange)) return code;
+  if (const Code code = wait_and_release(exchange, nullptr)) {
+    release(std::exchange(*newcomm, nullptr));
     return code;
   }
-  *newcomm = made;
   return kSuccess;
 }
 
@@ -157,7 +163,7 @@ Code comm_idup_with_info(Process& process, Comm* comm, Info* info, Comm** newcom
 }
 
 Code comm_create(Process& process, Comm* comm, Group* group, Comm** newcomm) {
-  if (const Code code = refuse_inter(process, *comm)) return code;
+  if (comm->is_inter()) return create_inter(*comm, *group, newcomm);
   std::vector<int> ranks;
   const bool valid = translate_group(*group, *comm->group, &ranks);
   GroupShare mine{make_context(process), valid ? group_fingerprint(*group) : 0};
@@ -192,7 +198,7 @@ Code comm_create_group(Process& process, Comm* comm, Group* group, int tag, Comm
 }
 
 Code comm_split(Process& process, Comm* comm, int color, int key, Comm** newcomm) {
-  if (const Code code = refuse_inter(process, *comm)) return code;
+  if (comm->is_inter()) return split_inter(*comm, color, key, newcomm);
   const bool joins = color >= 0;
   const SplitShare mine{color, key, joins ? 1 : 0, make_context(process)};
   std::vector<SplitShare> shares(static_cast<std::size_t>(comm->size()));

@@ -1,6 +1,7 @@
 // The steps that all calls that make a communicator share.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "base/types.hpp"
@@ -25,5 +26,32 @@ struct SplitShare {
 /// The communicator of those whose color is this process's, in the order of (key, rank in `parent`), or null
 /// if it does not join. `shares` are by rank in `parent`.
 Comm* make_split(Comm& parent, const std::vector<SplitShare>& shares);
+
+/// A new intercommunicator between two groups that have no process in common. The offers are contexts that no
+/// other communicator has, one made by each group. The smaller one is the intercommunicator's; the other one
+/// serves either group for its local communicator: disjoint groups cannot mix them up.
+Comm* make_intercomm(Comm& parent, Context local_offer, Context remote_offer, Ref<Group> local,
+                     Ref<Group> remote);
+
+/// Gives `made`, whose contexts are open yet, those that follow from the offers.
+void set_inter_contexts(Comm& made, Context local_offer, Context remote_offer);
+
+/// What all processes of both groups of an intercommunicator bring to a call that splits it, by rank.
+struct InterShares {
+  std::vector<SplitShare> local;
+  std::vector<SplitShare> remote;
+};
+
+/// The intercommunicator of those with this process's color, each side in the order of (key, rank), or null:
+/// this process does not join, or the color has nobody on one of the two sides.
+Comm* make_inter_split(Comm& parent, const InterShares& shares);
+
+/// MPI_Comm_create and MPI_Comm_split on an intercommunicator.
+Code create_inter(Comm& comm, Group& group, Comm** newcomm);
+Code split_inter(Comm& comm, int color, int key, Comm** newcomm);
+
+/// A number that two groups share only if they have the same members in the same order (but for chance).
+/// Never 0.
+std::uint64_t group_fingerprint(const Group& group);
 
 }  // namespace tasuki

@@ -58,7 +58,7 @@ void join_by_hints(PlaceShare* share, const Comm& comm, const Info* info, bool s
   const std::string* set = sets ? find_info(info, kSetKey) : nullptr;
   if (set == nullptr) return;
   if (*set == "mpi://WORLD") share->split = {0, share->split.key, 1, share->split.context};
-  if (*set == "mpi://SELF") share->split = {comm.rank, share->split.key, 1, share->split.context};
+  if (*set == "mpi://SELF") share->split = {comm.process.rank, share->split.key, 1, share->split.context};
 }
 
 /// The largest level that divides those who ask for an unguided split, or -1: not all of them are in one
@@ -93,13 +93,30 @@ int join_unguided(std::vector<PlaceShare>* shares) {
   return level;
 }
 
+/// Brings together what all ask for: the local group's first, an intercommunicator's remote group behind it.
+Code exchange_places(Comm& comm, const PlaceShare& mine, std::vector<PlaceShare>* shares) {
+  const auto local_size = static_cast<std::size_t>(comm.size());
+  shares->resize(local_size + (comm.is_inter() ? comm.remote_group->endpoints.size() : 0));
+  if (!comm.is_inter()) return allgather_bytes(comm, &mine, shares->data(), sizeof mine);
+  const Code code = allgather_bytes(*comm.local_comm, &mine, shares->data(), sizeof mine);
+  const Code remote_code = allgather_remote_bytes(comm, &mine, shares->data() + local_size, sizeof mine);
+  return code != kSuccess ? code : remote_code;
+}
+
+Comm* make_split_by_place(Comm& comm, const std::vector<PlaceShare>& shares) {
+  std::vector<SplitShare> local, remote;
+  for (const PlaceShare& share : shares) {
+    const bool is_local = local.size() < static_cast<std::size_t>(comm.size());
+    (is_local ? local : remote).push_back(share.split);
+  }
+  return comm.is_inter() ? make_inter_split(comm, {local, remote}) : make_split(comm, local);
+}
+
 }  // namespace
 
 namespace api {
 
 Code comm_split_type(Process& process, Comm* comm, int split_type, int key, Info* info, Comm** newcomm) {
-  if (comm->is_inter())
-    return process.fail(kErrComm, "comm is an intercommunicator, expected an intracommunicator");
   PlaceShare mine{{0, key, 0, make_context(process)}, machine_number(), {}, 0};
   if (split_type != kUndefined && split_type != kTypeShared) mine.place = hardware_place();
   const bool known =
@@ -109,8 +126,8 @@ Code comm_split_type(Process& process, Comm* comm, int split_type, int key, Info
   if (split_type == kTypeResourceGuided) join_by_hints(&mine, *comm, info, true);
   if (split_type == kTypeHwUnguided) mine.unguided = 1;
 
-  std::vector<PlaceShare> shares(static_cast<std::size_t>(comm->size()));
-  if (const Code code = allgather_bytes(*comm, &mine, shares.data(), sizeof mine)) return code;
+  std::vector<PlaceShare> shares;
+  if (const Code code = exchange_places(*comm, mine, &shares)) return code;
   *newcomm = nullptr;
   if (!known)
     return process.fail(kErrArg,
@@ -118,10 +135,7 @@ Code comm_split_type(Process& process, Comm* comm, int split_type, int key, Info
                         "RESOURCE_GUIDED or MPI_UNDEFINED",
                         split_type);
   const int level = join_unguided(&shares);
-  std::vector<SplitShare> splits;
-  splits.reserve(shares.size());
-  for (const PlaceShare& share : shares) splits.push_back(share.split);
-  *newcomm = make_split(*comm, splits);
+  *newcomm = make_split_by_place(*comm, shares);
   if (*newcomm != nullptr && mine.unguided != 0 && info != nullptr && info->predefined == 0)
     set_info(info, kResourceKey, std::string(hardware_name(static_cast<HardwareLevel>(level))));
   return kSuccess;

@@ -1029,8 +1029,24 @@ extern "C" decltype(PMPI_Info_set) MPI_Info_set __attribute__((weak, alias("PMPI
 
 extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm* newintercomm) {
   Call call("MPI_Intercomm_create");
-  call.blame_if_valid(local_comm);
-  return call.unsupported();
+  Comm* core_local_comm = nullptr;
+  Comm* core_peer_comm = nullptr;
+  const int core_local_leader = abi::rank_to_core(local_leader);
+  const int core_remote_leader = abi::rank_to_core(remote_leader);
+  Comm* core_newintercomm = nullptr;
+  if (!call.handle<Comm>(local_comm, "local_comm", &core_local_comm) ||
+      !call.handle_or_null<Comm>(peer_comm, "peer_comm", &core_peer_comm) ||
+      !call.constant(local_leader, core_local_leader, "local_leader", kErrRank) ||
+      !call.constant(remote_leader, core_remote_leader, "remote_leader", kErrRank) ||
+      !call.tag(tag, "tag") ||
+      !call.pointer(newintercomm, "newintercomm")) {
+    return call.fail();
+  }
+  const Code code = api::intercomm_create(call.process, core_local_comm, core_local_leader, core_peer_comm, core_remote_leader, tag, &core_newintercomm);
+  if (code == 0) {
+    *newintercomm = call.give<Comm>(core_newintercomm);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Intercomm_create) MPI_Intercomm_create __attribute__((weak, alias("PMPI_Intercomm_create")));
 
@@ -1043,8 +1059,17 @@ extern "C" decltype(PMPI_Intercomm_create_from_groups) MPI_Intercomm_create_from
 
 extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
   Call call("MPI_Intercomm_merge");
-  call.blame_if_valid(intercomm);
-  return call.unsupported();
+  Comm* core_intercomm = nullptr;
+  Comm* core_newintracomm = nullptr;
+  if (!call.handle<Comm>(intercomm, "intercomm", &core_intercomm) ||
+      !call.pointer(newintracomm, "newintracomm")) {
+    return call.fail();
+  }
+  const Code code = api::intercomm_merge(call.process, core_intercomm, high != 0, &core_newintracomm);
+  if (code == 0) {
+    *newintracomm = call.give<Comm>(core_newintracomm);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Intercomm_merge) MPI_Intercomm_merge __attribute__((weak, alias("PMPI_Intercomm_merge")));
 
