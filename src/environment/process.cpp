@@ -16,11 +16,12 @@
 namespace tasuki {
 namespace {
 
-/// Polls before a waiting rank first offers its processor to others. With a processor for each rank, some
-/// tens of microseconds, which covers the usual gap between messages; with fewer, just enough for an answer
-/// that is on its way.
+/// Polls before a waiting rank first offers its processor to others. With a processor for each rank it is a
+/// millisecond or more: were it near the time that a sleeper takes to wake (some 50 us), two ranks that
+/// answer each other would, after one hiccup, each fall asleep while the other wakes, for ever. With fewer
+/// processors, none.
 int default_spin_count(const Bootstrap& bootstrap) {
-  return bootstrap.size() <= bootstrap.processors_available() ? 2000 : 16;
+  return bootstrap.size() <= bootstrap.processors_available() ? 50000 : 0;
 }
 
 }  // namespace

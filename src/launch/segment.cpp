@@ -11,6 +11,7 @@
 #include <ctime>
 
 #include "launch/text.hpp"
+#include "runtime/local/processors.hpp"
 
 namespace tasuki::launch {
 namespace {
@@ -57,6 +58,7 @@ bool Segment::make(const std::vector<int>& applications, std::string* error) {
   header_->magic = local::kJobMagic;
   header_->version = local::kJobVersion;
   header_->size = size;
+  header_->processors_available = local::processors_available();
   header_->job_id = random_number();
   header_->launcher_pid = static_cast<std::int32_t>(getpid());
   header_->applications = size > 0 ? applications.back() + 1 : 0;

@@ -12,7 +12,6 @@
 #include <cstring>
 
 #include "runtime/local/local.hpp"
-#include "runtime/local/processors.hpp"
 #include "transport/shm/shm_transport.hpp"
 
 namespace tasuki::local {
@@ -36,8 +35,7 @@ void flush_standard_output() {
 
 class JobBootstrap final : public Bootstrap {
  public:
-  explicit JobBootstrap(const Attachment& attachment)
-      : job_(attachment), processors_(local::processors_available()) {}
+  explicit JobBootstrap(const Attachment& attachment) : job_(attachment) {}
 
   ~JobBootstrap() override {
     if (region_.base != nullptr) munmap(region_.base, region_.bytes);
@@ -48,8 +46,8 @@ class JobBootstrap final : public Bootstrap {
   int rank() const override { return job_.rank; }
   int size() const override { return job_.size; }
   int application_number() const override { return block().application; }
-  int universe_size() const override { return std::max(job_.size, processors_); }
-  int processors_available() const override { return processors_; }
+  int universe_size() const override { return std::max(job_.size, processors_available()); }
+  int processors_available() const override { return std::max(1, job_.header->processors_available); }
 
   std::unique_ptr<Transport> make_transport(const Config& config) override {
     refuse_absent_ranks();
@@ -121,7 +119,6 @@ class JobBootstrap final : public Bootstrap {
   }
 
   Attachment job_;
-  int processors_;
   SharedRegion region_;
 };
 

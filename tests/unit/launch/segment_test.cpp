@@ -3,10 +3,16 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <memory>
+#include <vector>
+
 #include "runtime/local/attach.hpp"
+#include "runtime/local/local.hpp"
+#include "runtime/local/processors.hpp"
 
 namespace tasuki::launch {
 namespace {
@@ -26,6 +32,29 @@ TEST(Segment, ARankFindsItAndClaimsItself) {
   EXPECT_EQ(segment.rank(2).life.load(), local::Life::kJoined);
   EXPECT_EQ(segment.rank(1).claimed_pid.load(), 0);
   EXPECT_EQ(fcntl(attachment.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+}
+
+/// A rank that is bound to one processor still knows how many its job has: waiting depends on it.
+TEST(Segment, ABoundRankKnowsTheProcessorsOfTheJob) {
+  Segment segment;
+  std::string error;
+  ASSERT_TRUE(segment.make({0, 0}, &error)) << error;
+  const int all = local::processors_available();
+  const std::vector<int> mask = local::affinity_mask();
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<std::size_t>(mask.front()), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  local::Attachment attachment;
+  const bool attached = local::attach(address_of(segment, 0, 2), &attachment, &error);
+  const std::unique_ptr<Bootstrap> bootstrap = attached ? local::make_job_bootstrap(attachment) : nullptr;
+  const int told = attached ? bootstrap->processors_available() : 0;
+  cpu_set_t old;
+  CPU_ZERO(&old);
+  for (const int processor : mask) CPU_SET(static_cast<std::size_t>(processor), &old);
+  sched_setaffinity(0, sizeof old, &old);
+  ASSERT_TRUE(attached) << error;
+  EXPECT_EQ(told, all);
 }
 
 TEST(Segment, ASecondClaimIsRefusedInWords) {
