@@ -205,6 +205,7 @@ def parse_arguments():
     parser.add_argument("--all", action="store_true", help="run what waits for later parts as well")
     parser.add_argument("--junit", type=pathlib.Path)
     args = parser.parse_args()
+    args.prefix = args.prefix.resolve()
     args.launcher = args.launcher or args.prefix / "bin" / "mpiexec"
     args.ranks = [int(word) for word in args.ranks.split(",")]
     args.abi = args.abi.split(",")
