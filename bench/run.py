@@ -248,7 +248,7 @@ def main():
     if not present or present[0].name != "tasuki":
         sys.exit(f"{args.prefix}/bin/mpiexec is not there: run `make build` first")
     machine = environment_of_machine(present)
-    busy = machine["load_before"][0] > 0.5
+    busy = machine["load_before"][0] > 0.8
     if busy:
         console.print(
             f"load {machine['load_before'][0]:.1f}: others use this machine, and the figures will show it",

@@ -2,7 +2,9 @@
  *
  * The limit is measured in the same run, by the same two processes: one memcpy a message through shared
  * memory and a flag (bench/shared_pair.h), the better of "the sender copies" and "the receiver copies". All
- * figures are one way; each is the best of several batches. Other ranks, if any, wait at the end.
+ * figures are one way; each is the best of several batches. From 64 bytes on the owners write and read their
+ * buffers between transfers, as programs do (that time is not counted): bytes that nobody touches would stay
+ * in one cache, and nothing would move. Other ranks, if any, wait at the end.
  *
  *     mpicc -O2 pingpong.c -o pingpong && mpiexec -n 2 ./pingpong
  */
@@ -13,7 +15,7 @@
 
 #include "../bench/shared_pair.h"
 
-enum { kBytesMax = 8 << 20, kTouchedBytes = 512, kBatches = 5 };
+enum { kBytesMax = 8 << 20, kTouchedBytes = 64, kBatches = 5 };
 static const size_t kSizes[] = {0,        1,        8,         64,      512,     2 << 10, 8 << 10,
                                 16 << 10, 64 << 10, 256 << 10, 1 << 20, 2 << 20, 4 << 20, kBytesMax};
 static const double kBatchSeconds = 0.01;
