@@ -1,7 +1,15 @@
 """The fixtures of the rank tests. What they do, and why, is told in harness.py."""
 
+import signal
+
 import pytest
 from harness import PREFIX, compile_program, run_command
+
+# A shell that starts the tests in the background, or nohup, has these signals ignored, and every program
+# started from here would inherit that: no test could interrupt one.
+for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session", autouse=True)
