@@ -51,15 +51,15 @@ int main(int argc, char** argv) {
     return 1;
   }
 
-  char* lines = rank == 0 ? malloc((size_t)size * kLineBytes) : NULL;
-  describe(rank, size, line);
-  MPI_Gather(line, kLineBytes, MPI_CHAR, lines, kLineBytes, MPI_CHAR, 0, MPI_COMM_WORLD);
-
   const double begin = MPI_Wtime();
   const double part = part_of_pi(rank, size, intervals);
   double pi = 0;
   MPI_Reduce(&part, &pi, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
   const double seconds = MPI_Wtime() - begin;
+
+  char* lines = rank == 0 ? malloc((size_t)size * kLineBytes) : NULL;
+  describe(rank, size, line);
+  MPI_Gather(line, kLineBytes, MPI_CHAR, lines, kLineBytes, MPI_CHAR, 0, MPI_COMM_WORLD);
 
   int wrong = 0;
   if (rank == 0) {
