@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <numeric>
 #include <utility>
 
 #include "coll/coll.hpp"
@@ -92,19 +93,25 @@ std::uint64_t fingerprint(std::uint64_t seed, const int* values, std::size_t cou
   return hash;
 }
 
-Code exchange_shares(Comm& comm, const TopologyShare& mine, Context* context, bool* matched) {
+Code exchange_shares(Comm& comm, const TopologyShare& mine, bool reorder, TopologyAgreement* agreed) {
   std::vector<TopologyShare> shares(static_cast<std::size_t>(comm.size()));
   TopologyShare sent = mine;
   sent.context = make_context(comm.process);
+  if (reorder) {
+    sent.reorder = 1;
+    sent.place = {machine_number(), hardware_place()};
+  }
   if (const Code code = allgather_bytes(comm, &sent, shares.data(), sizeof sent)) return code;
   if (mine.wrong != kSuccess) return mine.wrong;
   std::uint64_t balance = 0;
+  bool all_reorder = true;
   for (std::size_t rank = 0; rank < shares.size(); ++rank) {
     if (shares[rank].wrong != kSuccess) {
       return comm.process.fail(error_class_bits(shares[rank].wrong),
                                "rank %zu of comm_old passed wrong arguments; its own error says which", rank);
     }
     balance += shares[rank].balance;
+    all_reorder = all_reorder && shares[rank].reorder != 0;
   }
   for (std::size_t rank = 0; rank < shares.size(); ++rank) {
     if (shares[rank].fingerprint == mine.fingerprint) continue;
@@ -113,18 +120,38 @@ Code exchange_shares(Comm& comm, const TopologyShare& mine, Context* context, bo
                              "or weights, on all its ranks",
                              rank);
   }
-  *context = shares.front().context;
-  if (matched != nullptr) *matched = balance == 0;
+  agreed->context = shares.front().context;
+  agreed->matched = balance == 0;
+  if (all_reorder) {
+    for (const TopologyShare& share : shares) agreed->places.push_back(share.place);
+  }
   return kSuccess;
 }
 
-Comm* make_comm_with_topology(Comm& parent, Context context, int size, Topology topology) {
-  Ref<Group> group = parent.group;
-  if (size < parent.size()) {
-    const auto& endpoints = parent.group->endpoints;
-    group = Ref<Group>(make_group(parent.process, {endpoints.begin(), endpoints.begin() + size}));
+std::vector<int> choose_order(const TopologyAgreement& agreed, int size,
+                              const std::vector<PlacementEdge>& edges) {
+  if (!agreed.places.empty()) {
+    const auto places = agreed.places.begin();
+    return place_nodes(edges, {places, places + size});
   }
-  Comm* made = make_comm(parent, context, std::move(group));
+  std::vector<int> order(static_cast<std::size_t>(size));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+int rank_in_order(const std::vector<int>& order, int parent_rank) {
+  const auto found = std::find(order.begin(), order.end(), parent_rank);
+  return found == order.end() ? kUndefined : static_cast<int>(found - order.begin());
+}
+
+Comm* make_comm_with_topology(Comm& parent, Context context, const std::vector<int>& order,
+                              Topology topology) {
+  std::vector<int> endpoints;
+  endpoints.reserve(order.size());
+  for (const int rank : order) endpoints.push_back(parent.endpoint(rank));
+  const bool same = endpoints == parent.group->endpoints;
+  Comm* made = make_comm(parent, context,
+                         same ? parent.group : Ref<Group>(make_group(parent.process, std::move(endpoints))));
   made->topology = std::make_shared<const Topology>(std::move(topology));
   return made;
 }

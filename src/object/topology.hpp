@@ -5,8 +5,10 @@
 // `destinations`: this rank's neighbours, in the order in which the neighbourhood collectives lay out their
 // blocks (MPI 8.6).
 //
-// Ranks keep their numbers: `reorder` permits another order and does not ask for one, so that
-// MPI_Cart_map and MPI_Graph_map answer with the caller's own rank.
+// Where all ranks permit it (`reorder`), the processes are put in the order that brings neighbours close to
+// each other on the hardware (placement.hpp): node i of the topology is rank i of the new communicator,
+// whichever process that is. MPI_Cart_map and MPI_Graph_map, which need not be called by all, answer with the
+// caller's own rank.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +17,7 @@
 
 #include "base/types.hpp"
 #include "object/comm.hpp"
+#include "object/placement.hpp"
 
 namespace tasuki {
 
@@ -81,13 +84,30 @@ struct TopologyShare {
   std::uint64_t fingerprint = 0;  // of what all must pass alike
   std::uint64_t balance = 0;      // these sum up to 0 over all ranks if the edges match
   Code wrong = 0;                 // not 0: this process found its own arguments wrong
+  std::int32_t reorder = 0;       // 1: ranks may be given to other processes
+  ProcessPlace place = {};        // with `reorder`
 };
 
-/// The exchange. Sets the context of the new communicator, and whether the edges match. Fails on every rank
-/// when one of them has wrong arguments or when they differ: on the rank that is wrong with its own error.
-Code exchange_shares(Comm& comm, const TopologyShare& mine, Context* context, bool* matched = nullptr);
+/// What the exchange comes to, the same on all ranks.
+struct TopologyAgreement {
+  Context context = 0;               // of the new communicator
+  bool matched = true;               // whether the edges match
+  std::vector<ProcessPlace> places;  // by rank of the parent; empty unless all permit another order
+};
 
-/// The communicator of the first `size` ranks of `parent`, of which this one is one, with this topology.
-Comm* make_comm_with_topology(Comm& parent, Context context, int size, Topology topology);
+/// The exchange. Fails on every rank when one of them has wrong arguments or when they differ: on the rank
+/// that is wrong with its own error.
+Code exchange_shares(Comm& comm, const TopologyShare& mine, bool reorder, TopologyAgreement* agreed);
+
+/// The order of the new communicator: for each of its `size` ranks, the rank in the parent of the process
+/// that takes it. Only the parent's first `size` processes take part.
+std::vector<int> choose_order(const TopologyAgreement& agreed, int size,
+                              const std::vector<PlacementEdge>& edges);
+/// The new rank of the process `parent_rank`, or kUndefined.
+int rank_in_order(const std::vector<int>& order, int parent_rank);
+
+/// The communicator of these ranks of `parent`, of which this process is one, in this order.
+Comm* make_comm_with_topology(Comm& parent, Context context, const std::vector<int>& order,
+                              Topology topology);
 
 }  // namespace tasuki

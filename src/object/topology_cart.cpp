@@ -41,6 +41,20 @@ Topology make_grid(std::vector<int> dims, std::vector<int> periods, int rank) {
   return grid;
 }
 
+/// Each node's neighbour in the positive direction of each dimension.
+std::vector<PlacementEdge> grid_edges(const std::vector<int>& dims, const std::vector<int>& periods,
+                                      int nnodes) {
+  std::vector<PlacementEdge> edges;
+  for (int node = 0; node < nnodes; ++node) {
+    const Topology grid = make_grid(dims, periods, node);
+    for (int dimension = 0; dimension < grid.ndims(); ++dimension) {
+      const int neighbor = grid.shifted(dimension, 1);
+      if (neighbor != kProcNull) edges.push_back({node, neighbor, 1});
+    }
+  }
+  return edges;
+}
+
 std::vector<int> logicals(const int* values, int count) {
   std::vector<int> taken;
   for (int i = 0; i < count; ++i) taken.push_back(values[i] != 0 ? 1 : 0);
@@ -90,7 +104,7 @@ int Topology::shifted(int dimension, std::int64_t distance) const {
 
 namespace api {
 
-Code cart_create(Process&, Comm* comm_old, int ndims, const int* dims, const int* periods, bool,
+Code cart_create(Process&, Comm* comm_old, int ndims, const int* dims, const int* periods, bool reorder,
                  Comm** comm_cart) {
   if (const Code code = check_can_take_topology(*comm_old)) return code;
   int nnodes = 0;
@@ -99,12 +113,17 @@ Code cart_create(Process&, Comm* comm_old, int ndims, const int* dims, const int
   std::vector<int> wraps = logicals(periods, ndims);
   const auto count = static_cast<std::size_t>(ndims);
   mine.fingerprint = fingerprint(fingerprint(1, dims, count), wraps.data(), count);
-  Context context = 0;
-  if (const Code code = exchange_shares(*comm_old, mine, &context)) return code;
+  TopologyAgreement agreed;
+  if (const Code code = exchange_shares(*comm_old, mine, reorder, &agreed)) return code;
   *comm_cart = nullptr;
   if (comm_old->rank >= nnodes) return kSuccess;
-  *comm_cart = make_comm_with_topology(*comm_old, context, nnodes,
-                                       make_grid({dims, dims + ndims}, std::move(wraps), comm_old->rank));
+  const std::vector<int> shape(dims, dims + ndims);
+  const std::vector<PlacementEdge> edges =
+      agreed.places.empty() ? std::vector<PlacementEdge>{} : grid_edges(shape, wraps, nnodes);
+  const std::vector<int> order = choose_order(agreed, nnodes, edges);
+  *comm_cart =
+      make_comm_with_topology(*comm_old, agreed.context, order,
+                              make_grid(shape, std::move(wraps), rank_in_order(order, comm_old->rank)));
   return kSuccess;
 }
 

@@ -94,12 +94,54 @@ std::vector<Count> places_of(const std::vector<Count>& counts) {
   return places;
 }
 
-/// Tells both ends of each edge. *heard gets what others told this rank, in the order of their ranks, and of
-/// the edges of each.
-Code tell_ends(Comm& comm, const Edges& edges, std::vector<HalfEdge>* heard) {
+/// Everybody's integers, by rank: for what all processes have to work out alike.
+Code gather_integers(Comm& comm, const std::vector<int>& mine, std::vector<std::vector<int>>* all) {
+  const auto size = static_cast<std::size_t>(comm.size());
+  const auto bytes = static_cast<Count>(mine.size() * sizeof(int));
+  std::vector<Count> in_bytes(size);
+  if (const Code code = allgather_bytes(comm, &bytes, in_bytes.data(), sizeof bytes)) return code;
+  const std::vector<Count> out_bytes(size, bytes), out_places(size, 0), in_places = places_of(in_bytes);
+  std::vector<int> together(static_cast<std::size_t>(in_places.back() + in_bytes.back()) / sizeof(int));
+  if (const Code code =
+          alltoallv_bytes(comm, mine.data(), CountArray(out_bytes.data()), CountArray(out_places.data()),
+                          together.data(), CountArray(in_bytes.data()), CountArray(in_places.data())))
+    return code;
+  for (std::size_t rank = 0; rank < size; ++rank) {
+    const auto first = together.begin() + in_places[rank] / static_cast<Count>(sizeof(int));
+    all->emplace_back(first, first + in_bytes[rank] / static_cast<Count>(sizeof(int)));
+  }
+  return kSuccess;
+}
+
+/// The order of the new communicator: that of the parent, or, where all permit it, what suits the edges that
+/// any of them passed.
+Code order_for(Comm& comm, const TopologyAgreement& agreed, const Edges& edges, std::vector<int>* order) {
+  std::vector<PlacementEdge> weighed;
+  if (!agreed.places.empty()) {
+    std::vector<int> mine;
+    edges.for_each([&](int source, int destination, int weight) {
+      mine.insert(mine.end(), {source, destination, edges.weights == kUnweighted ? 1 : weight});
+    });
+    std::vector<std::vector<int>> all;
+    if (const Code code = gather_integers(comm, mine, &all)) return code;
+    for (const std::vector<int>& passed : all) {
+      for (std::size_t i = 0; i < passed.size(); i += 3)
+        weighed.push_back({passed[i], passed[i + 1], passed[i + 2]});
+    }
+  }
+  *order = choose_order(agreed, comm.size(), weighed);
+  return kSuccess;
+}
+
+/// Tells both ends of each edge, which are nodes of the graph, that is, processes by `order`. *heard gets
+/// what others told this process, in the order of their ranks, and of the edges of each.
+Code tell_ends(Comm& comm, const Edges& edges, const std::vector<int>& order, std::vector<HalfEdge>* heard) {
   const auto size = static_cast<std::size_t>(comm.size());
   std::vector<Count> out_bytes(size), in_bytes(size);
-  const auto count_one = [&](int rank) { out_bytes[static_cast<std::size_t>(rank)] += sizeof(HalfEdge); };
+  const auto process_of = [&](int node) {
+    return static_cast<std::size_t>(order[static_cast<std::size_t>(node)]);
+  };
+  const auto count_one = [&](int node) { out_bytes[process_of(node)] += sizeof(HalfEdge); };
   edges.for_each([&](int source, int destination, int) {
     count_one(source);
     count_one(destination);
@@ -108,8 +150,8 @@ Code tell_ends(Comm& comm, const Edges& edges, std::vector<HalfEdge>* heard) {
   std::vector<HalfEdge> told(static_cast<std::size_t>(out_places.back() + out_bytes.back()) /
                              sizeof(HalfEdge));
   std::vector<Count> next = out_places;
-  const auto tell = [&](int rank, HalfEdge half) {
-    Count& place = next[static_cast<std::size_t>(rank)];
+  const auto tell = [&](int node, HalfEdge half) {
+    Count& place = next[process_of(node)];
     told[static_cast<std::size_t>(place) / sizeof(HalfEdge)] = half;
     place += sizeof(HalfEdge);
   };
@@ -122,6 +164,33 @@ Code tell_ends(Comm& comm, const Edges& edges, std::vector<HalfEdge>* heard) {
   heard->resize(static_cast<std::size_t>(in_places.back() + in_bytes.back()) / sizeof(HalfEdge));
   return alltoallv_bytes(comm, told.data(), CountArray(out_bytes.data()), CountArray(out_places.data()),
                          heard->data(), CountArray(in_bytes.data()), CountArray(in_places.data()));
+}
+
+/// Gives the neighbours that this process passed for the node of its own rank to the process that takes the
+/// node's place, and takes over those of the node that it is.
+Code move_to_place(Comm& comm, const std::vector<int>& order, Topology* graph) {
+  if (std::is_sorted(order.begin(), order.end())) return kSuccess;
+  std::vector<int> mine{graph->indegree()};
+  for (const auto* list :
+       {&graph->sources, &graph->source_weights, &graph->destinations, &graph->destination_weights})
+    mine.insert(mine.end(), list->begin(), list->end());
+  std::vector<std::vector<int>> all;
+  if (const Code code = gather_integers(comm, mine, &all)) return code;
+  const std::vector<int>& passed = all[static_cast<std::size_t>(rank_in_order(order, comm.rank))];
+  const std::size_t copies =
+      graph->weighted ? 2 : 1;  // each list is followed by its weights, where there are
+  const auto indegree = static_cast<std::size_t>(passed[0]);
+  const std::size_t outdegree = (passed.size() - 1) / copies - indegree;
+  auto next = passed.begin() + 1;
+  const auto take = [&next](std::vector<int>* list, std::size_t count) {
+    list->assign(next, next + static_cast<std::ptrdiff_t>(count));
+    next += static_cast<std::ptrdiff_t>(count);
+  };
+  take(&graph->sources, indegree);
+  take(&graph->source_weights, graph->weighted ? indegree : 0);
+  take(&graph->destinations, outdegree);
+  take(&graph->destination_weights, graph->weighted ? outdegree : 0);
+  return kSuccess;
 }
 
 /// Copies what there is room for. `to` may be a sentinel of weights.
@@ -140,16 +209,19 @@ std::vector<int> weights_of(const int* weights, int count) {
 namespace api {
 
 Code dist_graph_create(Process&, Comm* comm_old, int n, const int* sources, const int* degrees,
-                       const int* destinations, const int* weights, Info*, bool, Comm** comm_dist_graph) {
+                       const int* destinations, const int* weights, Info*, bool reorder,
+                       Comm** comm_dist_graph) {
   if (const Code code = check_can_take_topology(*comm_old)) return code;
   const Edges edges{n, sources, degrees, destinations, weights};
   TopologyShare mine;
   mine.wrong = check_edges(*comm_old, edges);
   mine.fingerprint = weights_fingerprint(weights != kUnweighted);
-  Context context = 0;
-  if (const Code code = exchange_shares(*comm_old, mine, &context)) return code;
+  TopologyAgreement agreed;
+  if (const Code code = exchange_shares(*comm_old, mine, reorder, &agreed)) return code;
+  std::vector<int> order;
+  if (const Code code = order_for(*comm_old, agreed, edges, &order)) return code;
   std::vector<HalfEdge> heard;
-  if (const Code code = tell_ends(*comm_old, edges, &heard)) return code;
+  if (const Code code = tell_ends(*comm_old, edges, order, &heard)) return code;
   Topology graph(TopologyKind::kDistGraph);
   graph.weighted = weights != kUnweighted;
   for (const HalfEdge& half : heard) {
@@ -157,13 +229,13 @@ Code dist_graph_create(Process&, Comm* comm_old, int n, const int* sources, cons
     if (graph.weighted)
       (half.leaves != 0 ? graph.destination_weights : graph.source_weights).push_back(half.weight);
   }
-  *comm_dist_graph = make_comm_with_topology(*comm_old, context, comm_old->size(), std::move(graph));
+  *comm_dist_graph = make_comm_with_topology(*comm_old, agreed.context, order, std::move(graph));
   return kSuccess;
 }
 
 Code dist_graph_create_adjacent(Process& process, Comm* comm_old, int indegree, const int* sources,
                                 const int* sourceweights, int outdegree, const int* destinations,
-                                const int* destweights, Info*, bool, Comm** comm_dist_graph) {
+                                const int* destweights, Info*, bool reorder, Comm** comm_dist_graph) {
   if (const Code code = check_can_take_topology(*comm_old)) return code;
   TopologyShare mine;
   mine.wrong = check_ranks(*comm_old, "sources", sources, indegree);
@@ -180,15 +252,20 @@ Code dist_graph_create_adjacent(Process& process, Comm* comm_old, int indegree, 
     for (int i = 0; i < outdegree; ++i) mine.balance += edge_number(comm_old->rank, destinations[i]);
     for (int i = 0; i < indegree; ++i) mine.balance -= edge_number(sources[i], comm_old->rank);
   }
+  TopologyAgreement agreed;
+  if (const Code code = exchange_shares(*comm_old, mine, reorder, &agreed)) return code;
+  std::vector<int> order;
+  const Edges edges{1, &comm_old->rank, &outdegree, destinations, destweights};
+  if (const Code code = order_for(*comm_old, agreed, edges, &order)) return code;
   Topology graph(TopologyKind::kDistGraph);
-  Context context = 0;
-  if (const Code code = exchange_shares(*comm_old, mine, &context, &graph.matched)) return code;
+  graph.matched = agreed.matched;
   graph.weighted = weighted;
   graph.sources.assign(sources, sources + indegree);
   graph.destinations.assign(destinations, destinations + outdegree);
   graph.source_weights = weights_of(sourceweights, indegree);
   graph.destination_weights = weights_of(destweights, outdegree);
-  *comm_dist_graph = make_comm_with_topology(*comm_old, context, comm_old->size(), std::move(graph));
+  if (const Code code = move_to_place(*comm_old, order, &graph)) return code;
+  *comm_dist_graph = make_comm_with_topology(*comm_old, agreed.context, order, std::move(graph));
   return kSuccess;
 }
 

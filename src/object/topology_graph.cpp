@@ -67,7 +67,7 @@ Code check_node(const Comm& comm, int rank) {
 
 namespace api {
 
-Code graph_create(Process&, Comm* comm_old, int nnodes, const int* indx, const int* edges, bool,
+Code graph_create(Process&, Comm* comm_old, int nnodes, const int* indx, const int* edges, bool reorder,
                   Comm** comm_graph) {
   if (const Code code = check_can_take_topology(*comm_old)) return code;
   TopologyShare mine;
@@ -76,12 +76,18 @@ Code graph_create(Process&, Comm* comm_old, int nnodes, const int* indx, const i
     const auto nedges = static_cast<std::size_t>(indx[nnodes - 1]);
     mine.fingerprint = fingerprint(fingerprint(2, indx, static_cast<std::size_t>(nnodes)), edges, nedges);
   }
-  Context context = 0;
-  if (const Code code = exchange_shares(*comm_old, mine, &context)) return code;
+  TopologyAgreement agreed;
+  if (const Code code = exchange_shares(*comm_old, mine, reorder, &agreed)) return code;
   *comm_graph = nullptr;
   if (comm_old->rank >= nnodes) return kSuccess;
+  std::vector<PlacementEdge> weighed;
+  for (int node = 0, edge = 0; node < nnodes; ++node) {
+    for (; edge < indx[node]; ++edge) weighed.push_back({node, edges[edge], 1});
+  }
+  const std::vector<int> order = choose_order(agreed, nnodes, weighed);
   *comm_graph =
-      make_comm_with_topology(*comm_old, context, nnodes, make_graph(nnodes, indx, edges, comm_old->rank));
+      make_comm_with_topology(*comm_old, agreed.context, order,
+                              make_graph(nnodes, indx, edges, rank_in_order(order, comm_old->rank)));
   return kSuccess;
 }
 
