@@ -172,10 +172,10 @@ def handle_in(body: Body, parameter: Parameter, core: CoreParameter) -> None:
     how = "handle_or_null" if null_allowed(body.function, parameter) else "handle"
     body.check(f'call.{how}<{kind}>({value}, "{parameter.name}", &{name})')
     if core.type.endswith("**"):
-        if not is_pointer:
-            body.fail(f"{core.name} is not INOUT in MPI")
+        # MPI_Grequest_complete takes its handle by value, and yet ends it.
+        place = parameter.name if is_pointer else f"&{parameter.name}"
         body.arguments[parameter.name] = f"&{name}"
-        body.always.append(f"call.settle<{kind}>({name}, {parameter.name});")
+        body.always.append(f"call.settle<{kind}>({name}, {place});")
     else:
         body.arguments[parameter.name] = name
 
@@ -592,6 +592,9 @@ def body(function: Function, core: CoreFunction, guard: str) -> list[str]:
 def finish(result: Body, call: str) -> list[str]:
     if result.function.base_name == "MPI_Type_get_contents":
         result.on_success.append("contents_from_core(*core_datatype, array_of_integers);")
+    if result.function.base_name == "MPI_Grequest_start":
+        # MPI_Grequest_complete may come after MPI_Request_free: the handle is the operation's, too.
+        result.on_success.append("call.give<Request>(core_request);")
     if result.on_flag:
         result.on_success += [f"if (core_flag) {{ {' '.join(result.on_flag)} }}"]
     if COMPLETION.match(result.function.base_name):

@@ -1,4 +1,4 @@
-// User functions: attribute copy and delete, reductions, error handlers.
+// User functions: attribute copy and delete, reductions, generalised requests, error handlers.
 //
 // An object that the core hands to a user function may have no handle (an internal datatype, one that the
 // user freed while it is in use): Lent gives it one for as long as the call lasts.
@@ -119,6 +119,23 @@ void AbiCallbacks::reduce(AnyFunction function, bool wide, const void* in, void*
     to += part * datatype->extent;
     count -= part;
   }
+}
+
+Code AbiCallbacks::query_request(AnyFunction function, void* extra_state, Status* status) {
+  MPI_Status user_status{};
+  abi::write_status(*status, &user_status);
+  user_status.MPI_ERROR = MPI_SUCCESS;
+  const int code = reinterpret_cast<MPI_Grequest_query_function*>(function)(extra_state, &user_status);
+  *status = abi::read_status(user_status);
+  return user_code(code);
+}
+
+Code AbiCallbacks::free_request(AnyFunction function, void* extra_state) {
+  return user_code(reinterpret_cast<MPI_Grequest_free_function*>(function)(extra_state));
+}
+
+Code AbiCallbacks::cancel_request(AnyFunction function, void* extra_state, bool complete) {
+  return user_code(reinterpret_cast<MPI_Grequest_cancel_function*>(function)(extra_state, complete ? 1 : 0));
 }
 
 void AbiCallbacks::error_handler(AnyFunction function, Object* owner, Code code) {

@@ -13,6 +13,9 @@ class AbiCallbacks final : public Callbacks {
                         void* extra_state) override;
   void reduce(AnyFunction function, bool wide, const void* in, void* inout, Count count,
               Datatype* datatype) override;
+  Code query_request(AnyFunction function, void* extra_state, Status* status) override;
+  Code free_request(AnyFunction function, void* extra_state) override;
+  Code cancel_request(AnyFunction function, void* extra_state, bool complete) override;
   void error_handler(AnyFunction function, Object* owner, Code code) override;
 };
 

@@ -24,6 +24,11 @@ class Callbacks {
   virtual void reduce(AnyFunction function, bool wide, const void* in, void* inout, Count count,
                       Datatype* datatype) = 0;
 
+  /// The functions of a generalised request (MPI 13.2). Return the user's return code.
+  virtual Code query_request(AnyFunction function, void* extra_state, Status* status) = 0;
+  virtual Code free_request(AnyFunction function, void* extra_state) = 0;
+  virtual Code cancel_request(AnyFunction function, void* extra_state, bool complete) = 0;
+
   /// A user's error handler of a communicator, window, file or session (`owner->kind`).
   virtual void error_handler(AnyFunction function, Object* owner, Code code) = 0;
 

@@ -3,7 +3,7 @@
 // itself.
 //
 // Where the calls live: send.cpp, receive.cpp, probe.cpp, sendrecv.cpp, persistent.cpp, buffered.cpp,
-// completion.cpp.
+// completion.cpp, generalized.cpp.
 #pragma once
 
 #include "base/types.hpp"
@@ -68,6 +68,14 @@ Code mrecv(Process& process, void* buf, Count count, Datatype* datatype, Message
 Code imrecv(Process& process, void* buf, Count count, Datatype* datatype, Message** message,
             Request** request);
 Code cancel(Process& process, Request* request);
+
+// --- 13.2: generalised requests. Errors of the user's functions come back as they are.
+// ----------------------------------------------------------------------------------------
+Code grequest_start(Process& process, AnyFunction query_fn, AnyFunction free_fn, AnyFunction cancel_fn,
+                    void* extra_state, Request** request);
+/// The handle's second use ends: `*request` becomes null. kErrRequest for a request of another kind, and for
+/// one that is complete already.
+Code grequest_complete(Process& process, Request** request);
 
 // --- 3.9: persistent
 // ----------------------------------------------------------------------------------------

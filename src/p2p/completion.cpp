@@ -2,8 +2,10 @@
 //
 // Waiting for many requests keeps a cursor, so it looks at each of them about once, however long it takes.
 #include <string>
+#include <utility>
 
 #include "p2p/api.hpp"
+#include "p2p/generalized.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/point_to_point.hpp"
 #include "runtime/progress.hpp"
@@ -31,6 +33,18 @@ Code blame(Process& process, Request& request) {
   return code;
 }
 
+/// Errors of a user's function belong to MPI_COMM_SELF, as all of a generalised request do.
+Code finish_generalized(Process& process, Request** handle, Status* status) {
+  const Ref<GeneralizedRequest> request(static_cast<GeneralizedRequest*>(*handle));
+  *handle = nullptr;
+  Code code = request->call_query(&request->status);
+  const Code freed = request->let_go();
+  if (code == kSuccess) code = freed;
+  request->status.error = code;
+  if (status != nullptr) *status = request->status;
+  return blame(process, *request);
+}
+
 /// Gives the status of a request that is over, and ends its life or its activity.
 Code finish(Process& process, Request** handle, Status* status) {
   Request* request = *handle;
@@ -38,6 +52,8 @@ Code finish(Process& process, Request** handle, Status* status) {
     if (status != nullptr) *status = kEmptyStatus;
     return kSuccess;
   }
+  if (request->generalized) [[unlikely]]
+    return finish_generalized(process, handle, status);
   if (status != nullptr) *status = request->status;
   const Code code = blame(process, *request);
   if (request->persistent) {
@@ -51,6 +67,10 @@ Code finish(Process& process, Request** handle, Status* status) {
 
 /// The status as finish() gives it, but the request stays.
 Code look(Process& process, Request* request, Status* status) {
+  if (request != nullptr && request->generalized) {
+    const Ref<Request> alive = Ref<Request>::share(request);
+    request->status.error = static_cast<GeneralizedRequest*>(request)->call_query(&request->status);
+  }
   if (status != nullptr) *status = is_inactive(request) ? kEmptyStatus : request->status;
   return is_inactive(request) ? kSuccess : blame(process, *request);
 }
@@ -255,14 +275,13 @@ Code request_get_status_some(Process& process, Count incount, Request* const* re
 }
 
 Code request_free(Process&, Request** request) {
-  release(*request);
-  *request = nullptr;
-  return kSuccess;
+  const Ref<Request> last(std::exchange(*request, nullptr));
+  return last->generalized ? static_cast<GeneralizedRequest&>(*last).let_go() : kSuccess;
 }
 
 Code cancel(Process&, Request* request) {
-  request->cancel();
-  return kSuccess;
+  const Ref<Request> alive = Ref<Request>::share(request);
+  return request->cancel();
 }
 
 }  // namespace api

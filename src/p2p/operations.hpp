@@ -41,7 +41,7 @@ struct SendRequest final : Request {
   }
   static void operator delete(SendRequest* request, std::destroying_delete_t);
   Code start() override;
-  void cancel() override;
+  Code cancel() override;
 
   const void* buffer;
   Count count;
@@ -77,7 +77,7 @@ struct ReceiveRequest final : Request, PostedReceive {
   }
   static void operator delete(ReceiveRequest* request, std::destroying_delete_t);
   Code start() override;
-  void cancel() override;
+  Code cancel() override;
   Count capacity() const { return cursor.total_bytes(); }
 
   void* buffer;

@@ -119,12 +119,13 @@ void PointToPoint::complete(ReceiveRequest& request) {
   release(&request);
 }
 
-void ReceiveRequest::cancel() {
-  if (queue == nullptr) return;
+Code ReceiveRequest::cancel() {
+  if (queue == nullptr) return kSuccess;
   PointToPoint& p2p = *comm->process.p2p;
   p2p.matching.remove(this);
   status.cancelled = true;
   p2p.complete(*this);
+  return kSuccess;
 }
 
 // ----- the message comes

@@ -1,6 +1,7 @@
 // Request: an operation that has been started and not yet been waited for.
 //
-// Subclasses: SendRequest, RecvRequest (p2p/), CollectiveRequest (coll/). Later chapters add theirs.
+// Subclasses: SendRequest, RecvRequest, GeneralizedRequest … (p2p/), CollectiveRequest (coll/). Later
+// chapters add theirs.
 //
 // Life: started by a call, which returns it with one reference for the user. When the operation is over, the
 // engine calls complete(). Wait/test then give the status and release a nonpersistent request; a persistent
@@ -21,12 +22,13 @@ struct Request : Object {
   bool active = false;  // started and not yet waited for
   bool done = false;    // the operation is over; status is final
   bool persistent = false;
-  Status status;  // .error holds the operation's error code
+  bool generalized = false;  // a GeneralizedRequest, whose status the user's code fills in
+  Status status;             // .error holds the operation's error code
 
   /// Starts a persistent request again. Errors are those of the call that made it.
   virtual Code start();
   /// Asks for cancellation (MPI 3.8.4); local, returns at once. Does nothing where it is too late.
-  virtual void cancel() {}
+  virtual Code cancel() { return 0; }
 
   void complete() { done = true; }
 };

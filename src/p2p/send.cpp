@@ -212,12 +212,13 @@ void PointToPoint::cleared_to_send(const Packet& packet) {
   flush(packet.source);
 }
 
-void SendRequest::cancel() {
-  if (!active || done || opened || dest == kProcNull) return;
+Code SendRequest::cancel() {
+  if (!active || done || opened || dest == kProcNull) return kSuccess;
   PointToPoint& p2p = *comm->process.p2p;
-  if (!p2p.peer(endpoint).messages.remove(this)) return;
+  if (!p2p.peer(endpoint).messages.remove(this)) return kSuccess;
   status.cancelled = true;
   p2p.complete(*this);
+  return kSuccess;
 }
 
 // ----- the user's calls ------------------------------------------------------------------------------------

@@ -47,8 +47,12 @@ bool Progress::poll() {
     moved |= hook->poll();
   }
   polling_ = false;
-  if (moved && sleepers_ != 0) transport_.ring();  // what they wait for may have come
+  if (moved) wake();  // what they wait for may have come
   return moved;
+}
+
+void Progress::wake() {
+  if (sleepers_ != 0) transport_.ring();
 }
 
 bool Progress::look() {

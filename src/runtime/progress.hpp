@@ -46,6 +46,9 @@ class Progress {
   /// nothing offers its processor to other ranks now and then.
   bool look();
 
+  /// Something that the rank's other threads may wait for has happened outside of poll().
+  void wake();
+
   /// Returns once `done()` is true; polls at least once if it is not true at first.
   template <class Done>
   void wait_until(Done&& done) {

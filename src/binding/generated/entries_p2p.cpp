@@ -248,13 +248,31 @@ extern "C" decltype(PMPI_Comm_iflush_buffer) MPI_Comm_iflush_buffer __attribute_
 
 extern "C" int PMPI_Grequest_complete(MPI_Request request) {
   Call call("MPI_Grequest_complete");
-  return call.unsupported();
+  Request* core_request = nullptr;
+  if (!call.handle<Request>(request, "request", &core_request)) {
+    return call.fail();
+  }
+  const Code code = api::grequest_complete(call.process, &core_request);
+  call.settle<Request>(core_request, &request);
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Grequest_complete) MPI_Grequest_complete __attribute__((weak, alias("PMPI_Grequest_complete")));
 
 extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn, MPI_Grequest_cancel_function* cancel_fn, void* extra_state, MPI_Request* request) {
   Call call("MPI_Grequest_start");
-  return call.unsupported();
+  Request* core_request = nullptr;
+  if (!call.pointer(reinterpret_cast<const void*>(query_fn), "query_fn") ||
+      !call.pointer(reinterpret_cast<const void*>(free_fn), "free_fn") ||
+      !call.pointer(reinterpret_cast<const void*>(cancel_fn), "cancel_fn") ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::grequest_start(call.process, reinterpret_cast<AnyFunction>(query_fn), reinterpret_cast<AnyFunction>(free_fn), reinterpret_cast<AnyFunction>(cancel_fn), extra_state, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+    call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Grequest_start) MPI_Grequest_start __attribute__((weak, alias("PMPI_Grequest_start")));
 

@@ -87,6 +87,15 @@ class CoreCallbacks final : public Callbacks {
               Datatype* datatype) override {
     reinterpret_cast<void (*)(const void*, void*, Count, Datatype*)>(function)(in, inout, count, datatype);
   }
+  Code query_request(AnyFunction function, void* extra_state, Status* status) override {
+    return reinterpret_cast<Code (*)(void*, Status*)>(function)(extra_state, status);
+  }
+  Code free_request(AnyFunction function, void* extra_state) override {
+    return reinterpret_cast<Code (*)(void*)>(function)(extra_state);
+  }
+  Code cancel_request(AnyFunction function, void* extra_state, bool complete) override {
+    return reinterpret_cast<Code (*)(void*, bool)>(function)(extra_state, complete);
+  }
   void error_handler(AnyFunction function, Object* owner, Code code) override {
     reinterpret_cast<void (*)(Object*, Code)>(function)(owner, code);
   }
