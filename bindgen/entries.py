@@ -109,8 +109,10 @@ def conversion(function: procedures.Function) -> list[str]:
 
 
 def guard(function: procedures.Function) -> str:
-    any_time = ", AnyTime{}" if ANY_TIME.match(function.name) else ""
-    return f'Call call("{function.name}"{any_time});'
+    tag = ", AnyTime{}" if ANY_TIME.match(function.name) else ""
+    if chapter_of(function.name) == "io":
+        tag = ", FileCall{}"
+    return f'Call call("{function.name}"{tag});'
 
 
 def unsupported(function: procedures.Function) -> list[str]:

@@ -24,6 +24,7 @@ struct Objects;
 struct PointToPoint;
 struct Collectives;
 struct Comm;
+struct ErrorOwner;
 
 struct Process {
   Process(Bootstrap& bootstrap, Config config);  // src/environment/process.cpp
@@ -44,9 +45,9 @@ struct Process {
   ErrorLog errors;
   ThreadLevel thread_level = ThreadLevel::kSingle;
   std::mutex mutex;
-  Callbacks* callbacks = nullptr;  // how to call a user's functions; owned by the binding
-  const char* call = nullptr;      // the MPI function this rank is in, for messages; owned by the binding
-  Comm* error_comm = nullptr;  // whose error handler is to be called, when no argument of the call says it
+  Callbacks* callbacks = nullptr;     // how to call a user's functions; owned by the binding
+  const char* call = nullptr;         // the MPI function this rank is in, for messages; owned by the binding
+  ErrorOwner* error_owner = nullptr;  // whose error handler is to be called, when no argument says it
 
   // The parts, in the order of their dependencies.
   std::unique_ptr<Transport> transport;

@@ -21,12 +21,8 @@ constinit thread_local int call_depth = 0;
 
 namespace {
 
-std::string communicator_name(const Comm& comm) {
-  return comm.name.empty() ? "without a name" : comm.name;
-}
-
 /// "MPI_Send: dest = 7, expected 0..3 or MPI_PROC_NULL (communicator MPI_COMM_WORLD, rank 0)"
-std::string describe(Process& process, const char* call, const Comm* comm, Code code) {
+std::string describe(Process& process, const char* call, const ErrorOwner* owner, Code code) {
   std::string text = call;
   text += ": ";
   const std::string& cause = process.errors.text(code);
@@ -36,8 +32,8 @@ std::string describe(Process& process, const char* call, const Comm* comm, Code 
     const char* meaning = error_class_description(error_class_bits(code));
     text += meaning != nullptr ? meaning : "a user function returned " + std::to_string(code);
   }
-  if (comm != nullptr) {
-    text += " (communicator " + communicator_name(*comm) + ", rank " + std::to_string(comm->rank) + ")";
+  if (owner != nullptr && owner != &process.objects->null_file) {
+    text += " (" + owner->description() + ")";
   } else if (binding.life == Life::kRunning) {
     text += " (rank " + std::to_string(process.rank) + " of MPI_COMM_WORLD)";
   }
@@ -85,11 +81,11 @@ void Call::unlock() {
 }
 
 int Call::fail() {
-  Comm* comm = comm_ != nullptr ? comm_ : process.error_comm;
+  ErrorOwner* owner = owner_ != nullptr ? owner_ : process.error_owner;
   // A code of the user's own, which a callback returned, goes back as it is.
   const bool is_ours = error_class_bits(code_) < kUserErrorFirst || !process.errors.text(code_).empty();
-  if (is_ours) code_ = process.errors.record(error_class_bits(code_), describe(process, name_, comm, code_));
-  invoke_errhandler(comm);
+  if (is_ours) code_ = process.errors.record(error_class_bits(code_), describe(process, name_, owner, code_));
+  invoke_errhandler(owner);
   return abi::error_from_core(code_);
 }
 
@@ -194,19 +190,19 @@ void Call::out_of_handles() {
   __builtin_unreachable();  // gcc does not see that a virtual function never returns
 }
 
-void Call::invoke_errhandler(Comm* comm) {
-  if (comm == nullptr) comm = process.objects->self;  // null outside MPI_Init .. MPI_Finalize
+void Call::invoke_errhandler(ErrorOwner* owner) {
+  if (owner == nullptr) owner = process.objects->self;  // null outside MPI_Init .. MPI_Finalize
   const Errhandler* handler = errhandler_;
   if (handler == nullptr) {
-    handler = (comm != nullptr ? comm->errhandler : process.objects->initial_errhandler).get();
+    handler = (owner != nullptr ? owner->errhandler : process.objects->initial_errhandler).get();
   }
   if (handler->predefined == kMpiErrorsReturn) return;
   if (handler->function != nullptr) {
-    if (is_endless_error(&comm)) {
+    if (is_endless_error(&owner)) {
       process.bootstrap.abort(
           1, error_text(process, code_) + "; it comes again and again inside of its own error handler");
     }
-    call_errhandler(process, *handler, comm, code_);
+    call_errhandler(process, *handler, owner, code_);
     return;
   }
   const int error_class = error_class_bits(code_);

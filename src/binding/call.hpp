@@ -48,6 +48,10 @@ Process& outside();
 /// A tag: this call is legal before MPI_Init and after MPI_Finalize too (MPI 11.4.1).
 struct AnyTime {};
 
+/// A tag: this call belongs to the chapter on files, whose errors go to the file's error handler, or to that
+/// of MPI_FILE_NULL where there is none (MPI 14.7), and never to the communicator's.
+struct FileCall {};
+
 class Call {
  public:
   explicit Call(const char* name) : process(running(name)), name_(name), outer_(process.call) {
@@ -59,6 +63,7 @@ class Call {
         outer_(process.call) {
     begin(binding.locking || binding.process == nullptr);
   }
+  Call(const char* name, FileCall) : Call(name) { owner_ = &process.objects->null_file; }
   ~Call() {
     process.call = outer_;
     if (locked_) unlock();
@@ -81,8 +86,7 @@ class Call {
   [[gnu::cold, gnu::noinline]] int unsupported();
 
   /// Whose error handler this call invokes. A null pointer: that of MPI_COMM_SELF.
-  void blame(Comm* comm) { comm_ = comm; }
-  void blame_if_valid(MPI_Comm comm) { comm_ = lookup<Comm>(abi::bits_of(comm)); }
+  void blame_if_valid(MPI_Comm comm) { owner_ = lookup<Comm>(abi::bits_of(comm)); }
   void blame_if_valid_errhandler(MPI_Errhandler handler) {
     errhandler_ = lookup<Errhandler>(abi::bits_of(handler));
   }
@@ -94,8 +98,8 @@ class Call {
     *object = lookup<T>(abi::bits_of(value));
     if (*object == nullptr) [[unlikely]]
       return bad_handle<T>(value, argument);
-    if constexpr (std::is_same_v<T, Comm>) {
-      if (comm_ == nullptr) comm_ = *object;
+    if constexpr (std::is_base_of_v<ErrorOwner, T>) {
+      if (owner_ == nullptr || HandleOf<T>::kKind == Kind::kFile) owner_ = *object;
     }
     return true;
   }
@@ -226,7 +230,7 @@ class Call {
     locked_ = locking;
     if (locking) lock();
     process.call = name_;
-    process.error_comm = nullptr;
+    process.error_owner = nullptr;
   }
   static Process& running(const char* name) {
     if (binding.process == nullptr) [[unlikely]]
@@ -249,7 +253,7 @@ class Call {
   [[gnu::cold]] bool null_pointer(const char* argument);
   [[gnu::cold]] bool in_place(const char* argument);
   bool null_buffer(const char* argument, Count count, const Datatype& type);
-  [[gnu::cold]] void invoke_errhandler(Comm* comm);
+  [[gnu::cold]] void invoke_errhandler(ErrorOwner* owner);
   [[gnu::cold, noreturn]] void out_of_handles();
   [[gnu::cold, noreturn]] static void not_running(const char* name);
   [[gnu::noinline]] void lock();
@@ -258,7 +262,7 @@ class Call {
   const char* name_;
   const char* outer_;  // the call that this one is inside of, by a callback
   bool locked_;
-  Comm* comm_ = nullptr;
+  ErrorOwner* owner_ = nullptr;
   Errhandler* errhandler_ = nullptr;
   Code code_ = 0;
 };

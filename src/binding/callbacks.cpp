@@ -20,6 +20,10 @@ class Lent {
       handle_ = abi::handle_of<Handle>(abi::handle_of_number(object->predefined));
       return;
     }
+    if (binding.process != nullptr && object == &binding.process->objects->null_file) {
+      handle_ = HandleOf<T>::null();
+      return;
+    }
     value_ = binding.handles.acquire(object);
     handle_ = value_ != 0 ? abi::handle_of<Handle>(abi::bits_of_table_value(value_)) : HandleOf<T>::null();
   }

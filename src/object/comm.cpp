@@ -53,6 +53,10 @@ Comm::~Comm() {
   forget_communicator(*this);
 }
 
+std::string Comm::description() const {
+  return "communicator " + (name.empty() ? "without a name" : name) + ", rank " + std::to_string(rank);
+}
+
 Context make_context(Process& process) {
   const Context counter = process.objects->context_next++;
   return static_cast<Context>(process.rank) << (kCounterBits + kPlaneBits) | counter << kPlaneBits;

@@ -37,13 +37,24 @@ struct Errhandler : Object {
   AnyFunction function = nullptr;  // null for the predefined ones, told apart by `predefined`
 };
 
+/// What an error can belong to: an object with an error handler (MPI 9.3). Communicators, windows, files,
+/// sessions.
+struct ErrorOwner : Object {
+  using Object::Object;
+  /// "communicator MPI_COMM_WORLD, rank 0": for messages.
+  virtual std::string description() const = 0;
+
+  Ref<Errhandler> errhandler;
+};
+
 /// The planes of a communicator's message space: two messages match only within one plane. The plane is the
 /// low two bits of the Context that a packet carries.
 enum class Plane : std::uint8_t { kPointToPoint = 0, kCollective = 1, kCreation = 2, kOther = 3 };
 
-struct Comm : Object {
-  explicit Comm(Process& owner) : Object(Kind::kComm), process(owner) {}
+struct Comm : ErrorOwner {
+  explicit Comm(Process& owner) : ErrorOwner(Kind::kComm), process(owner) {}
   ~Comm() override;
+  std::string description() const override;
 
   Process& process;
   Context context = 0;                    // unique in the job; low two bits zero
@@ -55,7 +66,6 @@ struct Comm : Object {
   std::uint32_t creation_sequence = 0;
   std::string name;
   Attributes attributes;
-  Ref<Errhandler> errhandler;
   Ref<Info> info;                            // hints in force, may be null
   BufferPool* buffer = nullptr;              // MPI_Comm_attach_buffer
   std::shared_ptr<const Topology> topology;  // null: none; of a duplicate: the same one

@@ -34,6 +34,7 @@ Objects::Objects(Process&) {
   make_ops(*this);
   make_errhandlers(*this);
   initial_errhandler = Ref<Errhandler>::share(predefined_object<Errhandler>(*this, kMpiErrorsAreFatal));
+  null_file.errhandler = Ref<Errhandler>::share(predefined_object<Errhandler>(*this, kMpiErrorsReturn));
 
   Group* empty = new Group;
   empty->predefined = kMpiGroupEmpty;
@@ -57,6 +58,7 @@ Objects::~Objects() {
     *comm = nullptr;
   }
   initial_errhandler = {};
+  null_file.errhandler = {};
   unnamed.clear();
   for (Object* object : predefined) release(object);
   for (auto& [number, keyval] : keyvals) delete keyval;

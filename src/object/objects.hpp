@@ -33,6 +33,13 @@ struct UserError {
   std::string text;     // empty: none set
 };
 
+/// What MPI_FILE_NULL stands for: the error handler of calls without a valid file, which new files start with
+/// (MPI 14.7).
+struct NullFile final : ErrorOwner {
+  NullFile() : ErrorOwner(Kind::kFile) {}
+  std::string description() const override { return "MPI_FILE_NULL"; }
+};
+
 struct Objects {
   explicit Objects(Process& process);  // makes every predefined object but the communicators
   ~Objects();
@@ -46,6 +53,7 @@ struct Objects {
   std::uint64_t context_next = 16;       // smaller ones are fixed: 1 is MPI_COMM_WORLD, 2 MPI_COMM_SELF
   std::map<int, UserError> user_errors;  // by number, kUserErrorFirst and up
   PredefinedAttributes attributes;
+  NullFile null_file;
   Ref<Errhandler> initial_errhandler;  // MPI 9.3: ERRORS_ARE_FATAL unless mpiexec or the info says otherwise
 };
 

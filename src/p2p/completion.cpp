@@ -23,13 +23,13 @@ inline bool is_over(const Request* request) {
   return is_inactive(request) || request->done;
 }
 
-/// Errors of a completion call belong to the communicator of the request.
+/// Errors of a completion call belong to the communicator, window or file of the request.
 Code blame(Process& process, Request& request) {
   const Code code = request.status.error;
   if (code == kSuccess) [[likely]]
     return kSuccess;
-  process.p2p->error_comm = request.comm;
-  process.error_comm = request.comm.get();
+  process.p2p->error_owner = Ref<ErrorOwner>::share(request.error_owner());
+  process.error_owner = request.error_owner();
   return code;
 }
 

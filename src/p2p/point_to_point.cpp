@@ -143,8 +143,8 @@ bool has_open_operations(Comm& comm) {
 
 void flush_sends(Process& process) {
   process.progress->wait_until([&] { return process.p2p->idle(); });
-  process.error_comm = nullptr;
-  process.p2p->error_comm = {};
+  process.error_owner = nullptr;
+  process.p2p->error_owner = {};
 }
 
 // ----- what goes out ---------------------------------------------------------------------------------------

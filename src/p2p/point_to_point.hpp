@@ -111,7 +111,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
   SlotPool<ReceiveRequest> receives;
   SlotPool<Message> messages;
   std::unique_ptr<BufferPool> buffer;  // MPI_Buffer_attach
-  Ref<Comm> error_comm;                // keeps Process::error_comm alive
+  Ref<ErrorOwner> error_owner;         // keeps Process::error_owner alive
 };
 
 /// A send in the buffered mode: returns when the message has left or lies in a buffer (MPI 3.6).

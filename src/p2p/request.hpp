@@ -30,6 +30,9 @@ struct Request : Object {
   /// Asks for cancellation (MPI 3.8.4); local, returns at once. Does nothing where it is too late.
   virtual Code cancel() { return 0; }
 
+  /// Whose error handler hears of its errors.
+  virtual ErrorOwner* error_owner() { return comm.get(); }
+
   void complete() { done = true; }
 };
 

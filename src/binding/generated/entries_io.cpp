@@ -10,19 +10,19 @@
 using namespace tasuki;
 
 extern "C" int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
-  Call call("MPI_File_call_errhandler");
+  Call call("MPI_File_call_errhandler", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_call_errhandler) MPI_File_call_errhandler __attribute__((weak, alias("PMPI_File_call_errhandler")));
 
 extern "C" int PMPI_File_close(MPI_File* fh) {
-  Call call("MPI_File_close");
+  Call call("MPI_File_close", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_close) MPI_File_close __attribute__((weak, alias("PMPI_File_close")));
 
 extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn, MPI_Errhandler* errhandler) {
-  Call call("MPI_File_create_errhandler");
+  Call call("MPI_File_create_errhandler", FileCall{});
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(file_errhandler_fn), "file_errhandler_fn") ||
       !call.pointer(errhandler, "errhandler")) {
@@ -37,524 +37,524 @@ extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_er
 extern "C" decltype(PMPI_File_create_errhandler) MPI_File_create_errhandler __attribute__((weak, alias("PMPI_File_create_errhandler")));
 
 extern "C" int PMPI_File_delete(const char* filename, MPI_Info info) {
-  Call call("MPI_File_delete");
+  Call call("MPI_File_delete", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_delete) MPI_File_delete __attribute__((weak, alias("PMPI_File_delete")));
 
 extern "C" int PMPI_File_get_amode(MPI_File fh, int* amode) {
-  Call call("MPI_File_get_amode");
+  Call call("MPI_File_get_amode", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_get_amode) MPI_File_get_amode __attribute__((weak, alias("PMPI_File_get_amode")));
 
 extern "C" int PMPI_File_get_atomicity(MPI_File fh, int* flag) {
-  Call call("MPI_File_get_atomicity");
+  Call call("MPI_File_get_atomicity", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_get_atomicity) MPI_File_get_atomicity __attribute__((weak, alias("PMPI_File_get_atomicity")));
 
 extern "C" int PMPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset* disp) {
-  Call call("MPI_File_get_byte_offset");
+  Call call("MPI_File_get_byte_offset", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_get_byte_offset) MPI_File_get_byte_offset __attribute__((weak, alias("PMPI_File_get_byte_offset")));
 
 extern "C" int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler* errhandler) {
-  Call call("MPI_File_get_errhandler");
+  Call call("MPI_File_get_errhandler", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_get_errhandler) MPI_File_get_errhandler __attribute__((weak, alias("PMPI_File_get_errhandler")));
 
 extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group* group) {
-  Call call("MPI_File_get_group");
+  Call call("MPI_File_get_group", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_get_group) MPI_File_get_group __attribute__((weak, alias("PMPI_File_get_group")));
 
 extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
-  Call call("MPI_File_get_info");
+  Call call("MPI_File_get_info", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_get_info) MPI_File_get_info __attribute__((weak, alias("PMPI_File_get_info")));
 
 extern "C" int PMPI_File_get_position(MPI_File fh, MPI_Offset* offset) {
-  Call call("MPI_File_get_position");
+  Call call("MPI_File_get_position", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_get_position) MPI_File_get_position __attribute__((weak, alias("PMPI_File_get_position")));
 
 extern "C" int PMPI_File_get_position_shared(MPI_File fh, MPI_Offset* offset) {
-  Call call("MPI_File_get_position_shared");
+  Call call("MPI_File_get_position_shared", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_get_position_shared) MPI_File_get_position_shared __attribute__((weak, alias("PMPI_File_get_position_shared")));
 
 extern "C" int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) {
-  Call call("MPI_File_get_size");
+  Call call("MPI_File_get_size", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_get_size) MPI_File_get_size __attribute__((weak, alias("PMPI_File_get_size")));
 
 extern "C" int PMPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent) {
-  Call call("MPI_File_get_type_extent");
+  Call call("MPI_File_get_type_extent", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_get_type_extent) MPI_File_get_type_extent __attribute__((weak, alias("PMPI_File_get_type_extent")));
 
 extern "C" int PMPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent) {
-  Call call("MPI_File_get_type_extent_c");
+  Call call("MPI_File_get_type_extent_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_get_type_extent_c) MPI_File_get_type_extent_c __attribute__((weak, alias("PMPI_File_get_type_extent_c")));
 
 extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep) {
-  Call call("MPI_File_get_view");
+  Call call("MPI_File_get_view", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_get_view) MPI_File_get_view __attribute__((weak, alias("PMPI_File_get_view")));
 
 extern "C" int PMPI_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread");
+  Call call("MPI_File_iread", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iread) MPI_File_iread __attribute__((weak, alias("PMPI_File_iread")));
 
 extern "C" int PMPI_File_iread_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread_c");
+  Call call("MPI_File_iread_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iread_c) MPI_File_iread_c __attribute__((weak, alias("PMPI_File_iread_c")));
 
 extern "C" int PMPI_File_iread_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread_all");
+  Call call("MPI_File_iread_all", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iread_all) MPI_File_iread_all __attribute__((weak, alias("PMPI_File_iread_all")));
 
 extern "C" int PMPI_File_iread_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread_all_c");
+  Call call("MPI_File_iread_all_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iread_all_c) MPI_File_iread_all_c __attribute__((weak, alias("PMPI_File_iread_all_c")));
 
 extern "C" int PMPI_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread_at");
+  Call call("MPI_File_iread_at", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iread_at) MPI_File_iread_at __attribute__((weak, alias("PMPI_File_iread_at")));
 
 extern "C" int PMPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread_at_c");
+  Call call("MPI_File_iread_at_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iread_at_c) MPI_File_iread_at_c __attribute__((weak, alias("PMPI_File_iread_at_c")));
 
 extern "C" int PMPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread_at_all");
+  Call call("MPI_File_iread_at_all", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iread_at_all) MPI_File_iread_at_all __attribute__((weak, alias("PMPI_File_iread_at_all")));
 
 extern "C" int PMPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread_at_all_c");
+  Call call("MPI_File_iread_at_all_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iread_at_all_c) MPI_File_iread_at_all_c __attribute__((weak, alias("PMPI_File_iread_at_all_c")));
 
 extern "C" int PMPI_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread_shared");
+  Call call("MPI_File_iread_shared", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iread_shared) MPI_File_iread_shared __attribute__((weak, alias("PMPI_File_iread_shared")));
 
 extern "C" int PMPI_File_iread_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread_shared_c");
+  Call call("MPI_File_iread_shared_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iread_shared_c) MPI_File_iread_shared_c __attribute__((weak, alias("PMPI_File_iread_shared_c")));
 
 extern "C" int PMPI_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite");
+  Call call("MPI_File_iwrite", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iwrite) MPI_File_iwrite __attribute__((weak, alias("PMPI_File_iwrite")));
 
 extern "C" int PMPI_File_iwrite_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite_c");
+  Call call("MPI_File_iwrite_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iwrite_c) MPI_File_iwrite_c __attribute__((weak, alias("PMPI_File_iwrite_c")));
 
 extern "C" int PMPI_File_iwrite_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite_all");
+  Call call("MPI_File_iwrite_all", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iwrite_all) MPI_File_iwrite_all __attribute__((weak, alias("PMPI_File_iwrite_all")));
 
 extern "C" int PMPI_File_iwrite_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite_all_c");
+  Call call("MPI_File_iwrite_all_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iwrite_all_c) MPI_File_iwrite_all_c __attribute__((weak, alias("PMPI_File_iwrite_all_c")));
 
 extern "C" int PMPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite_at");
+  Call call("MPI_File_iwrite_at", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iwrite_at) MPI_File_iwrite_at __attribute__((weak, alias("PMPI_File_iwrite_at")));
 
 extern "C" int PMPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite_at_c");
+  Call call("MPI_File_iwrite_at_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iwrite_at_c) MPI_File_iwrite_at_c __attribute__((weak, alias("PMPI_File_iwrite_at_c")));
 
 extern "C" int PMPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite_at_all");
+  Call call("MPI_File_iwrite_at_all", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iwrite_at_all) MPI_File_iwrite_at_all __attribute__((weak, alias("PMPI_File_iwrite_at_all")));
 
 extern "C" int PMPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite_at_all_c");
+  Call call("MPI_File_iwrite_at_all_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iwrite_at_all_c) MPI_File_iwrite_at_all_c __attribute__((weak, alias("PMPI_File_iwrite_at_all_c")));
 
 extern "C" int PMPI_File_iwrite_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite_shared");
+  Call call("MPI_File_iwrite_shared", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iwrite_shared) MPI_File_iwrite_shared __attribute__((weak, alias("PMPI_File_iwrite_shared")));
 
 extern "C" int PMPI_File_iwrite_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite_shared_c");
+  Call call("MPI_File_iwrite_shared_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_iwrite_shared_c) MPI_File_iwrite_shared_c __attribute__((weak, alias("PMPI_File_iwrite_shared_c")));
 
 extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
-  Call call("MPI_File_open");
+  Call call("MPI_File_open", FileCall{});
   call.blame_if_valid(comm);
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_open) MPI_File_open __attribute__((weak, alias("PMPI_File_open")));
 
 extern "C" int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) {
-  Call call("MPI_File_preallocate");
+  Call call("MPI_File_preallocate", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_preallocate) MPI_File_preallocate __attribute__((weak, alias("PMPI_File_preallocate")));
 
 extern "C" int PMPI_File_read(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read");
+  Call call("MPI_File_read", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read) MPI_File_read __attribute__((weak, alias("PMPI_File_read")));
 
 extern "C" int PMPI_File_read_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_c");
+  Call call("MPI_File_read_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_c) MPI_File_read_c __attribute__((weak, alias("PMPI_File_read_c")));
 
 extern "C" int PMPI_File_read_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_all");
+  Call call("MPI_File_read_all", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_all) MPI_File_read_all __attribute__((weak, alias("PMPI_File_read_all")));
 
 extern "C" int PMPI_File_read_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_all_c");
+  Call call("MPI_File_read_all_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_all_c) MPI_File_read_all_c __attribute__((weak, alias("PMPI_File_read_all_c")));
 
 extern "C" int PMPI_File_read_all_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
-  Call call("MPI_File_read_all_begin");
+  Call call("MPI_File_read_all_begin", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_all_begin) MPI_File_read_all_begin __attribute__((weak, alias("PMPI_File_read_all_begin")));
 
 extern "C" int PMPI_File_read_all_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call("MPI_File_read_all_begin_c");
+  Call call("MPI_File_read_all_begin_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_all_begin_c) MPI_File_read_all_begin_c __attribute__((weak, alias("PMPI_File_read_all_begin_c")));
 
 extern "C" int PMPI_File_read_all_end(MPI_File fh, void* buf, MPI_Status* status) {
-  Call call("MPI_File_read_all_end");
+  Call call("MPI_File_read_all_end", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_all_end) MPI_File_read_all_end __attribute__((weak, alias("PMPI_File_read_all_end")));
 
 extern "C" int PMPI_File_read_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_at");
+  Call call("MPI_File_read_at", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_at) MPI_File_read_at __attribute__((weak, alias("PMPI_File_read_at")));
 
 extern "C" int PMPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_at_c");
+  Call call("MPI_File_read_at_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_at_c) MPI_File_read_at_c __attribute__((weak, alias("PMPI_File_read_at_c")));
 
 extern "C" int PMPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_at_all");
+  Call call("MPI_File_read_at_all", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_at_all) MPI_File_read_at_all __attribute__((weak, alias("PMPI_File_read_at_all")));
 
 extern "C" int PMPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_at_all_c");
+  Call call("MPI_File_read_at_all_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_at_all_c) MPI_File_read_at_all_c __attribute__((weak, alias("PMPI_File_read_at_all_c")));
 
 extern "C" int PMPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype) {
-  Call call("MPI_File_read_at_all_begin");
+  Call call("MPI_File_read_at_all_begin", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_at_all_begin) MPI_File_read_at_all_begin __attribute__((weak, alias("PMPI_File_read_at_all_begin")));
 
 extern "C" int PMPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call("MPI_File_read_at_all_begin_c");
+  Call call("MPI_File_read_at_all_begin_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_at_all_begin_c) MPI_File_read_at_all_begin_c __attribute__((weak, alias("PMPI_File_read_at_all_begin_c")));
 
 extern "C" int PMPI_File_read_at_all_end(MPI_File fh, void* buf, MPI_Status* status) {
-  Call call("MPI_File_read_at_all_end");
+  Call call("MPI_File_read_at_all_end", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_at_all_end) MPI_File_read_at_all_end __attribute__((weak, alias("PMPI_File_read_at_all_end")));
 
 extern "C" int PMPI_File_read_ordered(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_ordered");
+  Call call("MPI_File_read_ordered", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_ordered) MPI_File_read_ordered __attribute__((weak, alias("PMPI_File_read_ordered")));
 
 extern "C" int PMPI_File_read_ordered_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_ordered_c");
+  Call call("MPI_File_read_ordered_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_ordered_c) MPI_File_read_ordered_c __attribute__((weak, alias("PMPI_File_read_ordered_c")));
 
 extern "C" int PMPI_File_read_ordered_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
-  Call call("MPI_File_read_ordered_begin");
+  Call call("MPI_File_read_ordered_begin", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_ordered_begin) MPI_File_read_ordered_begin __attribute__((weak, alias("PMPI_File_read_ordered_begin")));
 
 extern "C" int PMPI_File_read_ordered_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call("MPI_File_read_ordered_begin_c");
+  Call call("MPI_File_read_ordered_begin_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_ordered_begin_c) MPI_File_read_ordered_begin_c __attribute__((weak, alias("PMPI_File_read_ordered_begin_c")));
 
 extern "C" int PMPI_File_read_ordered_end(MPI_File fh, void* buf, MPI_Status* status) {
-  Call call("MPI_File_read_ordered_end");
+  Call call("MPI_File_read_ordered_end", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_ordered_end) MPI_File_read_ordered_end __attribute__((weak, alias("PMPI_File_read_ordered_end")));
 
 extern "C" int PMPI_File_read_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_shared");
+  Call call("MPI_File_read_shared", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_shared) MPI_File_read_shared __attribute__((weak, alias("PMPI_File_read_shared")));
 
 extern "C" int PMPI_File_read_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_shared_c");
+  Call call("MPI_File_read_shared_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_read_shared_c) MPI_File_read_shared_c __attribute__((weak, alias("PMPI_File_read_shared_c")));
 
 extern "C" int PMPI_File_seek(MPI_File fh, MPI_Offset offset, int whence) {
-  Call call("MPI_File_seek");
+  Call call("MPI_File_seek", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_seek) MPI_File_seek __attribute__((weak, alias("PMPI_File_seek")));
 
 extern "C" int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence) {
-  Call call("MPI_File_seek_shared");
+  Call call("MPI_File_seek_shared", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_seek_shared) MPI_File_seek_shared __attribute__((weak, alias("PMPI_File_seek_shared")));
 
 extern "C" int PMPI_File_set_atomicity(MPI_File fh, int flag) {
-  Call call("MPI_File_set_atomicity");
+  Call call("MPI_File_set_atomicity", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_set_atomicity) MPI_File_set_atomicity __attribute__((weak, alias("PMPI_File_set_atomicity")));
 
 extern "C" int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler) {
-  Call call("MPI_File_set_errhandler");
+  Call call("MPI_File_set_errhandler", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_set_errhandler) MPI_File_set_errhandler __attribute__((weak, alias("PMPI_File_set_errhandler")));
 
 extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) {
-  Call call("MPI_File_set_info");
+  Call call("MPI_File_set_info", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_set_info) MPI_File_set_info __attribute__((weak, alias("PMPI_File_set_info")));
 
 extern "C" int PMPI_File_set_size(MPI_File fh, MPI_Offset size) {
-  Call call("MPI_File_set_size");
+  Call call("MPI_File_set_size", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_set_size) MPI_File_set_size __attribute__((weak, alias("PMPI_File_set_size")));
 
 extern "C" int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep, MPI_Info info) {
-  Call call("MPI_File_set_view");
+  Call call("MPI_File_set_view", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_set_view) MPI_File_set_view __attribute__((weak, alias("PMPI_File_set_view")));
 
 extern "C" int PMPI_File_sync(MPI_File fh) {
-  Call call("MPI_File_sync");
+  Call call("MPI_File_sync", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_sync) MPI_File_sync __attribute__((weak, alias("PMPI_File_sync")));
 
 extern "C" int PMPI_File_write(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write");
+  Call call("MPI_File_write", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write) MPI_File_write __attribute__((weak, alias("PMPI_File_write")));
 
 extern "C" int PMPI_File_write_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_c");
+  Call call("MPI_File_write_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_c) MPI_File_write_c __attribute__((weak, alias("PMPI_File_write_c")));
 
 extern "C" int PMPI_File_write_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_all");
+  Call call("MPI_File_write_all", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_all) MPI_File_write_all __attribute__((weak, alias("PMPI_File_write_all")));
 
 extern "C" int PMPI_File_write_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_all_c");
+  Call call("MPI_File_write_all_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_all_c) MPI_File_write_all_c __attribute__((weak, alias("PMPI_File_write_all_c")));
 
 extern "C" int PMPI_File_write_all_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
-  Call call("MPI_File_write_all_begin");
+  Call call("MPI_File_write_all_begin", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_all_begin) MPI_File_write_all_begin __attribute__((weak, alias("PMPI_File_write_all_begin")));
 
 extern "C" int PMPI_File_write_all_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call("MPI_File_write_all_begin_c");
+  Call call("MPI_File_write_all_begin_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_all_begin_c) MPI_File_write_all_begin_c __attribute__((weak, alias("PMPI_File_write_all_begin_c")));
 
 extern "C" int PMPI_File_write_all_end(MPI_File fh, const void* buf, MPI_Status* status) {
-  Call call("MPI_File_write_all_end");
+  Call call("MPI_File_write_all_end", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_all_end) MPI_File_write_all_end __attribute__((weak, alias("PMPI_File_write_all_end")));
 
 extern "C" int PMPI_File_write_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_at");
+  Call call("MPI_File_write_at", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_at) MPI_File_write_at __attribute__((weak, alias("PMPI_File_write_at")));
 
 extern "C" int PMPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_at_c");
+  Call call("MPI_File_write_at_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_at_c) MPI_File_write_at_c __attribute__((weak, alias("PMPI_File_write_at_c")));
 
 extern "C" int PMPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_at_all");
+  Call call("MPI_File_write_at_all", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_at_all) MPI_File_write_at_all __attribute__((weak, alias("PMPI_File_write_at_all")));
 
 extern "C" int PMPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_at_all_c");
+  Call call("MPI_File_write_at_all_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_at_all_c) MPI_File_write_at_all_c __attribute__((weak, alias("PMPI_File_write_at_all_c")));
 
 extern "C" int PMPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype) {
-  Call call("MPI_File_write_at_all_begin");
+  Call call("MPI_File_write_at_all_begin", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_at_all_begin) MPI_File_write_at_all_begin __attribute__((weak, alias("PMPI_File_write_at_all_begin")));
 
 extern "C" int PMPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call("MPI_File_write_at_all_begin_c");
+  Call call("MPI_File_write_at_all_begin_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_at_all_begin_c) MPI_File_write_at_all_begin_c __attribute__((weak, alias("PMPI_File_write_at_all_begin_c")));
 
 extern "C" int PMPI_File_write_at_all_end(MPI_File fh, const void* buf, MPI_Status* status) {
-  Call call("MPI_File_write_at_all_end");
+  Call call("MPI_File_write_at_all_end", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_at_all_end) MPI_File_write_at_all_end __attribute__((weak, alias("PMPI_File_write_at_all_end")));
 
 extern "C" int PMPI_File_write_ordered(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_ordered");
+  Call call("MPI_File_write_ordered", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_ordered) MPI_File_write_ordered __attribute__((weak, alias("PMPI_File_write_ordered")));
 
 extern "C" int PMPI_File_write_ordered_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_ordered_c");
+  Call call("MPI_File_write_ordered_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_ordered_c) MPI_File_write_ordered_c __attribute__((weak, alias("PMPI_File_write_ordered_c")));
 
 extern "C" int PMPI_File_write_ordered_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
-  Call call("MPI_File_write_ordered_begin");
+  Call call("MPI_File_write_ordered_begin", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_ordered_begin) MPI_File_write_ordered_begin __attribute__((weak, alias("PMPI_File_write_ordered_begin")));
 
 extern "C" int PMPI_File_write_ordered_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call("MPI_File_write_ordered_begin_c");
+  Call call("MPI_File_write_ordered_begin_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_ordered_begin_c) MPI_File_write_ordered_begin_c __attribute__((weak, alias("PMPI_File_write_ordered_begin_c")));
 
 extern "C" int PMPI_File_write_ordered_end(MPI_File fh, const void* buf, MPI_Status* status) {
-  Call call("MPI_File_write_ordered_end");
+  Call call("MPI_File_write_ordered_end", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_ordered_end) MPI_File_write_ordered_end __attribute__((weak, alias("PMPI_File_write_ordered_end")));
 
 extern "C" int PMPI_File_write_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_shared");
+  Call call("MPI_File_write_shared", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_shared) MPI_File_write_shared __attribute__((weak, alias("PMPI_File_write_shared")));
 
 extern "C" int PMPI_File_write_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_shared_c");
+  Call call("MPI_File_write_shared_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_File_write_shared_c) MPI_File_write_shared_c __attribute__((weak, alias("PMPI_File_write_shared_c")));
 
 extern "C" int PMPI_Register_datarep(const char* datarep, MPI_Datarep_conversion_function* read_conversion_fn, MPI_Datarep_conversion_function* write_conversion_fn, MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) {
-  Call call("MPI_Register_datarep");
+  Call call("MPI_Register_datarep", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_Register_datarep) MPI_Register_datarep __attribute__((weak, alias("PMPI_Register_datarep")));
 
 extern "C" int PMPI_Register_datarep_c(const char* datarep, MPI_Datarep_conversion_function_c* read_conversion_fn, MPI_Datarep_conversion_function_c* write_conversion_fn, MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) {
-  Call call("MPI_Register_datarep_c");
+  Call call("MPI_Register_datarep_c", FileCall{});
   return call.unsupported();
 }
 extern "C" decltype(PMPI_Register_datarep_c) MPI_Register_datarep_c __attribute__((weak, alias("PMPI_Register_datarep_c")));

@@ -39,7 +39,7 @@ void receive(Rank& on, const Case& one, bool message_first) {
   if (!message_first) on.send(go, 0, 9);
   const Code code = on.wait(request, &status);
   EXPECT_EQ(request, nullptr) << "the request is over all the same";
-  EXPECT_EQ(on.process.error_comm, on.world);
+  EXPECT_EQ(on.process.error_owner, on.world);
   expect_truncated(on, code, status, got, one);
 }
 
