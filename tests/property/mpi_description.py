@@ -1,0 +1,37 @@
+"""Writes what bindgen knows of MPI's C functions and constants to a file for mpi.py: quicker to load."""
+
+import json
+import os
+import pathlib
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from bindgen import constants, entries, procedures  # noqa: E402
+
+
+def write(path: pathlib.Path) -> None:
+    """Writes what bindgen knows to `path`, unless what lies there is newer than its sources."""
+    sources = [*(ROOT / "bindgen").glob("*.py"), *(ROOT / "bindgen/spec").iterdir()]
+    sources.append(ROOT / "bindgen/unsupported.txt")
+    if path.exists() and path.stat().st_mtime > max(source.stat().st_mtime for source in sources):
+        return
+    functions = [
+        {
+            "name": function.name,
+            "base": function.base_name,
+            "returns": function.returns,
+            "chapter": entries.chapter_of(function.name),
+            "parameters": [
+                [p.name, p.text, p.kind, p.direction, p.length, p.is_const] for p in function.parameters
+            ],
+        }
+        for function in procedures.functions()
+    ]
+    values = [[c.name, c.category, c.standard, c.mpich] for c in constants.load()]
+    unsupported = (ROOT / "bindgen/unsupported.txt").read_text().split()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_suffix(f".{os.getpid()}")
+    partial.write_text(json.dumps({"functions": functions, "constants": values, "unsupported": unsupported}))
+    partial.replace(path)
