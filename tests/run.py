@@ -94,7 +94,7 @@ def parts(jobs, long):
     folders = sorted({path.parent for path in (ROOT / "tests").glob("*/test_*.py")} - {ROOT / "tests/tidy"})
     chosen = [pytest_part("tidy", ROOT / "tests/tidy"), unit_part("unit", jobs)]
     for folder in folders:
-        name = "imb" if folder.name == "conformance" else folder.name
+        name = "reading" if folder.name == "conformance" else folder.name
         assert name not in known, name
         chosen.append(pytest_part(name, folder))
     # Address and undefined behaviour get along in one build, which saves a third.
