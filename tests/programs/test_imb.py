@@ -1,8 +1,8 @@
 """The Intel MPI Benchmarks, as PyPI has them (programs of the MPICH ABI, built by others), on our library.
 
 build/imb/IMB-* come from the package impi-rt (tools/foreign.sh). They check little themselves: that every
-benchmark of each prints its rows, with finite times, and that all ends well, is what is looked at here. mpiexec
-makes them find libmpi.so.12.
+benchmark of each prints its rows, with finite times, and that all ends well, is what is looked at here.
+mpiexec makes them find libmpi.so.12.
 """
 
 import os
