@@ -253,6 +253,8 @@ def number_out(body: Body, parameter: Parameter, core: CoreParameter) -> None:
         conversion = ENUMERATIONS.get(parameter.kind)
         start = f"abi::{conversion[0]}_to_core(*{name})" if conversion else f"*{name}"
     body.declare(f"{kind} {local(parameter)} = {start};")
+    if parameter.direction == "inout" and conversion:
+        body.check(f'call.constant(*{name}, {local(parameter)}, "{name}", {conversion[1]})')
     body.arguments[name] = f"&{local(parameter)}"
     if parameter.kind == "TOPOLOGY_TYPE":
         store = f"*{name} = topology_from_core({local(parameter)});"
@@ -274,6 +276,8 @@ def number_array(body: Body, parameter: Parameter, core: CoreParameter) -> None:
     known = length not in ("*", None) and not isinstance(parameter.length, tuple)
     if known:
         body.check(f'call.array({name}, {length}, "{name}")')
+    elif name == "array_of_indices":
+        body.check(f'call.array({name}, incount, "{name}")')
     elif isinstance(parameter.length, tuple):
         body.check(f'call.array({name}, {parameter.length[0]}, "{name}")')
     if core.type == "CountArray":
@@ -283,7 +287,8 @@ def number_array(body: Body, parameter: Parameter, core: CoreParameter) -> None:
     elif parameter.direction == "in" and parameter.kind in CONVERTED_ARRAYS and known:
         conversion = ENUMERATIONS[parameter.kind][0]
         body.declare(f"IntArray {local(parameter)}({name}, {length});", after_checks=True)
-        body.check(f'{local(parameter)}.load(call, "{name}", abi::{conversion}_to_core)')
+        load = "load_constants" if parameter.kind == "DISTRIB_ENUM" else "load"
+        body.check(f'{local(parameter)}.{load}(call, "{name}", abi::{conversion}_to_core)')
         body.arguments[name] = f"{local(parameter)}.get()"
     elif core.type in ("Count*", "Aint*"):
         body.arguments[name] = f"reinterpret_cast<{core.type}>({name})"
@@ -332,12 +337,15 @@ def string(body: Body, parameter: Parameter) -> None:
     base = body.function.base_name
     if base == "MPI_Info_get_string":
         body.check('call.pointer(buflen, "buflen")')
+        body.check(f'call.array({name}, *buflen, "{name}")')
         body.on_flag.append(f"store_info_value({local(parameter)}, {name}, buflen);")
     elif base == "MPI_Info_get":
         body.check('call.count(valuelen, "valuelen", kErrArg)')
+        body.check(f'call.pointer({name}, "{name}")')
         body.on_flag.append(f"store_string({local(parameter)}, {name}, valuelen + 1);")
     elif base == "MPI_Session_get_nth_pset":
         body.check('call.pointer(pset_len, "pset_len")')
+        body.check(f'call.array({name}, *pset_len, "{name}")')
         body.on_success.append(f"store_info_value({local(parameter)}, {name}, pset_len);")
     else:
         body.check(f'call.pointer({name}, "{name}")')

@@ -40,6 +40,11 @@ class Scratch {
   T* elements_ = stack();
 };
 
+/// "sendtypes[3]": how an error names what is wrong in an array.
+[[gnu::cold]] inline std::string element(const char* argument, std::size_t index) {
+  return std::string(argument) + "[" + std::to_string(index) + "]";
+}
+
 /// An array of handles as an array of objects.
 template <class T>
 class HandleArray {
@@ -54,7 +59,7 @@ class HandleArray {
     for (std::size_t i = 0; i < objects_.size(); ++i) {
       if (null_allowed ? !call.handle_or_null<T>(handles[i], argument, &objects_[i])
                        : !call.handle<T>(handles[i], argument, &objects_[i])) {
-        return false;
+        return call.handle<T>(handles[i], element(argument, i).c_str(), &objects_[i]);  // names the element
       }
     }
     return true;
@@ -63,7 +68,8 @@ class HandleArray {
   bool load_committed(Call& call, const Handle* handles, const char* argument) {
     if (!ready(call, handles, argument)) return false;
     for (std::size_t i = 0; i < objects_.size(); ++i) {
-      if (!call.committed(handles[i], argument, &objects_[i])) return false;
+      if (!call.committed(handles[i], argument, &objects_[i]))
+        return call.committed(handles[i], element(argument, i).c_str(), &objects_[i]);
     }
     return true;
   }
@@ -148,6 +154,16 @@ class IntArray {
   bool load(Call& call, const char* argument, ToCore to_core) {
     if (copy_.is_short_of_memory()) return call.refuse(kErrNoMem, "%s: memory is short", argument);
     for (std::size_t i = 0; i < copy_.size() && user_ != nullptr; ++i) copy_[i] = to_core(user_[i]);
+    return true;
+  }
+  /// The same for an enumeration: all must be constants of it.
+  template <class ToCore>
+  bool load_constants(Call& call, const char* argument, ToCore to_core) {
+    if (!load(call, argument, to_core)) return false;
+    for (std::size_t i = 0; i < copy_.size() && user_ != nullptr; ++i) {
+      if (copy_[i] == abi::kNoConstant)
+        return call.constant(user_[i], copy_[i], element(argument, i).c_str(), kErrArg);
+    }
     return true;
   }
   const int* get() { return user_ == nullptr ? user_ : copy_.data(); }

@@ -13,9 +13,11 @@
 
 #include <pthread.h>
 
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "base/process.hpp"
 #include "binding/abi.hpp"
@@ -266,6 +268,11 @@ class Call {
   Errhandler* errhandler_ = nullptr;
   Code code_ = 0;
 };
+
+/// For calls that are legal at any time and in any thread, and so are a Call only when they fail:
+/// MPI_SUCCESS, or the error of the first (argument, its name) that is NULL.
+int null_argument(const char* call_name,
+                  std::initializer_list<std::pair<const void*, const char*>> arguments);
 
 /// Prints one line and ends this process; for errors before MPI_Init and after MPI_Finalize.
 [[noreturn]] void die(const char* message);

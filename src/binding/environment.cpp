@@ -186,14 +186,17 @@ extern "C" double PMPI_Wtick(void) {
 }
 
 extern "C" int PMPI_Get_version(int* version, int* subversion) {
-  if (version == nullptr || subversion == nullptr) return MPI_ERR_ARG;
+  if (const int code = null_argument("MPI_Get_version", {{version, "version"}, {subversion, "subversion"}}))
+    return code;
   *version = MPI_VERSION;
   *subversion = MPI_SUBVERSION;
   return MPI_SUCCESS;
 }
 
 extern "C" int PMPI_Get_library_version(char* version, int* resultlen) {
-  if (version == nullptr || resultlen == nullptr) return MPI_ERR_ARG;
+  if (const int code =
+          null_argument("MPI_Get_library_version", {{version, "version"}, {resultlen, "resultlen"}}))
+    return code;
   const std::string text = std::string(kLibraryVersion) + ", " + abi::kName;
   *resultlen = store_string(text, version, MPI_MAX_LIBRARY_VERSION_STRING);
   return MPI_SUCCESS;
@@ -209,7 +212,9 @@ extern "C" int PMPI_Get_processor_name(char* name, int* resultlen) {
 }
 
 extern "C" int PMPI_Abi_get_version(int* abi_major, int* abi_minor) {
-  if (abi_major == nullptr || abi_minor == nullptr) return MPI_ERR_ARG;
+  if (const int code =
+          null_argument("MPI_Abi_get_version", {{abi_major, "abi_major"}, {abi_minor, "abi_minor"}}))
+    return code;
   *abi_major = abi::kAbiMajor;
   *abi_minor = abi::kAbiMinor;
   return MPI_SUCCESS;
@@ -252,7 +257,10 @@ extern "C" int PMPI_Abi_set_fortran_info(MPI_Info info) {
 
 extern "C" int PMPI_Abi_get_fortran_booleans(int logical_size, void* logical_true, void* logical_false,
                                              int* is_set) {
-  if (logical_true == nullptr || logical_false == nullptr || is_set == nullptr) return MPI_ERR_ARG;
+  if (const int code = null_argument(
+          "MPI_Abi_get_fortran_booleans",
+          {{logical_true, "logical_true"}, {logical_false, "logical_false"}, {is_set, "is_set"}}))
+    return code;
   *is_set = fortran_side.has_booleans && fortran_side.logical_bytes == logical_size;
   if (*is_set) {
     std::memcpy(logical_true, fortran_side.logical_true, static_cast<std::size_t>(logical_size));
@@ -262,9 +270,17 @@ extern "C" int PMPI_Abi_get_fortran_booleans(int logical_size, void* logical_tru
 }
 
 extern "C" int PMPI_Abi_set_fortran_booleans(int logical_size, void* logical_true, void* logical_false) {
-  if (logical_true == nullptr || logical_false == nullptr || !is_logical_size(logical_size))
-    return MPI_ERR_ARG;
-  if (fortran_side.has_booleans) return MPI_ERR_ABI;
+  Call call("MPI_Abi_set_fortran_booleans", AnyTime{});
+  if (!call.pointer(logical_true, "logical_true") || !call.pointer(logical_false, "logical_false"))
+    return call.fail();
+  if (!is_logical_size(logical_size)) {
+    call.refuse(kErrArg, "logical_size = %d, expected 1, 2, 4, 8 or 16", logical_size);
+    return call.fail();
+  }
+  if (fortran_side.has_booleans) {
+    call.refuse(kErrAbi, "logical_true: Fortran's truth values were set before, and can be set once only");
+    return call.fail();
+  }
   fortran_side.has_booleans = true;
   fortran_side.logical_bytes = logical_size;
   std::memcpy(fortran_side.logical_true, logical_true, static_cast<std::size_t>(logical_size));

@@ -22,14 +22,20 @@ Code packed_size(Process& process, Count count, const Datatype* datatype, Count 
   return kSuccess;
 }
 
-Code check_room(Process& process, const char* argument, Count size, Count position, Count bytes) {
+/// Whether `bytes` from `position` on are in the packed buffer of `size` bytes.
+Code check_room(Process& process, const void* buffer, const char* buffer_name, Count size,
+                const char* size_name, Count position, Count bytes) {
+  if ((buffer == nullptr || buffer == kInPlace) && bytes > 0) {
+    return process.fail(kErrBuffer, "%s = %s, expected the address of %lld bytes", buffer_name,
+                        buffer == nullptr ? "NULL" : "MPI_IN_PLACE", printed(size));
+  }
   if (position < 0 || position > size) {
     return process.fail(kErrArg, "position = %lld, expected 0..%lld (%s)", printed(position), printed(size),
-                        argument);
+                        size_name);
   }
   if (bytes > size - position) {
     return process.fail(kErrArg, "%s = %lld, expected at least %lld more bytes than position = %lld",
-                        argument, printed(size), printed(bytes), printed(position));
+                        size_name, printed(size), printed(bytes), printed(position));
   }
   return kSuccess;
 }
@@ -61,7 +67,8 @@ Code pack(Process& process, const void* inbuf, Count incount, Datatype* datatype
           Count* position, Comm*) {
   Count bytes = 0;
   if (const Code code = packed_size(process, incount, datatype, datatype->size, &bytes)) return code;
-  if (const Code code = check_room(process, "outsize", outsize, *position, bytes)) return code;
+  if (const Code code = check_room(process, outbuf, "outbuf", outsize, "outsize", *position, bytes))
+    return code;
   PackCursor cursor(*datatype, incount);
   cursor.pack(inbuf, static_cast<std::byte*>(outbuf) + *position, static_cast<std::size_t>(bytes));
   *position += bytes;
@@ -72,7 +79,7 @@ Code unpack(Process& process, const void* inbuf, Count insize, Count* position, 
             Datatype* datatype, Comm*) {
   Count bytes = 0;
   if (const Code code = packed_size(process, outcount, datatype, datatype->size, &bytes)) return code;
-  if (const Code code = check_room(process, "insize", insize, *position, bytes)) return code;
+  if (const Code code = check_room(process, inbuf, "inbuf", insize, "insize", *position, bytes)) return code;
   PackCursor cursor(*datatype, outcount);
   cursor.unpack(outbuf, static_cast<const std::byte*>(inbuf) + *position, static_cast<std::size_t>(bytes));
   *position += bytes;
@@ -87,7 +94,8 @@ Code pack_external(Process& process, const char* datarep, const void* inbuf, Cou
                    Datatype* datatype, void* outbuf, Count outsize, Count* position) {
   Count bytes = 0;
   if (const Code code = pack_external_size(process, datarep, incount, datatype, &bytes)) return code;
-  if (const Code code = check_room(process, "outsize", outsize, *position, bytes)) return code;
+  if (const Code code = check_room(process, outbuf, "outbuf", outsize, "outsize", *position, bytes))
+    return code;
   PackCursor cursor(*datatype, incount);
   auto* out = static_cast<std::byte*>(outbuf) + *position;
   for_each_chunk(*datatype, incount, [&](const BasicInfo& info, Count elements, std::size_t native_bytes) {
@@ -104,7 +112,7 @@ Code unpack_external(Process& process, const char* datarep, const void* inbuf, C
                      void* outbuf, Count outcount, Datatype* datatype) {
   Count bytes = 0;
   if (const Code code = pack_external_size(process, datarep, outcount, datatype, &bytes)) return code;
-  if (const Code code = check_room(process, "insize", insize, *position, bytes)) return code;
+  if (const Code code = check_room(process, inbuf, "inbuf", insize, "insize", *position, bytes)) return code;
   PackCursor cursor(*datatype, outcount);
   const auto* in = static_cast<const std::byte*>(inbuf) + *position;
   for_each_chunk(*datatype, outcount, [&](const BasicInfo& info, Count elements, std::size_t native_bytes) {

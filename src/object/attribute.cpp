@@ -19,6 +19,11 @@ const char* kind_name(Kind kind) {
   return kind == Kind::kComm ? "communicator" : kind == Kind::kDatatype ? "datatype" : "window";
 }
 
+/// The argument that holds the key, as the calls on this kind of object name it.
+const char* argument_name(Kind kind) {
+  return kind == Kind::kComm ? "comm_keyval" : kind == Kind::kDatatype ? "type_keyval" : "win_keyval";
+}
+
 bool is_predefined_keyval(int number) {
   return number >= kTagUb && number <= kWinModel;
 }
@@ -27,11 +32,15 @@ bool is_predefined_keyval(int number) {
 Keyval* find_keyval(Process& process, Kind owner, int number, Code* code) {
   const auto found = process.objects->keyvals.find(number);
   if (found != process.objects->keyvals.end() && found->second->owner == owner) return found->second;
-  if (is_predefined_keyval(number)) {
-    *code = process.fail(kErrKeyval, "keyval = %d, a predefined attribute, which cannot be changed", number);
+  if (number == kKeyvalInvalid) {
+    *code = process.fail(kErrKeyval, "%s = MPI_KEYVAL_INVALID, expected a key made for a %s",
+                         argument_name(owner), kind_name(owner));
+  } else if (is_predefined_keyval(number)) {
+    *code = process.fail(kErrKeyval, "%s = %d, a predefined attribute, which cannot be changed",
+                         argument_name(owner), number);
   } else {
-    *code = process.fail(kErrKeyval, "keyval = %d, expected a key made for a %s and not freed", number,
-                         kind_name(owner));
+    *code = process.fail(kErrKeyval, "%s = %d, expected a key made for a %s and not freed",
+                         argument_name(owner), number, kind_name(owner));
   }
   return nullptr;
 }
@@ -155,7 +164,8 @@ Code set_attribute(Process& process, Object* owner, Attributes* attributes, int 
   auto attribute = find_attribute(*attributes, keyval);
   if (attribute != attributes->end()) {
     if (attribute->being_deleted)
-      return process.fail(kErrKeyval, "keyval = %d, whose delete callback is running", number);
+      return process.fail(kErrKeyval, "%s = %d, whose delete callback is running", argument_name(owner->kind),
+                          number);
     // MPI 7.7.2: as if the old one was deleted first.
     code = destroy_attribute(process, owner, attributes, keyval);
     if (code != kSuccess) return code;
@@ -189,10 +199,11 @@ Code delete_attribute(Process& process, Object* owner, Attributes* attributes, i
   if (keyval == nullptr) return code;
   const auto attribute = find_attribute(*attributes, keyval);
   if (attribute == attributes->end())
-    return process.fail(kErrKeyval, "keyval = %d, which has no value on this %s", number,
-                        kind_name(owner->kind));
+    return process.fail(kErrKeyval, "%s = %d, which has no value on this %s", argument_name(owner->kind),
+                        number, kind_name(owner->kind));
   if (attribute->being_deleted)
-    return process.fail(kErrKeyval, "keyval = %d, whose delete callback is running", number);
+    return process.fail(kErrKeyval, "%s = %d, whose delete callback is running", argument_name(owner->kind),
+                        number);
   return destroy_attribute(process, owner, attributes, keyval);
 }
 

@@ -374,7 +374,7 @@ extern "C" int PMPI_Type_create_darray(int size, int rank, int ndims, const int 
     return call.fail();
   }
   IntArray core_array_of_distribs(array_of_distribs, ndims);
-  if (!core_array_of_distribs.load(call, "array_of_distribs", abi::distribution_to_core) ||
+  if (!core_array_of_distribs.load_constants(call, "array_of_distribs", abi::distribution_to_core) ||
       !call.array(array_of_dargs, ndims, "array_of_dargs")) {
     return call.fail();
   }
@@ -409,7 +409,7 @@ extern "C" int PMPI_Type_create_darray_c(int size, int rank, int ndims, const MP
     return call.fail();
   }
   IntArray core_array_of_distribs(array_of_distribs, ndims);
-  if (!core_array_of_distribs.load(call, "array_of_distribs", abi::distribution_to_core) ||
+  if (!core_array_of_distribs.load_constants(call, "array_of_distribs", abi::distribution_to_core) ||
       !call.array(array_of_dargs, ndims, "array_of_dargs")) {
     return call.fail();
   }
@@ -814,6 +814,9 @@ extern "C" int PMPI_Type_free_keyval(int* type_keyval) {
     return call.fail();
   }
   int core_type_keyval = abi::keyval_to_core(*type_keyval);
+  if (!call.constant(*type_keyval, core_type_keyval, "type_keyval", kErrKeyval)) {
+    return call.fail();
+  }
   const Code code = api::type_free_keyval(call.process, &core_type_keyval);
   if (code == 0) {
     *type_keyval = abi::keyval_from_core(core_type_keyval);

@@ -280,6 +280,9 @@ extern "C" int PMPI_Comm_free_keyval(int* comm_keyval) {
     return call.fail();
   }
   int core_comm_keyval = abi::keyval_to_core(*comm_keyval);
+  if (!call.constant(*comm_keyval, core_comm_keyval, "comm_keyval", kErrKeyval)) {
+    return call.fail();
+  }
   const Code code = api::comm_free_keyval(call.process, &core_comm_keyval);
   if (code == 0) {
     *comm_keyval = abi::keyval_from_core(core_comm_keyval);
@@ -931,6 +934,7 @@ extern "C" int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char*
   if (!call.handle<Info>(info, "info", &core_info) ||
       !call.pointer(key, "key") ||
       !call.count(valuelen, "valuelen", kErrArg) ||
+      !call.pointer(value, "value") ||
       !call.pointer(flag, "flag")) {
     return call.fail();
   }
@@ -983,6 +987,7 @@ extern "C" int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen,
   if (!call.handle<Info>(info, "info", &core_info) ||
       !call.pointer(key, "key") ||
       !call.pointer(buflen, "buflen") ||
+      !call.array(value, *buflen, "value") ||
       !call.pointer(flag, "flag")) {
     return call.fail();
   }
@@ -1094,6 +1099,9 @@ extern "C" int PMPI_Keyval_free(int* keyval) {
     return call.fail();
   }
   int core_keyval = abi::keyval_to_core(*keyval);
+  if (!call.constant(*keyval, core_keyval, "keyval", kErrKeyval)) {
+    return call.fail();
+  }
   const Code code = api::comm_free_keyval(call.process, &core_keyval);
   if (code == 0) {
     *keyval = abi::keyval_from_core(core_keyval);

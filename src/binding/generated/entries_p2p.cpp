@@ -923,7 +923,8 @@ extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array
   HandleArray<Request> core_array_of_requests(incount);
   Count core_outcount = 0;
   if (!core_array_of_requests.load(call, array_of_requests, "array_of_requests", true) ||
-      !call.pointer(outcount, "outcount")) {
+      !call.pointer(outcount, "outcount") ||
+      !call.array(array_of_indices, incount, "array_of_indices")) {
     return call.fail();
   }
   StatusArray core_array_of_statuses(array_of_statuses, incount);
@@ -1326,7 +1327,8 @@ extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* 
   HandleArray<Request> core_array_of_requests(incount);
   Count core_outcount = 0;
   if (!core_array_of_requests.load(call, array_of_requests, "array_of_requests", true) ||
-      !call.pointer(outcount, "outcount")) {
+      !call.pointer(outcount, "outcount") ||
+      !call.array(array_of_indices, incount, "array_of_indices")) {
     return call.fail();
   }
   StatusArray core_array_of_statuses(array_of_statuses, incount);
@@ -1406,7 +1408,8 @@ extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* 
   HandleArray<Request> core_array_of_requests(incount);
   Count core_outcount = 0;
   if (!core_array_of_requests.load(call, array_of_requests, "array_of_requests", true) ||
-      !call.pointer(outcount, "outcount")) {
+      !call.pointer(outcount, "outcount") ||
+      !call.array(array_of_indices, incount, "array_of_indices")) {
     return call.fail();
   }
   StatusArray core_array_of_statuses(array_of_statuses, incount);

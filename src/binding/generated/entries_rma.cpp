@@ -268,6 +268,9 @@ extern "C" int PMPI_Win_free_keyval(int* win_keyval) {
     return call.fail();
   }
   int core_win_keyval = abi::keyval_to_core(*win_keyval);
+  if (!call.constant(*win_keyval, core_win_keyval, "win_keyval", kErrKeyval)) {
+    return call.fail();
+  }
   const Code code = api::win_free_keyval(call.process, &core_win_keyval);
   if (code == 0) {
     *win_keyval = abi::keyval_from_core(core_win_keyval);
