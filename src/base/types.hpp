@@ -12,7 +12,7 @@ using Count = std::int64_t;     // MPI_Count, and every count inside the core
 using Aint = std::intptr_t;     // MPI_Aint
 using Offset = std::int64_t;    // MPI_Offset
 using Code = int;               // an error code: 0 is success; see base/error.hpp
-using Context = std::uint64_t;  // identifies a communicator's message space in the whole job
+using Context = std::uint64_t;  // identifies a communicator's message space, in all jobs that meet
 
 inline constexpr int kAnySource = -1;
 inline constexpr int kAnyTag = -2;

@@ -13,6 +13,7 @@
 #include "object/group.hpp"
 #include "object/objects.hpp"
 #include "p2p/p2p.hpp"
+#include "runtime/bootstrap.hpp"
 #include "runtime/progress.hpp"
 
 namespace tasuki {
@@ -20,9 +21,17 @@ namespace {
 
 constexpr std::size_t kNameMax = 127;  // MPI_MAX_OBJECT_NAME of the ABIs, without the final NUL
 
-// A context is endpoint | counter | plane.
+// A context is rank | counter | plane, with the job's number over it.
 constexpr int kPlaneBits = 2;
 constexpr int kCounterBits = 38;
+
+/// The job's number as it goes into contexts. Within a job it changes nothing about their being different.
+/// Two jobs that have made n and m communicators share a context with a probability below n * m / 2^62.
+Context job_mask(std::uint64_t job) {
+  std::uint64_t mask = job * 0x9e3779b97f4a7c15u;
+  mask ^= mask >> 29;
+  return mask << kPlaneBits;
+}
 
 /// The hints that this library knows, all of them promises of the user (MPI 7.4.4): "true" or "false".
 constexpr std::array<std::string_view, 4> kHints = {
@@ -59,7 +68,9 @@ std::string Comm::description() const {
 
 Context make_context(Process& process) {
   const Context counter = process.objects->context_next++;
-  return static_cast<Context>(process.rank) << (kCounterBits + kPlaneBits) | counter << kPlaneBits;
+  const Context in_job =
+      static_cast<Context>(process.rank) << (kCounterBits + kPlaneBits) | counter << kPlaneBits;
+  return in_job ^ job_mask(process.bootstrap.job_id());
 }
 
 void take_hints(Comm& comm, const Info* info) {
@@ -132,8 +143,8 @@ Code comm_set_name(Process& process, Comm* comm, const char* comm_name) {
   return kSuccess;
 }
 
-Code comm_get_parent(Process&, Comm** parent) {
-  *parent = nullptr;
+Code comm_get_parent(Process& process, Comm** parent) {
+  *parent = process.objects->parent;
   return kSuccess;
 }
 
@@ -156,6 +167,7 @@ Code comm_get_info(Process&, Comm* comm, Info** info_used) {
 Code comm_free(Process& process, Comm** comm) {
   if (const Code code = refuse_predefined(process, **comm)) return code;
   if (const Code code = delete_attributes(process, *comm, &(*comm)->attributes)) return code;
+  if (*comm == process.objects->parent) process.objects->parent = nullptr;
   (*comm)->freed = true;
   release(*comm);
   *comm = nullptr;

@@ -57,7 +57,7 @@ struct Comm : ErrorOwner {
   std::string description() const override;
 
   Process& process;
-  Context context = 0;                    // unique in the job; low two bits zero
+  Context context = 0;                    // unique; low two bits zero
   int rank = 0;                           // of this process in the local group
   Ref<Group> group;                       // local
   Ref<Group> remote_group;                // of an intercommunicator, else null
@@ -78,8 +78,9 @@ struct Comm : ErrorOwner {
   int endpoint(int peer_rank) const { return peers().endpoints[static_cast<std::size_t>(peer_rank)]; }
 };
 
-/// A context that no other communicator of the job has or will have: made from this endpoint's number and a
-/// counter. All members of a new communicator use the one of its first member, who hands it to the others.
+/// A context that no other communicator, of this job or of those that it meets, has or will have: made from
+/// the job's number, this process's rank and a counter. All members of a new communicator use the one of its
+/// first member, who hands it to the others.
 Context make_context(Process& process);
 
 /// The most characters of a key and of a value of an Info, without the final NUL (MPI 10): those of the ABIs.

@@ -15,6 +15,7 @@
 #include "object/api.hpp"
 #include "object/group.hpp"
 #include "object/objects.hpp"
+#include "p2p/foreign.hpp"
 #include "p2p/p2p.hpp"
 
 namespace tasuki {
@@ -102,11 +103,12 @@ Code pass_down(Comm& comm, const std::vector<int>& ranks, int rank, int tag, Gro
 
 }  // namespace
 
-std::uint64_t group_fingerprint(const Group& group) {
+std::uint64_t group_fingerprint(Process& process, const Group& group) {
   std::uint64_t hash = 0x9e3779b97f4a7c15u ^ static_cast<std::uint64_t>(group.size());
   for (const int endpoint : group.endpoints) {
-    hash = std::rotl(hash ^ static_cast<std::uint64_t>(endpoint), 23) * 0xd6e8feb86659fd93u;
-    hash ^= hash >> 31;
+    const ProcessName name = process_name(process, endpoint);
+    hash = std::rotl(hash ^ static_cast<std::uint64_t>(name.rank), 23) * 0xd6e8feb86659fd93u;
+    hash ^= (hash ^ name.job) >> 31;
   }
   return hash | 1;
 }
@@ -166,7 +168,7 @@ Code comm_create(Process& process, Comm* comm, Group* group, Comm** newcomm) {
   if (comm->is_inter()) return create_inter(*comm, *group, newcomm);
   std::vector<int> ranks;
   const bool valid = translate_group(*group, *comm->group, &ranks);
-  GroupShare mine{make_context(process), valid ? group_fingerprint(*group) : 0};
+  GroupShare mine{make_context(process), valid ? group_fingerprint(process, *group) : 0};
   std::vector<GroupShare> shares(static_cast<std::size_t>(comm->size()));
   if (const Code code = allgather_bytes(*comm, &mine, shares.data(), sizeof mine)) return code;
   *newcomm = nullptr;
@@ -189,7 +191,7 @@ Code comm_create_group(Process& process, Comm* comm, Group* group, int tag, Comm
     return process.fail(kErrGroup, "group has members that are not in comm");
   *newcomm = nullptr;
   if (group->rank == kUndefined) return kSuccess;
-  const std::uint64_t fingerprint = group_fingerprint(*group);
+  const std::uint64_t fingerprint = group_fingerprint(process, *group);
   GroupShare share{group->rank == 0 ? make_context(process) : 0, fingerprint};
   if (const Code code = pass_down(*comm, ranks, group->rank, tag, &share)) return code;
   if (share.fingerprint != fingerprint) return refuse_different_groups(process, ranks.front());

@@ -50,8 +50,8 @@ Comm* make_inter_split(Comm& parent, const InterShares& shares);
 Code create_inter(Comm& comm, Group& group, Comm** newcomm);
 Code split_inter(Comm& comm, int color, int key, Comm** newcomm);
 
-/// A number that two groups share only if they have the same members in the same order (but for chance).
-/// Never 0.
-std::uint64_t group_fingerprint(const Group& group);
+/// A number that two groups share only if they have the same members in the same order (but for chance),
+/// whichever process asks. Never 0.
+std::uint64_t group_fingerprint(Process& process, const Group& group);
 
 }  // namespace tasuki

@@ -1,4 +1,4 @@
-// Intercommunicators: making them and making others of them (MPI 7.6).
+// Intercommunicators: making others of them (MPI 7.6). intercomm_create.cpp makes the first one.
 //
 // An intercommunicator keeps an intracommunicator of its local group (Comm::local_comm) for what the core
 // does among that group: the local phases of collectives, and the exchanges in this file. Both groups learn
@@ -7,13 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "base/predefined.hpp"
 #include "coll/coll.hpp"
 #include "object/api.hpp"
 #include "object/comm_create.hpp"
 #include "object/group.hpp"
-#include "object/objects.hpp"
-#include "p2p/p2p.hpp"
+#include "p2p/foreign.hpp"
 
 namespace tasuki {
 namespace {
@@ -52,60 +50,11 @@ int first_that_differs(const std::vector<SplitShare>& shares) {
   return found == shares.end() ? -1 : static_cast<int>(found - shares.begin());
 }
 
-bool have_common_member(const std::vector<int>& a, const std::vector<int>& b) {
-  return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
-}
-
-/// What the leaders tell each other and their groups, ahead of the group's endpoints.
-struct Introduction {
-  Context offers[2];  // of the own group and of the remote one
-  std::int32_t size;  // of the group that follows; 0: there is none, the leader's arguments are wrong
-};
-
-Code check_leader(Process& process, const Comm& local_comm, const Comm* peer_comm, int remote_leader,
-                  int tag) {
-  if (peer_comm == nullptr)
-    return process.fail(kErrComm, "peer_comm = MPI_COMM_NULL, expected a communicator at the local leader");
-  const int peers = peer_comm->peers().size();
-  if (remote_leader < 0 || remote_leader >= peers)
-    return process.fail(kErrRank, "remote_leader = %d, expected 0..%d", remote_leader, peers - 1);
-  if (tag < 0 || tag > kTagMax) return process.fail(kErrTag, "tag = %d, expected 0..%d", tag, kTagMax);
-  const std::vector<int>& locals = local_comm.group->endpoints;
-  if (std::find(locals.begin(), locals.end(), peer_comm->endpoint(remote_leader)) != locals.end())
-    return process.fail(kErrRank, "remote_leader = %d, which is in local_comm, expected another process",
-                        remote_leader);
-  return kSuccess;
-}
-
-/// The leaders' part: they exchange their groups over `peer_comm`.
-Code meet_leader(Comm& local_comm, Comm& peer_comm, int remote_leader, int tag, Introduction* remote,
-                 std::vector<int>* endpoints) {
-  Process& process = local_comm.process;
-  Datatype& byte = *predefined_object<Datatype>(*process.objects, kMpiByte);
-  const auto bytes_of = [](const std::vector<int>& ints) {
-    return static_cast<Count>(ints.size() * sizeof(int));
-  };
-  const Introduction mine{{make_context(process), 0}, local_comm.size()};
-  const auto post = [&](void* data, Count bytes) {
-    return start_receive(data, bytes, byte, remote_leader, tag, peer_comm, Plane::kCreation);
-  };
-  const auto swap = [&](Request* coming, const void* data, Count bytes) {
-    const Code sent = send_message(data, bytes, byte, remote_leader, tag, peer_comm, Plane::kCreation);
-    const Code received = wait_and_release(coming, nullptr);
-    return sent != kSuccess ? sent : received;
-  };
-  if (const Code code = swap(post(remote, sizeof *remote), &mine, sizeof mine)) return code;
-  std::swap(remote->offers[0], remote->offers[1]);
-  remote->offers[0] = mine.offers[0];
-  endpoints->resize(static_cast<std::size_t>(remote->size));
-  const std::vector<int>& own = local_comm.group->endpoints;
-  return swap(post(endpoints->data(), bytes_of(*endpoints)), own.data(), bytes_of(own));
-}
-
 /// Whether the local group comes first in a merged communicator.
 bool is_first(const Comm& comm, bool high, bool remote_high) {
   if (high != remote_high) return !high;
-  return comm.group->endpoints.front() < comm.remote_group->endpoints.front();
+  return process_name(comm.process, comm.group->endpoints.front()) <
+         process_name(comm.process, comm.remote_group->endpoints.front());
 }
 
 Code refuse_intra(Process& process, const Comm& comm) {
@@ -145,7 +94,7 @@ Code create_inter(Comm& comm, Group& group, Comm** newcomm) {
   std::vector<int> ranks;
   const bool valid = translate_group(group, *comm.group, &ranks);
   const bool joins = valid && group.rank != kUndefined;
-  const auto fingerprint = static_cast<std::int64_t>(valid ? group_fingerprint(group) : 0);
+  const auto fingerprint = static_cast<std::int64_t>(valid ? group_fingerprint(process, group) : 0);
   InterShares shares;
   const SplitShare mine{fingerprint, group.rank, joins ? 1 : 0, make_context(process)};
   if (const Code code = exchange_shares(comm, mine, &shares)) return code;
@@ -180,38 +129,6 @@ Code split_inter(Comm& comm, int color, int key, Comm** newcomm) {
 }
 
 namespace api {
-
-Code intercomm_create(Process& process, Comm* local_comm, int local_leader, Comm* peer_comm,
-                      int remote_leader, int tag, Comm** newintercomm) {
-  if (local_comm->is_inter())
-    return process.fail(kErrComm, "local_comm is an intercommunicator, expected an intracommunicator");
-  if (local_leader < 0 || local_leader >= local_comm->size())
-    return process.fail(kErrRank, "local_leader = %d, expected 0..%d", local_leader, local_comm->size() - 1);
-  Introduction met{{0, 0}, 0};
-  std::vector<int> endpoints;
-  Code own = kSuccess;
-  if (local_comm->rank == local_leader) {
-    own = check_leader(process, *local_comm, peer_comm, remote_leader, tag);
-    if (own == kSuccess) own = meet_leader(*local_comm, *peer_comm, remote_leader, tag, &met, &endpoints);
-    if (own != kSuccess) met.size = 0;
-  }
-  if (const Code code = bcast_bytes(*local_comm, &met, sizeof met, local_leader)) return code;
-  if (own != kSuccess) return own;
-  if (met.size == 0) {
-    return process.fail(kErrComm, "the local leader, rank %d of local_comm, could not reach the remote one",
-                        local_leader);
-  }
-  endpoints.resize(static_cast<std::size_t>(met.size));
-  const auto bytes = static_cast<Count>(endpoints.size() * sizeof(int));
-  if (const Code code = bcast_bytes(*local_comm, endpoints.data(), bytes, local_leader)) return code;
-  if (have_common_member(local_comm->group->endpoints, endpoints)) {
-    return process.fail(kErrComm, "local_comm and the remote group have a process in common, expected none");
-  }
-  Ref<Group> remote(make_group(process, std::move(endpoints)));
-  *newintercomm =
-      make_intercomm(*local_comm, met.offers[0], met.offers[1], local_comm->group, std::move(remote));
-  return kSuccess;
-}
 
 Code intercomm_merge(Process& process, Comm* intercomm, bool high, Comm** newintracomm) {
   if (const Code code = refuse_intra(process, *intercomm)) return code;

@@ -48,6 +48,7 @@ struct Objects {
   std::vector<Ref<Object>> unnamed;  // unnamed predefined datatypes (MPI 19.1.9), made on demand, never freed
   Comm* world = nullptr;
   Comm* self = nullptr;
+  Comm* parent = nullptr;          // of a spawned process, until it is freed; the user's reference
   std::map<int, Keyval*> keyvals;  // valid user keyvals
   int keyval_next = kKeyvalUserFirst;
   std::uint64_t context_next = 16;       // smaller ones are fixed: 1 is MPI_COMM_WORLD, 2 MPI_COMM_SELF

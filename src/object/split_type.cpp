@@ -9,6 +9,7 @@
 #include "object/api.hpp"
 #include "object/comm_create.hpp"
 #include "object/hardware.hpp"
+#include "p2p/foreign.hpp"
 
 namespace tasuki {
 namespace {
@@ -57,8 +58,12 @@ void join_by_hints(PlaceShare* share, const Comm& comm, const Info* info, bool s
   }
   const std::string* set = sets ? find_info(info, kSetKey) : nullptr;
   if (set == nullptr) return;
-  if (*set == "mpi://WORLD") share->split = {0, share->split.key, 1, share->split.context};
-  if (*set == "mpi://SELF") share->split = {comm.process.rank, share->split.key, 1, share->split.context};
+  // Of several jobs that have met, each is a world of its own; a context is nobody else's.
+  const ProcessName own = process_name(comm.process, comm.process.rank);
+  std::int64_t color = -1;
+  if (*set == "mpi://WORLD") color = static_cast<std::int64_t>(own.job >> 1);
+  if (*set == "mpi://SELF") color = static_cast<std::int64_t>(share->split.context >> 1);
+  if (color >= 0) share->split = {color, share->split.key, 1, share->split.context};
 }
 
 /// The largest level that divides those who ask for an unguided split, or -1: not all of them are in one

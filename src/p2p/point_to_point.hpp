@@ -90,6 +90,11 @@ struct PointToPoint final : PacketSink, ProgressHook {
   // --- point_to_point.cpp ---
   void packet(const Packet& packet) override;
   bool poll() override;
+
+  // --- foreign.cpp: processes of other jobs ---
+  void peer_joined(int endpoint) override;
+  void peer_ended(int endpoint, bool finalized) override;
+
   bool flush(int endpoint);  // sends what waits for this endpoint, as far as there is room
   void mark_busy(int endpoint);
   void answer(int endpoint, const AnswerHeader& header);

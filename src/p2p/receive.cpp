@@ -138,9 +138,7 @@ void PointToPoint::short_message(const Packet& packet) {
   const int tag = header.tag;
   const Count bytes = lead_inline_bytes(header.lead);
   const std::byte* data = packet.head + sizeof(ShortHeader);
-  if (source >= transport.endpoints() || bytes > static_cast<Count>(kShortBytesMax)) {
-    damaged(packet, "a short message from no rank or too large");
-  }
+  if (bytes > static_cast<Count>(kShortBytesMax)) damaged(packet, "a short message that is too large");
   if (PostedReceive* posted = matching.match_arrival(context, source, tag)) {
     auto& receive = static_cast<ReceiveRequest&>(*posted);
     open(receive, source, tag, bytes, packet.source);
@@ -158,8 +156,8 @@ void PointToPoint::eager_message(const Packet& packet) {
   const int source = lead_source(header.lead);
   const auto bytes = static_cast<Count>(header.bytes);
   Peer& from = peer(packet.source);
-  if (source >= transport.endpoints() || bytes < packet.bulk_bytes || from.eager_left != 0) {
-    damaged(packet, "an eager message from no rank, of a wrong size, or inside another one");
+  if (bytes < packet.bulk_bytes || from.eager_left != 0) {
+    damaged(packet, "an eager message of a wrong size, or inside another one");
   }
   from.eager_left = bytes - packet.bulk_bytes;
   if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {
@@ -203,9 +201,7 @@ void PointToPoint::request_to_send(const Packet& packet) {
   const EnvelopeHeader header = header_of<EnvelopeHeader>(packet);
   const int source = lead_source(header.lead);
   const auto bytes = static_cast<Count>(header.bytes);
-  if (source >= transport.endpoints() || bytes < 0) {
-    damaged(packet, "a request to send from no rank or of a wrong size");
-  }
+  if (bytes < 0) damaged(packet, "a request to send of a wrong size");
   if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {
     auto& receive = static_cast<ReceiveRequest&>(*posted);
     open(receive, source, header.tag, bytes, packet.source);

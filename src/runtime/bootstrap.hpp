@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/config.hpp"
+#include "runtime/spawn_request.hpp"
 
 namespace tasuki {
 
@@ -27,6 +28,19 @@ class Bootstrap {
 
   /// MPI_UNIVERSE_SIZE: ranks that could run here; at least size().
   virtual int universe_size() const { return size(); }
+
+  /// A random number that no other job has (0 where there is one job only): it keeps jobs that meet apart.
+  virtual std::uint64_t job_id() const { return 0; }
+
+  /// The port at which those who spawned this job wait for it (MPI 11.8.2); empty: nobody did.
+  virtual std::string parent_port() const { return {}; }
+
+  /// Has a launcher start more ranks, as a job of their own (MPI 11.8). Returns false and the reason in
+  /// `error` when it did not. Blocks without progress: the launcher waits for no rank.
+  virtual bool spawn(const SpawnRequest& /*request*/, std::string* error) {
+    *error = "whatever started this program cannot start others for it";
+    return false;
+  }
 
   /// Processors that this rank's node offers to the job's ranks (affinity and cgroup quota), at least 1.
   virtual int processors_available() const = 0;

@@ -35,6 +35,8 @@ class Progress {
   Progress(Transport& transport, std::mutex& mutex, int spin_count);
 
   void set_locking(bool locking) { locking_ = locking; }
+  /// Polls before the processor is first offered to others; 0 where more processes than processors compute.
+  void set_spin_count(int spin_count) { spin_count_ = static_cast<std::uint32_t>(spin_count); }
   void add(ProgressHook* hook);
   void remove(ProgressHook* hook);
 

@@ -1,6 +1,8 @@
 // The contract between the protocols and whatever moves bytes: ordered, reliable packets between endpoints.
 //
-// An endpoint is a rank of the job, numbered 0 .. endpoints()-1 (communicators map their ranks to these).
+// An endpoint is a process, numbered 0 .. endpoints()-1 (communicators map their ranks to these): first the
+// ranks of this job, then, as they become known, processes of other jobs (MPI 11.7). Those numbers are this
+// process's own; see peer_address.hpp for what may travel. An endpoint's number is never used for another.
 // A packet has a head (at most kHeadBytesMax bytes: the protocol's header, and the payload when it is small)
 // and a bulk part (at most bulk_bytes_max() bytes). Packets from one endpoint to another arrive in order,
 // once. Sending to oneself is legal and works like any other pair.
@@ -19,6 +21,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+
+#include "transport/peer_address.hpp"
 
 namespace tasuki {
 
@@ -42,6 +47,13 @@ struct PacketRoom {
 class PacketSink {
  public:
   virtual void packet(const Packet& packet) = 0;
+
+  /// A process of another job has become an endpoint, before its first packet.
+  virtual void peer_joined(int /*endpoint*/) {}
+
+  /// A process of another job has ended, after its last packet: nothing more can be sent to it. `finalized`:
+  /// it has left in good order.
+  virtual void peer_ended(int /*endpoint*/, bool /*finalized*/) {}
 
  protected:
   ~PacketSink() = default;
@@ -74,6 +86,33 @@ class Transport {
 
   /// Wakes this endpoint's own sleeper (from another thread of the same process).
   virtual void ring() = 0;
+
+  // --- processes of other jobs; the defaults know none ---
+
+  virtual ProcessName name(int endpoint) const { return {0, endpoint}; }
+
+  /// Where processes of other jobs reach this one, from now until its end. Returns false and one line in
+  /// `error` when that cannot be.
+  virtual bool address(PeerAddress* /*own*/, std::string* error) {
+    *error = "this transport reaches the processes of one job only";
+    return false;
+  }
+
+  /// The endpoint of the process at `address`, which may be one of this job; a new one where it was not
+  /// known. Returns -1 and one line in `error` when it cannot be reached.
+  virtual int join(const PeerAddress& /*address*/, std::string* error) {
+    *error = "this transport reaches the processes of one job only";
+    return -1;
+  }
+
+  /// Endpoints that have not ended, this one too.
+  virtual int endpoints_alive() const { return endpoints(); }
+
+  /// Ports (MPI 11.9): numbers, not 0, that others look for before they send anything. open_port() returns
+  /// false when there are too many; has_port() also when there is no such process any more.
+  virtual bool open_port(std::uint64_t) { return false; }
+  virtual void close_port(std::uint64_t) {}
+  virtual bool has_port(const PeerAddress&, std::uint64_t) { return false; }
 };
 
 }  // namespace tasuki

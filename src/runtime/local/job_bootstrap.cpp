@@ -45,6 +45,18 @@ class JobBootstrap final : public Bootstrap {
 
   int rank() const override { return job_.rank; }
   int size() const override { return job_.size; }
+  std::uint64_t job_id() const override { return job_.header->job_id; }
+  std::string parent_port() const override { return job_.header->parent_port; }
+  bool spawn(const SpawnRequest& request, std::string* error) override {
+    const int socket = connect_to_launcher(job_.header->launcher_socket);
+    if (socket < 0) {
+      *error = std::string("cannot reach mpiexec: ") + std::strerror(errno);
+      return false;
+    }
+    const bool started = ask_launcher(socket, request, error);
+    close(socket);
+    return started;
+  }
   int application_number() const override { return block().application; }
   int universe_size() const override { return std::max(job_.size, processors_available()); }
   int processors_available() const override { return std::max(1, job_.header->processors_available); }
@@ -115,7 +127,8 @@ class JobBootstrap final : public Bootstrap {
       abort(1, "MPI_Init: cannot get " + std::to_string(bytes) +
                    " bytes of shared memory: " + std::strerror(errno));
     }
-    region_ = {static_cast<std::byte*>(memory), bytes};
+    region_ = {static_cast<std::byte*>(memory), bytes, job_.header->job_id, job_.fd,
+               job_.header->transport_offset};
   }
 
   Attachment job_;

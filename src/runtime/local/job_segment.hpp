@@ -21,9 +21,11 @@
 namespace tasuki::local {
 
 inline constexpr std::uint64_t kJobMagic = 0x626f6a696b757361;  // "asukijob"
-inline constexpr std::uint32_t kJobVersion = 2;
+inline constexpr std::uint32_t kJobVersion = 3;
 inline constexpr std::size_t kPageBytes = 4096;  // alignment of the parts, whatever the machine's page
 inline constexpr std::size_t kAbortMessageBytes = 1024;
+inline constexpr std::size_t kPortBytes = 256;   // a port's name, with the final NUL
+inline constexpr std::size_t kSocketBytes = 64;  // an abstract socket's name, with the final NUL
 
 /// How far a rank is in its life.
 enum class Life : std::uint32_t {
@@ -35,15 +37,17 @@ enum class Life : std::uint32_t {
 };
 
 struct alignas(64) JobHeader {
-  std::uint64_t magic;                // writer of this and the next lines: mpiexec
-  std::uint32_t version;              //
-  std::int32_t size;                  // ranks
-  std::uint64_t job_id;               // random; tells this job's segment from another's
-  std::int32_t launcher_pid;          // mpiexec
-  std::int32_t applications;          // programs of an MPMD job
-  std::int32_t processors_available;  // to all ranks together; a rank's own mask tells only its binding
-  std::uint64_t ranks_offset;         // of RankBlock[size]
-  std::uint64_t transport_offset;     // of the transport's region, which ends the segment
+  std::uint64_t magic;                 // writer of this and the next lines: mpiexec
+  std::uint32_t version;               //
+  std::int32_t size;                   // ranks
+  std::uint64_t job_id;                // random; tells this job's segment from another's
+  std::int32_t launcher_pid;           // mpiexec
+  std::int32_t applications;           // programs of an MPMD job
+  std::int32_t processors_available;   // to all ranks together; a rank's own mask tells only its binding
+  std::uint64_t ranks_offset;          // of RankBlock[size]
+  std::uint64_t transport_offset;      // of the transport's region, which ends the segment
+  char launcher_socket[kSocketBytes];  // where mpiexec takes requests; see spawn_request.hpp
+  char parent_port[kPortBytes];        // where those who spawned this job wait for it; empty: nobody did
   std::atomic<std::uint64_t> transport_bytes;  // writer: the first rank to get there; 0 before
   std::atomic<std::int32_t> first_abort;       // writer: the first rank that aborts, its rank + 1
   std::atomic<std::int32_t> absent_rank;       // writer: mpiexec; rank + 1 of one that ended without MPI_Init

@@ -17,6 +17,26 @@ std::unique_ptr<Bootstrap> make_bootstrap(std::string* error);
 
 namespace local {
 
+/// Sends one request and waits for the answer. Returns false and the reason in `error` when mpiexec is out of
+/// reach or refuses.
+bool ask_launcher(int socket, const SpawnRequest& request, std::string* error);
+
+/// A connection to the abstract Unix socket of that name, close-on-exec, or -1 with errno.
+int connect_to_launcher(const char* name);
+
+/// The mpiexec that a program which runs alone starts for its spawns, in a process group of its own: an
+/// interrupt of this program is not meant for its workers.
+class OwnLauncher {
+ public:
+  ~OwnLauncher();
+  /// Starts it unless it runs. Returns false and the reason in `error`.
+  bool start(std::string* error);
+  int socket() const { return socket_; }
+
+ private:
+  int socket_ = -1;  // it ends the workers when this end closes without a farewell
+};
+
 /// A rank of a job of our mpiexec, already attached.
 std::unique_ptr<Bootstrap> make_job_bootstrap(const Attachment& attachment);
 

@@ -1,5 +1,6 @@
 // A program without a launcher.
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,9 +17,18 @@ namespace {
 
 class Singleton final : public Bootstrap {
  public:
-  Singleton() : processors_(local::processors_available()) {}
+  Singleton() : processors_(local::processors_available()) {
+    if (getrandom(&job_id_, sizeof job_id_, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof job_id_)) {
+      job_id_ = static_cast<std::uint64_t>(getpid()) * 0x9e3779b97f4a7c15u;
+    }
+  }
   ~Singleton() override {
     if (region_.base != nullptr) munmap(region_.base, region_.bytes);
+    if (region_.fd >= 0) close(region_.fd);
+  }
+  std::uint64_t job_id() const override { return job_id_; }
+  bool spawn(const SpawnRequest& request, std::string* error) override {
+    return launcher_.start(error) && ask_launcher(launcher_.socket(), request, error);
   }
   int rank() const override { return 0; }
   int size() const override { return 1; }
@@ -27,12 +37,18 @@ class Singleton final : public Bootstrap {
 
   std::unique_ptr<Transport> make_transport(const Config& config) override {
     const std::size_t bytes = ShmTransport::bytes_needed(1, config);
-    void* memory =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    // A file, so that processes of other jobs can ring this one's doorbell. Without one it stays alone.
+    int fd = memfd_create("tasuki-singleton", MFD_CLOEXEC);
+    if (fd >= 0 && ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
+      close(fd);
+      fd = -1;
+    }
+    const int kind = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kind | MAP_NORESERVE, fd, 0);
     if (memory == MAP_FAILED) {
       abort(1, "cannot get " + std::to_string(bytes) + " bytes of memory: " + std::strerror(errno));
     }
-    region_ = {static_cast<std::byte*>(memory), bytes};
+    region_ = {static_cast<std::byte*>(memory), bytes, job_id_, fd, 0};
     return std::make_unique<ShmTransport>(region_, 0, 1, config, true);
   }
 
@@ -48,6 +64,8 @@ class Singleton final : public Bootstrap {
 
  private:
   int processors_;
+  std::uint64_t job_id_ = 0;
+  OwnLauncher launcher_;
   SharedRegion region_;
 };
 

@@ -72,9 +72,16 @@ class RingSender {
   /// `bulk_capacity` is a power of two.
   RingSender(RingShared* shared, std::uint64_t bulk_capacity)
       : shared_(shared), bulk_capacity_(bulk_capacity) {}
+  /// One that never has room: for a receiver that is gone.
+  static RingSender nowhere() {
+    RingSender sender;
+    sender.next_ = kSlots;
+    return sender;
+  }
 
   bool reserve(std::uint32_t bulk_bytes, PacketRoom* room) {
     if (!has_room(bulk_bytes)) {
+      if (shared_ == nullptr) return false;
       slots_taken_ = shared_->credits.slots_taken.load(std::memory_order_seq_cst);
       bulk_taken_ = shared_->credits.bulk_taken.load(std::memory_order_seq_cst);
       if (!has_room(bulk_bytes)) return false;

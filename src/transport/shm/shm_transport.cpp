@@ -34,7 +34,7 @@ std::size_t ShmTransport::bytes_needed(int size, const Config& config) {
 }
 
 ShmTransport::ShmTransport(SharedRegion region, int rank, int size, const Config& config, bool use_membarrier)
-    : rank_(rank), size_(size), bulk_capacity_(ring_bulk_bytes(size, config)) {
+    : region_(region), rank_(rank), size_(size), bulk_capacity_(ring_bulk_bytes(size, config)) {
   auto* bells = reinterpret_cast<shm::Doorbell*>(region.base);
   const auto ring_at = [&](int from, int to) {
     const auto index =
@@ -56,6 +56,8 @@ int ShmTransport::poll(PacketSink& sink) {
   polling_ = true;
   int delivered = 0;
   for (int source = 0; source < size_; ++source) delivered += poll_peer(source, sink);
+  if (mailbox_ != nullptr) [[unlikely]]
+    delivered += poll_foreign(sink);
   polling_ = false;
   return delivered;
 }
@@ -75,6 +77,7 @@ int ShmTransport::poll_peer(int source, PacketSink& sink) {
 
 std::uint32_t ShmTransport::arm() {
   ++armed_;
+  if (!foreign_.empty()) examine_soon();
   return shm::doorbell_arm(own_bell());
 }
 

@@ -1,16 +1,23 @@
 // ShmTransport: packets between the ranks of one node, through memory that all of them map.
 //
 // The region holds a doorbell per rank, then each rank's inbox: one ring per source. Pages are touched only
-// when used, so pairs that never talk cost address space alone.
+// when used, so pairs that never talk cost address space alone. Processes of other jobs have endpoints beyond
+// the ranks and come through a mailbox (mailbox.hpp), which is made when the first of them is to be known;
+// until then they cost a poll one comparison.
 //
 // Thread safety: as transport.hpp. Each ShmTransport object belongs to one rank; all share the region.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "base/config.hpp"
 #include "transport/shm/doorbell.hpp"
+#include "transport/shm/mailbox.hpp"
 #include "transport/shm/ring.hpp"
 #include "transport/transport.hpp"
 
@@ -20,6 +27,9 @@ namespace tasuki {
 struct SharedRegion {
   std::byte* base = nullptr;
   std::size_t bytes = 0;
+  std::uint64_t job = 0;        // the job's random number
+  int fd = -1;                  // the file that it maps, open as long as the region is; -1: private memory
+  std::uint64_t fd_offset = 0;  // of `base` in the file
 };
 
 class ShmTransport final : public Transport {
@@ -31,7 +41,7 @@ class ShmTransport final : public Transport {
   /// `use_membarrier`: false for ranks that are threads (a kernel without it is found out by itself).
   ShmTransport(SharedRegion region, int rank, int size, const Config& config, bool use_membarrier);
 
-  int endpoints() const override { return size_; }
+  int endpoints() const override { return static_cast<int>(peers_.size()); }
   int self() const override { return rank_; }
   std::uint32_t bulk_bytes_max() const override { return static_cast<std::uint32_t>(bulk_capacity_ / 4); }
   bool reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) override {
@@ -48,21 +58,60 @@ class ShmTransport final : public Transport {
   void disarm() override;
   void ring() override;
 
+  // foreign_peers.cpp
+  ProcessName name(int endpoint) const override;
+  bool address(PeerAddress* own, std::string* error) override;
+  int join(const PeerAddress& address, std::string* error) override;
+  int endpoints_alive() const override;
+  bool open_port(std::uint64_t port) override;
+  void close_port(std::uint64_t port) override;
+  bool has_port(const PeerAddress& owner, std::uint64_t port) override;
+
  private:
   struct Peer {
     shm::RingSender sender;
     shm::RingReceiver receiver;
     shm::Doorbell* bell;
   };
+  /// A process of another job.
+  struct Foreign {
+    PeerAddress address;
+    std::unique_ptr<shm::Correspondent> to;  // null: cannot be sent to
+    int inbound_slot = -1;                   // of the own mailbox, where its packets come; -1: none came yet
+    bool ended = false;
+  };
   int poll_peer(int source, PacketSink& sink);
   shm::Doorbell& own_bell() { return *peers_[static_cast<std::size_t>(rank_)].bell; }
 
+  // foreign_peers.cpp
+  int poll_foreign(PacketSink& sink);
+  void find_senders(PacketSink& sink);
+  void look_for_ended(PacketSink& sink);
+  bool end(int endpoint, bool finalized);
+  int find_foreign(const ProcessName& name) const;
+  int add_foreign(const PeerAddress& address);
+  bool open_foreign(int endpoint, std::string* error);
+  void examine_soon();
+  Foreign& foreign(int endpoint) { return foreign_[static_cast<std::size_t>(endpoint - size_)]; }
+
+  SharedRegion region_;
   int rank_;
   int size_;
   std::uint64_t bulk_capacity_;
   int armed_ = 0;  // threads of this rank between arm() and disarm()
   bool polling_ = false;
-  std::vector<Peer> peers_;
+  std::vector<Peer> peers_;  // by endpoint
+
+  // Of use once there is a mailbox. Correspondents go before the mailbox does.
+  std::unique_ptr<shm::Mailbox> mailbox_;
+  std::vector<Foreign> foreign_;  // by endpoint - size_
+  std::map<ProcessName, int> foreign_by_name_;
+  std::vector<int> inbound_;  // endpoints that send through the mailbox
+  std::bitset<shm::kMailboxSlots> slots_known_;
+  std::uint32_t opened_seen_ = 0;
+  bool examination_due_ = false;  // the next poll looks who has ended
+  std::int64_t examined_ns_ = 0;  // when the last one was asked for
+  shm::Doorbell nobody_{};        // of peers that cannot be reached
 };
 
 }  // namespace tasuki

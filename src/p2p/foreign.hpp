@@ -1,0 +1,20 @@
+// Processes of other jobs, as the rest of the core gets to know them (MPI 11.7): by names and addresses,
+// which travel, to endpoints, which are this process's own numbers.
+#pragma once
+
+#include "base/process.hpp"
+#include "base/types.hpp"
+#include "transport/peer_address.hpp"
+
+namespace tasuki {
+
+/// What an endpoint is called everywhere.
+ProcessName process_name(Process& process, int endpoint);
+
+/// Where this process is reached from other jobs. Makes it reachable. Raises MPI_ERR_OTHER.
+Code own_address(Process& process, PeerAddress* address);
+
+/// The endpoint of the process at `address`; from now on this one can send to it. Raises MPI_ERR_OTHER.
+Code join_endpoint(Process& process, const PeerAddress& address, int* endpoint);
+
+}  // namespace tasuki

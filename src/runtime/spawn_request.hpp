@@ -1,0 +1,46 @@
+// What a rank asks of mpiexec when it spawns (MPI 11.8): the programs, and the port at which it waits for
+// them. Over a Unix socket, each message is its length in 4 bytes, then its fields. Pure but for the two
+// functions that move a message.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tasuki {
+
+/// One program of a spawn.
+struct SpawnProgram {
+  std::int32_t ranks = 0;
+  std::vector<std::string> command;  // the program and its arguments
+  std::string directory;             // to start it in; empty: mpiexec's own
+  std::string path;                  // directories to look for it, separated by ':'; empty: PATH
+};
+
+struct SpawnRequest {
+  std::vector<SpawnProgram> programs;
+  std::string parent_port;
+};
+
+/// What becomes of it. Nothing was started unless `error` is empty.
+struct SpawnAnswer {
+  std::string error;
+};
+
+inline constexpr std::uint32_t kMessageBytesMax = 64u << 20;
+
+/// The message without its length.
+std::string encode(const SpawnRequest& request);
+std::string encode(const SpawnAnswer& answer);
+/// Return false for what encode() never made.
+bool decode(const std::string& message, SpawnRequest* request);
+bool decode(const std::string& message, SpawnAnswer* answer);
+
+/// What a program that runs alone says to its mpiexec before it closes the socket: it ends in good order.
+std::string farewell();
+
+/// Moves one message with its length; blocks. Return false when the other end is gone.
+bool write_message(int fd, const std::string& message);
+bool read_message(int fd, std::string* message);
+
+}  // namespace tasuki

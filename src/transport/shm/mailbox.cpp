@@ -1,0 +1,177 @@
+// Making mailboxes, opening others', and the slots' life.
+#include "transport/shm/mailbox.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace tasuki::shm {
+namespace {
+
+std::size_t header_bytes() {
+  return round_to_pages(sizeof(MailboxHeader));
+}
+
+/// Whole pages, so that a free slot's memory can be given back.
+std::size_t slot_bytes(std::uint64_t bulk_capacity) {
+  return round_to_pages(sizeof(RingShared) + bulk_capacity);
+}
+
+std::string describe(const PeerAddress& address) {
+  return "rank " + std::to_string(address.name.rank) + " of another job (process " +
+         std::to_string(address.mailbox.pid) + ")";
+}
+
+}  // namespace
+
+std::size_t mailbox_bytes(std::uint64_t bulk_capacity) {
+  return header_bytes() + kMailboxSlots * slot_bytes(bulk_capacity);
+}
+
+RingShared* mailbox_ring(MailboxHeader& header, int slot) {
+  auto* base = reinterpret_cast<std::byte*>(&header);
+  return reinterpret_cast<RingShared*>(base + header_bytes() +
+                                       static_cast<std::size_t>(slot) * slot_bytes(header.bulk_capacity));
+}
+
+bool process_has_ended(std::int32_t pid) {
+  if (kill(pid, 0) != 0 && errno == ESRCH) return true;
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno == ENOENT;
+  char text[512];
+  const ssize_t length = read(fd, text, sizeof text - 1);
+  close(fd);
+  if (length <= 0) return errno == ESRCH;
+  text[length] = '\0';
+  const char* name_end = std::strrchr(text, ')');  // the name may hold anything; the state follows it
+  return name_end != nullptr && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X');
+}
+
+std::unique_ptr<SharedSegment> open_mailbox(const PeerAddress& address, std::string* error) {
+  std::string reason;
+  std::unique_ptr<SharedSegment> segment;
+  if (address.mailbox.bytes >= sizeof(MailboxHeader)) segment = SharedSegment::open(address.mailbox, &reason);
+  if (segment == nullptr) {
+    *error = "cannot reach " + describe(address) + ": " + reason;
+    return nullptr;
+  }
+  const auto& header = *reinterpret_cast<const MailboxHeader*>(segment->base());
+  if (header.magic != kMailboxMagic || header.version != kMailboxVersion || header.owner != address.name ||
+      address.mailbox.bytes < mailbox_bytes(header.bulk_capacity)) {
+    *error = describe(address) + " uses another version of this library";
+    return nullptr;
+  }
+  if (header.finalized.load(std::memory_order_acquire) != 0) {
+    *error = describe(address) + " has finalised MPI";
+    return nullptr;
+  }
+  return segment;
+}
+
+// ----- the own one -----------------------------------------------------------------------------------------
+
+std::unique_ptr<Mailbox> Mailbox::make(const ProcessName& owner, std::uint64_t bulk_capacity,
+                                       const DoorbellPlace& doorbell, std::string* error) {
+  std::unique_ptr<SharedSegment> segment = SharedSegment::create(mailbox_bytes(bulk_capacity), error);
+  if (segment == nullptr) return nullptr;
+  std::unique_ptr<Mailbox> mailbox(new Mailbox(std::move(segment)));
+  MailboxHeader& header = mailbox->header();
+  header.magic = kMailboxMagic;
+  header.version = kMailboxVersion;
+  header.bulk_capacity = bulk_capacity;
+  header.owner = owner;
+  header.doorbell = doorbell;
+  return mailbox;
+}
+
+Mailbox::~Mailbox() {
+  header().finalized.store(1, std::memory_order_seq_cst);
+}
+
+void Mailbox::free_slot(int slot) {
+  RingShared* shared = ring(slot);
+  const std::size_t bytes = slot_bytes(header().bulk_capacity);
+  if (madvise(shared, bytes, MADV_REMOVE) != 0) {
+    std::memset(static_cast<void*>(shared), 0, sizeof *shared);  // what an empty ring needs to be
+  }
+  header().slots[slot].state.store(SlotState::kFree, std::memory_order_release);
+}
+
+// ----- others' ---------------------------------------------------------------------------------------------
+
+std::unique_ptr<Correspondent> Correspondent::open(const PeerAddress& to, const PeerAddress& from,
+                                                   std::uint32_t bulk_bytes_max, std::string* error) {
+  std::unique_ptr<SharedSegment> segment = open_mailbox(to, error);
+  if (segment == nullptr) return nullptr;
+  std::unique_ptr<Correspondent> made(new Correspondent(std::move(segment)));
+  if (made->header().bulk_capacity / 4 < bulk_bytes_max) {
+    *error = describe(to) + " has rings of " + std::to_string(made->header().bulk_capacity) +
+             " bytes where this job needs " + std::to_string(std::uint64_t{bulk_bytes_max} * 4) +
+             "; TASUKI_RING_BYTES must be the same for both jobs";
+    return nullptr;
+  }
+  if (!made->find_doorbell(error) || !made->claim_slot(from, error)) return nullptr;
+  return made;
+}
+
+bool Correspondent::find_doorbell(std::string* error) {
+  const DoorbellPlace& place = header().doorbell;
+  if (place.pid == static_cast<std::int32_t>(getpid())) {
+    doorbell_ = place.in_process;
+    return true;
+  }
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/fd/%d", place.pid, place.fd);
+  const int fd = place.fd >= 0 ? ::open(path, O_RDWR | O_CLOEXEC) : -1;
+  struct stat info {};
+  if (fd >= 0 && fstat(fd, &info) == 0 && info.st_ino == place.file_id) {
+    const std::size_t page = page_bytes();
+    const std::uint64_t start = place.offset / page * page;
+    doorbell_page_bytes_ = round_to_pages(place.offset - start + sizeof(Doorbell));
+    void* memory = mmap(nullptr, doorbell_page_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                        static_cast<off_t>(start));
+    if (memory != MAP_FAILED) {
+      doorbell_page_ = memory;
+      doorbell_ = reinterpret_cast<Doorbell*>(static_cast<std::byte*>(memory) + (place.offset - start));
+    }
+  }
+  const int reason = errno;
+  if (fd >= 0) close(fd);
+  if (doorbell_ == nullptr) *error = std::string("cannot map ") + path + ": " + std::strerror(reason);
+  return doorbell_ != nullptr;
+}
+
+bool Correspondent::claim_slot(const PeerAddress& from, std::string* error) {
+  for (int slot = 0; slot < kMailboxSlots; ++slot) {
+    MailboxSlot& claimed = header().slots[slot];
+    SlotState free = SlotState::kFree;
+    if (claimed.state.load(std::memory_order_relaxed) != SlotState::kFree ||
+        !claimed.state.compare_exchange_strong(free, SlotState::kClaimed, std::memory_order_acq_rel)) {
+      continue;
+    }
+    slot_ = slot;
+    claimed.sender = from;
+    claimed.state.store(SlotState::kOpen, std::memory_order_release);
+    header().opened.fetch_add(1, std::memory_order_seq_cst);
+    return true;
+  }
+  *error = "rank " + std::to_string(header().owner.rank) + " of another job hears of more than " +
+           std::to_string(kMailboxSlots) + " processes outside its own job";
+  return false;
+}
+
+Correspondent::~Correspondent() {
+  if (slot_ >= 0) header().slots[slot_].state.store(SlotState::kLeft, std::memory_order_release);
+  if (doorbell_page_ != nullptr) munmap(doorbell_page_, doorbell_page_bytes_);
+}
+
+}  // namespace tasuki::shm
