@@ -74,8 +74,8 @@ class Parameter:
 class Status:
     """A status as C lays it out in this ABI."""
 
-    def __init__(self, api: Api) -> None:
-        self._fields = (ctypes.c_int * (8 if api.abi == "standard" else 5))()
+    def __init__(self, api: Api, fields=None) -> None:
+        self._fields = fields or (ctypes.c_int * (8 if api.abi == "standard" else 5))()
         self._offset = 0 if api.abi == "standard" else 2
         self._as_parameter_ = ctypes.c_void_p(ctypes.addressof(self._fields))
 
@@ -174,6 +174,10 @@ class Api:
 
     def statuses(self, n: int):
         return ((ctypes.c_int * (8 if self.abi == "standard" else 5)) * max(n, 1))()
+
+    def status_of(self, fields) -> Status:
+        """One of statuses(n)."""
+        return Status(self, fields)
 
     def error(self, code: int) -> MpiError:
         return MpiError(self.Error_class(code), self.Error_string(code)[0])
