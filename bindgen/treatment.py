@@ -56,6 +56,7 @@ CONVERTED_ARRAYS = {"RANK", "RANK_NNI", "DISTRIB_ENUM", "DTYPE_DISTRIBUTION"}
 NULL_ALLOWED = [
     ("MPI_Request_get_status.*", "request|array_of_requests"),
     ("MPI_(Wait|Test).*", "request|array_of_requests"),
+    ("MPI_Parrived", "request"),
     ("MPI_Comm_get_name", "comm"),
     ("MPI_Type_get_name", "datatype"),
     ("MPI_Win_get_name", "win"),

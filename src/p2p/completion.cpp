@@ -52,7 +52,7 @@ Code finish(Process& process, Request** handle, Status* status) {
     if (status != nullptr) *status = kEmptyStatus;
     return kSuccess;
   }
-  if (request->generalized) [[unlikely]]
+  if (request->request_type == RequestType::kGeneralized) [[unlikely]]
     return finish_generalized(process, handle, status);
   if (status != nullptr) *status = request->status;
   const Code code = blame(process, *request);
@@ -67,7 +67,7 @@ Code finish(Process& process, Request** handle, Status* status) {
 
 /// The status as finish() gives it, but the request stays.
 Code look(Process& process, Request* request, Status* status) {
-  if (request != nullptr && request->generalized) {
+  if (request != nullptr && request->request_type == RequestType::kGeneralized) {
     const Ref<Request> alive = Ref<Request>::share(request);
     request->status.error = static_cast<GeneralizedRequest*>(request)->call_query(&request->status);
   }
@@ -276,7 +276,8 @@ Code request_get_status_some(Process& process, Count incount, Request* const* re
 
 Code request_free(Process&, Request** request) {
   const Ref<Request> last(std::exchange(*request, nullptr));
-  return last->generalized ? static_cast<GeneralizedRequest&>(*last).let_go() : kSuccess;
+  if (last->request_type != RequestType::kGeneralized) return kSuccess;
+  return static_cast<GeneralizedRequest&>(*last).let_go();
 }
 
 Code cancel(Process&, Request* request) {

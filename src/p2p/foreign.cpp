@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "p2p/partitioned.hpp"
 #include "p2p/point_to_point.hpp"
 #include "runtime/bootstrap.hpp"
 
@@ -65,6 +66,11 @@ void PointToPoint::peer_ended(int endpoint, bool finalized) {
     waited_for = waited_for || (matched ? receive.endpoint == endpoint
                                         : waits_for(*receive.comm, receive.source, endpoint));
   });
+  const auto look = [&](const PartitionedRequest& request) {
+    waited_for = waited_for || (request.active && !request.done && request.endpoint == endpoint);
+  };
+  partitioned->sends.for_each(look);
+  partitioned->receives.for_each(look);
   if (!waited_for) return;
   const ProcessName name = transport.name(endpoint);
   process.bootstrap.abort(1, "rank " + std::to_string(process.rank) + " waits for rank " +

@@ -36,7 +36,7 @@ Code grequest_start(Process& process, AnyFunction query_fn, AnyFunction free_fn,
 
 Code grequest_complete(Process& process, Request** handle) {
   Request* const request = *handle;
-  if (!request->generalized) {
+  if (request->request_type != RequestType::kGeneralized) {
     return process.fail(kErrRequest,
                         "request was not made by MPI_Grequest_start, expected a generalised one");
   }

@@ -24,7 +24,7 @@ struct GeneralizedRequest final : Request {
         cancel_function(on_cancel),
         extra_state(state) {
     active = true;
-    generalized = true;
+    request_type = RequestType::kGeneralized;
   }
 
   Code cancel() override;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "p2p/p2p.hpp"
+#include "p2p/partitioned.hpp"
 #include "runtime/bootstrap.hpp"
 
 namespace tasuki {
@@ -53,7 +54,10 @@ bool SendQueue::remove(SendRequest* request) {
 // ----- life ------------------------------------------------------------------------------------------------
 
 PointToPoint::PointToPoint(Process& owner)
-    : process(owner), transport(*owner.transport), bulk_bytes_max(owner.transport->bulk_bytes_max()) {
+    : process(owner),
+      transport(*owner.transport),
+      bulk_bytes_max(owner.transport->bulk_bytes_max()),
+      partitioned(std::make_unique<Partitioned>(*this)) {
   if (transport.endpoints() > kRanksMax) {
     process.bootstrap.abort(1, "a job has at most " + std::to_string(kRanksMax) + " ranks, not " +
                                    std::to_string(transport.endpoints()));
@@ -129,6 +133,7 @@ void forget_communicator(Comm& comm) {
     }
     p2p->matching.forget(comm.context | plane);
   }
+  p2p->partitioned->forget(comm.context);
 }
 
 bool has_open_operations(Comm& comm) {
@@ -138,6 +143,8 @@ bool has_open_operations(Comm& comm) {
   };
   comm.process.p2p->sends.for_each(look);
   comm.process.p2p->receives.for_each(look);
+  comm.process.p2p->partitioned->sends.for_each(look);
+  comm.process.p2p->partitioned->receives.for_each(look);
   return found;
 }
 
@@ -177,6 +184,11 @@ bool PointToPoint::flush(int endpoint) {
     if (!over) return moved;
     settle(*to.messages.pop());
   }
+  return flush_bulk(to) || moved;
+}
+
+bool PointToPoint::flush_bulk(Peer& to) {
+  bool moved = false;
   for (int packets = 0; packets < kFlushPacketsMax && !to.streams.empty(); ++packets) {
     SendRequest* stream = to.streams.pop();
     if (!push_stream(*stream)) {
@@ -190,6 +202,17 @@ bool PointToPoint::flush(int endpoint) {
       complete(*stream);
     }
   }
+  for (int packets = 0; packets < kFlushPacketsMax && !to.partitioned.empty(); ++packets) {
+    PartitionedSend* const message = to.partitioned.front();
+    if (!message->push()) return moved;
+    moved = true;
+    to.partitioned.erase(to.partitioned.begin());
+    if (message->pending.empty()) {
+      message->all_pushed();
+    } else {
+      to.partitioned.push_back(message);
+    }
+  }
   return moved;
 }
 
@@ -199,7 +222,7 @@ bool PointToPoint::poll() {
     const int endpoint = busy[i];
     moved |= flush(endpoint);
     Peer& one = peer(endpoint);
-    if (one.answers.empty() && one.messages.empty() && one.streams.empty()) {
+    if (one.answers.empty() && one.messages.empty() && one.streams.empty() && one.partitioned.empty()) {
       one.busy = false;
       busy[i] = busy.back();
       busy.pop_back();
@@ -229,6 +252,12 @@ void PointToPoint::packet(const Packet& packet) {
       return fragment(packet);
     case PacketKind::kAcknowledge:
       return acknowledged(packet);
+    case PacketKind::kPartitionedOffer:
+      return partitioned->offer(packet);
+    case PacketKind::kPartitionedStart:
+      return partitioned->started(packet);
+    case PacketKind::kPartition:
+      return partitioned->partition(packet);
   }
   damaged(packet, "of no known kind");
 }

@@ -9,7 +9,8 @@
 // Invariants:
 //  1. Messages to one peer leave in the order of their sends: a message is written at once only when
 //     peer.messages is empty.
-//  2. A peer with anything in messages, answers or streams is in `busy`, and only such peers are visited.
+//  2. A peer with anything in messages, answers, streams or partitioned is in `busy`, and only such peers are
+//  visited.
 //  3. The engine holds one reference to each request that is open, and none to any other.
 #pragma once
 
@@ -31,6 +32,9 @@
 
 namespace tasuki {
 
+struct Partitioned;
+struct PartitionedSend;
+
 /// A queue of send requests, linked through SendRequest::next.
 struct SendQueue {
   SendRequest* first = nullptr;
@@ -45,10 +49,11 @@ struct SendQueue {
 
 /// What this rank shares with one endpoint.
 struct Peer {
-  SendQueue messages;                 // short and eager messages and requests to send, in order
-  SendQueue streams;                  // long messages that are cleared to send; served in turn
-  std::vector<AnswerHeader> answers;  // to messages of this peer
-  bool busy = false;                  // in PointToPoint::busy
+  SendQueue messages;                         // short and eager messages and requests to send, in order
+  SendQueue streams;                          // long messages that are cleared to send; served in turn
+  std::vector<PartitionedSend*> partitioned;  // with partitions that are ready; served in turn
+  std::vector<AnswerHeader> answers;          // to messages of this peer, and offers of partitioned ones
+  bool busy = false;                          // in PointToPoint::busy
 
   // The eager message that is arriving in several packets: how much is to come, and where it goes (both null:
   // nowhere).
@@ -95,7 +100,8 @@ struct PointToPoint final : PacketSink, ProgressHook {
   void peer_joined(int endpoint) override;
   void peer_ended(int endpoint, bool finalized) override;
 
-  bool flush(int endpoint);  // sends what waits for this endpoint, as far as there is room
+  bool flush(int endpoint);   // sends what waits for this endpoint, as far as there is room
+  bool flush_bulk(Peer& to);  // of it: long and partitioned messages
   void mark_busy(int endpoint);
   void answer(int endpoint, const AnswerHeader& header);
   [[noreturn]] void damaged(const Packet& packet, const char* what);
@@ -115,6 +121,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
   SlotPool<SendRequest> sends;
   SlotPool<ReceiveRequest> receives;
   SlotPool<Message> messages;
+  std::unique_ptr<Partitioned> partitioned;
   std::unique_ptr<BufferPool> buffer;  // MPI_Buffer_attach
   Ref<ErrorOwner> error_owner;         // keeps Process::error_owner alive
 };

@@ -9,11 +9,16 @@
 // MPI_Request_free is just release.
 #pragma once
 
+#include <cstdint>
+
 #include "base/types.hpp"
 #include "object/comm.hpp"
 #include "object/object.hpp"
 
 namespace tasuki {
+
+/// The types of request that some call has to know; there is no RTTI.
+enum class RequestType : std::uint8_t { kPlain, kGeneralized, kPartitionedSend, kPartitionedReceive };
 
 struct Request : Object {
   explicit Request(Comm& on) : Object(Kind::kRequest), comm(Ref<Comm>::share(&on)) {}
@@ -22,8 +27,8 @@ struct Request : Object {
   bool active = false;  // started and not yet waited for
   bool done = false;    // the operation is over; status is final
   bool persistent = false;
-  bool generalized = false;  // a GeneralizedRequest, whose status the user's code fills in
-  Status status;             // .error holds the operation's error code
+  RequestType request_type = RequestType::kPlain;
+  Status status;  // .error holds the operation's error code
 
   /// Starts a persistent request again. Errors are those of the call that made it.
   virtual Code start();

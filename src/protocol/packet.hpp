@@ -9,6 +9,9 @@
 //   anything
 // An eager message whose sender wants to know that it was matched is answered by kAcknowledge.
 //
+// A partitioned message (p2p/partitioned.hpp): kPartitionedOffer, then in every cycle kPartitionedStart back
+// and kPartition packets, which may mix with anything.
+//
 // Requests are named by RequestId (index and generation in a pool of their owner), never by address: what a
 // peer's memory says is checked before it is used.
 //
@@ -34,6 +37,9 @@ enum class PacketKind : std::uint32_t {
   kClearToSend,
   kFragment,
   kAcknowledge,
+  kPartitionedOffer,
+  kPartitionedStart,
+  kPartition,
 };
 
 /// Names a live request of its owner: index in the low half, generation in the high half. 0: none.
@@ -63,7 +69,8 @@ struct ShortHeader {
   Context context;  // with the plane in its low bits
 };
 
-/// The start of an eager message (kEager: the bulk holds its first bytes), or a request to send.
+/// The start of an eager message (kEager: the bulk holds its first bytes), a request to send, or the offer of
+/// a partitioned message.
 struct EnvelopeHeader {
   LeadWord lead;
   std::int32_t tag;
@@ -79,7 +86,7 @@ struct EagerMoreHeader {
   std::uint64_t position;  // of the first byte of the bulk in the message
 };
 
-/// Answers of a receiver: kClearToSend and kAcknowledge.
+/// Answers of a receiver: kClearToSend, kAcknowledge and kPartitionedStart.
 struct AnswerHeader {
   LeadWord lead;
   std::uint32_t padding;
@@ -96,6 +103,16 @@ struct FragmentHeader {
   std::uint64_t position;  // of the first byte of the bulk in the message
 };
 
+/// kPartition: bytes of a partitioned message; or, where it has no bytes, the names of partitions.
+struct PartitionHeader {
+  LeadWord lead;
+  std::uint32_t partitions;  // of the sender, where partitions are named; else 0
+  RequestId receiver;
+  std::uint64_t position;  // of the first byte of the bulk in the message, or the first partition
+  std::uint64_t end;       // behind the last partition
+};
+
+static_assert(sizeof(PartitionHeader) == 32 && sizeof(EnvelopeHeader) == sizeof(AnswerHeader));
 static_assert(sizeof(ShortHeader) == 16 && sizeof(EnvelopeHeader) == 32 && sizeof(EagerMoreHeader) == 16);
 static_assert(sizeof(AnswerHeader) == 32 && sizeof(FragmentHeader) == 24);
 static_assert(std::is_trivially_copyable_v<ShortHeader> && std::is_trivially_copyable_v<EnvelopeHeader>);

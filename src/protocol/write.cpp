@@ -75,6 +75,29 @@ bool write_fragment(Transport& transport, int peer, RequestId receiver, const vo
   return true;
 }
 
+bool write_partition(Transport& transport, int peer, RequestId receiver, const void* buffer,
+                     PackCursor& cursor, Count end) {
+  PacketRoom room;
+  const Count position = cursor.position();
+  const std::uint32_t bytes = bulk_bytes_for(transport, end - position);
+  if (!transport.reserve(peer, bytes, &room)) return false;
+  put_header(room, PartitionHeader{lead_word(PacketKind::kPartition), 0, receiver,
+                                   static_cast<std::uint64_t>(position), 0});
+  pack_bulk(room, buffer, cursor, bytes);
+  transport.commit(peer, room);
+  return true;
+}
+
+bool write_partition_names(Transport& transport, int peer, RequestId receiver, int first, int end, int of) {
+  PacketRoom room;
+  if (!transport.reserve(peer, 0, &room)) return false;
+  put_header(room,
+             PartitionHeader{lead_word(PacketKind::kPartition), static_cast<std::uint32_t>(of), receiver,
+                             static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(end)});
+  transport.commit(peer, room);
+  return true;
+}
+
 bool write_answer(Transport& transport, int peer, const AnswerHeader& answer) {
   PacketRoom room;
   if (!transport.reserve(peer, 0, &room)) return false;

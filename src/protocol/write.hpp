@@ -60,7 +60,13 @@ bool write_request_to_send(Transport& transport, int peer, const Envelope& envel
 bool write_fragment(Transport& transport, int peer, RequestId receiver, const void* buffer,
                     PackCursor& cursor, Count bytes_wanted);
 
-/// A clear-to-send or an acknowledgement, made ready by its caller.
+/// Bytes of a partitioned message from the cursor's place on, at most up to byte `end` of it; and the packet
+/// that names partitions [first, end) of a message without bytes.
+bool write_partition(Transport& transport, int peer, RequestId receiver, const void* buffer,
+                     PackCursor& cursor, Count end);
+bool write_partition_names(Transport& transport, int peer, RequestId receiver, int first, int end, int of);
+
+/// A clear-to-send, an acknowledgement, or another packet of that size, made ready by its caller.
 bool write_answer(Transport& transport, int peer, const AnswerHeader& answer);
 
 }  // namespace tasuki

@@ -711,32 +711,71 @@ extern "C" decltype(PMPI_Mrecv_c) MPI_Mrecv_c __attribute__((weak, alias("PMPI_M
 
 extern "C" int PMPI_Parrived(MPI_Request request, int partition, int* flag) {
   Call call("MPI_Parrived");
-  return call.unsupported();
+  Request* core_request = nullptr;
+  bool core_flag = false;
+  if (!call.handle_or_null<Request>(request, "request", &core_request) ||
+      !call.pointer(flag, "flag")) {
+    return call.fail();
+  }
+  const Code code = api::parrived(call.process, core_request, partition, &core_flag);
+  if (code == 0) {
+    *flag = core_flag;
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Parrived) MPI_Parrived __attribute__((weak, alias("PMPI_Parrived")));
 
 extern "C" int PMPI_Pready(int partition, MPI_Request request) {
   Call call("MPI_Pready");
-  return call.unsupported();
+  Request* core_request = nullptr;
+  if (!call.handle<Request>(request, "request", &core_request)) {
+    return call.fail();
+  }
+  return call.end(api::pready(call.process, partition, core_request));
 }
 extern "C" decltype(PMPI_Pready) MPI_Pready __attribute__((weak, alias("PMPI_Pready")));
 
 extern "C" int PMPI_Pready_list(int length, const int array_of_partitions[], MPI_Request request) {
   Call call("MPI_Pready_list");
-  return call.unsupported();
+  Request* core_request = nullptr;
+  if (!call.count(length, "length", kErrArg) ||
+      !call.array(array_of_partitions, length, "array_of_partitions") ||
+      !call.handle<Request>(request, "request", &core_request)) {
+    return call.fail();
+  }
+  return call.end(api::pready_list(call.process, length, array_of_partitions, core_request));
 }
 extern "C" decltype(PMPI_Pready_list) MPI_Pready_list __attribute__((weak, alias("PMPI_Pready_list")));
 
 extern "C" int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request) {
   Call call("MPI_Pready_range");
-  return call.unsupported();
+  Request* core_request = nullptr;
+  if (!call.handle<Request>(request, "request", &core_request)) {
+    return call.fail();
+  }
+  return call.end(api::pready_range(call.process, partition_low, partition_high, core_request));
 }
 extern "C" decltype(PMPI_Pready_range) MPI_Pready_range __attribute__((weak, alias("PMPI_Pready_range")));
 
 extern "C" int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Call call("MPI_Precv_init");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Datatype* core_datatype = nullptr;
+  Info* core_info = nullptr;
+  Request* core_request = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.source(source, "source", core_comm) ||
+      !call.tag_or_any(tag, "tag") ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::precv_init(call.process, abi::buffer_to_core(buf), partitions, count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, core_info, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Precv_init) MPI_Precv_init __attribute__((weak, alias("PMPI_Precv_init")));
 
@@ -760,8 +799,23 @@ extern "C" decltype(PMPI_Probe) MPI_Probe __attribute__((weak, alias("PMPI_Probe
 
 extern "C" int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
   Call call("MPI_Psend_init");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Datatype* core_datatype = nullptr;
+  Info* core_info = nullptr;
+  Request* core_request = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.dest(dest, "dest", core_comm) ||
+      !call.tag(tag, "tag") ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::psend_init(call.process, abi::buffer_to_core(buf), partitions, count, core_datatype, abi::rank_to_core(dest), tag, core_comm, core_info, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Psend_init) MPI_Psend_init __attribute__((weak, alias("PMPI_Psend_init")));
 
