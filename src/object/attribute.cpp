@@ -11,8 +11,10 @@
 namespace tasuki {
 namespace {
 
-void release_keyval(Keyval* keyval) {
-  if (--keyval->references == 0) delete keyval;
+void release_keyval(Process& process, Keyval* keyval) {
+  if (--keyval->references != 0) return;
+  process.objects->keyvals.erase(keyval->number);
+  delete keyval;
 }
 
 const char* kind_name(Kind kind) {
@@ -70,11 +72,11 @@ Code destroy_attribute(Process& process, Object* owner, Attributes* attributes, 
     attribute = find_attribute(*attributes, keyval);  // the callback may have changed the list
     attribute->being_deleted = false;
     const Code code = returned == kSuccess ? kSuccess : callback_failed(process, "delete", *keyval, returned);
-    release_keyval(keyval);
+    release_keyval(process, keyval);
     if (code != kSuccess) return code;
   }
   attributes->erase(attribute);
-  release_keyval(keyval);
+  release_keyval(process, keyval);
   return kSuccess;
 }
 
@@ -121,7 +123,7 @@ Code copy_attributes(Process& process, Object* from_owner, const Attributes& fro
     if (keep && code == kSuccess) {
       to->push_back({keyval, value});
     } else {
-      release_keyval(keyval);
+      release_keyval(process, keyval);
     }
   }
   return code;
@@ -151,8 +153,10 @@ Code free_keyval(Process& process, Kind owner, int* number) {
   Code code = kSuccess;
   Keyval* keyval = find_keyval(process, owner, *number, &code);
   if (keyval == nullptr) return code;
-  process.objects->keyvals.erase(*number);
-  release_keyval(keyval);
+  if (!keyval->freed) {
+    keyval->freed = true;
+    release_keyval(process, keyval);
+  }
   *number = kKeyvalInvalid;
   return kSuccess;
 }
@@ -166,12 +170,16 @@ Code set_attribute(Process& process, Object* owner, Attributes* attributes, int 
     if (attribute->being_deleted)
       return process.fail(kErrKeyval, "%s = %d, whose delete callback is running", argument_name(owner->kind),
                           number);
-    // MPI 7.7.2: as if the old one was deleted first.
+    // MPI 7.7.2: as if the old one was deleted first. The key stays, even if this was its last attribute.
+    ++keyval->references;
     code = destroy_attribute(process, owner, attributes, keyval);
-    if (code != kSuccess) return code;
-    keyval = find_keyval(process, owner->kind, number, &code);  // the callback may have freed it
-    if (keyval == nullptr) return code;
     attribute = find_attribute(*attributes, keyval);
+    if (code == kSuccess && attribute == attributes->end()) {
+      attributes->push_back({keyval, value});  // takes over the reference
+      return kSuccess;
+    }
+    release_keyval(process, keyval);
+    if (code != kSuccess) return code;
   }
   if (attribute != attributes->end()) {
     attribute->value = value;

@@ -15,7 +15,8 @@ namespace tasuki {
 
 struct Process;
 
-/// A key made by MPI_{Comm,Type,Win}_create_keyval. Freed keys live on until their last attribute is gone.
+/// A key made by MPI_{Comm,Type,Win}_create_keyval. A freed key lives on, under its number, until its last
+/// attribute is gone: whoever kept the number may ask for the attribute, change it and delete it (MPI 7.7.2).
 struct Keyval {
   int number = 0;
   Kind owner = Kind::kComm;
@@ -24,6 +25,7 @@ struct Keyval {
   AnyFunction destroy = nullptr;
   void* extra_state = nullptr;
   int references = 1;  // the user's, until MPI_X_free_keyval, and one of each attribute
+  bool freed = false;
 };
 
 struct Attribute {

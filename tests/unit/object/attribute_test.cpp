@@ -106,6 +106,40 @@ TEST(Attribute, SetGetReplaceDelete) {
   });
 }
 
+TEST(Attribute, AFreedKeyWorksWhileAttributesHaveIt) {
+  run_ranks(1, [](Process& process) {
+    Story story;
+    Comm *comm = nullptr, *copy = nullptr;
+    api::comm_dup(process, process.objects->world, &comm);
+    int keyval = 0;
+    api::comm_create_keyval(process, copy_function(), false, delete_function(), &keyval, &story);
+    const int kept = keyval;
+    api::comm_set_attr(process, comm, keyval, value(1));
+    EXPECT_EQ(api::comm_free_keyval(process, &keyval), kSuccess);
+    int again = kept;  // the number of a key that is in use may be given back twice
+    EXPECT_EQ(api::comm_free_keyval(process, &again), kSuccess);
+    EXPECT_EQ(again, kKeyvalInvalid);
+
+    ASSERT_EQ(api::comm_dup(process, comm, &copy), kSuccess);
+    void* held = nullptr;
+    bool flag = false;
+    EXPECT_EQ(api::comm_get_attr(process, copy, kept, &held, &flag), kSuccess);
+    EXPECT_TRUE(flag);
+    EXPECT_EQ(number(held), 101);
+    EXPECT_EQ(api::comm_delete_attr(process, comm, kept), kSuccess);
+    EXPECT_EQ(api::comm_set_attr(process, copy, kept, value(2)), kSuccess);
+    EXPECT_EQ(api::comm_delete_attr(process, copy, kept), kSuccess);
+    EXPECT_EQ(story.events, (std::vector<std::string>{"copy 1", "delete 1", "delete 101", "delete 2"}));
+    // With the last attribute the key is gone.
+    EXPECT_EQ(error_class_bits(api::comm_get_attr(process, copy, kept, &held, &flag)), kErrKeyval);
+    EXPECT_EQ(error_class_bits(api::comm_set_attr(process, copy, kept, value(3))), kErrKeyval);
+    again = kept;
+    EXPECT_EQ(error_class_bits(api::comm_free_keyval(process, &again)), kErrKeyval);
+    api::comm_free(process, &comm);
+    api::comm_free(process, &copy);
+  });
+}
+
 TEST(Attribute, CopiedAtDuplicationDeletedInReverseAtFree) {
   run_ranks(2, [](Process& process) {
     Story story;
