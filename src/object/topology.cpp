@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <functional>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -27,29 +27,44 @@ std::vector<int> divisors_of(int number) {
   return divisors;
 }
 
-/// Writes `number` as a product of `count` factors, largest first, such that the largest is as small as
-/// possible, then the second, and so on (MPI 8.5.2: as close to each other as possible).
-std::vector<int> balanced_factors(int number, std::size_t count) {
-  const std::vector<int> divisors = divisors_of(number);
-  std::vector<int> factors;
-  // Tries the factors that are left, none above `bound`, smallest first: the first success is the best.
-  const std::function<bool(int, int)> choose = [&](int left, int bound) {
-    if (factors.size() == count) return left == 1;
-    for (const int divisor : divisors) {
-      if (divisor > bound) return false;
-      if (left % divisor != 0) continue;
-      double reach = 1;  // the most that factors up to `divisor` can make
-      for (std::size_t i = factors.size(); i < count; ++i) reach *= divisor;
-      if (reach < left) continue;
-      factors.push_back(divisor);
-      if (choose(left / divisor, divisor)) return true;
-      factors.pop_back();
+/// Writes `number` as a product of `count` factors, largest first, as close to each other as possible (MPI
+/// 8.5.2): the difference of the largest and the smallest is least, then the largest, then the second, and so
+/// on.
+class BalancedFactors {
+ public:
+  BalancedFactors(int number, std::size_t count) : divisors_(divisors_of(number)), count_(count) {
+    choose(number, number);
+  }
+  const std::vector<int>& factors() const { return best_; }
+
+ private:
+  /// Tries all factors, at most `bound`, of what is `left`, smallest first: the first of equals stays.
+  void choose(int left, int bound) {
+    const std::size_t open = count_ - chosen_.size();
+    if (open == 0) {
+      if (left == 1 && (best_.empty() || spread_of(chosen_.back()) < spread_of_best())) best_ = chosen_;
+      return;
     }
-    return false;
-  };
-  choose(number, number);
-  return factors;
-}
+    // The smallest factor cannot be above the root, so what is chosen bounds the spread from below.
+    const double root = std::pow(static_cast<double>(left), 1.0 / static_cast<double>(open)) * (1 + 1e-9);
+    for (const int divisor : divisors_) {
+      if (divisor > bound || left % divisor != 0) continue;
+      if (divisor < root * (1 - 1e-8)) continue;  // the others would have to be larger than this one
+      const int largest = chosen_.empty() ? divisor : chosen_.front();
+      if (!best_.empty() && largest - root >= spread_of_best()) return;
+      chosen_.push_back(divisor);
+      choose(left / divisor, divisor);
+      chosen_.pop_back();
+    }
+  }
+
+  int spread_of(int smallest) const { return chosen_.front() - smallest; }
+  int spread_of_best() const { return best_.front() - best_.back(); }
+
+  std::vector<int> divisors_;
+  std::size_t count_;
+  std::vector<int> chosen_, best_;
+};
 
 }  // namespace
 
@@ -180,8 +195,8 @@ Code dims_create(Process& process, int nnodes, int ndims, int* dims) {
     return process.fail(kErrDims, "dims multiply to %d, expected nnodes = %d or a dimension left at 0",
                         nnodes / left, nnodes);
   }
-  const std::vector<int> factors = balanced_factors(left, open.size());
-  for (std::size_t i = 0; i < open.size(); ++i) *open[i] = factors[i];
+  const BalancedFactors balanced(left, open.size());
+  for (std::size_t i = 0; i < open.size(); ++i) *open[i] = balanced.factors()[i];
   return 0;
 }
 
