@@ -1,0 +1,14 @@
+"""Random trees of communicators: groups, ranks, comparison, topologies, attributes, and messages on all at
+once.
+"""
+
+import pytest
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+def test_random_trees_of_communicators(rounds, ranks):
+    rounds("communicators.py", ranks, 100, 2)
+
+
+def test_random_trees_in_the_mpich_abi(rounds):
+    rounds("communicators.py", 4, 60, 2, abi="mpich")
