@@ -70,6 +70,8 @@ STRING_SIZES = {
     ("MPI_Win_get_name", "win_name"): "MPI_MAX_OBJECT_NAME",
     ("MPI_Info_get_nthkey", "key"): "MPI_MAX_INFO_KEY",
     ("MPI_Error_string", "string"): "MPI_MAX_ERROR_STRING",
+    ("MPI_Open_port", "port_name"): "MPI_MAX_PORT_NAME",
+    ("MPI_Lookup_name", "port_name"): "MPI_MAX_PORT_NAME",
 }
 
 IN_PLACE_SEND = re.compile(
@@ -79,6 +81,8 @@ GATHER = re.compile(r"MPI_I?gatherv?(_init)?$", re.IGNORECASE)
 SCATTER = re.compile(r"MPI_I?scatterv?(_init)?$", re.IGNORECASE)
 BCAST = re.compile(r"MPI_I?bcast(_init)?$", re.IGNORECASE)
 REDUCE = re.compile(r"MPI_I?reduce(_init)?$", re.IGNORECASE)
+# Parameters that count at the root only.
+AT_ROOT = re.compile(r"MPI_Comm_(accept|connect)\.(port_name|info)$")
 NEIGHBOR = re.compile(r"MPI_I?neighbor_", re.IGNORECASE)
 
 # Completion: what these give back counts also when they return an error (MPI 3.7.5).
@@ -115,7 +119,12 @@ class Body:
             self.flush()
         self.lines.append(line)
 
-    def check(self, expression: str) -> None:
+    def check(self, expression: str, parameter: Parameter | None = None) -> None:
+        """One more check; that of a parameter that counts at the root only is made there alone."""
+        if parameter and AT_ROOT.match(f"{self.function.name}.{parameter.name}"):
+            if parameter.kind == "STRING":
+                return  # the core makes this check, so that the others hear of it
+            expression = f"(!roles.root_here || {expression})"
         self.pending.append(expression)
 
     def flush(self) -> None:
@@ -171,7 +180,7 @@ def handle_in(body: Body, parameter: Parameter, core: CoreParameter) -> None:
     if is_pointer:
         body.check(f'call.pointer({parameter.name}, "{parameter.name}")')
     how = "handle_or_null" if null_allowed(body.function, parameter) else "handle"
-    body.check(f'call.{how}<{kind}>({value}, "{parameter.name}", &{name})')
+    body.check(f'call.{how}<{kind}>({value}, "{parameter.name}", &{name})', parameter)
     if core.type.endswith("**"):
         # MPI_Grequest_complete takes its handle by value, and yet ends it.
         place = parameter.name if is_pointer else f"&{parameter.name}"
@@ -330,7 +339,7 @@ def status(body: Body, parameter: Parameter) -> None:
 def string(body: Body, parameter: Parameter) -> None:
     name = parameter.name
     if parameter.direction == "in":
-        body.check(f'call.pointer({name}, "{name}")')
+        body.check(f'call.pointer({name}, "{name}")', parameter)
         body.arguments[name] = name
         return
     body.declare(f"std::string {local(parameter)};")

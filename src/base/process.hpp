@@ -23,6 +23,7 @@ class Callbacks;
 struct Objects;
 struct PointToPoint;
 struct Collectives;
+struct Dynamic;
 struct Comm;
 struct ErrorOwner;
 
@@ -55,6 +56,7 @@ struct Process {
   std::unique_ptr<PointToPoint> p2p;
   std::unique_ptr<Objects> objects;
   std::unique_ptr<Collectives> collectives;
+  std::unique_ptr<Dynamic> dynamic;
 };
 
 }  // namespace tasuki

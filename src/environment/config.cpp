@@ -88,8 +88,8 @@ constexpr Variable kVariables[] = {
 
 /// Set by mpiexec or read by other parts; not configuration.
 constexpr const char* kOtherNames[] = {
-    "TASUKI_JOB_FD",    "TASUKI_JOB_ID", "TASUKI_JOB_PID", "TASUKI_RANK",   "TASUKI_SIZE",
-    "TASUKI_SINGLETON", "TASUKI_CC",     "TASUKI_CXX",     "TASUKI_PREFIX",
+    "TASUKI_JOB_FD",    "TASUKI_JOB_ID",  "TASUKI_JOB_PID", "TASUKI_RANK", "TASUKI_SIZE",
+    "TASUKI_SINGLETON", "TASUKI_MPIEXEC", "TASUKI_CC",      "TASUKI_CXX",  "TASUKI_PREFIX",
 };
 
 }  // namespace

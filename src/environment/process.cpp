@@ -6,6 +6,7 @@
 
 #include "coll/api.hpp"
 #include "coll/collectives.hpp"
+#include "dynamic/dynamic.hpp"
 #include "environment/environment.hpp"
 #include "object/objects.hpp"
 #include "object/world.hpp"
@@ -34,6 +35,7 @@ Process::Process(Bootstrap& starter, Config configuration)
   p2p = std::make_unique<PointToPoint>(*this);
   objects = std::make_unique<Objects>(*this);
   collectives = std::make_unique<Collectives>(*this);
+  dynamic = std::make_unique<Dynamic>(*this);
 }
 
 Process::Process(Bootstrap& starter)
@@ -59,6 +61,7 @@ std::unique_ptr<Process> make_process(Bootstrap& bootstrap, const Config& config
   process->progress->set_locking(required == ThreadLevel::kMultiple);
   make_world(*process);
   bootstrap.fence();  // nobody sends before every doorbell is open
+  meet_parents(*process);
   bootstrap.mark_initialized();
   return process;
 }

@@ -105,6 +105,9 @@ class Transport {
     return -1;
   }
 
+  /// Whether a process of another job has been found to have ended.
+  virtual bool has_ended(int /*endpoint*/) const { return false; }
+
   /// Endpoints that have not ended, this one too.
   virtual int endpoints_alive() const { return endpoints(); }
 

@@ -5,27 +5,57 @@
 #include "binding/call.hpp"
 #include "binding/callbacks.hpp"
 #include "binding/translate.hpp"
+#include "dynamic/api.hpp"
 #include "object/api.hpp"
 
 using namespace tasuki;
 
 extern "C" int PMPI_Close_port(const char* port_name) {
   Call call("MPI_Close_port");
-  return call.unsupported();
+  if (!call.pointer(port_name, "port_name")) {
+    return call.fail();
+  }
+  return call.end(api::close_port(call.process, port_name));
 }
 extern "C" decltype(PMPI_Close_port) MPI_Close_port __attribute__((weak, alias("PMPI_Close_port")));
 
 extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
   Call call("MPI_Comm_accept");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Call::Roles roles;
+  Info* core_info = nullptr;
+  Comm* core_newcomm = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.root(root, "root", core_comm, &roles) ||
+      !(!roles.root_here || call.handle_or_null<Info>(info, "info", &core_info)) ||
+      !call.pointer(newcomm, "newcomm")) {
+    return call.fail();
+  }
+  const Code code = api::comm_accept(call.process, port_name, core_info, roles.root, core_comm, &core_newcomm);
+  if (code == 0) {
+    *newcomm = call.give<Comm>(core_newcomm);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_accept) MPI_Comm_accept __attribute__((weak, alias("PMPI_Comm_accept")));
 
 extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
   Call call("MPI_Comm_connect");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Call::Roles roles;
+  Info* core_info = nullptr;
+  Comm* core_newcomm = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.root(root, "root", core_comm, &roles) ||
+      !(!roles.root_here || call.handle_or_null<Info>(info, "info", &core_info)) ||
+      !call.pointer(newcomm, "newcomm")) {
+    return call.fail();
+  }
+  const Code code = api::comm_connect(call.process, port_name, core_info, roles.root, core_comm, &core_newcomm);
+  if (code == 0) {
+    *newcomm = call.give<Comm>(core_newcomm);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_connect) MPI_Comm_connect __attribute__((weak, alias("PMPI_Comm_connect")));
 
@@ -58,23 +88,17 @@ extern "C" decltype(PMPI_Comm_get_parent) MPI_Comm_get_parent __attribute__((wea
 
 extern "C" int PMPI_Comm_join(int fd, MPI_Comm* intercomm) {
   Call call("MPI_Comm_join");
-  return call.unsupported();
+  Comm* core_intercomm = nullptr;
+  if (!call.pointer(intercomm, "intercomm")) {
+    return call.fail();
+  }
+  const Code code = api::comm_join(call.process, fd, &core_intercomm);
+  if (code == 0) {
+    *intercomm = call.give<Comm>(core_intercomm);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_join) MPI_Comm_join __attribute__((weak, alias("PMPI_Comm_join")));
-
-extern "C" int PMPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
-  Call call("MPI_Comm_spawn");
-  call.blame_if_valid(comm);
-  return call.unsupported();
-}
-extern "C" decltype(PMPI_Comm_spawn) MPI_Comm_spawn __attribute__((weak, alias("PMPI_Comm_spawn")));
-
-extern "C" int PMPI_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
-  Call call("MPI_Comm_spawn_multiple");
-  call.blame_if_valid(comm);
-  return call.unsupported();
-}
-extern "C" decltype(PMPI_Comm_spawn_multiple) MPI_Comm_spawn_multiple __attribute__((weak, alias("PMPI_Comm_spawn_multiple")));
 
 extern "C" int PMPI_Get_hw_resource_info(MPI_Info* hw_info) {
   Call call("MPI_Get_hw_resource_info");
@@ -92,19 +116,46 @@ extern "C" decltype(PMPI_Get_hw_resource_info) MPI_Get_hw_resource_info __attrib
 
 extern "C" int PMPI_Lookup_name(const char* service_name, MPI_Info info, char* port_name) {
   Call call("MPI_Lookup_name");
-  return call.unsupported();
+  Info* core_info = nullptr;
+  std::string core_port_name;
+  if (!call.pointer(service_name, "service_name") ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(port_name, "port_name")) {
+    return call.fail();
+  }
+  const Code code = api::lookup_name(call.process, service_name, core_info, &core_port_name);
+  if (code == 0) {
+    store_string(core_port_name, port_name, MPI_MAX_PORT_NAME);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Lookup_name) MPI_Lookup_name __attribute__((weak, alias("PMPI_Lookup_name")));
 
 extern "C" int PMPI_Open_port(MPI_Info info, char* port_name) {
   Call call("MPI_Open_port");
-  return call.unsupported();
+  Info* core_info = nullptr;
+  std::string core_port_name;
+  if (!call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(port_name, "port_name")) {
+    return call.fail();
+  }
+  const Code code = api::open_port(call.process, core_info, &core_port_name);
+  if (code == 0) {
+    store_string(core_port_name, port_name, MPI_MAX_PORT_NAME);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Open_port) MPI_Open_port __attribute__((weak, alias("PMPI_Open_port")));
 
 extern "C" int PMPI_Publish_name(const char* service_name, MPI_Info info, const char* port_name) {
   Call call("MPI_Publish_name");
-  return call.unsupported();
+  Info* core_info = nullptr;
+  if (!call.pointer(service_name, "service_name") ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(port_name, "port_name")) {
+    return call.fail();
+  }
+  return call.end(api::publish_name(call.process, service_name, core_info, port_name));
 }
 extern "C" decltype(PMPI_Publish_name) MPI_Publish_name __attribute__((weak, alias("PMPI_Publish_name")));
 
@@ -216,6 +267,12 @@ extern "C" decltype(PMPI_Session_set_errhandler) MPI_Session_set_errhandler __at
 
 extern "C" int PMPI_Unpublish_name(const char* service_name, MPI_Info info, const char* port_name) {
   Call call("MPI_Unpublish_name");
-  return call.unsupported();
+  Info* core_info = nullptr;
+  if (!call.pointer(service_name, "service_name") ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(port_name, "port_name")) {
+    return call.fail();
+  }
+  return call.end(api::unpublish_name(call.process, service_name, core_info, port_name));
 }
 extern "C" decltype(PMPI_Unpublish_name) MPI_Unpublish_name __attribute__((weak, alias("PMPI_Unpublish_name")));

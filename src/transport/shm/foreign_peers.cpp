@@ -66,6 +66,10 @@ int ShmTransport::join(const PeerAddress& address, std::string* error) {
   return open_foreign(endpoint, error) ? endpoint : -1;
 }
 
+bool ShmTransport::has_ended(int endpoint) const {
+  return endpoint >= size_ && foreign_[static_cast<std::size_t>(endpoint - size_)].ended;
+}
+
 int ShmTransport::endpoints_alive() const {
   return size_ + static_cast<int>(std::count_if(foreign_.begin(), foreign_.end(),
                                                 [](const Foreign& one) { return !one.ended; }));

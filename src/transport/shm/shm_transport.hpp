@@ -62,6 +62,7 @@ class ShmTransport final : public Transport {
   ProcessName name(int endpoint) const override;
   bool address(PeerAddress* own, std::string* error) override;
   int join(const PeerAddress& address, std::string* error) override;
+  bool has_ended(int endpoint) const override;
   int endpoints_alive() const override;
   bool open_port(std::uint64_t port) override;
   void close_port(std::uint64_t port) override;

@@ -50,12 +50,14 @@ class ThreadBootstrap final : public Bootstrap {
   ThreadBootstrap(World& world, int rank) : world_(world), rank_(rank) {}
   int rank() const override { return rank_; }
   int size() const override { return world_.size; }
+  std::uint64_t job_id() const override { return world_.options.job; }
   int processors_available() const override { return 1; }
   std::unique_ptr<Transport> make_transport(const Config& config) override {
     if (world_.options.network == Network::kInproc)
       return std::make_unique<InprocTransport>(world_.network, rank_);
-    return std::make_unique<ShmTransport>(SharedRegion{world_.region, world_.region_bytes}, rank_,
-                                          world_.size, config, false);
+    return std::make_unique<ShmTransport>(
+        SharedRegion{.base = world_.region, .bytes = world_.region_bytes, .job = world_.options.job}, rank_,
+        world_.size, config, false);
   }
   void fence() override { world_.fence.arrive_and_wait(); }
   void mark_initialized() override {}

@@ -1,6 +1,7 @@
 // run_ranks: a world of N ranks as threads of the test program.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "base/process.hpp"
@@ -13,6 +14,7 @@ enum class Network { kSharedMemory, kInproc };
 struct WorldOptions {
   Network network = Network::kSharedMemory;  // the real rings, in this program's memory; or the toy
   ThreadLevel thread_level = ThreadLevel::kSingle;
+  std::uint64_t job = 0;  // worlds that meet have different ones
   Config config{
       .eager_bytes_max = 1024, .ring_bytes = 16 * 1024, .spin_count = 16};  // small: full FIFOs are common
 };

@@ -1,0 +1,73 @@
+// Dynamic: what one process has opened for others to find, and how two processes come to a first talk.
+//
+// A port is a number in its process's mailbox (transport/shm/mailbox.hpp) and a matching context of the same
+// number. Its name holds the mailbox's address, so a connector needs nobody's help:
+//
+//   connector                                         acceptor
+//   looks for the port in the mailbox
+//   hello, in the port's context  ----------------->  takes any hello
+//                                 <-----------------  offer, in the context that the hello names
+//   go (or withdraw: timed out)   ----------------->  goes on (or takes the next hello)
+//
+// Then both have a Road, an intercommunicator of the two of them, over which MPI_Intercomm_create's machinery
+// makes the one between their groups. A connector that waits looks now and then whether the port is still
+// there: it may be closed, its process may have ended.
+//
+// Owner: Process. Thread safety: the process lock.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/process.hpp"
+#include "base/types.hpp"
+#include "object/comm.hpp"
+#include "transport/peer_address.hpp"
+
+namespace tasuki {
+
+struct Port {
+  std::string name;
+  std::uint64_t number = 0;
+  Ref<Comm> listening;  // of this process alone, in the port's context
+};
+
+struct PublishedName {
+  std::string service;
+  std::string port;
+  std::string path;  // of the file that tells it
+};
+
+struct Dynamic {
+  explicit Dynamic(Process& owner) : process(owner) {}
+  ~Dynamic();  // takes back what was published; the ports go with the mailbox
+
+  Process& process;
+  std::list<Port> ports;
+  std::vector<PublishedName> published;
+};
+
+/// Opens a port. Raises MPI_ERR_PORT.
+Code make_port(Process& process, Port** port);
+void drop_port(Process& process, Port* port);
+
+/// An intercommunicator of this process and `endpoint`, for what the core does with it.
+Ref<Comm> make_road(Process& process, Context context, int endpoint);
+
+/// Waits for a connector at `port`.
+Code accept_one(Process& process, Port& port, Ref<Comm>* road);
+/// Connects to the port of that name and waits until it is accepted, at most `timeout_seconds` (negative: for
+/// ever). Raises MPI_ERR_PORT.
+Code connect_one(Process& process, const std::string& name, double timeout_seconds, Ref<Comm>* road);
+
+/// The root's error becomes everybody's, in class and text. `mine` counts at the root only.
+Code share_outcome(Comm& comm, int root, Code mine);
+
+/// Of a process that was spawned: makes the intercommunicator with those who spawned it (MPI 11.8.2). Ends
+/// the job when that cannot be. Called once, by MPI_Init.
+void meet_parents(Process& process);
+
+}  // namespace tasuki

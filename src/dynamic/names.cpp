@@ -1,0 +1,205 @@
+// Published names (MPI 11.9.4): port names that any job of the same user on this machine can look up.
+//
+// A name is a small file in a folder that belongs to the user alone: the service, the port, and who publishes
+// it. What a process has published goes when it finalises. What one leaves that dies is told by its number
+// and starting time, and removed by whoever comes across it.
+//
+// Processes in different PID namespaces may share the folder; they do not see each other's names, because
+// they could not reach each other's ports.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "dynamic/api.hpp"
+#include "dynamic/dynamic.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr std::size_t kFileNameBytesMax = 180;
+constexpr std::size_t kEntryBytesMax = 16 * 1024;
+
+struct Entry {
+  std::string service;
+  std::string port;
+  std::string publisher;
+};
+
+std::string read_file(const std::string& path) {
+  std::string text;
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return text;
+  char bytes[kEntryBytesMax];
+  const ssize_t count = read(fd, bytes, sizeof bytes);
+  if (count > 0) text.assign(bytes, static_cast<std::size_t>(count));
+  close(fd);
+  return text;
+}
+
+/// What tells a process from all others that had or will have its number: "pid start", empty when there is
+/// none.
+std::string process_mark(long pid) {
+  const std::string text = read_file("/proc/" + std::to_string(pid) + "/stat");
+  std::size_t at = text.rfind(')');  // the program's name may hold anything
+  if (at == std::string::npos || at + 2 >= text.size() || text[at + 2] == 'Z') return {};
+  constexpr int kFieldsBeforeStart = 20;
+  for (int field = 0; field < kFieldsBeforeStart && at != std::string::npos; ++field)
+    at = text.find(' ', at + 1);
+  if (at == std::string::npos) return {};
+  return std::to_string(pid) + " " + text.substr(at + 1, text.find(' ', at + 1) - at - 1);
+}
+
+/// The user's folder, made if need be; empty, with `error`, when there can be none.
+std::string names_folder(std::string* error) {
+  char space[64] = "";
+  const ssize_t length = readlink("/proc/self/ns/pid", space, sizeof space - 1);  // "pid:[4026531836]"
+  const std::string number(space, length > 0 ? static_cast<std::size_t>(length) : 0);
+  const std::string top = "/tmp/tasuki-" + std::to_string(geteuid());
+  const std::string folder =
+      top + "/names-" +
+      std::to_string(std::strtoul(number.c_str() + std::min<std::size_t>(5, number.size()), nullptr, 10));
+  for (const std::string& path : {top, folder}) {
+    struct stat info {};
+    if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+      *error = "cannot make " + path + ": " + std::strerror(errno);
+      return {};
+    }
+    if (lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid() ||
+        (info.st_mode & 077) != 0) {
+      *error = path + " is not a folder of this user's alone";
+      return {};
+    }
+  }
+  return folder;
+}
+
+/// A file's name for any service: its letters and digits, and a number that keeps others apart.
+std::string file_name(const std::string& service) {
+  std::string name;
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char character : service) {
+    const bool plain = std::isalnum(static_cast<unsigned char>(character)) || character == '-';
+    if (name.size() < kFileNameBytesMax) name += plain ? character : '_';
+    hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001b3u;
+  }
+  char number[24];
+  std::snprintf(number, sizeof number, ".%016llx", static_cast<unsigned long long>(hash));
+  return name + number;
+}
+
+/// The lines of an entry: publisher, port, then the service to the end.
+bool read_entry(const std::string& path, Entry* entry) {
+  const std::string text = read_file(path);
+  const std::size_t first = text.find('\n');
+  const std::size_t second = first == std::string::npos ? first : text.find('\n', first + 1);
+  if (second == std::string::npos) return false;
+  *entry = {text.substr(second + 1), text.substr(first + 1, second - first - 1), text.substr(0, first)};
+  return true;
+}
+
+bool is_alive(const Entry& entry) {
+  return process_mark(std::strtol(entry.publisher.c_str(), nullptr, 10)) == entry.publisher;
+}
+
+/// Writes the entry under another name and then gives it its own, so that nobody reads half of it and only
+/// one can have it. 0 or errno.
+int write_entry(const std::string& path, const Entry& entry) {
+  const std::string draft = path + "." + std::to_string(getpid());
+  const int fd = open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) return errno;
+  const std::string text = entry.publisher + "\n" + entry.port + "\n" + entry.service;
+  int result = 0;
+  if (write(fd, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    result = errno != 0 ? errno : EIO;
+  close(fd);
+  if (result == 0 && link(draft.c_str(), path.c_str()) != 0) result = errno;
+  unlink(draft.c_str());
+  return result;
+}
+
+Code check_service(Process& process, const char* service_name) {
+  const std::size_t length = strnlen(service_name, kEntryBytesMax);
+  if (length > 0 && length <= kEntryBytesMax / 2) return kSuccess;
+  return process.fail(kErrArg, "service_name has %zu characters, expected 1 to %zu", length,
+                      kEntryBytesMax / 2);
+}
+
+}  // namespace
+
+Dynamic::~Dynamic() {
+  for (const PublishedName& name : published) unlink(name.path.c_str());
+}
+
+namespace api {
+
+Code publish_name(Process& process, const char* service_name, Info*, const char* port_name) {
+  if (const Code code = check_service(process, service_name)) return code;
+  if (std::strchr(port_name, '\n') != nullptr || *port_name == '\0' ||
+      std::strlen(port_name) > kEntryBytesMax / 4)
+    return process.fail(kErrPort, "port_name = \"%.100s\", expected a name that MPI_Open_port gave",
+                        port_name);
+  std::string error;
+  const std::string folder = names_folder(&error);
+  if (folder.empty()) return process.fail(kErrService, "no names can be published: %s", error.c_str());
+  const std::string path = folder + "/" + file_name(service_name);
+  const Entry mine{service_name, port_name, process_mark(getpid())};
+  int failed = write_entry(path, mine);
+  Entry other;
+  if (failed == EEXIST && (!read_entry(path, &other) || !is_alive(other))) {
+    unlink(path.c_str());
+    failed = write_entry(path, mine);
+  }
+  if (failed == EEXIST) {
+    return process.fail(kErrService, "service_name = \"%s\" is published already, by process %ld",
+                        service_name, std::strtol(other.publisher.c_str(), nullptr, 10));
+  }
+  if (failed != 0)
+    return process.fail(kErrService, "cannot write %s: %s", path.c_str(), std::strerror(failed));
+  process.dynamic->published.push_back({service_name, port_name, path});
+  return kSuccess;
+}
+
+Code unpublish_name(Process& process, const char* service_name, Info*, const char* port_name) {
+  std::vector<PublishedName>& published = process.dynamic->published;
+  const auto found = std::find_if(published.begin(), published.end(),
+                                  [&](const PublishedName& name) { return name.service == service_name; });
+  if (found == published.end())
+    return process.fail(kErrService, "service_name = \"%s\", expected one that this process has published",
+                        service_name);
+  if (found->port != port_name) {
+    return process.fail(kErrPort, "port_name = \"%s\", but \"%s\" is published as \"%s\"", service_name,
+                        port_name, found->port.c_str());
+  }
+  unlink(found->path.c_str());
+  published.erase(found);
+  return kSuccess;
+}
+
+Code lookup_name(Process& process, const char* service_name, Info*, std::string* port_name) {
+  if (const Code code = check_service(process, service_name)) return code;
+  std::string error;
+  const std::string folder = names_folder(&error);
+  const std::string path = folder + "/" + file_name(service_name);
+  Entry entry;
+  const bool found = !folder.empty() && read_entry(path, &entry) && entry.service == service_name;
+  if (found && is_alive(entry)) {
+    *port_name = entry.port;
+    return kSuccess;
+  }
+  if (found) {
+    unlink(path.c_str());
+    return process.fail(kErrName, "service_name = \"%s\" was published by process %ld, which has ended",
+                        service_name, std::strtol(entry.publisher.c_str(), nullptr, 10));
+  }
+  return process.fail(kErrName, "service_name = \"%s\" is not published%s%s", service_name,
+                      error.empty() ? "" : ": ", error.c_str());
+}
+
+}  // namespace api
+}  // namespace tasuki

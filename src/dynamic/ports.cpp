@@ -1,0 +1,343 @@
+// Ports (MPI 11.9.2): their names, and how a connector and an acceptor find each other.
+#include <sys/random.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/predefined.hpp"
+#include "coll/coll.hpp"
+#include "dynamic/api.hpp"
+#include "dynamic/dynamic.hpp"
+#include "object/api.hpp"
+#include "object/comm_create.hpp"
+#include "object/objects.hpp"
+#include "p2p/foreign.hpp"
+#include "p2p/operations.hpp"
+#include "p2p/p2p.hpp"
+#include "runtime/bootstrap.hpp"
+#include "runtime/progress.hpp"
+#include "transport/transport.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr int kPlaneBits = 2;  // of a context: a port's number has as many bits less
+constexpr std::int64_t kPortCheckNs = 100'000'000;
+
+/// The first word of a connector.
+struct Hello {
+  Context road;
+  Context handshake;
+};
+
+enum class Word : std::int32_t { kOffer = 1, kGo = 2, kWithdraw = 3 };
+
+std::int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+std::uint64_t random_port_number(Process& process) {
+  std::uint64_t number = 0;
+  if (getrandom(&number, sizeof number, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof number)) {
+    number = make_context(process) ^ static_cast<std::uint64_t>(now_ns()) << 20;
+  }
+  number >>= kPlaneBits;
+  return number != 0 ? number : 1;
+}
+
+std::string port_name_of(const PeerAddress& own, std::uint64_t number) {
+  char text[200];
+  std::snprintf(text, sizeof text, "tasuki:%d.%d.%" PRIx64 ".%" PRIx64 ".%" PRIx64 ".%d.%" PRIx64,
+                own.mailbox.pid, own.mailbox.fd, own.mailbox.bytes, own.mailbox.id, own.name.job,
+                own.name.rank, number);
+  return text;
+}
+
+bool parse_port_name(const std::string& name, PeerAddress* owner, std::uint64_t* number) {
+  int length = 0;
+  const int fields = std::sscanf(name.c_str(),
+                                 "tasuki:%" SCNd32 ".%" SCNd32 ".%" SCNx64 ".%" SCNx64 ".%" SCNx64 ".%" SCNd32
+                                 ".%" SCNx64 "%n",
+                                 &owner->mailbox.pid, &owner->mailbox.fd, &owner->mailbox.bytes,
+                                 &owner->mailbox.id, &owner->name.job, &owner->name.rank, number, &length);
+  return fields == 7 && static_cast<std::size_t>(length) == name.size() && *number != 0;
+}
+
+Datatype& byte_type_of(Process& process) {
+  return *predefined_object<Datatype>(*process.objects, kMpiByte);
+}
+
+/// A communicator of this process alone, in which it hears from anybody who knows the context. The end of a
+/// process that was to speak here is nothing that ends the job.
+Ref<Comm> make_listening(Process& process, Context context) {
+  Ref<Group> self(make_group(process, {process.rank}));
+  return Ref<Comm>(make_comm(*process.objects->self, context, std::move(self)));
+}
+
+/// The few words between a connector and an acceptor. Both communicators have the handshake's context, and
+/// whichever goes drops what has come for either: they live as long as the handshake.
+struct Handshake {
+  Handshake(Process& process, const Hello& hello, int endpoint)
+      : speaking(make_road(process, hello.handshake, endpoint)),
+        listening(make_listening(process, hello.handshake)) {}
+
+  Code say(Word word) const {
+    return send_message(&word, sizeof word, byte_type_of(speaking->process), 0, 0, *speaking,
+                        Plane::kCreation);
+  }
+
+  Ref<Comm> speaking;
+  Ref<Comm> listening;
+};
+
+/// One message from anybody, as long as `goes_on()`.
+class Listening {
+ public:
+  Listening(Comm& comm, void* data, Count bytes)
+      : request_(static_cast<ReceiveRequest*>(start_receive(data, bytes, byte_type_of(comm.process),
+                                                            kAnySource, kAnyTag, comm, Plane::kCreation))),
+        process_(comm.process) {}
+  ~Listening() {
+    if (!request_->done) request_->cancel();
+    release(request_);
+  }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+  /// Returns whether something came. What is on its way when `goes_on` turns false is still taken.
+  template <class GoesOn>
+  bool wait(GoesOn&& goes_on) {
+    bool given_up = false;
+    process_.progress->wait_until([&] {
+      if (request_->done) return true;
+      given_up = !goes_on();
+      return given_up;
+    });
+    while (!request_->done && process_.progress->poll()) {
+    }
+    return request_->done;
+  }
+  int endpoint() const { return request_->endpoint; }
+
+ private:
+  ReceiveRequest* request_;
+  Process& process_;
+};
+
+/// Whether a waiting connector should go on waiting: asks rarely, because it has to open a mailbox.
+class PortWatch {
+ public:
+  PortWatch(Process& process, const PeerAddress& owner, std::uint64_t number, double timeout_seconds)
+      : process_(process), owner_(owner), number_(number), next_check_ns_(now_ns() + kPortCheckNs) {
+    if (timeout_seconds >= 0) deadline_ns_ = now_ns() + static_cast<std::int64_t>(timeout_seconds * 1e9);
+  }
+  bool goes_on() {
+    const std::int64_t now = now_ns();
+    if (deadline_ns_ != 0 && now >= deadline_ns_) timed_out_ = true;
+    if (now >= next_check_ns_) {
+      next_check_ns_ = now + kPortCheckNs;
+      closed_ = !process_.transport->has_port(owner_, number_);
+    }
+    return !timed_out_ && !closed_;
+  }
+  bool timed_out() const { return timed_out_; }
+
+ private:
+  Process& process_;
+  PeerAddress owner_;
+  std::uint64_t number_;
+  std::int64_t next_check_ns_;
+  std::int64_t deadline_ns_ = 0;
+  bool timed_out_ = false;
+  bool closed_ = false;
+};
+
+Port* find_port(Process& process, const char* name) {
+  if (name == nullptr) return nullptr;
+  std::list<Port>& ports = process.dynamic->ports;
+  const auto found =
+      std::find_if(ports.begin(), ports.end(), [name](const Port& port) { return port.name == name; });
+  return found == ports.end() ? nullptr : &*found;
+}
+
+Code read_timeout(Process& process, const Info* info, double* seconds) {
+  *seconds = -1;
+  const std::string* text = find_info(info, "timeout");
+  if (text == nullptr) return kSuccess;
+  char* end = nullptr;
+  *seconds = std::strtod(text->c_str(), &end);
+  if (end != text->c_str() && *end == '\0' && *seconds >= 0 && *seconds < 1e9) return kSuccess;
+  return process.fail(kErrInfoValue, "info: timeout = \"%s\", expected a number of seconds", text->c_str());
+}
+
+Code refuse_inter(Process& process, const Comm& comm) {
+  if (!comm.is_inter()) return kSuccess;
+  return process.fail(kErrComm, "comm is an intercommunicator, expected an intracommunicator");
+}
+
+}  // namespace
+
+Ref<Comm> make_road(Process& process, Context context, int endpoint) {
+  Ref<Comm> road = make_listening(process, context);
+  road->remote_group = Ref<Group>(make_group(process, {endpoint}));
+  return road;
+}
+
+Code make_port(Process& process, Port** port) {
+  PeerAddress own;
+  if (const Code code = own_address(process, &own)) return code;
+  const std::uint64_t number = random_port_number(process);
+  if (!process.transport->open_port(number))
+    return process.fail(kErrPort, "this process has %zu open ports, which is as many as there can be",
+                        process.dynamic->ports.size());
+  *port = &process.dynamic->ports.emplace_back();
+  **port = {port_name_of(own, number), number, make_listening(process, number << kPlaneBits)};
+  return kSuccess;
+}
+
+void drop_port(Process& process, Port* port) {
+  process.transport->close_port(port->number);
+  process.dynamic->ports.remove_if([port](const Port& one) { return &one == port; });
+}
+
+Code accept_one(Process& process, Port& port, Ref<Comm>* road) {
+  const Ref<Comm> listening = port.listening;  // another thread may close the port
+  for (;;) {
+    Hello hello{};
+    int endpoint = -1;
+    {
+      Listening ear(*listening, &hello, sizeof hello);
+      ear.wait([] { return true; });
+      endpoint = ear.endpoint();
+    }
+    const Handshake handshake(process, hello, endpoint);
+    Word answer{};
+    if (const Code code = handshake.say(Word::kOffer)) return code;
+    Listening ear(*handshake.listening, &answer, sizeof answer);
+    const bool came = ear.wait([&] { return !process.transport->has_ended(endpoint); });
+    if (!came || answer != Word::kGo) continue;
+    *road = make_road(process, hello.road, endpoint);
+    return kSuccess;
+  }
+}
+
+Code connect_one(Process& process, const std::string& name, double timeout_seconds, Ref<Comm>* road) {
+  PeerAddress owner;
+  std::uint64_t number = 0;
+  if (!parse_port_name(name, &owner, &number))
+    return process.fail(kErrPort, "port_name = \"%s\", expected a name that MPI_Open_port gave",
+                        name.c_str());
+  if (!process.transport->has_port(owner, number)) {
+    return process.fail(kErrPort, "port_name = \"%s\" is not open: it was closed, or its process has ended",
+                        name.c_str());
+  }
+  int endpoint = -1;
+  if (const Code code = join_endpoint(process, owner, &endpoint)) return code;
+  if (endpoint == process.rank)
+    return process.fail(kErrPort, "port_name = \"%s\" is this process's own, expected another's",
+                        name.c_str());
+  const Hello hello{make_context(process), make_context(process)};
+  const Handshake handshake(process, hello, endpoint);
+  const Ref<Comm> door = make_road(process, number << kPlaneBits, endpoint);
+  if (const Code code =
+          send_message(&hello, sizeof hello, byte_type_of(process), 0, 0, *door, Plane::kCreation))
+    return code;
+  Word answer{};
+  PortWatch watch(process, owner, number, timeout_seconds);
+  Listening ear(*handshake.listening, &answer, sizeof answer);
+  if (ear.wait([&watch] { return watch.goes_on(); })) {
+    *road = make_road(process, hello.road, endpoint);
+    return handshake.say(Word::kGo);
+  }
+  handshake.say(Word::kWithdraw);
+  if (watch.timed_out()) {
+    return process.fail(kErrPort, "port_name = \"%s\": nobody accepted within %g s", name.c_str(),
+                        timeout_seconds);
+  }
+  return process.fail(kErrPort, "port_name = \"%s\" was closed before anybody accepted", name.c_str());
+}
+
+Code share_outcome(Comm& comm, int root, Code mine) {
+  struct Outcome {
+    std::int32_t error_class;
+    char text[508];
+  } outcome{};
+  Process& process = comm.process;
+  if (comm.rank == root) {
+    outcome.error_class = error_class_bits(mine);
+    std::snprintf(outcome.text, sizeof outcome.text, "%s", process.errors.text(mine).c_str());
+  }
+  if (const Code code = bcast_bytes(comm, &outcome, sizeof outcome, root)) return code;
+  if (comm.rank == root || outcome.error_class == kSuccess) return comm.rank == root ? mine : kSuccess;
+  return process.fail(outcome.error_class, "%s (told by the root, rank %d)", outcome.text, root);
+}
+
+namespace api {
+
+Code open_port(Process& process, Info*, std::string* port_name) {
+  Port* port = nullptr;
+  if (const Code code = make_port(process, &port)) return code;
+  *port_name = port->name;
+  return kSuccess;
+}
+
+Code close_port(Process& process, const char* port_name) {
+  Port* port = find_port(process, port_name);
+  if (port == nullptr)
+    return process.fail(kErrPort, "port_name = \"%s\", expected a port that this process has open",
+                        port_name);
+  drop_port(process, port);
+  return kSuccess;
+}
+
+Code comm_accept(Process& process, const char* port_name, Info*, int root, Comm* comm, Comm** newcomm) {
+  if (const Code code = refuse_inter(process, *comm)) return code;
+  Ref<Comm> road;
+  Code mine = kSuccess;
+  if (comm->rank == root) {
+    Port* port = find_port(process, port_name);
+    mine = port != nullptr
+               ? accept_one(process, *port, &road)
+               : process.fail(kErrPort, "port_name = \"%s\", expected a port that this process has open",
+                              port_name);
+  }
+  if (const Code code = share_outcome(*comm, root, mine)) return code;
+  return intercomm_create(process, comm, root, road.get(), 0, 0, newcomm);
+}
+
+Code comm_connect(Process& process, const char* port_name, Info* info, int root, Comm* comm, Comm** newcomm) {
+  if (const Code code = refuse_inter(process, *comm)) return code;
+  Ref<Comm> road;
+  Code mine = kSuccess;
+  if (comm->rank == root) {
+    double timeout_seconds = -1;
+    mine = read_timeout(process, info, &timeout_seconds);
+    if (mine == kSuccess)
+      mine = connect_one(process, port_name != nullptr ? port_name : "", timeout_seconds, &road);
+  }
+  if (const Code code = share_outcome(*comm, root, mine)) return code;
+  return intercomm_create(process, comm, root, road.get(), 0, 0, newcomm);
+}
+
+}  // namespace api
+
+void meet_parents(Process& process) {
+  const std::string port = process.bootstrap.parent_port();
+  if (port.empty()) return;
+  Objects& objects = *process.objects;
+  const Code code = api::comm_connect(process, port.c_str(), nullptr, 0, objects.world, &objects.parent);
+  if (code != kSuccess) {
+    process.bootstrap.abort(
+        1, "MPI_Init: cannot meet those who spawned this program: " + process.errors.text(code));
+  }
+  objects.parent->name = "MPI_COMM_PARENT";
+}
+
+}  // namespace tasuki
