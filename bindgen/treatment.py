@@ -62,6 +62,7 @@ NULL_ALLOWED = [
     ("MPI_Win_get_name", "win"),
     ("MPI_Intercomm_create", "peer_comm"),
     ("(?!MPI_Info_).*", "info"),
+    ("MPI_File_(set|get|call)_errhandler", "file|fh"),
 ]
 
 STRING_SIZES = {
@@ -69,6 +70,7 @@ STRING_SIZES = {
     ("MPI_Type_get_name", "type_name"): "MPI_MAX_OBJECT_NAME",
     ("MPI_Win_get_name", "win_name"): "MPI_MAX_OBJECT_NAME",
     ("MPI_Info_get_nthkey", "key"): "MPI_MAX_INFO_KEY",
+    ("MPI_File_get_view", "datarep"): "MPI_MAX_DATAREP_STRING",
     ("MPI_Error_string", "string"): "MPI_MAX_ERROR_STRING",
     ("MPI_Open_port", "port_name"): "MPI_MAX_PORT_NAME",
     ("MPI_Lookup_name", "port_name"): "MPI_MAX_PORT_NAME",
@@ -238,6 +240,8 @@ def number_in(body: Body, parameter: Parameter, core: CoreParameter) -> None:
         receives = name == "recvtag" or (name == "tag" and body.param("source") is not None)
         body.check(f'call.{"tag_or_any" if receives else "tag"}({name}, "{name}")')
         body.arguments[name] = f"abi::tag_to_core({name})" if receives else name
+    elif name == "disp" and body.function.base_name == "MPI_File_set_view":
+        body.arguments[name] = f"displacement_to_core({name})"
     elif kind == "SPLIT_TYPE":
         body.declare(f"const int {local(parameter)} = split_type_to_core({name});")
         body.check(f'call.constant({name}, {local(parameter)}, "{name}", kErrArg)')
@@ -377,7 +381,8 @@ def function_argument(body: Body, parameter: Parameter, core: CoreParameter, wit
     elif "delete" in name:
         body.arguments[name] = f"delete_function({plain})"
     else:
-        body.check(f'call.pointer(reinterpret_cast<const void*>({name}), "{name}")')
+        if "conversion" not in name:  # MPI_CONVERSION_FN_NULL is null
+            body.check(f'call.pointer(reinterpret_cast<const void*>({name}), "{name}")')
         body.arguments[name] = plain
 
 

@@ -24,6 +24,7 @@ struct Objects;
 struct PointToPoint;
 struct Collectives;
 struct Dynamic;
+struct Files;
 struct Comm;
 struct ErrorOwner;
 
@@ -57,6 +58,7 @@ struct Process {
   std::unique_ptr<Objects> objects;
   std::unique_ptr<Collectives> collectives;
   std::unique_ptr<Dynamic> dynamic;
+  std::unique_ptr<Files> files;
 };
 
 }  // namespace tasuki

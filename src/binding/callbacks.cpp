@@ -155,6 +155,26 @@ void AbiCallbacks::error_handler(AnyFunction function, Object* owner, Code code)
   }
 }
 
+Code AbiCallbacks::convert(AnyFunction function, bool wide, void* userbuf, Datatype* datatype, Count count,
+                           void* filebuf, Offset position, void* extra_state) {
+  const Lent<Datatype> lent(datatype);
+  if (wide) {
+    return user_code(reinterpret_cast<MPI_Datarep_conversion_function_c*>(function)(
+        userbuf, lent.get(), count, filebuf, position, extra_state));
+  }
+  return user_code(reinterpret_cast<MPI_Datarep_conversion_function*>(function)(
+      userbuf, lent.get(), static_cast<int>(count), filebuf, position, extra_state));
+}
+
+Code AbiCallbacks::datarep_extent(AnyFunction function, Datatype* datatype, Aint* extent, void* extra_state) {
+  const Lent<Datatype> lent(datatype);
+  MPI_Aint bytes = 0;
+  const int code =
+      reinterpret_cast<MPI_Datarep_extent_function*>(function)(lent.get(), &bytes, extra_state);
+  *extent = bytes;
+  return user_code(code);
+}
+
 CopyFunction copy_function(AnyFunction function) {
   if (function == reinterpret_cast<AnyFunction>(MPI_COMM_NULL_COPY_FN)) return {nullptr, false};
   if (function == reinterpret_cast<AnyFunction>(MPI_COMM_DUP_FN)) return {nullptr, true};

@@ -17,6 +17,9 @@ class AbiCallbacks final : public Callbacks {
   Code free_request(AnyFunction function, void* extra_state) override;
   Code cancel_request(AnyFunction function, void* extra_state, bool complete) override;
   void error_handler(AnyFunction function, Object* owner, Code code) override;
+  Code convert(AnyFunction function, bool wide, void* userbuf, Datatype* datatype, Count count, void* filebuf,
+               Offset position, void* extra_state) override;
+  Code datarep_extent(AnyFunction function, Datatype* datatype, Aint* extent, void* extra_state) override;
 };
 
 /// A user's copy function as the core keeps it: MPI_X_NULL_COPY_FN is null, MPI_X_DUP_FN is `duplicate`.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "binding/arguments.hpp"
+#include "io/file.hpp"
 
 namespace tasuki {
 
@@ -11,6 +12,10 @@ inline int split_type_to_core(int split_type) {
 
 inline int topology_from_core(int topology) {
   return topology == kUndefined ? MPI_UNDEFINED : abi::topology_from_core(topology);
+}
+
+inline Offset displacement_to_core(MPI_Offset displacement) {
+  return displacement == MPI_DISPLACEMENT_CURRENT ? kDisplacementCurrent : displacement;
 }
 
 /// Weights of a distributed graph, IN or OUT.

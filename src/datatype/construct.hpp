@@ -62,7 +62,4 @@ void note_contiguous(Datatype* datatype);
 /// Notes how a type was made. The arrays of counts come in the order of MPI 5.1.13.
 void note_origin(Datatype* datatype, Combiner combiner, Datatype* oldtype, bool wide);
 
-/// A new object that is equal to `datatype` but for name and attributes.
-Datatype* clone(const Datatype& datatype);
-
 }  // namespace tasuki

@@ -81,6 +81,9 @@ struct Datatype : Object {
   Attributes attributes;
 };
 
+/// A new object that is equal to `datatype` but for name and attributes.
+Datatype* clone(const Datatype& datatype);
+
 /// Walks through the packed form of `count` elements. Cheap to make; holds no reference.
 class PackCursor {
  public:

@@ -1,7 +1,7 @@
 // external32 (MPI 14.5.2): the portable representation. Big-endian, IEEE, two's complement, of fixed sizes.
 //
 // The packed form of a datatype, native or external, is a stream of basic elements whose types its signature
-// gives; so conversion needs no layout. Pure functions. Private to src/datatype.
+// gives; so conversion needs no layout. Pure functions. For packing, and for files.
 #pragma once
 
 #include <cstddef>

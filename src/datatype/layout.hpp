@@ -104,6 +104,26 @@ struct Elements {
 void pack_range(const Elements& elements, Count from, Count to, std::byte* out);
 void unpack_range(const Elements& elements, Count from, Count to, const std::byte* in);
 
+/// A run of bytes that is dense both in the packed form and where the elements lie.
+struct Run {
+  std::uintptr_t place;
+  Count bytes;
+};
+
+/// The run that begins with byte `position` of the packed form. It need not be the longest one: the next may
+/// go on where it ends. REQUIRES: 0 <= position < count * layout.size.
+Run run_at(const Elements& elements, Count position);
+
+/// In which order the runs of one element lie.
+struct RunOrder {
+  bool ascending = true;  // none begins before the one before it does
+  bool disjoint = true;   // none begins before the one before it ends
+  Count first = 0;        // where the first one begins
+  Count last = 0;         // where the last one begins
+  Count end = 0;          // where the one that ends last does
+};
+RunOrder run_order(const Layout& layout);  // REQUIRES: layout.size > 0
+
 /// The same bytes of the elements at `elements.buffer` to those of the same layout at `target`.
 void copy_range(const Elements& elements, Count from, Count to, std::uintptr_t target);
 

@@ -5,6 +5,7 @@
 
 #include "coll/collectives.hpp"
 #include "environment/environment.hpp"
+#include "io/file.hpp"
 #include "object/objects.hpp"
 #include "p2p/point_to_point.hpp"
 #include "runtime/progress.hpp"

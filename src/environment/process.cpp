@@ -8,6 +8,7 @@
 #include "coll/collectives.hpp"
 #include "dynamic/dynamic.hpp"
 #include "environment/environment.hpp"
+#include "io/file.hpp"
 #include "object/objects.hpp"
 #include "object/world.hpp"
 #include "p2p/point_to_point.hpp"
@@ -36,6 +37,7 @@ Process::Process(Bootstrap& starter, Config configuration)
   objects = std::make_unique<Objects>(*this);
   collectives = std::make_unique<Collectives>(*this);
   dynamic = std::make_unique<Dynamic>(*this);
+  files = std::make_unique<Files>();
 }
 
 Process::Process(Bootstrap& starter)

@@ -5,19 +5,33 @@
 #include "binding/call.hpp"
 #include "binding/callbacks.hpp"
 #include "binding/translate.hpp"
+#include "io/api.hpp"
 #include "object/api.hpp"
 
 using namespace tasuki;
 
 extern "C" int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
   Call call("MPI_File_call_errhandler", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  const int core_errorcode = abi::error_to_core(errorcode);
+  if (!call.handle_or_null<File>(fh, "fh", &core_fh) ||
+      !call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
+    return call.fail();
+  }
+  return call.end(api::file_call_errhandler(call.process, core_fh, core_errorcode));
 }
 extern "C" decltype(PMPI_File_call_errhandler) MPI_File_call_errhandler __attribute__((weak, alias("PMPI_File_call_errhandler")));
 
 extern "C" int PMPI_File_close(MPI_File* fh) {
   Call call("MPI_File_close", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  if (!call.pointer(fh, "fh") ||
+      !call.handle<File>(*fh, "fh", &core_fh)) {
+    return call.fail();
+  }
+  const Code code = api::file_close(call.process, &core_fh);
+  call.settle<File>(core_fh, fh);
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_close) MPI_File_close __attribute__((weak, alias("PMPI_File_close")));
 
@@ -38,523 +52,1394 @@ extern "C" decltype(PMPI_File_create_errhandler) MPI_File_create_errhandler __at
 
 extern "C" int PMPI_File_delete(const char* filename, MPI_Info info) {
   Call call("MPI_File_delete", FileCall{});
-  return call.unsupported();
+  Info* core_info = nullptr;
+  if (!call.pointer(filename, "filename") ||
+      !call.handle_or_null<Info>(info, "info", &core_info)) {
+    return call.fail();
+  }
+  return call.end(api::file_delete(call.process, filename, core_info));
 }
 extern "C" decltype(PMPI_File_delete) MPI_File_delete __attribute__((weak, alias("PMPI_File_delete")));
 
 extern "C" int PMPI_File_get_amode(MPI_File fh, int* amode) {
   Call call("MPI_File_get_amode", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  int core_amode = 0;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(amode, "amode")) {
+    return call.fail();
+  }
+  const Code code = api::file_get_amode(call.process, core_fh, &core_amode);
+  if (code == 0) {
+    *amode = abi::file_mode_from_core(core_amode);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_get_amode) MPI_File_get_amode __attribute__((weak, alias("PMPI_File_get_amode")));
 
 extern "C" int PMPI_File_get_atomicity(MPI_File fh, int* flag) {
   Call call("MPI_File_get_atomicity", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  bool core_flag = false;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(flag, "flag")) {
+    return call.fail();
+  }
+  const Code code = api::file_get_atomicity(call.process, core_fh, &core_flag);
+  if (code == 0) {
+    *flag = core_flag;
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_get_atomicity) MPI_File_get_atomicity __attribute__((weak, alias("PMPI_File_get_atomicity")));
 
 extern "C" int PMPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset* disp) {
   Call call("MPI_File_get_byte_offset", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  Offset core_disp = 0;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(disp, "disp")) {
+    return call.fail();
+  }
+  const Code code = api::file_get_byte_offset(call.process, core_fh, offset, &core_disp);
+  if (code == 0) {
+    store_count(core_disp, disp);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_get_byte_offset) MPI_File_get_byte_offset __attribute__((weak, alias("PMPI_File_get_byte_offset")));
 
 extern "C" int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler* errhandler) {
   Call call("MPI_File_get_errhandler", FileCall{});
-  return call.unsupported();
+  File* core_file = nullptr;
+  Errhandler* core_errhandler = nullptr;
+  if (!call.handle_or_null<File>(file, "file", &core_file) ||
+      !call.pointer(errhandler, "errhandler")) {
+    return call.fail();
+  }
+  const Code code = api::file_get_errhandler(call.process, core_file, &core_errhandler);
+  if (code == 0) {
+    *errhandler = call.give<Errhandler>(core_errhandler);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_get_errhandler) MPI_File_get_errhandler __attribute__((weak, alias("PMPI_File_get_errhandler")));
 
 extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group* group) {
   Call call("MPI_File_get_group", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  Group* core_group = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(group, "group")) {
+    return call.fail();
+  }
+  const Code code = api::file_get_group(call.process, core_fh, &core_group);
+  if (code == 0) {
+    *group = call.give<Group>(core_group);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_get_group) MPI_File_get_group __attribute__((weak, alias("PMPI_File_get_group")));
 
 extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
   Call call("MPI_File_get_info", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  Info* core_info_used = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(info_used, "info_used")) {
+    return call.fail();
+  }
+  const Code code = api::file_get_info(call.process, core_fh, &core_info_used);
+  if (code == 0) {
+    *info_used = call.give<Info>(core_info_used);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_get_info) MPI_File_get_info __attribute__((weak, alias("PMPI_File_get_info")));
 
 extern "C" int PMPI_File_get_position(MPI_File fh, MPI_Offset* offset) {
   Call call("MPI_File_get_position", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  Offset core_offset = 0;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(offset, "offset")) {
+    return call.fail();
+  }
+  const Code code = api::file_get_position(call.process, core_fh, &core_offset);
+  if (code == 0) {
+    store_count(core_offset, offset);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_get_position) MPI_File_get_position __attribute__((weak, alias("PMPI_File_get_position")));
 
 extern "C" int PMPI_File_get_position_shared(MPI_File fh, MPI_Offset* offset) {
   Call call("MPI_File_get_position_shared", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  Offset core_offset = 0;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(offset, "offset")) {
+    return call.fail();
+  }
+  const Code code = api::file_get_position_shared(call.process, core_fh, &core_offset);
+  if (code == 0) {
+    store_count(core_offset, offset);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_get_position_shared) MPI_File_get_position_shared __attribute__((weak, alias("PMPI_File_get_position_shared")));
 
 extern "C" int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) {
   Call call("MPI_File_get_size", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  Offset core_size = 0;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(size, "size")) {
+    return call.fail();
+  }
+  const Code code = api::file_get_size(call.process, core_fh, &core_size);
+  if (code == 0) {
+    store_count(core_size, size);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_get_size) MPI_File_get_size __attribute__((weak, alias("PMPI_File_get_size")));
 
 extern "C" int PMPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent) {
   Call call("MPI_File_get_type_extent", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
+  Count core_extent = 0;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
+      !call.pointer(extent, "extent")) {
+    return call.fail();
+  }
+  const Code code = api::file_get_type_extent(call.process, core_fh, core_datatype, &core_extent);
+  if (code == 0) {
+    store_count(core_extent, extent);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_get_type_extent) MPI_File_get_type_extent __attribute__((weak, alias("PMPI_File_get_type_extent")));
 
 extern "C" int PMPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent) {
   Call call("MPI_File_get_type_extent_c", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
+  Count core_extent = 0;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
+      !call.pointer(extent, "extent")) {
+    return call.fail();
+  }
+  const Code code = api::file_get_type_extent(call.process, core_fh, core_datatype, &core_extent);
+  if (code == 0) {
+    store_count(core_extent, extent);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_get_type_extent_c) MPI_File_get_type_extent_c __attribute__((weak, alias("PMPI_File_get_type_extent_c")));
 
 extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep) {
   Call call("MPI_File_get_view", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  Offset core_disp = 0;
+  Datatype* core_etype = nullptr;
+  Datatype* core_filetype = nullptr;
+  std::string core_datarep;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(disp, "disp") ||
+      !call.pointer(etype, "etype") ||
+      !call.pointer(filetype, "filetype") ||
+      !call.pointer(datarep, "datarep")) {
+    return call.fail();
+  }
+  const Code code = api::file_get_view(call.process, core_fh, &core_disp, &core_etype, &core_filetype, &core_datarep);
+  if (code == 0) {
+    store_count(core_disp, disp);
+    *etype = call.give<Datatype>(core_etype);
+    *filetype = call.give<Datatype>(core_filetype);
+    store_string(core_datarep, datarep, MPI_MAX_DATAREP_STRING);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_get_view) MPI_File_get_view __attribute__((weak, alias("PMPI_File_get_view")));
 
 extern "C" int PMPI_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iread(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread) MPI_File_iread __attribute__((weak, alias("PMPI_File_iread")));
 
 extern "C" int PMPI_File_iread_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iread(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread_c) MPI_File_iread_c __attribute__((weak, alias("PMPI_File_iread_c")));
 
 extern "C" int PMPI_File_iread_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread_all", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iread_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread_all) MPI_File_iread_all __attribute__((weak, alias("PMPI_File_iread_all")));
 
 extern "C" int PMPI_File_iread_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread_all_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iread_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread_all_c) MPI_File_iread_all_c __attribute__((weak, alias("PMPI_File_iread_all_c")));
 
 extern "C" int PMPI_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread_at", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iread_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread_at) MPI_File_iread_at __attribute__((weak, alias("PMPI_File_iread_at")));
 
 extern "C" int PMPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread_at_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iread_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread_at_c) MPI_File_iread_at_c __attribute__((weak, alias("PMPI_File_iread_at_c")));
 
 extern "C" int PMPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread_at_all", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iread_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread_at_all) MPI_File_iread_at_all __attribute__((weak, alias("PMPI_File_iread_at_all")));
 
 extern "C" int PMPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread_at_all_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iread_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread_at_all_c) MPI_File_iread_at_all_c __attribute__((weak, alias("PMPI_File_iread_at_all_c")));
 
 extern "C" int PMPI_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread_shared", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iread_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread_shared) MPI_File_iread_shared __attribute__((weak, alias("PMPI_File_iread_shared")));
 
 extern "C" int PMPI_File_iread_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread_shared_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iread_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread_shared_c) MPI_File_iread_shared_c __attribute__((weak, alias("PMPI_File_iread_shared_c")));
 
 extern "C" int PMPI_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iwrite(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite) MPI_File_iwrite __attribute__((weak, alias("PMPI_File_iwrite")));
 
 extern "C" int PMPI_File_iwrite_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iwrite(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite_c) MPI_File_iwrite_c __attribute__((weak, alias("PMPI_File_iwrite_c")));
 
 extern "C" int PMPI_File_iwrite_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite_all", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iwrite_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite_all) MPI_File_iwrite_all __attribute__((weak, alias("PMPI_File_iwrite_all")));
 
 extern "C" int PMPI_File_iwrite_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite_all_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iwrite_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite_all_c) MPI_File_iwrite_all_c __attribute__((weak, alias("PMPI_File_iwrite_all_c")));
 
 extern "C" int PMPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite_at", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iwrite_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite_at) MPI_File_iwrite_at __attribute__((weak, alias("PMPI_File_iwrite_at")));
 
 extern "C" int PMPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite_at_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iwrite_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite_at_c) MPI_File_iwrite_at_c __attribute__((weak, alias("PMPI_File_iwrite_at_c")));
 
 extern "C" int PMPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite_at_all", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iwrite_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite_at_all) MPI_File_iwrite_at_all __attribute__((weak, alias("PMPI_File_iwrite_at_all")));
 
 extern "C" int PMPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite_at_all_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iwrite_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite_at_all_c) MPI_File_iwrite_at_all_c __attribute__((weak, alias("PMPI_File_iwrite_at_all_c")));
 
 extern "C" int PMPI_File_iwrite_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite_shared", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iwrite_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite_shared) MPI_File_iwrite_shared __attribute__((weak, alias("PMPI_File_iwrite_shared")));
 
 extern "C" int PMPI_File_iwrite_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite_shared_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  Request* core_request = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::file_iwrite_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite_shared_c) MPI_File_iwrite_shared_c __attribute__((weak, alias("PMPI_File_iwrite_shared_c")));
 
 extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
   Call call("MPI_File_open", FileCall{});
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  const int core_amode = abi::file_mode_to_core(amode);
+  Info* core_info = nullptr;
+  File* core_fh = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.pointer(filename, "filename") ||
+      !call.constant(amode, core_amode, "amode", kErrAmode) ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(fh, "fh")) {
+    return call.fail();
+  }
+  const Code code = api::file_open(call.process, core_comm, filename, core_amode, core_info, &core_fh);
+  if (code == 0) {
+    *fh = call.give<File>(core_fh);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_open) MPI_File_open __attribute__((weak, alias("PMPI_File_open")));
 
 extern "C" int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) {
   Call call("MPI_File_preallocate", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh)) {
+    return call.fail();
+  }
+  return call.end(api::file_preallocate(call.process, core_fh, size));
 }
 extern "C" decltype(PMPI_File_preallocate) MPI_File_preallocate __attribute__((weak, alias("PMPI_File_preallocate")));
 
 extern "C" int PMPI_File_read(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_read(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_read) MPI_File_read __attribute__((weak, alias("PMPI_File_read")));
 
 extern "C" int PMPI_File_read_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_read(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_read_c) MPI_File_read_c __attribute__((weak, alias("PMPI_File_read_c")));
 
 extern "C" int PMPI_File_read_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_all", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_read_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_read_all) MPI_File_read_all __attribute__((weak, alias("PMPI_File_read_all")));
 
 extern "C" int PMPI_File_read_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_all_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_read_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_read_all_c) MPI_File_read_all_c __attribute__((weak, alias("PMPI_File_read_all_c")));
 
 extern "C" int PMPI_File_read_all_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
   Call call("MPI_File_read_all_begin", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh)) {
+    return call.fail();
+  }
+  return call.end(api::file_read_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_read_all_begin) MPI_File_read_all_begin __attribute__((weak, alias("PMPI_File_read_all_begin")));
 
 extern "C" int PMPI_File_read_all_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
   Call call("MPI_File_read_all_begin_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh)) {
+    return call.fail();
+  }
+  return call.end(api::file_read_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_read_all_begin_c) MPI_File_read_all_begin_c __attribute__((weak, alias("PMPI_File_read_all_begin_c")));
 
 extern "C" int PMPI_File_read_all_end(MPI_File fh, void* buf, MPI_Status* status) {
   Call call("MPI_File_read_all_end", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_read_all_end(call.process, core_fh, abi::buffer_to_core(buf), core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_read_all_end) MPI_File_read_all_end __attribute__((weak, alias("PMPI_File_read_all_end")));
 
 extern "C" int PMPI_File_read_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_at", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_read_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_read_at) MPI_File_read_at __attribute__((weak, alias("PMPI_File_read_at")));
 
 extern "C" int PMPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_at_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_read_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_read_at_c) MPI_File_read_at_c __attribute__((weak, alias("PMPI_File_read_at_c")));
 
 extern "C" int PMPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_at_all", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_read_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_read_at_all) MPI_File_read_at_all __attribute__((weak, alias("PMPI_File_read_at_all")));
 
 extern "C" int PMPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_at_all_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_read_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_read_at_all_c) MPI_File_read_at_all_c __attribute__((weak, alias("PMPI_File_read_at_all_c")));
 
 extern "C" int PMPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype) {
   Call call("MPI_File_read_at_all_begin", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh)) {
+    return call.fail();
+  }
+  return call.end(api::file_read_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_read_at_all_begin) MPI_File_read_at_all_begin __attribute__((weak, alias("PMPI_File_read_at_all_begin")));
 
 extern "C" int PMPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype) {
   Call call("MPI_File_read_at_all_begin_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh)) {
+    return call.fail();
+  }
+  return call.end(api::file_read_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_read_at_all_begin_c) MPI_File_read_at_all_begin_c __attribute__((weak, alias("PMPI_File_read_at_all_begin_c")));
 
 extern "C" int PMPI_File_read_at_all_end(MPI_File fh, void* buf, MPI_Status* status) {
   Call call("MPI_File_read_at_all_end", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_read_at_all_end(call.process, core_fh, abi::buffer_to_core(buf), core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_read_at_all_end) MPI_File_read_at_all_end __attribute__((weak, alias("PMPI_File_read_at_all_end")));
 
 extern "C" int PMPI_File_read_ordered(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_ordered", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_read_ordered(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_read_ordered) MPI_File_read_ordered __attribute__((weak, alias("PMPI_File_read_ordered")));
 
 extern "C" int PMPI_File_read_ordered_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_ordered_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_read_ordered(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_read_ordered_c) MPI_File_read_ordered_c __attribute__((weak, alias("PMPI_File_read_ordered_c")));
 
 extern "C" int PMPI_File_read_ordered_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
   Call call("MPI_File_read_ordered_begin", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh)) {
+    return call.fail();
+  }
+  return call.end(api::file_read_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_read_ordered_begin) MPI_File_read_ordered_begin __attribute__((weak, alias("PMPI_File_read_ordered_begin")));
 
 extern "C" int PMPI_File_read_ordered_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
   Call call("MPI_File_read_ordered_begin_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh)) {
+    return call.fail();
+  }
+  return call.end(api::file_read_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_read_ordered_begin_c) MPI_File_read_ordered_begin_c __attribute__((weak, alias("PMPI_File_read_ordered_begin_c")));
 
 extern "C" int PMPI_File_read_ordered_end(MPI_File fh, void* buf, MPI_Status* status) {
   Call call("MPI_File_read_ordered_end", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_read_ordered_end(call.process, core_fh, abi::buffer_to_core(buf), core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_read_ordered_end) MPI_File_read_ordered_end __attribute__((weak, alias("PMPI_File_read_ordered_end")));
 
 extern "C" int PMPI_File_read_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_shared", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_read_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_read_shared) MPI_File_read_shared __attribute__((weak, alias("PMPI_File_read_shared")));
 
 extern "C" int PMPI_File_read_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_shared_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_read_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_read_shared_c) MPI_File_read_shared_c __attribute__((weak, alias("PMPI_File_read_shared_c")));
 
 extern "C" int PMPI_File_seek(MPI_File fh, MPI_Offset offset, int whence) {
   Call call("MPI_File_seek", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  const int core_whence = abi::seek_to_core(whence);
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.constant(whence, core_whence, "whence", kErrArg)) {
+    return call.fail();
+  }
+  return call.end(api::file_seek(call.process, core_fh, offset, core_whence));
 }
 extern "C" decltype(PMPI_File_seek) MPI_File_seek __attribute__((weak, alias("PMPI_File_seek")));
 
 extern "C" int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence) {
   Call call("MPI_File_seek_shared", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  const int core_whence = abi::seek_to_core(whence);
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.constant(whence, core_whence, "whence", kErrArg)) {
+    return call.fail();
+  }
+  return call.end(api::file_seek_shared(call.process, core_fh, offset, core_whence));
 }
 extern "C" decltype(PMPI_File_seek_shared) MPI_File_seek_shared __attribute__((weak, alias("PMPI_File_seek_shared")));
 
 extern "C" int PMPI_File_set_atomicity(MPI_File fh, int flag) {
   Call call("MPI_File_set_atomicity", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh)) {
+    return call.fail();
+  }
+  return call.end(api::file_set_atomicity(call.process, core_fh, flag != 0));
 }
 extern "C" decltype(PMPI_File_set_atomicity) MPI_File_set_atomicity __attribute__((weak, alias("PMPI_File_set_atomicity")));
 
 extern "C" int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler) {
   Call call("MPI_File_set_errhandler", FileCall{});
-  return call.unsupported();
+  File* core_file = nullptr;
+  Errhandler* core_errhandler = nullptr;
+  if (!call.handle_or_null<File>(file, "file", &core_file) ||
+      !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler)) {
+    return call.fail();
+  }
+  return call.end(api::file_set_errhandler(call.process, core_file, core_errhandler));
 }
 extern "C" decltype(PMPI_File_set_errhandler) MPI_File_set_errhandler __attribute__((weak, alias("PMPI_File_set_errhandler")));
 
 extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) {
   Call call("MPI_File_set_info", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  Info* core_info = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.handle_or_null<Info>(info, "info", &core_info)) {
+    return call.fail();
+  }
+  return call.end(api::file_set_info(call.process, core_fh, core_info));
 }
 extern "C" decltype(PMPI_File_set_info) MPI_File_set_info __attribute__((weak, alias("PMPI_File_set_info")));
 
 extern "C" int PMPI_File_set_size(MPI_File fh, MPI_Offset size) {
   Call call("MPI_File_set_size", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh)) {
+    return call.fail();
+  }
+  return call.end(api::file_set_size(call.process, core_fh, size));
 }
 extern "C" decltype(PMPI_File_set_size) MPI_File_set_size __attribute__((weak, alias("PMPI_File_set_size")));
 
 extern "C" int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep, MPI_Info info) {
   Call call("MPI_File_set_view", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  Datatype* core_etype = nullptr;
+  Datatype* core_filetype = nullptr;
+  Info* core_info = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.handle<Datatype>(etype, "etype", &core_etype) ||
+      !call.handle<Datatype>(filetype, "filetype", &core_filetype) ||
+      !call.pointer(datarep, "datarep") ||
+      !call.handle_or_null<Info>(info, "info", &core_info)) {
+    return call.fail();
+  }
+  return call.end(api::file_set_view(call.process, core_fh, displacement_to_core(disp), core_etype, core_filetype, datarep, core_info));
 }
 extern "C" decltype(PMPI_File_set_view) MPI_File_set_view __attribute__((weak, alias("PMPI_File_set_view")));
 
 extern "C" int PMPI_File_sync(MPI_File fh) {
   Call call("MPI_File_sync", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh)) {
+    return call.fail();
+  }
+  return call.end(api::file_sync(call.process, core_fh));
 }
 extern "C" decltype(PMPI_File_sync) MPI_File_sync __attribute__((weak, alias("PMPI_File_sync")));
 
 extern "C" int PMPI_File_write(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_write(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_write) MPI_File_write __attribute__((weak, alias("PMPI_File_write")));
 
 extern "C" int PMPI_File_write_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_write(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_write_c) MPI_File_write_c __attribute__((weak, alias("PMPI_File_write_c")));
 
 extern "C" int PMPI_File_write_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_all", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_write_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_write_all) MPI_File_write_all __attribute__((weak, alias("PMPI_File_write_all")));
 
 extern "C" int PMPI_File_write_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_all_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_write_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_write_all_c) MPI_File_write_all_c __attribute__((weak, alias("PMPI_File_write_all_c")));
 
 extern "C" int PMPI_File_write_all_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
   Call call("MPI_File_write_all_begin", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh)) {
+    return call.fail();
+  }
+  return call.end(api::file_write_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_write_all_begin) MPI_File_write_all_begin __attribute__((weak, alias("PMPI_File_write_all_begin")));
 
 extern "C" int PMPI_File_write_all_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
   Call call("MPI_File_write_all_begin_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh)) {
+    return call.fail();
+  }
+  return call.end(api::file_write_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_write_all_begin_c) MPI_File_write_all_begin_c __attribute__((weak, alias("PMPI_File_write_all_begin_c")));
 
 extern "C" int PMPI_File_write_all_end(MPI_File fh, const void* buf, MPI_Status* status) {
   Call call("MPI_File_write_all_end", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_write_all_end(call.process, core_fh, abi::buffer_to_core(buf), core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_write_all_end) MPI_File_write_all_end __attribute__((weak, alias("PMPI_File_write_all_end")));
 
 extern "C" int PMPI_File_write_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_at", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_write_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_write_at) MPI_File_write_at __attribute__((weak, alias("PMPI_File_write_at")));
 
 extern "C" int PMPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_at_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_write_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_write_at_c) MPI_File_write_at_c __attribute__((weak, alias("PMPI_File_write_at_c")));
 
 extern "C" int PMPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_at_all", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_write_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_write_at_all) MPI_File_write_at_all __attribute__((weak, alias("PMPI_File_write_at_all")));
 
 extern "C" int PMPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_at_all_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_write_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_write_at_all_c) MPI_File_write_at_all_c __attribute__((weak, alias("PMPI_File_write_at_all_c")));
 
 extern "C" int PMPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype) {
   Call call("MPI_File_write_at_all_begin", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh)) {
+    return call.fail();
+  }
+  return call.end(api::file_write_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_write_at_all_begin) MPI_File_write_at_all_begin __attribute__((weak, alias("PMPI_File_write_at_all_begin")));
 
 extern "C" int PMPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype) {
   Call call("MPI_File_write_at_all_begin_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh)) {
+    return call.fail();
+  }
+  return call.end(api::file_write_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_write_at_all_begin_c) MPI_File_write_at_all_begin_c __attribute__((weak, alias("PMPI_File_write_at_all_begin_c")));
 
 extern "C" int PMPI_File_write_at_all_end(MPI_File fh, const void* buf, MPI_Status* status) {
   Call call("MPI_File_write_at_all_end", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_write_at_all_end(call.process, core_fh, abi::buffer_to_core(buf), core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_write_at_all_end) MPI_File_write_at_all_end __attribute__((weak, alias("PMPI_File_write_at_all_end")));
 
 extern "C" int PMPI_File_write_ordered(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_ordered", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_write_ordered(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_write_ordered) MPI_File_write_ordered __attribute__((weak, alias("PMPI_File_write_ordered")));
 
 extern "C" int PMPI_File_write_ordered_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_ordered_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_write_ordered(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_write_ordered_c) MPI_File_write_ordered_c __attribute__((weak, alias("PMPI_File_write_ordered_c")));
 
 extern "C" int PMPI_File_write_ordered_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
   Call call("MPI_File_write_ordered_begin", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh)) {
+    return call.fail();
+  }
+  return call.end(api::file_write_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_write_ordered_begin) MPI_File_write_ordered_begin __attribute__((weak, alias("PMPI_File_write_ordered_begin")));
 
 extern "C" int PMPI_File_write_ordered_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
   Call call("MPI_File_write_ordered_begin_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh)) {
+    return call.fail();
+  }
+  return call.end(api::file_write_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_write_ordered_begin_c) MPI_File_write_ordered_begin_c __attribute__((weak, alias("PMPI_File_write_ordered_begin_c")));
 
 extern "C" int PMPI_File_write_ordered_end(MPI_File fh, const void* buf, MPI_Status* status) {
   Call call("MPI_File_write_ordered_end", FileCall{});
-  return call.unsupported();
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_write_ordered_end(call.process, core_fh, abi::buffer_to_core(buf), core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_write_ordered_end) MPI_File_write_ordered_end __attribute__((weak, alias("PMPI_File_write_ordered_end")));
 
 extern "C" int PMPI_File_write_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_shared", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_write_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_write_shared) MPI_File_write_shared __attribute__((weak, alias("PMPI_File_write_shared")));
 
 extern "C" int PMPI_File_write_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_shared_c", FileCall{});
-  return call.unsupported();
+  Datatype* core_datatype = nullptr;
+  File* core_fh = nullptr;
+  StatusOut core_status(status);
+  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.handle<File>(fh, "fh", &core_fh) ||
+      !core_status.ready(call, "status")) {
+    return call.fail();
+  }
+  const Code code = api::file_write_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
+  if (code == 0) {
+    core_status.store();
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_File_write_shared_c) MPI_File_write_shared_c __attribute__((weak, alias("PMPI_File_write_shared_c")));
 
 extern "C" int PMPI_Register_datarep(const char* datarep, MPI_Datarep_conversion_function* read_conversion_fn, MPI_Datarep_conversion_function* write_conversion_fn, MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) {
   Call call("MPI_Register_datarep", FileCall{});
-  return call.unsupported();
+  if (!call.pointer(datarep, "datarep") ||
+      !call.pointer(reinterpret_cast<const void*>(dtype_file_extent_fn), "dtype_file_extent_fn")) {
+    return call.fail();
+  }
+  return call.end(api::register_datarep(call.process, datarep, reinterpret_cast<AnyFunction>(read_conversion_fn), reinterpret_cast<AnyFunction>(write_conversion_fn), reinterpret_cast<AnyFunction>(dtype_file_extent_fn), extra_state, false));
 }
 extern "C" decltype(PMPI_Register_datarep) MPI_Register_datarep __attribute__((weak, alias("PMPI_Register_datarep")));
 
 extern "C" int PMPI_Register_datarep_c(const char* datarep, MPI_Datarep_conversion_function_c* read_conversion_fn, MPI_Datarep_conversion_function_c* write_conversion_fn, MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) {
   Call call("MPI_Register_datarep_c", FileCall{});
-  return call.unsupported();
+  if (!call.pointer(datarep, "datarep") ||
+      !call.pointer(reinterpret_cast<const void*>(dtype_file_extent_fn), "dtype_file_extent_fn")) {
+    return call.fail();
+  }
+  return call.end(api::register_datarep(call.process, datarep, reinterpret_cast<AnyFunction>(read_conversion_fn), reinterpret_cast<AnyFunction>(write_conversion_fn), reinterpret_cast<AnyFunction>(dtype_file_extent_fn), extra_state, true));
 }
 extern "C" decltype(PMPI_Register_datarep_c) MPI_Register_datarep_c __attribute__((weak, alias("PMPI_Register_datarep_c")));

@@ -98,6 +98,14 @@ class CoreCallbacks final : public Callbacks {
   Code cancel_request(AnyFunction function, void* extra_state, bool complete) override {
     return reinterpret_cast<Code (*)(void*, bool)>(function)(extra_state, complete);
   }
+  Code convert(AnyFunction function, bool, void* userbuf, Datatype* datatype, Count count, void* filebuf,
+               Offset position, void* extra_state) override {
+    return reinterpret_cast<Code (*)(void*, Datatype*, Count, void*, Offset, void*)>(function)(
+        userbuf, datatype, count, filebuf, position, extra_state);
+  }
+  Code datarep_extent(AnyFunction function, Datatype* datatype, Aint* extent, void* extra_state) override {
+    return reinterpret_cast<Code (*)(Datatype*, Aint*, void*)>(function)(datatype, extent, extra_state);
+  }
   void error_handler(AnyFunction function, Object* owner, Code code) override {
     reinterpret_cast<void (*)(Object*, Code)>(function)(owner, code);
   }

@@ -1,0 +1,122 @@
+// The one way of all data accesses: the user's memory, by its datatype, over the bytes that the view shows.
+//
+// Three ways for the memory, one for the file (FileStream):
+//   direct     the runs of the memory are what the driver moves: dense buffers, and datatypes of long runs
+//   staged     many short runs are packed into a stage and move from there
+//   converted  file and memory differ: basic elements are converted through the stage
+#include "io/access.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "datatype/layout.hpp"
+#include "io/convert.hpp"
+#include "io/errors.hpp"
+#include "io/stream.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr Count kDirectRunBytesMin = 512;  // shorter ones cost less in a copy than as parts of a system call
+
+Elements elements_of(const Access& access) {
+  return {reinterpret_cast<std::uintptr_t>(access.buffer), access.count, access.datatype->extent,
+          *access.datatype->layout};
+}
+
+bool has_long_runs(const Datatype& datatype) {
+  return datatype.contiguous || datatype.size / datatype.layout->runs >= kDirectRunBytesMin;
+}
+
+/// Returns the bytes of the user's that were moved.
+Count move_direct(const Access& access, FileStream& stream) {
+  const Elements elements = elements_of(access);
+  for (Count position = 0; position < access.file_bytes && !stream.over();) {
+    const Run run = run_at(elements, position);
+    const Count bytes = std::min(run.bytes, access.file_bytes - position);
+    stream.move(reinterpret_cast<std::byte*>(run.place), bytes);
+    position += bytes;
+  }
+  stream.flush();
+  return stream.moved();
+}
+
+Count move_staged(const Access& access, FileStream& stream) {
+  PackCursor cursor(*access.datatype, access.count);
+  const Count stage_bytes = std::min(kStageBytes, access.file_bytes);
+  const std::unique_ptr<std::byte[]> stage(new std::byte[static_cast<std::size_t>(stage_bytes)]);
+  while (cursor.position() < access.file_bytes && !stream.over()) {
+    const Count begin = stream.moved();
+    Count bytes = std::min(stage_bytes, access.file_bytes - begin);
+    if (access.write) cursor.pack(access.buffer, stage.get(), static_cast<std::size_t>(bytes));
+    stream.move(stage.get(), bytes);
+    stream.flush();
+    bytes = stream.moved() - begin;
+    if (!access.write) cursor.unpack(access.buffer, stage.get(), static_cast<std::size_t>(bytes));
+  }
+  return stream.moved();
+}
+
+Code fail_transfer(const Access& access, const FileStream& stream) {
+  File& file = access.file;
+  const std::string doing = (access.write ? "write " : "read ") + std::to_string(access.file_bytes) +
+                            " bytes at offset " + std::to_string(access.offset) + " (" +
+                            std::to_string(stream.moved()) + " moved) of";
+  return fail_system(file.process, stream.error(), doing.c_str(), file.name);
+}
+
+}  // namespace
+
+Code measure(Access* access) {
+  File& file = access->file;
+  Process& process = file.process;
+  if (access->write && !file.can_write())
+    return process.fail(kErrReadOnly, "\"%.400s\" was opened with MPI_MODE_RDONLY", file.name.c_str());
+  if (!access->write && !file.can_read())
+    return process.fail(kErrAccess, "\"%.400s\" was opened with MPI_MODE_WRONLY", file.name.c_str());
+  const Code code = bytes_in_file(process, *file.view.representation, *access->datatype, access->count,
+                                  &access->file_bytes);
+  if (code != kSuccess) return code;
+  const Count unit = file.view.etype_in_file->size;
+  if (access->file_bytes % unit == 0) return kSuccess;
+  return process.fail(kErrType,
+                      "the data has %lld bytes in the file, expected a multiple of the etype's %lld",
+                      static_cast<long long>(access->file_bytes), static_cast<long long>(unit));
+}
+
+Code check_place(const Access& access) {
+  const View& view = access.file.view;
+  Process& process = access.file.process;
+  if (access.offset < 0)
+    return process.fail(kErrArg, "offset = %lld, expected 0 or more", static_cast<long long>(access.offset));
+  if (access.file_bytes > 0 && view.filetype_in_file->size == 0)
+    return process.fail(kErrType, "the view's filetype has no data, expected an access of none");
+  Count end = 0;
+  if (__builtin_mul_overflow(access.offset, view.etype_in_file->size, &end) ||
+      __builtin_add_overflow(end, access.file_bytes, &end) || (access.file_bytes > 0 && !view.reaches(end)))
+    return process.fail(kErrArg, "offset = %lld, which leads beyond 63 bits of bytes in the file",
+                        static_cast<long long>(access.offset));
+  return kSuccess;
+}
+
+Code transfer(const Access& access, Status* status) {
+  File& file = access.file;
+  *status = Status{};
+  status->source = file.comm->rank;
+  status->tag = 0;
+  if (access.file_bytes == 0) return kSuccess;
+  FileStream stream(file.view, *file.driver, access.write, access.offset * file.view.etype_in_file->size);
+  const SharedLock lock(file.atomic ? file.shared.get() : nullptr);
+  if (access.write) file.written = true;
+  if (!file.view.representation->is_native()) {
+    const Code code = move_converted(access, stream, &status->bytes);
+    if (code != kSuccess) return code;
+  } else if (has_long_runs(*access.datatype)) {
+    status->bytes = move_direct(access, stream);
+  } else {
+    status->bytes = move_staged(access, stream);
+  }
+  return stream.error() == 0 ? kSuccess : fail_transfer(access, stream);
+}
+
+}  // namespace tasuki

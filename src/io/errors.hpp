@@ -1,0 +1,34 @@
+// What the ranks of a file tell each other about errors, and how errors of the system become MPI's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/process.hpp"
+#include "base/types.hpp"
+#include "object/comm.hpp"
+
+namespace tasuki {
+
+/// The class of an errno that a call on files met (MPI 14.7).
+int class_of_system_error(int error);
+
+/// Raises it: "cannot `doing` \"name\": the system's reason".
+Code fail_system(Process& process, int error, const char* doing, const std::string& name);
+
+/// One rank's share in an agreement: how its part went, and a value.
+struct Ballot {
+  Code code = kSuccess;
+  std::int32_t unused = 0;
+  std::int64_t value = 0;
+};
+
+/// Collective on an intracommunicator; returns once all ranks have come. If a rank failed, all get the error
+/// of the first one that did. `ballots` (or null) gets what all ranks brought.
+Code agree(Comm& comm, Code code, std::int64_t value = 0, std::vector<Ballot>* ballots = nullptr);
+
+/// The same, and all ranks must have brought the same value of the argument `name`: else kErrNotSame.
+Code agree_on(Comm& comm, Code code, const char* name, std::int64_t value);
+
+}  // namespace tasuki

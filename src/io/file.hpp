@@ -1,0 +1,110 @@
+// File: an open file of MPI (chapter 14), its view, and what a process knows about files in general.
+//
+// Units: an offset of the user's is in etypes of the view; a position in a view is in bytes of data in the
+// file, without holes; an offset of a driver is in bytes of the file.
+//
+// Ownership: the user's handle owns the File, requests under way keep it. The communicator is a duplicate
+// that only the file's own agreements use. Thread safety: the process lock.
+//
+// Invariants:
+//  1. The view's file types have nonnegative, ascending places; without overlap if the file can be written.
+//  2. A split collective that is active has done its transfer: its status waits for the end call.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/process.hpp"
+#include "base/types.hpp"
+#include "datatype/datatype.hpp"
+#include "io/driver.hpp"
+#include "io/representation.hpp"
+#include "io/shared_state.hpp"
+#include "io/view.hpp"
+#include "object/comm.hpp"
+#include "p2p/request.hpp"
+
+namespace tasuki {
+
+/// MPI 14.2.1, in the core's numbers.
+enum AccessMode : int {
+  kModeAppend = 1,
+  kModeCreate = 2,
+  kModeDeleteOnClose = 4,
+  kModeExcl = 8,
+  kModeRdonly = 16,
+  kModeRdwr = 32,
+  kModeSequential = 64,
+  kModeUniqueOpen = 128,
+  kModeWronly = 256,
+  kModeAll = 511,
+};
+
+/// What a seek counts from (MPI 14.4.3).
+enum Whence : int { kSeekCur = 401, kSeekEnd = 402, kSeekSet = 403 };
+
+/// MPI_DISPLACEMENT_CURRENT: no displacement of the user's.
+inline constexpr Offset kDisplacementCurrent = INT64_MIN;
+
+/// The split collective operations (MPI 14.4.5). One at a time may be active on a file.
+enum class Split : std::uint8_t {
+  kNone,
+  kReadAtAll,
+  kWriteAtAll,
+  kReadAll,
+  kWriteAll,
+  kReadOrdered,
+  kWriteOrdered,
+};
+
+struct SplitState {
+  Split active = Split::kNone;
+  const void* buffer = nullptr;
+  Code code = kSuccess;  // of the transfer
+  Status status;
+};
+
+struct File final : ErrorOwner {
+  File(Process& owner, std::string path, int access_mode)
+      : ErrorOwner(Kind::kFile), process(owner), name(std::move(path)), amode(access_mode) {}
+  std::string description() const override;
+
+  bool can_read() const { return (amode & kModeWronly) == 0; }
+  bool can_write() const { return (amode & kModeRdonly) == 0; }
+  bool is_sequential() const { return (amode & kModeSequential) != 0; }
+
+  Process& process;
+  std::string name;  // as the system knows it
+  int amode;
+  Ref<Comm> comm;
+  std::unique_ptr<FileDriver> driver;
+  std::unique_ptr<SharedState> shared;
+  View view;
+  Offset position = 0;  // the individual file pointer, in etypes
+  bool atomic = false;
+  bool written = false;  // by this rank, since the last sync
+  Ref<Info> info;        // the hints in force
+  SplitState split;
+};
+
+/// A nonblocking access. The transfer is done when it is made; errors wait for the completion call.
+struct FileRequest final : Request {
+  explicit FileRequest(File& accessed) : Request(*accessed.comm), file(Ref<File>::share(&accessed)) {
+    active = true;
+  }
+  ErrorOwner* error_owner() override { return file.get(); }
+
+  Ref<File> file;
+};
+
+/// A process's files in general.
+struct Files {
+  Files();
+
+  std::unique_ptr<Storage> storage;
+  std::map<std::string, std::shared_ptr<DataRepresentation>> representations;
+  Ref<File> closed_in_error;  // alive until its error handler has heard of it
+};
+
+}  // namespace tasuki
