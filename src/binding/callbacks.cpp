@@ -169,8 +169,7 @@ Code AbiCallbacks::convert(AnyFunction function, bool wide, void* userbuf, Datat
 Code AbiCallbacks::datarep_extent(AnyFunction function, Datatype* datatype, Aint* extent, void* extra_state) {
   const Lent<Datatype> lent(datatype);
   MPI_Aint bytes = 0;
-  const int code =
-      reinterpret_cast<MPI_Datarep_extent_function*>(function)(lent.get(), &bytes, extra_state);
+  const int code = reinterpret_cast<MPI_Datarep_extent_function*>(function)(lent.get(), &bytes, extra_state);
   *extent = bytes;
   return user_code(code);
 }

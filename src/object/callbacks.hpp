@@ -32,9 +32,9 @@ class Callbacks {
   /// A user's error handler of a communicator, window, file or session (`owner->kind`).
   virtual void error_handler(AnyFunction function, Object* owner, Code code) = 0;
 
-  /// A user's conversion functions of a data representation (MPI 14.5.3): `count` basic elements of `datatype`'s
-  /// type map, from number `position` on, between the user's buffer and the file's form. `wide`: registered by
-  /// MPI_Register_datarep_c. Returns the user's return code.
+  /// A user's conversion functions of a data representation (MPI 14.5.3): `count` basic elements of
+  /// `datatype`'s type map, from number `position` on, between the user's buffer and the file's form. `wide`:
+  /// registered by MPI_Register_datarep_c. Returns the user's return code.
   virtual Code convert(AnyFunction function, bool wide, void* userbuf, Datatype* datatype, Count count,
                        void* filebuf, Offset position, void* extra_state) = 0;
   virtual Code datarep_extent(AnyFunction function, Datatype* datatype, Aint* extent, void* extra_state) = 0;
