@@ -9,6 +9,7 @@ namespace tasuki::launch {
 
 /// How one rank ended.
 struct RankEnd {
+  int spawn = 0;  // the number of the spawn that it belongs to; 0: the command line's ranks
   int rank = 0;
   int pid = 0;
   int wait_status = 0;                       // as of waitpid

@@ -3,16 +3,21 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "launch/options.hpp"
+
 namespace tasuki::launch {
 namespace {
 
-[[noreturn]] void watch(int lifeline, Segment& segment) {
+constexpr std::size_t kListBytes = sizeof(std::atomic<int>) * kRanksMax;
+
+[[noreturn]] void watch(int lifeline, const std::atomic<int>* groups) {
   setpgid(0, 0);  // Ctrl-C is not for it
   prctl(PR_SET_NAME, "mpiexec-guard");
   sigset_t all;
@@ -23,8 +28,8 @@ namespace {
   char byte = 0;
   while (read(lifeline, &byte, 1) < 0 && errno == EINTR) {
   }
-  for (int rank = 0; rank < segment.header().size; ++rank) {
-    const int group = segment.rank(rank).started_pid.load(std::memory_order_acquire);
+  for (int place = 0; place < kRanksMax; ++place) {
+    const int group = groups[place].load(std::memory_order_acquire);
     if (group > 0) kill(-group, SIGKILL);
   }
   _exit(0);
@@ -32,16 +37,32 @@ namespace {
 
 }  // namespace
 
-void Guard::start(Segment& segment) {
+void Guard::start() {
+  void* list = mmap(nullptr, kListBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   int ends[2];
+  if (list == MAP_FAILED) return;
+  groups_ = static_cast<std::atomic<int>*>(list);  // zero at first
   if (pipe2(ends, O_CLOEXEC) != 0) return;
   pid_ = fork();
   if (pid_ == 0) {
     close(ends[1]);
-    watch(ends[0], segment);
+    watch(ends[0], groups_);
   }
   close(ends[0]);
   lifeline_ = ends[1];
+}
+
+int Guard::add(int group) {
+  for (int place = 0; groups_ != nullptr && place < kRanksMax; ++place) {
+    if (groups_[place].load(std::memory_order_relaxed) != 0) continue;
+    groups_[place].store(group, std::memory_order_release);
+    return place;
+  }
+  return -1;
+}
+
+void Guard::remove(int place) {
+  if (place >= 0) groups_[place].store(0, std::memory_order_release);
 }
 
 Guard::~Guard() {
@@ -51,6 +72,7 @@ Guard::~Guard() {
     }
   }
   if (lifeline_ >= 0) close(lifeline_);
+  if (groups_ != nullptr) munmap(groups_, kListBytes);
 }
 
 }  // namespace tasuki::launch

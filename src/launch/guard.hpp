@@ -2,24 +2,30 @@
 //
 // The kernel kills the programs that mpiexec started itself (PR_SET_PDEATHSIG), but not what those started: a
 // script's own children. The guard holds one end of a pipe whose other end only mpiexec has, so it learns of
-// that death at once, and kills the process groups noted in the job segment.
+// that death at once, and kills the process groups in a list that both map.
 #pragma once
 
-#include "launch/segment.hpp"
+#include <atomic>
 
 namespace tasuki::launch {
 
 class Guard {
  public:
-  /// Starts the guard. Without one (no process to be had) the job runs all the same.
-  void start(Segment& segment);
+  /// Starts the guard. Without one (no process or memory to be had) the job runs all the same.
+  void start();
 
   /// Dismisses it: the job is over.
   ~Guard();
 
+  /// Puts a process group under guard and gives its place in the list, -1 when there is none left.
+  int add(int group);
+  /// The group is empty, so its number may become another's.
+  void remove(int place);
+
  private:
   int pid_ = -1;
   int lifeline_ = -1;
+  std::atomic<int>* groups_ = nullptr;  // writer: mpiexec; 0: a free place
 };
 
 }  // namespace tasuki::launch

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "launch/signals.hpp"
 #include "launch/text.hpp"
@@ -37,7 +39,8 @@ Job::Job(const Options& options, const Inherited& inherited, int signal_fd)
       host_(host_name()),
       output_(loop_, STDOUT_FILENO, "standard output"),
       error_(loop_, STDERR_FILENO, "standard error"),
-      terminal_(loop_) {
+      terminal_(loop_),
+      spawns_(loop_, *this) {
   loop_.add_readable(signal_fd_, this);
 }
 
@@ -46,98 +49,114 @@ Job::~Job() {
 }
 
 int Job::run() {
-  if (prepare()) {
-    guard_.start(segment_);
-    if (start_all()) {
-      if (options_.report_bindings) report_bindings();
-      terminal_.resume();
-    } else {
-      begin_ending();
-    }
-    return main_loop();
-  }
-  flush_sinks();
-  return status_;
-}
-
-/// Everything that can go wrong before a process is made.
-bool Job::prepare() {
-  for (const Application& application : options_.applications) {
-    environments_.emplace_back(environ, options_, application);
-  }
-  if (!find_programs()) return false;
-  std::vector<int> applications;
-  for (std::size_t number = 0; number < options_.applications.size(); ++number) {
-    applications.insert(applications.end(), static_cast<std::size_t>(options_.applications[number].ranks),
-                        static_cast<int>(number));
-  }
-  ranks_.resize(applications.size());
-  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-    ranks_[rank].application = static_cast<std::size_t>(applications[rank]);
-  }
+  guard_.start();
+  spawn_socket_ = spawns_.listen();
   null_fd_ = open("/dev/null", O_RDWR | O_CLOEXEC);
-  std::string error;
-  if (null_fd_ < 0) error = format("cannot open /dev/null: %s", strerror(errno));
-  if (null_fd_ < 0 || !segment_.make(applications, &error)) {
-    say("mpiexec: " + error);
-    status_ = 1;
-    return false;
-  }
-  plan();
   if (options_.timeout_seconds > 0) {
     time_limit_ns_ = now_ns() + static_cast<std::int64_t>(options_.timeout_seconds * 1e9);
   }
+  if (options_.spawn_socket >= 0) {
+    spawns_.serve_owner(options_.spawn_socket);
+    return main_loop();
+  }
+  auto world = std::make_unique<World>();
+  world->applications = options_.applications;
+  Refusal refusal;
+  if (!prepare(world.get(), &refusal)) {
+    say("mpiexec: " + refusal.text);
+    flush_sinks();
+    return refusal.status;
+  }
+  World& first = *worlds_.emplace_back(std::move(world));
+  if (start_all(&first, &refusal)) {
+    if (options_.report_bindings) report_bindings();
+    terminal_.resume();
+  } else {
+    say("mpiexec: " + refusal.text);
+    status_ = refusal.status;
+    begin_ending();
+  }
+  return main_loop();
+}
+
+/// Everything that can go wrong before a process is made.
+bool Job::prepare(World* world, Refusal* refusal) {
+  world->number = worlds_made_;
+  for (const Application& application : world->applications) {
+    world->environments.emplace_back(environ, options_, application);
+  }
+  if (!find_programs(world, refusal)) return false;
+  std::vector<int> applications;
+  for (std::size_t number = 0; number < world->applications.size(); ++number) {
+    applications.insert(applications.end(), static_cast<std::size_t>(world->applications[number].ranks),
+                        static_cast<int>(number));
+  }
+  world->ranks.resize(applications.size());
+  for (std::size_t rank = 0; rank < world->ranks.size(); ++rank) {
+    world->ranks[rank].application = static_cast<std::size_t>(applications[rank]);
+  }
+  refusal->text.clear();
+  if (null_fd_ < 0) refusal->text = format("cannot open /dev/null: %s", strerror(errno));
+  if (null_fd_ < 0 || !world->segment.make(applications, &refusal->text)) return false;
+  std::snprintf(world->segment.header().launcher_socket, local::kSocketBytes, "%s", spawn_socket_.c_str());
+  plan(world);
+  ++worlds_made_;
   return true;
 }
 
 /// Finds every program before the first one starts, so that a misspelt one costs nothing.
-bool Job::find_programs() {
+bool Job::find_programs(World* world, Refusal* refusal) {
   const std::string library = installed_library();
   int first_rank = 0;
-  for (std::size_t number = 0; number < options_.applications.size(); ++number) {
-    const Application& application = options_.applications[number];
+  for (std::size_t number = 0; number < world->applications.size(); ++number) {
+    const Application& application = world->applications[number];
     struct stat info {};
     const std::string& directory = application.directory;
     const int no_directory = directory.empty() ? 0 : stat(directory.c_str(), &info) != 0 ? errno : 0;
     if (no_directory != 0 || (!directory.empty() && !S_ISDIR(info.st_mode))) {
-      say(format("mpiexec: cannot start rank %d in '%s': %s", first_rank, directory.c_str(),
-                 strerror(no_directory != 0 ? no_directory : ENOTDIR)));
-      status_ = 1;
+      *refusal = {format("cannot start rank %d in '%s': %s", first_rank, directory.c_str(),
+                         strerror(no_directory != 0 ? no_directory : ENOTDIR)),
+                  1};
       return false;
     }
-    Environment& environment = environments_[number];
+    Environment& environment = world->environments[number];
     if (!library.empty()) {
       environment.set_if_absent("MPI4PY_LIBMPI", library);
       // Last in the list: programs that find no MPI library elsewhere, as those that were built without ours.
       environment.append_path("LD_LIBRARY_PATH", library.substr(0, library.rfind('/')));
     }
-    const char* path = environment.get("PATH");
-    programs_.push_back(
+    const char* path = application.path.empty() ? environment.get("PATH") : application.path.c_str();
+    world->programs.push_back(
         find_program(application.command[0], directory, path != nullptr ? path : getenv("PATH")));
-    const FoundProgram& program = programs_.back();
+    const FoundProgram& program = world->programs.back();
     if (program.error != 0) {
       return cannot_run(first_rank, application.command[0], program.error,
-                        program.searched_path ? " (searched PATH)" : "");
+                        program.searched_path ? " (searched PATH)" : "", refusal);
     }
     first_rank += application.ranks;
   }
   return true;
 }
 
-void Job::plan() {
-  const auto ranks = static_cast<int>(ranks_.size());
+/// Spawned ranks share the processors with those that are bound already, so they are not.
+void Job::plan(World* world) {
+  if (world->spawned()) {
+    world->bindings.reason = "they were spawned";
+    return;
+  }
   const int available = local::processors_available();
   std::vector<Core> cores;
-  if (needs_cores(ranks, available, options_)) cores = read_cores();
-  bindings_ = plan_bindings(cores, ranks, available, options_.bind_to, options_.map_by);
+  if (needs_cores(world->size(), available, options_)) cores = read_cores();
+  world->bindings = plan_bindings(cores, world->size(), available, options_.bind_to, options_.map_by);
 }
 
 void Job::report_bindings() {
-  if (bindings_.processors.empty()) {
-    say(format("mpiexec: ranks are not bound to processors (%s)", bindings_.reason.c_str()));
+  const BindingPlan& bindings = worlds_.front()->bindings;
+  if (bindings.processors.empty()) {
+    say(format("mpiexec: ranks are not bound to processors (%s)", bindings.reason.c_str()));
   }
-  for (std::size_t rank = 0; rank < bindings_.processors.size(); ++rank) {
-    const std::vector<int>& processors = bindings_.processors[rank];
+  for (std::size_t rank = 0; rank < bindings.processors.size(); ++rank) {
+    const std::vector<int>& processors = bindings.processors[rank];
     say(format("mpiexec: rank %zu on %s is bound to processor%s %s", rank, host_.c_str(),
                processors.size() == 1 ? "" : "s", processor_list(processors).c_str()));
   }
@@ -148,6 +167,7 @@ int Job::main_loop() {
     loop_.run_once(wait_ms());
     meet_deadlines();
     follow_sinks();
+    retire_worlds();
   }
   drain();
   flush_sinks();
@@ -160,12 +180,10 @@ int Job::main_loop() {
 bool Job::finished() {
   if (gave_up_) return true;
   if (running() > 0) return false;
+  if (spawns_.has_owner() && phase_ == Phase::kRunning) return false;
   if (!reaped_) reap_all();
   bool open = false;
-  for (const Rank& rank : ranks_) {
-    open = open || (rank.output != nullptr && rank.output->open()) ||
-           (rank.error != nullptr && rank.error->open());
-  }
+  for_each_stream([&open](const RankStream& stream) { open = open || stream.open(); });
   const bool left = groups_left();
   if (!left && (!open || phase_ == Phase::kKilling)) return true;
   if (phase_ == Phase::kRunning) begin_ending();  // processes that the ranks' programs left behind
@@ -180,10 +198,7 @@ int Job::wait_ms() const {
   };
   consider(deadline_ns_);
   if (phase_ == Phase::kRunning) consider(time_limit_ns_);
-  for (const Rank& rank : ranks_) {
-    if (rank.output != nullptr) consider(rank.output->part_due_ns());
-    if (rank.error != nullptr) consider(rank.error->part_due_ns());
-  }
+  for_each_stream([&consider](const RankStream& stream) { consider(stream.part_due_ns()); });
   if (next == 0 && !reaped_) return -1;
   const std::int64_t wait =
       next == 0 ? kLeftoverPollMs : std::max<std::int64_t>(0, (next - now_ns() + 999'999) / 1'000'000);
@@ -193,13 +208,9 @@ int Job::wait_ms() const {
 
 void Job::meet_deadlines() {
   const std::int64_t now = now_ns();
-  for (Rank& rank : ranks_) {
-    for (RankStream* stream : {rank.output.get(), rank.error.get()}) {
-      if (stream != nullptr && stream->part_due_ns() != 0 && stream->part_due_ns() <= now) {
-        stream->give_out_part();
-      }
-    }
-  }
+  for_each_stream([now](RankStream& stream) {
+    if (stream.part_due_ns() != 0 && stream.part_due_ns() <= now) stream.give_out_part();
+  });
   if (phase_ == Phase::kRunning && time_limit_ns_ != 0 && time_limit_ns_ <= now) {
     if (status_ == 0) status_ = 124;
     hurry_ = true;
@@ -218,10 +229,7 @@ void Job::meet_deadlines() {
 }
 
 void Job::follow_sinks() {
-  for (Rank& rank : ranks_) {
-    if (rank.output != nullptr) rank.output->follow_sink();
-    if (rank.error != nullptr) rank.error->follow_sink();
-  }
+  for_each_stream([](RankStream& stream) { stream.follow_sink(); });
   if (loss_told_ || !output_.broken() || output_.error() == EPIPE) return;
   loss_told_ = true;
   if (status_ == 0) status_ = 1;
@@ -229,10 +237,7 @@ void Job::follow_sinks() {
 }
 
 void Job::drain() {
-  for (Rank& rank : ranks_) {
-    if (rank.output != nullptr) rank.output->finish();
-    if (rank.error != nullptr) rank.error->finish();
-  }
+  for_each_stream([](RankStream& stream) { stream.finish(); });
   follow_sinks();
 }
 

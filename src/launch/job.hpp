@@ -1,7 +1,10 @@
-// A job: the ranks of one mpiexec, from start to the last one's end.
+// A job: the ranks of one mpiexec, from start to the last one's end: those of the command line, and those
+// that they spawn, which are worlds of their own.
 //
 // One thread, one event loop. Programs run in process groups of their own. A rank that ended stays unreaped
-// until all have ended, so that its number, which names its process group, cannot become another's.
+// until all of the job have ended, so that its number, which names its process group, cannot become
+// another's; a spawned world is let go of once its ranks have ended and closed their outputs, so that a
+// program may spawn for ever.
 //
 // Phases, in order: kRunning until the first failure, a signal, the time limit or the last rank's end;
 // kEnding after SIGTERM; kKilling after SIGKILL. Whatever the ranks' programs leave behind in their groups is
@@ -17,22 +20,19 @@
 #include <string>
 #include <vector>
 
-#include "launch/binding.hpp"
-#include "launch/environment.hpp"
 #include "launch/event_loop.hpp"
 #include "launch/failure.hpp"
 #include "launch/guard.hpp"
 #include "launch/options.hpp"
-#include "launch/program.hpp"
-#include "launch/segment.hpp"
 #include "launch/sink.hpp"
 #include "launch/spawn.hpp"
-#include "launch/stream.hpp"
+#include "launch/spawn_service.hpp"
 #include "launch/terminal_input.hpp"
+#include "launch/world.hpp"
 
 namespace tasuki::launch {
 
-class Job final : public Ready {
+class Job final : public Ready, private SpawnHandler {
  public:
   /// `signal_fd` and `inherited` are those of take_over_signals().
   Job(const Options& options, const Inherited& inherited, int signal_fd);
@@ -46,19 +46,22 @@ class Job final : public Ready {
  private:
   enum class Phase { kRunning, kEnding, kKilling };
 
-  struct Rank {
-    std::size_t application = 0;
-    int pid = -1;  // and process group; -1: not started
-    bool ended = false;
-    int wait_status = 0;
-    std::unique_ptr<RankStream> output;  // null: to a file
-    std::unique_ptr<RankStream> error;
+  /// Why something was not started, and mpiexec's exit status for that.
+  struct Refusal {
+    std::string text;
+    int status = 1;
+  };
+
+  /// A rank that has ended.
+  struct Ended {
+    World* world;
+    int rank;
   };
 
   // job.cpp
-  bool prepare();
-  bool find_programs();
-  void plan();
+  bool prepare(World* world, Refusal* refusal);
+  bool find_programs(World* world, Refusal* refusal);
+  void plan(World* world);
   void report_bindings();
   int main_loop();
   bool finished();
@@ -68,22 +71,40 @@ class Job final : public Ready {
   void drain();
   void flush_sinks();
   void say(const std::string& text);
+  template <class Each>
+  void for_each_stream(Each&& each) const {
+    for (const auto& world : worlds_) world->for_each_stream(each);
+  }
+  template <class Each>
+  void for_each_rank(Each&& each) const {
+    for (const auto& world : worlds_) {
+      for (Rank& rank : world->ranks) each(*world, rank);
+    }
+  }
+
+  // job_spawn.cpp
+  std::string spawn(const SpawnRequest& request) override;
+  void owner_gone(bool in_order) override;
+  void abandon(World& world);
+  void retire_worlds();
 
   // job_start.cpp
-  bool start_all();
-  bool start_rank(int rank);
-  bool connect_outputs(int rank, Start* start, std::vector<int>* to_close);
-  bool connect_output(const std::string& path, Sink& sink, int rank, std::unique_ptr<RankStream>* stream,
-                      int* fd, std::vector<int>* to_close);
-  int standard_input(int rank, std::vector<int>* to_close);
-  bool cannot_run(int rank, const std::string& program, int error, const std::string& detail);
+  bool start_all(World* world, Refusal* refusal);
+  bool start_rank(World* world, int rank, Refusal* refusal);
+  bool connect_outputs(World* world, int rank, Start* start, std::vector<int>* to_close, Refusal* refusal);
+  bool connect_output(const std::string& path, Sink& sink, const std::string& rank,
+                      std::unique_ptr<RankStream>* stream, int* fd, std::vector<int>* to_close,
+                      Refusal* refusal);
+  int standard_input(const World& world, int rank, std::vector<int>* to_close);
+  bool cannot_run(int rank, const std::string& program, int error, const std::string& detail,
+                  Refusal* refusal);
 
   // job_end.cpp
   void look_for_ended();
-  void judge_ended(const std::vector<int>& ended);
-  RankEnd end_of(int rank);
-  bool any_other_joined(int rank);
-  void fail(const RankEnd& end);
+  void judge_ended(const std::vector<Ended>& ended);
+  RankEnd end_of(const Ended& ended);
+  bool any_other_joined(const Ended& ended);
+  void fail(const Ended& ended);
   void on_signal(int signal);
   void suspend();
   void begin_ending();
@@ -101,12 +122,11 @@ class Job final : public Ready {
   Sink output_;
   Sink error_;
   TerminalInput terminal_;
-  Segment segment_;
   Guard guard_;
-  std::vector<FoundProgram> programs_;     // of each application
-  std::vector<Environment> environments_;  // of each application
-  BindingPlan bindings_;
-  std::vector<Rank> ranks_;
+  SpawnService spawns_;
+  std::string spawn_socket_;                    // its name; empty: nobody can spawn
+  std::vector<std::unique_ptr<World>> worlds_;  // the command line's first, if there is one
+  int worlds_made_ = 0;
   int null_fd_ = -1;
 
   Phase phase_ = Phase::kRunning;

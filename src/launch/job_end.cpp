@@ -40,47 +40,49 @@ void Job::ready() {
 }
 
 void Job::look_for_ended() {
-  std::vector<int> ended;
-  for (std::size_t index = 0; index < ranks_.size(); ++index) {
-    Rank& rank = ranks_[index];
-    if (rank.pid < 0 || rank.ended) continue;
+  std::vector<Ended> ended;
+  for_each_rank([&ended](World& world, Rank& rank) {
+    if (!rank.running()) return;
     siginfo_t info{};
     const int got = waitid(P_PID, static_cast<id_t>(rank.pid), &info, WEXITED | WNOHANG | WNOWAIT);
-    if (got != 0 || info.si_pid != rank.pid) continue;
+    if (got != 0 || info.si_pid != rank.pid) return;
     rank.ended = true;
     rank.wait_status = as_wait_status(info);
-    ended.push_back(static_cast<int>(index));
-  }
+    ended.push_back({&world, static_cast<int>(&rank - world.ranks.data())});
+  });
   if (phase_ == Phase::kRunning && !ended.empty()) judge_ended(ended);
 }
 
 /// Of several ranks that ended at once the cause is the one that asked for the end, then one that was killed.
-void Job::judge_ended(const std::vector<int>& ended) {
-  std::vector<RankEnd> failed;
-  for (const int rank : ended) {
-    if (segment_.rank(rank).life.load(std::memory_order_acquire) == Life::kStarted) {
-      segment_.header().absent_rank.store(rank + 1, std::memory_order_seq_cst);
+void Job::judge_ended(const std::vector<Ended>& ended) {
+  std::vector<Ended> failed;
+  for (const Ended& one : ended) {
+    Segment& segment = one.world->segment;
+    if (segment.rank(one.rank).life.load(std::memory_order_acquire) == Life::kStarted) {
+      segment.header().absent_rank.store(one.rank + 1, std::memory_order_seq_cst);
     }
-    const RankEnd end = end_of(rank);
+    const RankEnd end = end_of(one);
     const Verdict verdict = judge(end);
-    if (verdict == Verdict::kFailed) failed.push_back(end);
+    if (verdict == Verdict::kFailed) failed.push_back(one);
     if (verdict == Verdict::kReturned && status_ == 0) status_ = exit_status(end);
   }
-  const int aborted = segment_.header().first_abort.load(std::memory_order_acquire);
-  if (aborted > 0 && aborted <= static_cast<int>(ranks_.size())) {
-    fail(end_of(aborted - 1));
-  } else if (!failed.empty()) {
-    const auto killed = std::find_if(failed.begin(), failed.end(),
-                                     [](const RankEnd& end) { return WIFSIGNALED(end.wait_status); });
-    fail(killed != failed.end() ? *killed : failed.front());
+  for (const auto& world : worlds_) {
+    const int aborted = world->segment.header().first_abort.load(std::memory_order_acquire);
+    if (aborted > 0 && aborted <= world->size()) return fail({world.get(), aborted - 1});
   }
+  if (failed.empty()) return;
+  const auto killed = std::find_if(failed.begin(), failed.end(), [](const Ended& one) {
+    return WIFSIGNALED(one.world->ranks[static_cast<std::size_t>(one.rank)].wait_status);
+  });
+  fail(killed != failed.end() ? *killed : failed.front());
 }
 
-RankEnd Job::end_of(int rank) {
-  local::RankBlock& block = segment_.rank(rank);
-  const Rank& ended = ranks_[static_cast<std::size_t>(rank)];
+RankEnd Job::end_of(const Ended& one) {
+  local::RankBlock& block = one.world->segment.rank(one.rank);
+  const Rank& ended = one.world->ranks[static_cast<std::size_t>(one.rank)];
   RankEnd end;
-  end.rank = rank;
+  end.spawn = one.world->number;
+  end.rank = one.rank;
   const int claimed = block.claimed_pid.load(std::memory_order_seq_cst);
   end.life = block.life.load(std::memory_order_acquire);
   if (end.life == Life::kStarted && claimed != 0) end.life = Life::kJoined;
@@ -90,20 +92,24 @@ RankEnd Job::end_of(int rank) {
     end.abort_code = block.abort_code.load(std::memory_order_relaxed);
     end.abort_message.assign(block.abort_message, strnlen(block.abort_message, local::kAbortMessageBytes));
   }
-  end.others_joined = any_other_joined(rank);
+  end.others_joined = any_other_joined(one);
   return end;
 }
 
-bool Job::any_other_joined(int rank) {
-  for (int other = 0; other < static_cast<int>(ranks_.size()); ++other) {
-    if (other != rank && segment_.rank(other).claimed_pid.load(std::memory_order_seq_cst) != 0) return true;
+/// Of a spawned rank those who spawned it are others too: they wait for it.
+bool Job::any_other_joined(const Ended& ended) {
+  if (ended.world->spawned()) return true;
+  for (int other = 0; other < ended.world->size(); ++other) {
+    const auto& claimed = ended.world->segment.rank(other).claimed_pid;
+    if (other != ended.rank && claimed.load(std::memory_order_seq_cst) != 0) return true;
   }
   return false;
 }
 
-void Job::fail(const RankEnd& end) {
+void Job::fail(const Ended& ended) {
+  const RankEnd end = end_of(ended);
   if (status_ == 0) status_ = exit_status(end);
-  Rank& rank = ranks_[static_cast<std::size_t>(end.rank)];
+  Rank& rank = ended.world->ranks[static_cast<std::size_t>(ended.rank)];
   for (RankStream* stream : {rank.output.get(), rank.error.get()}) {
     if (stream != nullptr) stream->take_available();  // its last words come before ours
   }
@@ -155,38 +161,38 @@ void Job::kill_ranks() {
 
 /// Signals all that a rank's program started, too. Before reap_all() no group's number can be another's.
 void Job::signal_groups(int signal) {
-  for (const Rank& rank : ranks_) {
+  for_each_rank([signal](World&, const Rank& rank) {
     if (rank.pid > 0) kill(-rank.pid, signal);
-  }
+  });
 }
 
 /// Whether processes of the ranks are left; forgets the groups that are empty. REQUIRES: reap_all().
 bool Job::groups_left() {
   bool left = false;
-  for (std::size_t index = 0; index < ranks_.size(); ++index) {
-    Rank& rank = ranks_[index];
-    if (rank.pid <= 0) continue;
+  for_each_rank([this, &left](World&, Rank& rank) {
+    if (rank.pid <= 0) return;
     if (kill(-rank.pid, 0) == 0 || errno == EPERM) {
       left = true;
     } else {
       rank.pid = -1;
-      segment_.rank(static_cast<int>(index)).started_pid.store(0, std::memory_order_release);
+      guard_.remove(rank.group_place);
     }
-  }
+  });
   return left;
 }
 
 void Job::reap_all() {
-  for (const Rank& rank : ranks_) {
+  for_each_rank([](World&, const Rank& rank) {
     while (rank.pid > 0 && waitpid(rank.pid, nullptr, 0) < 0 && errno == EINTR) {
     }
-  }
+  });
   reaped_ = true;
 }
 
 int Job::running() const {
-  return static_cast<int>(std::count_if(ranks_.begin(), ranks_.end(),
-                                        [](const Rank& rank) { return rank.pid > 0 && !rank.ended; }));
+  int count = 0;
+  for_each_rank([&count](World&, const Rank& rank) { count += rank.running() ? 1 : 0; });
+  return count;
 }
 
 }  // namespace tasuki::launch

@@ -24,99 +24,107 @@ void raise_file_limit() {
 
 }  // namespace
 
-/// Returns false, with the reason told and the status set, when one could not be started.
-bool Job::start_all() {
+/// Returns false when one could not be started; others may run then.
+bool Job::start_all(World* world, Refusal* refusal) {
   raise_file_limit();
-  for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank) {
-    if (!start_rank(rank)) return false;
+  for (int rank = 0; rank < world->size(); ++rank) {
+    if (!start_rank(world, rank, refusal)) return false;
   }
+  if (world->spawned()) return true;
   // From now on the input is the rank's alone: whoever writes it sees when that rank is gone.
   if (options_.stdin_rank != kNoRank && isatty(STDIN_FILENO) == 0) dup2(null_fd_, STDIN_FILENO);
   return true;
 }
 
-bool Job::start_rank(int rank) {
-  Rank& starting = ranks_[static_cast<std::size_t>(rank)];
-  const Application& application = options_.applications[starting.application];
+bool Job::start_rank(World* world, int rank, Refusal* refusal) {
+  Rank& starting = world->ranks[static_cast<std::size_t>(rank)];
+  const Application& application = world->applications[starting.application];
+  Segment& segment = world->segment;
   std::vector<char*> arguments;
   for (const std::string& word : application.command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  Environment& environment = environments_[starting.application];
-  set_job_variables(
-      environment,
-      {segment_.fd(), static_cast<int>(getpid()), segment_.job_id(), static_cast<int>(ranks_.size())}, rank);
+  Environment& environment = world->environments[starting.application];
+  set_job_variables(environment, {segment.fd(), static_cast<int>(getpid()), segment.job_id(), world->size()},
+                    rank);
   const std::vector<char*> variables = environment.pointers();
 
   Start start;
-  start.path = programs_[starting.application].path.c_str();
+  start.path = world->programs[starting.application].path.c_str();
   start.arguments = arguments.data();
   start.environment = variables.data();
   start.directory = application.directory.empty() ? nullptr : application.directory.c_str();
-  start.segment_fd = segment_.fd();
+  start.segment_fd = segment.fd();
   start.inherited = &inherited_;
   ProcessorSet processors;
-  if (!bindings_.processors.empty()) {
-    processors = ProcessorSet(bindings_.processors[static_cast<std::size_t>(rank)]);
+  if (!world->bindings.processors.empty()) {
+    processors = ProcessorSet(world->bindings.processors[static_cast<std::size_t>(rank)]);
     start.processors = processors.set();
     start.processors_bytes = processors.bytes();
   }
 
   std::vector<int> to_close;
   Started started;
-  const bool connected = connect_outputs(rank, &start, &to_close);
+  const bool connected = connect_outputs(world, rank, &start, &to_close, refusal);
   if (connected) started = start_program(start);
   for (const int fd : to_close) close(fd);
   if (!connected) return false;
   if (started.pid < 0) {
-    return cannot_run(rank, application.command[0], started.error, format(" (could not %s)", started.step));
+    return cannot_run(rank, application.command[0], started.error, format(" (could not %s)", started.step),
+                      refusal);
   }
   starting.pid = started.pid;
-  segment_.rank(rank).started_pid.store(started.pid, std::memory_order_release);
-  if (options_.verbose) say(format("mpiexec: rank %d is pid %d, %s", rank, started.pid, start.path));
+  starting.group_place = guard_.add(started.pid);
+  segment.rank(rank).started_pid.store(started.pid, std::memory_order_release);
+  if (options_.verbose) {
+    say(format("mpiexec: rank %s is pid %d, %s", world->rank_name(rank).c_str(), started.pid, start.path));
+  }
   return true;
 }
 
-bool Job::connect_outputs(int rank, Start* start, std::vector<int>* to_close) {
-  Rank& starting = ranks_[static_cast<std::size_t>(rank)];
-  const RankPaths paths = paths_of_rank(options_, rank);
-  start->descriptors[0] = standard_input(rank, to_close);
-  if (!connect_output(paths.output, output_, rank, &starting.output, &start->descriptors[1], to_close))
+bool Job::connect_outputs(World* world, int rank, Start* start, std::vector<int>* to_close,
+                          Refusal* refusal) {
+  Rank& starting = world->ranks[static_cast<std::size_t>(rank)];
+  const std::string name = world->rank_name(rank);
+  const RankPaths paths = paths_of_rank(options_, name);
+  start->descriptors[0] = standard_input(*world, rank, to_close);
+  if (!connect_output(paths.output, output_, name, &starting.output, &start->descriptors[1], to_close,
+                      refusal))
     return false;
   if (!paths.error.empty() && paths.error == paths.output) {
     start->descriptors[2] = start->descriptors[1];
     return true;
   }
-  return connect_output(paths.error, error_, rank, &starting.error, &start->descriptors[2], to_close);
+  return connect_output(paths.error, error_, name, &starting.error, &start->descriptors[2], to_close,
+                        refusal);
 }
 
 /// Gives `fd` the rank's end: a file, or a pipe that a new stream reads.
-bool Job::connect_output(const std::string& path, Sink& sink, int rank, std::unique_ptr<RankStream>* stream,
-                         int* fd, std::vector<int>* to_close) {
+bool Job::connect_output(const std::string& path, Sink& sink, const std::string& rank,
+                         std::unique_ptr<RankStream>* stream, int* fd, std::vector<int>* to_close,
+                         Refusal* refusal) {
   if (!path.empty()) {
     *fd = create_file(path);
     if (*fd < 0) {
-      say(format("mpiexec: cannot write '%s' for rank %d: %s", path.c_str(), rank, strerror(errno)));
-      status_ = 1;
+      *refusal = {format("cannot write '%s' for rank %s: %s", path.c_str(), rank.c_str(), strerror(errno)),
+                  1};
       return false;
     }
   } else {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
-      say(format("mpiexec: cannot make a pipe for rank %d: %s", rank, strerror(errno)));
-      status_ = 1;
+      *refusal = {format("cannot make a pipe for rank %s: %s", rank.c_str(), strerror(errno)), 1};
       return false;
     }
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    *stream =
-        std::make_unique<RankStream>(loop_, ends[0], sink, options_.labels ? format("[%d] ", rank) : "");
+    *stream = std::make_unique<RankStream>(loop_, ends[0], sink, options_.labels ? "[" + rank + "] " : "");
     *fd = ends[1];
   }
   to_close->push_back(*fd);
   return true;
 }
 
-int Job::standard_input(int rank, std::vector<int>* to_close) {
-  if (rank != options_.stdin_rank) return null_fd_;
+int Job::standard_input(const World& world, int rank, std::vector<int>* to_close) {
+  if (world.spawned() || rank != options_.stdin_rank) return null_fd_;
   if (isatty(STDIN_FILENO) == 0) return STDIN_FILENO;
   const int fd = terminal_.open();
   if (fd < 0) return null_fd_;
@@ -124,10 +132,11 @@ int Job::standard_input(int rank, std::vector<int>* to_close) {
   return fd;
 }
 
-bool Job::cannot_run(int rank, const std::string& program, int error, const std::string& detail) {
-  say(format("mpiexec: cannot run '%s' for rank %d: %s%s", program.c_str(), rank, strerror(error),
-             detail.c_str()));
-  status_ = cannot_run_status(error);
+bool Job::cannot_run(int rank, const std::string& program, int error, const std::string& detail,
+                     Refusal* refusal) {
+  *refusal = {
+      format("cannot run '%s' for rank %d: %s%s", program.c_str(), rank, strerror(error), detail.c_str()),
+      cannot_run_status(error)};
   return false;
 }
 

@@ -10,6 +10,7 @@
 #include "launch/job.hpp"
 #include "launch/options.hpp"
 #include "launch/signals.hpp"
+#include "runtime/spawn_request.hpp"
 
 namespace {
 
@@ -23,6 +24,14 @@ void open_standard_descriptors() {
       return;
     }
   }
+}
+
+/// Leaves the process that was started, whose end its parent waits for, and says that all is well.
+bool become_server(int socket) {
+  const pid_t pid = fork();
+  if (pid > 0) _exit(0);
+  return pid == 0 && fcntl(socket, F_SETFD, FD_CLOEXEC) == 0 &&
+         tasuki::write_message(socket, tasuki::farewell());
 }
 
 }  // namespace
@@ -44,6 +53,7 @@ int main(int argc, char** argv) {
     std::puts("mpiexec (Tasuki) " TASUKI_VERSION);
     return 0;
   }
+  if (options.spawn_socket >= 0 && !become_server(options.spawn_socket)) return 1;
   Inherited inherited;
   const int signals = take_over_signals(&inherited);
   if (signals < 0) {

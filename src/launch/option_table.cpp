@@ -260,6 +260,10 @@ bool verbose(Parser& parser) {
   return parser.options->verbose = true;
 }
 
+bool serve_spawns(Parser& parser) {
+  return read_integer(parser, 3, INT_MAX, &parser.options->spawn_socket);
+}
+
 bool help(Parser& parser) {
   return parser.options->help = true;
 }
@@ -291,7 +295,8 @@ constexpr Option kOptions[] = {
     {Group::kProgram, "wdir wd", "DIR", "start it in DIR", directory},
     {Group::kProgram, "host hosts H", "NAME,…", "where to start it: only this machine so far", host},
     {Group::kProgram, "hostfile machinefile f", "FILE", "the same, from a file", host_file},
-    {Group::kOutput, "l prepend-rank tag-output", "", "put [rank] before every line", labels},
+    {Group::kOutput, "l prepend-rank tag-output", "",
+     "put [rank] before every line; [2.0] is rank 0 of what was spawned second", labels},
     {Group::kOutput, "output-filename", "DIR",
      "write each rank's output to DIR/rank.N/stdout and stderr instead; a name with %r in it is the name of "
      "the one file for both",
@@ -313,6 +318,10 @@ constexpr Option kOptions[] = {
     {Group::kJob, "genv", "NAME VALUE", "set a variable for the ranks of all programs", genv},
     {Group::kJob, "timeout", "SECONDS", "end the job after that time, with exit status 124", timeout},
     {Group::kJob, "v verbose", "", "say what is done", verbose},
+    {Group::kJob, "serve-spawns", "FD",
+     "start no program, but what the one at the other end of the socket FD spawns: a program that runs alone "
+     "starts its mpiexec so",
+     serve_spawns},
     {Group::kJob, "h help ?", "", "print this text", help},
     {Group::kJob, "V version", "", "print the version", version},
     // What users of other launchers write, and what needs no doing here.
@@ -415,7 +424,13 @@ std::string help_text() {
   text +=
       "\nStandard input goes to rank 0; output comes as whole lines. When a rank dies, exits with an error "
       "or\n"
-      "calls MPI_Abort, the job ends, and mpiexec says which rank it was and why. The exit status is that "
+      "calls MPI_Abort, the job ends, and mpiexec says which rank it was and why. Ranks that a program "
+      "spawns\n"
+      "belong to its job; their standard input is empty. A program started without mpiexec may spawn as "
+      "well: "
+      "it\n"
+      "starts the mpiexec of its library's installation, or TASUKI_MPIEXEC, for that. The exit status is "
+      "that "
       "of\n"
       "the first failure (128 + n for signal n), 0 when there was none, 124 after --timeout, 127 for a "
       "program\n"

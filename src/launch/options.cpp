@@ -104,7 +104,7 @@ bool parse_words(Parser& parser, const std::vector<std::string>& words) {
       if (parser.next < words.size()) command.push_back(words[parser.next++]);
     } else if (is_option(word)) {
       if (!parse_option(parser)) return false;
-      if (parser.options->help || parser.options->version) return true;
+      if (parser.options->needs_no_program()) return true;
     } else {
       command.push_back(word);
       ++parser.next;
@@ -154,7 +154,7 @@ bool parse_options(const std::vector<std::string>& words, Options* options, std:
   Parser parser;
   parser.options = options;
   bool good = parse_words(parser, words);
-  if (good && (options->help || options->version)) return true;
+  if (good && options->needs_no_program()) return true;
   good = good && end_application(parser);
   if (good && options->stdin_rank >= options->ranks()) {
     good = parser.fail(

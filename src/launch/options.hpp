@@ -20,6 +20,7 @@ struct Application {
   int ranks = 1;
   std::vector<std::string> command;  // the program and its arguments
   std::string directory;             // empty: mpiexec's own
+  std::string path;                  // where to look for the program; empty: PATH
   std::vector<Assignment> environment;
   Inherit inherit = Inherit::kAll;
   std::vector<std::string> inherited;  // the names, for kListed
@@ -47,9 +48,11 @@ struct Options {
   MapBy map_by = MapBy::kCore;
   bool report_bindings = false;
   bool verbose = false;
+  int spawn_socket = -1;  // serves the spawns of the program at its other end, and starts nothing else
   bool help = false;
   bool version = false;
 
+  bool needs_no_program() const { return help || version || spawn_socket >= 0; }
   int ranks() const {
     int sum = 0;
     for (const Application& application : applications) sum += application.ranks;

@@ -7,20 +7,19 @@
 namespace tasuki::launch {
 namespace {
 
-std::string with_rank(std::string pattern, int rank) {
-  const std::string number = std::to_string(rank);
-  for (std::size_t at = 0; (at = pattern.find("%r", at)) != std::string::npos; at += number.size()) {
-    pattern.replace(at, 2, number);
+std::string with_rank(std::string pattern, const std::string& rank) {
+  for (std::size_t at = 0; (at = pattern.find("%r", at)) != std::string::npos; at += rank.size()) {
+    pattern.replace(at, 2, rank);
   }
   return pattern;
 }
 
 }  // namespace
 
-RankPaths paths_of_rank(const Options& options, int rank) {
+RankPaths paths_of_rank(const Options& options, const std::string& rank) {
   RankPaths paths;
   if (!options.output_directory.empty()) {
-    const std::string directory = options.output_directory + "/rank." + std::to_string(rank);
+    const std::string directory = options.output_directory + "/rank." + rank;
     paths = {directory + "/stdout", directory + "/stderr"};
   }
   if (!options.output_pattern.empty()) paths.output = with_rank(options.output_pattern, rank);

@@ -7,13 +7,13 @@
 
 namespace tasuki::launch {
 
-/// The paths for one rank; empty: through mpiexec.
+/// The paths for the rank of that name; empty: through mpiexec.
 struct RankPaths {
   std::string output;
   std::string error;
 };
 
-RankPaths paths_of_rank(const Options& options, int rank);
+RankPaths paths_of_rank(const Options& options, const std::string& rank);
 
 /// Makes the file, and the directories above it, anew. Returns its descriptor (close-on-exec), or -1 with
 /// errno.
