@@ -1,0 +1,23 @@
+"""MPI_THREAD_MULTIPLE and the other thread levels, with real processes and threads."""
+
+import os
+
+import pytest
+
+LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
+
+
+@pytest.mark.parametrize("ranks, threads", [(1, 6), (2, 4), (2, 16), (3, 5), (4, 4)])
+def test_many_threads_in_all_of_mpi(run, ranks, threads):
+    """Deadlocks and starvation are failures too: the time limit."""
+    for seed in range(1, 6 if LONG else 2):
+        done = run("thread_storm.c", ranks, seed, threads, 2000 if LONG else 300, timeout=120)
+        assert done.returncode == 0, done.text
+        assert done.stdout.count("thread storm: right") == 1, done.text
+
+
+@pytest.mark.parametrize("level", range(4))
+def test_the_level_that_is_asked_for_is_granted_and_told(run, level):
+    done = run("thread_level.c", 2, level)
+    assert done.returncode == 0, done.text
+    assert "right" in done.stdout, done.text
