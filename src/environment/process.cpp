@@ -63,7 +63,11 @@ std::unique_ptr<Process> make_process(Bootstrap& bootstrap, const Config& config
   process->progress->set_locking(required == ThreadLevel::kMultiple);
   make_world(*process);
   bootstrap.fence();  // nobody sends before every doorbell is open
-  meet_parents(*process);
+  {
+    std::unique_lock lock(process->mutex, std::defer_lock);  // as the binding holds it during a call
+    if (required == ThreadLevel::kMultiple) lock.lock();
+    meet_parents(*process);
+  }
   bootstrap.mark_initialized();
   return process;
 }
