@@ -27,6 +27,9 @@ HANDLES = {
     "FILE": "File",
 }
 
+# What has an error handler: found first, so that it hears of all the rest.
+ERROR_OWNERS = {"COMMUNICATOR", "SESSION", "WINDOW", "FILE"}
+
 # Kinds whose values have other numbers in the core: the name of the conversion, and the class of a bad one.
 ENUMERATIONS = {
     "COMM_COMPARISON": ("comparison", "kErrArg"),
@@ -587,10 +590,10 @@ def body(function: Function, core: CoreFunction, guard: str) -> list[str]:
     result = Body(function, core, guard)
     pairs = pair(result)
     names = [parameter.name for parameter in core.parameters]
-    comms = [
-        (p, c) for p, c in pairs if p and p.kind == "COMMUNICATOR" and p.direction != "out" and not p.is_array
+    owners = [
+        (p, c) for p, c in pairs if p and p.kind in ERROR_OWNERS and p.direction != "out" and not p.is_array
     ]
-    for parameter, core_parameter in comms:
+    for parameter, core_parameter in owners:
         one(result, parameter, core_parameter, False)
         result.done.add(parameter.name)
     groups(result)

@@ -268,11 +268,11 @@ extern "C" decltype(PMPI_File_get_view) MPI_File_get_view __attribute__((weak, a
 
 extern "C" int PMPI_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -286,11 +286,11 @@ extern "C" decltype(PMPI_File_iread) MPI_File_iread __attribute__((weak, alias("
 
 extern "C" int PMPI_File_iread_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -304,11 +304,11 @@ extern "C" decltype(PMPI_File_iread_c) MPI_File_iread_c __attribute__((weak, ali
 
 extern "C" int PMPI_File_iread_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread_all", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -322,11 +322,11 @@ extern "C" decltype(PMPI_File_iread_all) MPI_File_iread_all __attribute__((weak,
 
 extern "C" int PMPI_File_iread_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread_all_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -340,11 +340,11 @@ extern "C" decltype(PMPI_File_iread_all_c) MPI_File_iread_all_c __attribute__((w
 
 extern "C" int PMPI_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread_at", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -358,11 +358,11 @@ extern "C" decltype(PMPI_File_iread_at) MPI_File_iread_at __attribute__((weak, a
 
 extern "C" int PMPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread_at_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -376,11 +376,11 @@ extern "C" decltype(PMPI_File_iread_at_c) MPI_File_iread_at_c __attribute__((wea
 
 extern "C" int PMPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread_at_all", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -394,11 +394,11 @@ extern "C" decltype(PMPI_File_iread_at_all) MPI_File_iread_at_all __attribute__(
 
 extern "C" int PMPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread_at_all_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -412,11 +412,11 @@ extern "C" decltype(PMPI_File_iread_at_all_c) MPI_File_iread_at_all_c __attribut
 
 extern "C" int PMPI_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread_shared", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -430,11 +430,11 @@ extern "C" decltype(PMPI_File_iread_shared) MPI_File_iread_shared __attribute__(
 
 extern "C" int PMPI_File_iread_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iread_shared_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -448,11 +448,11 @@ extern "C" decltype(PMPI_File_iread_shared_c) MPI_File_iread_shared_c __attribut
 
 extern "C" int PMPI_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -466,11 +466,11 @@ extern "C" decltype(PMPI_File_iwrite) MPI_File_iwrite __attribute__((weak, alias
 
 extern "C" int PMPI_File_iwrite_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -484,11 +484,11 @@ extern "C" decltype(PMPI_File_iwrite_c) MPI_File_iwrite_c __attribute__((weak, a
 
 extern "C" int PMPI_File_iwrite_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite_all", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -502,11 +502,11 @@ extern "C" decltype(PMPI_File_iwrite_all) MPI_File_iwrite_all __attribute__((wea
 
 extern "C" int PMPI_File_iwrite_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite_all_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -520,11 +520,11 @@ extern "C" decltype(PMPI_File_iwrite_all_c) MPI_File_iwrite_all_c __attribute__(
 
 extern "C" int PMPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite_at", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -538,11 +538,11 @@ extern "C" decltype(PMPI_File_iwrite_at) MPI_File_iwrite_at __attribute__((weak,
 
 extern "C" int PMPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite_at_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -556,11 +556,11 @@ extern "C" decltype(PMPI_File_iwrite_at_c) MPI_File_iwrite_at_c __attribute__((w
 
 extern "C" int PMPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite_at_all", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -574,11 +574,11 @@ extern "C" decltype(PMPI_File_iwrite_at_all) MPI_File_iwrite_at_all __attribute_
 
 extern "C" int PMPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite_at_all_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -592,11 +592,11 @@ extern "C" decltype(PMPI_File_iwrite_at_all_c) MPI_File_iwrite_at_all_c __attrib
 
 extern "C" int PMPI_File_iwrite_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite_shared", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -610,11 +610,11 @@ extern "C" decltype(PMPI_File_iwrite_shared) MPI_File_iwrite_shared __attribute_
 
 extern "C" int PMPI_File_iwrite_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
   Call call("MPI_File_iwrite_shared_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
@@ -659,11 +659,11 @@ extern "C" decltype(PMPI_File_preallocate) MPI_File_preallocate __attribute__((w
 
 extern "C" int PMPI_File_read(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -677,11 +677,11 @@ extern "C" decltype(PMPI_File_read) MPI_File_read __attribute__((weak, alias("PM
 
 extern "C" int PMPI_File_read_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -695,11 +695,11 @@ extern "C" decltype(PMPI_File_read_c) MPI_File_read_c __attribute__((weak, alias
 
 extern "C" int PMPI_File_read_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_all", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -713,11 +713,11 @@ extern "C" decltype(PMPI_File_read_all) MPI_File_read_all __attribute__((weak, a
 
 extern "C" int PMPI_File_read_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_all_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -731,10 +731,10 @@ extern "C" decltype(PMPI_File_read_all_c) MPI_File_read_all_c __attribute__((wea
 
 extern "C" int PMPI_File_read_all_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
   Call call("MPI_File_read_all_begin", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh)) {
+  Datatype* core_datatype = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
   return call.end(api::file_read_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
@@ -743,10 +743,10 @@ extern "C" decltype(PMPI_File_read_all_begin) MPI_File_read_all_begin __attribut
 
 extern "C" int PMPI_File_read_all_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
   Call call("MPI_File_read_all_begin_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh)) {
+  Datatype* core_datatype = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
   return call.end(api::file_read_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
@@ -771,11 +771,11 @@ extern "C" decltype(PMPI_File_read_all_end) MPI_File_read_all_end __attribute__(
 
 extern "C" int PMPI_File_read_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_at", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -789,11 +789,11 @@ extern "C" decltype(PMPI_File_read_at) MPI_File_read_at __attribute__((weak, ali
 
 extern "C" int PMPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_at_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -807,11 +807,11 @@ extern "C" decltype(PMPI_File_read_at_c) MPI_File_read_at_c __attribute__((weak,
 
 extern "C" int PMPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_at_all", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -825,11 +825,11 @@ extern "C" decltype(PMPI_File_read_at_all) MPI_File_read_at_all __attribute__((w
 
 extern "C" int PMPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_at_all_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -843,10 +843,10 @@ extern "C" decltype(PMPI_File_read_at_all_c) MPI_File_read_at_all_c __attribute_
 
 extern "C" int PMPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype) {
   Call call("MPI_File_read_at_all_begin", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh)) {
+  Datatype* core_datatype = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
   return call.end(api::file_read_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
@@ -855,10 +855,10 @@ extern "C" decltype(PMPI_File_read_at_all_begin) MPI_File_read_at_all_begin __at
 
 extern "C" int PMPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype) {
   Call call("MPI_File_read_at_all_begin_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh)) {
+  Datatype* core_datatype = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
   return call.end(api::file_read_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
@@ -883,11 +883,11 @@ extern "C" decltype(PMPI_File_read_at_all_end) MPI_File_read_at_all_end __attrib
 
 extern "C" int PMPI_File_read_ordered(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_ordered", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -901,11 +901,11 @@ extern "C" decltype(PMPI_File_read_ordered) MPI_File_read_ordered __attribute__(
 
 extern "C" int PMPI_File_read_ordered_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_ordered_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -919,10 +919,10 @@ extern "C" decltype(PMPI_File_read_ordered_c) MPI_File_read_ordered_c __attribut
 
 extern "C" int PMPI_File_read_ordered_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
   Call call("MPI_File_read_ordered_begin", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh)) {
+  Datatype* core_datatype = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
   return call.end(api::file_read_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
@@ -931,10 +931,10 @@ extern "C" decltype(PMPI_File_read_ordered_begin) MPI_File_read_ordered_begin __
 
 extern "C" int PMPI_File_read_ordered_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
   Call call("MPI_File_read_ordered_begin_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh)) {
+  Datatype* core_datatype = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
   return call.end(api::file_read_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
@@ -959,11 +959,11 @@ extern "C" decltype(PMPI_File_read_ordered_end) MPI_File_read_ordered_end __attr
 
 extern "C" int PMPI_File_read_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_shared", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -977,11 +977,11 @@ extern "C" decltype(PMPI_File_read_shared) MPI_File_read_shared __attribute__((w
 
 extern "C" int PMPI_File_read_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_read_shared_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -1090,11 +1090,11 @@ extern "C" decltype(PMPI_File_sync) MPI_File_sync __attribute__((weak, alias("PM
 
 extern "C" int PMPI_File_write(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -1108,11 +1108,11 @@ extern "C" decltype(PMPI_File_write) MPI_File_write __attribute__((weak, alias("
 
 extern "C" int PMPI_File_write_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -1126,11 +1126,11 @@ extern "C" decltype(PMPI_File_write_c) MPI_File_write_c __attribute__((weak, ali
 
 extern "C" int PMPI_File_write_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_all", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -1144,11 +1144,11 @@ extern "C" decltype(PMPI_File_write_all) MPI_File_write_all __attribute__((weak,
 
 extern "C" int PMPI_File_write_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_all_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -1162,10 +1162,10 @@ extern "C" decltype(PMPI_File_write_all_c) MPI_File_write_all_c __attribute__((w
 
 extern "C" int PMPI_File_write_all_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
   Call call("MPI_File_write_all_begin", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh)) {
+  Datatype* core_datatype = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
   return call.end(api::file_write_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
@@ -1174,10 +1174,10 @@ extern "C" decltype(PMPI_File_write_all_begin) MPI_File_write_all_begin __attrib
 
 extern "C" int PMPI_File_write_all_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
   Call call("MPI_File_write_all_begin_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh)) {
+  Datatype* core_datatype = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
   return call.end(api::file_write_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
@@ -1202,11 +1202,11 @@ extern "C" decltype(PMPI_File_write_all_end) MPI_File_write_all_end __attribute_
 
 extern "C" int PMPI_File_write_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_at", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -1220,11 +1220,11 @@ extern "C" decltype(PMPI_File_write_at) MPI_File_write_at __attribute__((weak, a
 
 extern "C" int PMPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_at_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -1238,11 +1238,11 @@ extern "C" decltype(PMPI_File_write_at_c) MPI_File_write_at_c __attribute__((wea
 
 extern "C" int PMPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_at_all", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -1256,11 +1256,11 @@ extern "C" decltype(PMPI_File_write_at_all) MPI_File_write_at_all __attribute__(
 
 extern "C" int PMPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_at_all_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -1274,10 +1274,10 @@ extern "C" decltype(PMPI_File_write_at_all_c) MPI_File_write_at_all_c __attribut
 
 extern "C" int PMPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype) {
   Call call("MPI_File_write_at_all_begin", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh)) {
+  Datatype* core_datatype = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
   return call.end(api::file_write_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
@@ -1286,10 +1286,10 @@ extern "C" decltype(PMPI_File_write_at_all_begin) MPI_File_write_at_all_begin __
 
 extern "C" int PMPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype) {
   Call call("MPI_File_write_at_all_begin_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh)) {
+  Datatype* core_datatype = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
   return call.end(api::file_write_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
@@ -1314,11 +1314,11 @@ extern "C" decltype(PMPI_File_write_at_all_end) MPI_File_write_at_all_end __attr
 
 extern "C" int PMPI_File_write_ordered(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_ordered", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -1332,11 +1332,11 @@ extern "C" decltype(PMPI_File_write_ordered) MPI_File_write_ordered __attribute_
 
 extern "C" int PMPI_File_write_ordered_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_ordered_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -1350,10 +1350,10 @@ extern "C" decltype(PMPI_File_write_ordered_c) MPI_File_write_ordered_c __attrib
 
 extern "C" int PMPI_File_write_ordered_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
   Call call("MPI_File_write_ordered_begin", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh)) {
+  Datatype* core_datatype = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
   return call.end(api::file_write_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
@@ -1362,10 +1362,10 @@ extern "C" decltype(PMPI_File_write_ordered_begin) MPI_File_write_ordered_begin 
 
 extern "C" int PMPI_File_write_ordered_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
   Call call("MPI_File_write_ordered_begin_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh)) {
+  Datatype* core_datatype = nullptr;
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
   return call.end(api::file_write_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
@@ -1390,11 +1390,11 @@ extern "C" decltype(PMPI_File_write_ordered_end) MPI_File_write_ordered_end __at
 
 extern "C" int PMPI_File_write_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_shared", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -1408,11 +1408,11 @@ extern "C" decltype(PMPI_File_write_shared) MPI_File_write_shared __attribute__(
 
 extern "C" int PMPI_File_write_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
   Call call("MPI_File_write_shared_c", FileCall{});
-  Datatype* core_datatype = nullptr;
   File* core_fh = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.handle<File>(fh, "fh", &core_fh) ||
+  if (!call.handle<File>(fh, "fh", &core_fh) ||
+      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
