@@ -279,6 +279,14 @@ Code share_outcome(Comm& comm, int root, Code mine) {
   return process.fail(outcome.error_class, "%s (told by the root, rank %d)", outcome.text, root);
 }
 
+namespace {
+
+Code refuse_null_port(Process& process) {
+  return process.fail(kErrPort, "port_name = NULL, expected a name that MPI_Open_port gave");
+}
+
+}  // namespace
+
 namespace api {
 
 Code open_port(Process& process, Info*, std::string* port_name) {
@@ -302,11 +310,15 @@ Code comm_accept(Process& process, const char* port_name, Info*, int root, Comm*
   Ref<Comm> road;
   Code mine = kSuccess;
   if (comm->rank == root) {
-    Port* port = find_port(process, port_name);
-    mine = port != nullptr
-               ? accept_one(process, *port, &road)
-               : process.fail(kErrPort, "port_name = \"%s\", expected a port that this process has open",
-                              port_name);
+    Port* port = port_name != nullptr ? find_port(process, port_name) : nullptr;
+    if (port != nullptr) {
+      mine = accept_one(process, *port, &road);
+    } else if (port_name == nullptr) {
+      mine = refuse_null_port(process);
+    } else {
+      mine =
+          process.fail(kErrPort, "port_name = \"%s\", expected a port that this process has open", port_name);
+    }
   }
   if (const Code code = share_outcome(*comm, root, mine)) return code;
   return intercomm_create(process, comm, root, road.get(), 0, 0, newcomm);
@@ -320,7 +332,8 @@ Code comm_connect(Process& process, const char* port_name, Info* info, int root,
     double timeout_seconds = -1;
     mine = read_timeout(process, info, &timeout_seconds);
     if (mine == kSuccess)
-      mine = connect_one(process, port_name != nullptr ? port_name : "", timeout_seconds, &road);
+      mine = port_name != nullptr ? connect_one(process, port_name, timeout_seconds, &road)
+                                  : refuse_null_port(process);
   }
   if (const Code code = share_outcome(*comm, root, mine)) return code;
   return intercomm_create(process, comm, root, road.get(), 0, 0, newcomm);

@@ -76,10 +76,18 @@ Code read_program(Process& process, const Programs& programs, int index, SpawnPr
   const char* command = programs.commands[index];
   const int ranks = programs.ranks[index];
   const Info* info = programs.infos[index];
-  if (command == nullptr || *command == '\0')
-    return process.fail(kErrArg, "command %d is null or empty, expected the name of a program", index);
-  if (ranks < 0)
-    return process.fail(kErrArg, "maxprocs = %d for program %d, expected 0 or more", ranks, index);
+  if (command == nullptr || *command == '\0') {
+    const char* value = command == nullptr ? "NULL" : "\"\"";
+    return programs.count == 1
+               ? process.fail(kErrArg, "command = %s, expected the name of a program", value)
+               : process.fail(kErrArg, "array_of_commands[%d] = %s, expected the name of a program", index,
+                              value);
+  }
+  if (ranks < 0) {
+    return programs.count == 1
+               ? process.fail(kErrArg, "maxprocs = %d, expected 0 or more", ranks)
+               : process.fail(kErrArg, "array_of_maxprocs[%d] = %d, expected 0 or more", index, ranks);
+  }
   program->command.emplace_back(command);
   char** words = programs.arguments != nullptr ? programs.arguments[index] : nullptr;
   for (; words != nullptr && *words != nullptr; ++words) program->command.emplace_back(*words);

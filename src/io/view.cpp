@@ -35,7 +35,8 @@ Code check_order(Process& process, const char* argument, const Datatype& type, b
 
 Code check_type(Process& process, const char* argument, const Datatype& type) {
   if (type.committed) return kSuccess;
-  return process.fail(kErrType, "%s is not committed: call MPI_Type_commit first", argument);
+  return process.fail(kErrType, "%s = %s, which is not committed: call MPI_Type_commit first", argument,
+                      type.name.empty() ? "a derived datatype" : type.name.c_str());
 }
 
 }  // namespace

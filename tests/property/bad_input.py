@@ -11,8 +11,10 @@ wrong answer, then the number of calls. Runs on one process.
 
 import ctypes
 import fnmatch
+import os
 import re
 import sys
+import tempfile
 
 from mpi import MPI as mpi
 from mpi import Status
@@ -35,9 +37,8 @@ KINDS = {  # kind: (name of its NULL handle, error class of a bad one)
 }
 
 # Not called at all: what begins and ends MPI, never fails, or only turns handles into numbers.
-NEVER = """MPI_Init* MPI_Finalize* MPI_Abort MPI_Pcontrol MPI_W* MPI_Aint_* MPI_*_c2f MPI_*_f2c MPI_*_toint
+NEVER = """MPI_Init* MPI_Finalize* MPI_Abort MPI_Pcontrol MPI_Wti* MPI_Aint_* MPI_*_c2f MPI_*_f2c MPI_*_toint
     MPI_*_fromint MPI_*_f082* MPI_*2f08 MPI_*_c2f08 MPI_T_* MPI_Free_mem""".split()
-CALLED_ALL_THE_SAME = "MPI_Wait* MPI_Win_*".split()
 
 # NULL handles that MPI allows (MPI 3.7.3, 7.8, 10). MPI_INFO_NULL is allowed everywhere but in MPI_Info_*.
 NULL_ALLOWED = [
@@ -46,10 +47,12 @@ NULL_ALLOWED = [
     ("MPI_Type_get_name", "datatype"),
     ("MPI_Win_get_name", "win"),
     ("MPI_Intercomm_create", "peer_comm"),
-    ("MPI_File_set_errhandler MPI_File_get_errhandler MPI_File_call_errhandler", "file"),
+    ("MPI_Parrived", "request"),
+    ("MPI_File_set_errhandler MPI_File_get_errhandler MPI_File_call_errhandler", "file fh"),
 ]
 # Types that need not be committed: nothing is moved by them (MPI 5.1.9).
-NOT_MOVED = "MPI_Type_* MPI_*Pack*_size* MPI_Get_count* MPI_Get_elements* MPI_Status_set_elements*".split()
+NOT_MOVED = """MPI_Type_* MPI_File_get_type_extent* MPI_*Pack*_size* MPI_Get_count* MPI_Get_elements*
+    MPI_Status_set_elements*""".split()
 
 
 def matches(name, patterns):
@@ -64,13 +67,16 @@ class Workbench:
         self.keep = []
         self.comm = self.watched(mpi.Comm_dup(mpi.COMM_WORLD))
         self.watch(mpi.COMM_SELF, "self")
+        self.watch(mpi.FILE_NULL, "no file", "File")
         self.cart = self.watched(mpi.Cart_create(self.comm, 1, [1], [1], 0))
         self.graph = self.watched(mpi.Graph_create(self.comm, 1, [1], [0], 0))
         edge = (1, [0], [1], [0], [1])
         self.dist = self.watched(mpi.Dist_graph_create(self.comm, *edge, mpi.INFO_NULL, 0))
         self.uncommitted = mpi.Type_contiguous(2, mpi.INT)
         self.buffers = {}
+        self.path = tempfile.mktemp(prefix="bad-input-")
         self.objects = self.make()
+        self.watch(self.objects["FILE"], "file", "File")
         self.freed = self.make()
         self.free(self.freed)
         mpi.Buffer_attach(self.buffer("attached"), 4096)
@@ -82,13 +88,13 @@ class Workbench:
         self.watch(comm, "comm")
         return comm
 
-    def watch(self, comm, whose):
-        def hear(handle, code):
-            self.heard.append((whose, handle[0], code[0]))
+    def watch(self, handle, whose, kind="Comm"):
+        def hear(owner, code):
+            self.heard.append((whose, owner[0], code[0]))
 
         self.keep.append(HANDLER(hear))
-        handler = mpi.Comm_create_errhandler(self.keep[-1])
-        mpi.Comm_set_errhandler(comm, handler)
+        handler = getattr(mpi, f"{kind}_create_errhandler")(self.keep[-1])
+        getattr(mpi, f"{kind}_set_errhandler")(handle, handler)
         mpi.Errhandler_free(mpi.inout(handler))
 
     def make(self):
@@ -108,6 +114,7 @@ class Workbench:
             "MESSAGE": message,
             "INFO": mpi.Info_create(),
             "ERRHANDLER": mpi.Comm_create_errhandler(function),
+            "FILE": mpi.File_open(self.comm, self.path, mpi.MODE_CREATE | mpi.MODE_RDWR, mpi.INFO_NULL),
         }
 
     @staticmethod
@@ -124,6 +131,7 @@ class Workbench:
         mpi.Mrecv(self.buffer("message"), 1, mpi.INT, mpi.inout(objects["MESSAGE"]))
         mpi.Info_free(mpi.inout(objects["INFO"]))
         mpi.Errhandler_free(mpi.inout(objects["ERRHANDLER"]))
+        mpi.File_close(mpi.inout(objects["FILE"]))
 
     def buffer(self, name):
         return mpi.address(self.buffers.setdefault(name, bytearray(4096)))
@@ -135,7 +143,7 @@ class Workbench:
             return self.graph
         return self.dist if function.base.startswith("MPI_Dist_graph_neighbors") else self.comm
 
-    def number(self, p):
+    def number(self, function, p):
         """A valid number for what a parameter of this kind and name says."""
         named = {
             "MPI_ERR": self.user_code,
@@ -152,6 +160,8 @@ class Workbench:
             "array_of_distribs": mpi.DISTRIBUTE_BLOCK,
             "array_of_dargs": mpi.DISTRIBUTE_DFLT_DARG,
         }
+        if (function.name, p.name) == ("MPI_Comm_spawn_multiple", "count"):
+            return 2  # of one program an error does not say which
         if p.name in named:
             return named[p.name]
         if p.kind == "KEYVAL":
@@ -174,14 +184,18 @@ class Workbench:
             if p.direction == "in":
                 return b"external32" if p.name == "datarep" else b"word"
             return ctypes.create_string_buffer(8192)
+        elif p.kind == "STRING_ARRAY":
+            return (ctypes.c_char_p * 2)(b"true", b"true")
         elif p.base == "void" or p.kind.startswith(("EXTRA_STATE", "ATTRIBUTE")):
             return self.buffer(p.name)
         elif "FUNCTION" in p.kind:
             return NOTHING
+        elif p.text.count("*") + p.text.count("[") > 1 and not isinstance(p.length, list):
+            return None
         elif p.element is ctypes.c_void_p and not p.is_handle:
             return self.buffer(p.name)
         else:
-            value = self.number(p)
+            value = self.number(function, p)
         if not p.is_pointer:
             return value
         return (p.element * 4)(value, 0, 1) if isinstance(p.length, list) else (p.element * 4)(value, value)
@@ -258,7 +272,17 @@ def wrong_numbers(function, p):
 
 def wrong_pointers(function, p):
     """NULL where the function reads or writes something, and NULL is not a legal value there."""
-    free = ("STATUS", "WEIGHT", "ARGUMENT_LIST", "STRING_ARRAY", "EXTRA_STATE", "BUFFER", "F90_STATUS", "F08")
+    free = (
+        "STATUS",
+        "WEIGHT",
+        "ARGUMENT_LIST",
+        "STRING_ARRAY",
+        "STRING_2DARRAY",
+        "EXTRA_STATE",
+        "BUFFER",
+        "F90_STATUS",
+        "F08",
+    )
     if p.kind == "STATUS" and p.direction == "out" or p.kind.startswith(free) and p.kind != "STATUS":
         return
     if p.name.startswith("attribute_val") and p.direction == "in" or p.name == "array_of_errcodes":
@@ -266,7 +290,12 @@ def wrong_pointers(function, p):
     if "FUNCTION" in p.kind and ("copy" in p.name or "delete" in p.name or "conversion" in p.name):
         return  # NULL is the predefined function that does nothing
     if p.is_pointer:
-        yield "NULL", None, "ERR_ARG", "= NULL"
+        yield (
+            "NULL",
+            None,
+            "ERR_ARG ERR_PORT" if p.name == "port_name" else "ERR_ARG",
+            "= NULL",
+        )
 
 
 def wrong_values(bench, function, p):
@@ -284,10 +313,16 @@ def classes_of(words):
 def expected_handler(bench, function, p, wrong):
     """Whose handler hears of the error: the first communicator's, or MPI_COMM_SELF's if that is wrong."""
     for parameter in function.parameters:
-        if parameter.kind == "COMMUNICATOR" and parameter.direction == "in":
-            if parameter is p:
-                break
+        if parameter.direction == "out" or parameter.length is not None:
+            continue
+        if parameter.kind in ("COMMUNICATOR", "FILE") and parameter is p:
+            break
+        if parameter.kind == "COMMUNICATOR" and function.chapter != "io":
             return "comm", bench.communicator(function)
+        if parameter.kind == "FILE":
+            return "file", bench.objects["FILE"]
+    if function.chapter == "io":
+        return "no file", mpi.FILE_NULL
     return "self", mpi.COMM_SELF
 
 
@@ -335,7 +370,7 @@ def main():
     for name, row in mpi.rows.items():
         if row["chapter"] != chapter or name in mpi.unsupported or not hasattr(mpi.library, name):
             continue
-        if matches(name, NEVER) and not matches(name, CALLED_ALL_THE_SAME):
+        if matches(name, NEVER):
             continue
         function = getattr(mpi, name.removeprefix("MPI_"))
         function.find = lambda kind, f=function: any(q.kind == kind for q in f.parameters)
@@ -351,6 +386,7 @@ def main():
                     print(f"WRONG {name}({p.name}: {how}): {problem}", flush=True)
         assert usable(bench), name
     print(f"right: {calls} calls")
+    os.unlink(bench.path)
     mpi.Finalize()
 
 

@@ -5,9 +5,17 @@ import json
 import pytest
 from conftest import DESCRIPTION, LIBRARIES
 
-CHAPTERS = ["p2p", "coll", "topology", "datatype", "object", "process"]
+CHAPTERS = ["p2p", "coll", "topology", "datatype", "object", "process", "io"]
 # A chapter's wrong calls; bindgen adds to them with every function, so that they never become fewer.
-CALLS_MIN = {"p2p": 900, "coll": 2000, "topology": 840, "datatype": 520, "object": 380}
+CALLS_MIN = {
+    "p2p": 900,
+    "coll": 2000,
+    "topology": 840,
+    "datatype": 520,
+    "object": 380,
+    "process": 70,
+    "io": 800,
+}
 
 
 @pytest.mark.parametrize("abi", LIBRARIES)
@@ -24,4 +32,4 @@ def test_each_wrong_argument_is_told_and_does_no_harm(mpi_python, tmp_path, chap
 
 def test_every_chapter_is_tested():
     chapters = {function["chapter"] for function in json.loads(DESCRIPTION.read_text())["functions"]}
-    assert chapters == {*CHAPTERS, "tool", "rma", "io"}
+    assert chapters == {*CHAPTERS, "rma", "tool"}
