@@ -1,18 +1,29 @@
-// What the user can set by TASUKI_* environment variables. Parsed once, at MPI_Init, by
-// environment/config.cpp, which refuses a bad value by name.
+// What the user can set, by TASUKI_* environment variables or as control variables of MPI_T. The table that
+// says what each of them is lies in base/settings.hpp.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 
 namespace tasuki {
 
+/// Each setting is a number: of bytes, of something else, a flag (0 or 1), or the index of a choice.
 struct Config {
-  std::size_t eager_bytes_max =
-      16 * 1024;               // TASUKI_EAGER_BYTES_MAX: above it a message waits for its receive
-  std::size_t ring_bytes = 0;  // TASUKI_RING_BYTES: bulk bytes per pair of ranks; 0: by the number of ranks
-  int spin_count = -1;         // TASUKI_SPIN_COUNT: polls before yielding; -1: from the processors available
-  bool verbose = false;        // TASUKI_VERBOSE
-  bool explain = false;        // TASUKI_EXPLAIN: print what was chosen and why
+  std::int64_t eager_bytes_max = 16 * 1024;  // above it a message waits for its receive
+  std::int64_t ring_bytes = 0;               // bulk bytes per pair of ranks; 0: by the number of ranks
+  std::int64_t spin_count = -1;              // polls before yielding; -1: by the processors available
+  std::int64_t verbose = 0;
+  std::int64_t explain = 0;  // print what was chosen and why
+
+  // The algorithm of each collective that has several: 0 for the cheapest, else 1 + its number in the enum of
+  // coll/algorithms.hpp.
+  std::int64_t allgather_algorithm = 0;
+  std::int64_t allreduce_algorithm = 0;
+  std::int64_t alltoall_algorithm = 0;
+  std::int64_t bcast_algorithm = 0;
+  std::int64_t gather_algorithm = 0;
+  std::int64_t reduce_algorithm = 0;
+  std::int64_t reduce_scatter_algorithm = 0;
+  std::int64_t scatter_algorithm = 0;
 };
 
 }  // namespace tasuki

@@ -11,7 +11,9 @@
 #include <string>
 
 #include "base/config.hpp"
+#include "base/counters.hpp"
 #include "base/error.hpp"
+#include "base/events.hpp"
 #include "base/types.hpp"
 
 namespace tasuki {
@@ -20,6 +22,7 @@ class Bootstrap;
 class Transport;
 class Progress;
 class Callbacks;
+class Tool;
 struct Objects;
 struct PointToPoint;
 struct Collectives;
@@ -50,6 +53,9 @@ struct Process {
   Callbacks* callbacks = nullptr;     // how to call a user's functions; owned by the binding
   const char* call = nullptr;         // the MPI function this rank is in, for messages; owned by the binding
   ErrorOwner* error_owner = nullptr;  // whose error handler is to be called, when no argument says it
+  Counters counters;                  // beside what every call writes anyway
+  EventSwitch events;
+  Tool* tool = nullptr;  // what MPI_T keeps; owned by the binding, null where there is no MPI_T
 
   // The parts, in the order of their dependencies.
   std::unique_ptr<Transport> transport;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 
+#include "base/settings.hpp"
 #include "binding/arguments.hpp"
 #include "binding/call.hpp"
 #include "binding/callbacks.hpp"
@@ -61,7 +62,7 @@ void start(const char* name, ThreadLevel level) {
   owned->bootstrap = make_bootstrap(&error);
   if (owned->bootstrap == nullptr) die(error.c_str());
   Config config;
-  if (!read_config(&config, &error, &warning)) owned->bootstrap->abort(1, error);
+  if (!read_settings(environ, &config, &error, &warning)) owned->bootstrap->abort(1, error);
   if (!warning.empty() && owned->bootstrap->rank() == 0)
     std::fprintf(stderr, "tasuki: %s\n", warning.c_str());
   owned->process = make_process(*owned->bootstrap, config, level);

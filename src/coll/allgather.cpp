@@ -103,10 +103,13 @@ Cost allgather_ring_cost(int size, double total_bytes) {
 
 AllgatherAlgorithm choose_allgather(int size, Count total_bytes, bool uniform,
                                     const CostParameters& parameters) {
+  const bool power_of_two = std::has_single_bit(static_cast<unsigned>(size));
+  const std::int64_t wanted = parameters.wanted.allgather_algorithm;
+  if (wanted > 1 || (wanted == 1 && uniform && power_of_two))
+    return AllgatherAlgorithm{static_cast<int>(wanted) - 1};
   // By the formulas the ring never wins: it has more steps and no fewer bytes. What they do not see is that
   // it talks to neighbours only and copies nothing, which pays once its steps are hidden behind the bytes.
   if (total_bytes / size >= parameters.allgather_ring_block_bytes) return AllgatherAlgorithm::kRing;
-  const bool power_of_two = std::has_single_bit(static_cast<unsigned>(size));
   return uniform && power_of_two ? AllgatherAlgorithm::kRecursiveDoubling : AllgatherAlgorithm::kBruck;
 }
 
@@ -114,7 +117,8 @@ void schedule_allgather(Schedule& schedule, Member self, const Elements& mine, c
                         const CostParameters& parameters) {
   Count total_bytes = 0;
   for (int rank = 0; rank < self.size; ++rank) total_bytes += all.bytes_of(rank);
-  switch (choose_allgather(self.size, total_bytes, all.uniform(), parameters)) {
+  switch (
+      schedule.chosen(kAllgatherFirst, choose_allgather(self.size, total_bytes, all.uniform(), parameters))) {
     case AllgatherAlgorithm::kRecursiveDoubling:
       return allgather_recursive_doubling(schedule, self, mine, all);
     case AllgatherAlgorithm::kBruck:

@@ -162,9 +162,10 @@ AllreduceAlgorithm choose_allreduce(int size, Count bytes, bool commutative,
   if (!commutative) return AllreduceAlgorithm::kRecursiveDoubling;
   const auto n = static_cast<double>(bytes);
   return cheapest<AllreduceAlgorithm>(
-      parameters, {{AllreduceAlgorithm::kRecursiveDoubling, allreduce_recursive_doubling_cost(size, n)},
-                   {AllreduceAlgorithm::kHalvingDoubling, allreduce_halving_doubling_cost(size, n)},
-                   {AllreduceAlgorithm::kRing, allreduce_ring_cost(size, n)}});
+      parameters, &Config::allreduce_algorithm,
+      {{AllreduceAlgorithm::kRecursiveDoubling, allreduce_recursive_doubling_cost(size, n)},
+       {AllreduceAlgorithm::kHalvingDoubling, allreduce_halving_doubling_cost(size, n)},
+       {AllreduceAlgorithm::kRing, allreduce_ring_cost(size, n)}});
 }
 
 namespace {
@@ -185,7 +186,8 @@ auto allreduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* d
                          .commutative = op->commutative};
     Schedule& schedule = execution.schedule;
     const Count bytes = count * datatype->size;
-    switch (choose_allreduce(self.size, bytes, op->commutative, process.collectives->parameters)) {
+    switch (schedule.chosen(kAllreduceFirst, choose_allreduce(self.size, bytes, op->commutative,
+                                                              process.collectives->parameters))) {
       case AllreduceAlgorithm::kRecursiveDoubling:
         allreduce_recursive_doubling(schedule, self, data, kResult);
         break;

@@ -54,8 +54,9 @@ auto alltoall_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, voi
       exchange(execution, out, in);
       return 0;
     }
-    switch (choose_alltoall(self.size, in.bytes_of(0), out.in_place,
-                            execution.process().collectives->parameters)) {
+    switch (execution.schedule.chosen(kAlltoallFirst,
+                                      choose_alltoall(self.size, in.bytes_of(0), out.in_place,
+                                                      execution.process().collectives->parameters))) {
       case AlltoallAlgorithm::kBruck:
         alltoall_bruck(execution.schedule, self, out, in);
         break;

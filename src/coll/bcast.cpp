@@ -73,14 +73,14 @@ Cost bcast_scatter_ring_cost(int size, double bytes) {
 
 BcastAlgorithm choose_bcast(int size, Count bytes, const CostParameters& parameters) {
   const auto n = static_cast<double>(bytes);
-  return cheapest<BcastAlgorithm>(parameters,
+  return cheapest<BcastAlgorithm>(parameters, &Config::bcast_algorithm,
                                   {{BcastAlgorithm::kBinomial, bcast_binomial_cost(size, n)},
                                    {BcastAlgorithm::kScatterRing, bcast_scatter_ring_cost(size, n)}});
 }
 
 void schedule_bcast(Schedule& schedule, Member self, int root, const Elements& data,
                     const CostParameters& parameters) {
-  switch (choose_bcast(self.size, data.bytes(), parameters)) {
+  switch (schedule.chosen(kBcastFirst, choose_bcast(self.size, data.bytes(), parameters))) {
     case BcastAlgorithm::kBinomial:
       return bcast_binomial(schedule, self, root, data);
     case BcastAlgorithm::kScatterRing:

@@ -123,7 +123,7 @@ struct CollectiveRequest final : Request {
 };
 
 struct Collectives final : ProgressHook {
-  explicit Collectives(Process& process) : process_(process) {}
+  explicit Collectives(Process& process) : process_(process) { parameters.wanted = process.config; }
   ~Collectives();  // requests under way are dropped
 
   /// An Execution for the next collective on `comm`, without steps; and back.

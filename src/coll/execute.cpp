@@ -46,6 +46,7 @@ Code Execution::restart() {
   round_ = 0;
   error_ = 0;
   over = false;
+  if (schedule.algorithm >= 0) ++process_.counters.algorithms[schedule.algorithm];
   if (schedule.scratch_bytes <= scratch_capacity_) return 0;
   const Count bytes =
       (schedule.scratch_bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
@@ -178,6 +179,7 @@ Execution& Collectives::open(Comm& comm, bool persistent) {
   }
   Execution& execution = *idle_.back();
   idle_.pop_back();
+  ++process_.counters.collectives;
   const int number = static_cast<int>(comm.collective_sequence++ & (kPersistentTag - 1));
   execution.open(comm, persistent ? number | kPersistentTag : number);
   return execution;

@@ -96,8 +96,9 @@ Cost gather_binomial_cost(int size, double block_bytes) {
 
 GatherAlgorithm choose_gather(int size, Count block_bytes, const CostParameters& parameters) {
   const auto b = static_cast<double>(block_bytes);
-  return cheapest<GatherAlgorithm>(parameters, {{GatherAlgorithm::kLinear, gather_linear_cost(size, b)},
-                                                {GatherAlgorithm::kBinomial, gather_binomial_cost(size, b)}});
+  return cheapest<GatherAlgorithm>(parameters, &Config::gather_algorithm,
+                                   {{GatherAlgorithm::kLinear, gather_linear_cost(size, b)},
+                                    {GatherAlgorithm::kBinomial, gather_binomial_cost(size, b)}});
 }
 
 namespace {
@@ -143,7 +144,8 @@ auto gather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void*
         plan_gather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, root, all, &mine);
     if (code != 0) return code;
     const Count block_bytes = self.rank == root ? all.bytes_of(root) : mine.bytes();
-    switch (choose_gather(self.size, block_bytes, execution.process().collectives->parameters)) {
+    switch (execution.schedule.chosen(
+        kGatherFirst, choose_gather(self.size, block_bytes, execution.process().collectives->parameters))) {
       case GatherAlgorithm::kLinear:
         gather_linear(execution.schedule, self, root, mine, all);
         break;

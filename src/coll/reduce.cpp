@@ -99,7 +99,7 @@ Cost reduce_halving_cost(int size, double bytes) {
 ReduceAlgorithm choose_reduce(int size, Count bytes, bool commutative, const CostParameters& parameters) {
   if (!commutative) return ReduceAlgorithm::kBinomial;
   const auto n = static_cast<double>(bytes);
-  return cheapest<ReduceAlgorithm>(parameters,
+  return cheapest<ReduceAlgorithm>(parameters, &Config::reduce_algorithm,
                                    {{ReduceAlgorithm::kBinomial, reduce_binomial_cost(size, n, true)},
                                     {ReduceAlgorithm::kHalving, reduce_halving_cost(size, n)}});
 }
@@ -122,8 +122,9 @@ auto reduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* data
                          .type = shape_of(*datatype),
                          .in_place = sendbuf == kInPlace,
                          .commutative = op->commutative};
-    switch (
-        choose_reduce(self.size, count * datatype->size, op->commutative, process.collectives->parameters)) {
+    switch (execution.schedule.chosen(
+        kReduceFirst,
+        choose_reduce(self.size, count * datatype->size, op->commutative, process.collectives->parameters))) {
       case ReduceAlgorithm::kBinomial:
         reduce_binomial(execution.schedule, self, root, data);
         break;

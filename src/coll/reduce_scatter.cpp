@@ -144,11 +144,12 @@ ReduceScatterAlgorithm choose_reduce_scatter(int size, Count bytes, bool commuta
   const Cost doubling = allreduce_recursive_doubling_cost(size, n);
   const Cost pairwise = reduce_scatter_pairwise_cost(size, n);
   if (!commutative)
-    return cheapest<Algorithm>(parameters,
+    return cheapest<Algorithm>(parameters, &Config::reduce_scatter_algorithm,
                                {{Algorithm::kRecursiveDoubling, doubling}, {Algorithm::kPairwise, pairwise}});
-  return cheapest<Algorithm>(parameters, {{Algorithm::kHalving, reduce_scatter_halving_cost(size, n)},
-                                          {Algorithm::kRecursiveDoubling, doubling},
-                                          {Algorithm::kPairwise, pairwise}});
+  return cheapest<Algorithm>(parameters, &Config::reduce_scatter_algorithm,
+                             {{Algorithm::kHalving, reduce_scatter_halving_cost(size, n)},
+                              {Algorithm::kRecursiveDoubling, doubling},
+                              {Algorithm::kPairwise, pairwise}});
 }
 
 namespace {
@@ -170,7 +171,8 @@ Code plan_reduce_scatter(Execution& execution, const void* sendbuf, void* recvbu
       .count = count, .type = parts.type, .in_place = sendbuf == kInPlace, .commutative = op->commutative};
   Schedule& schedule = execution.schedule;
   const Count bytes = count * datatype->size;
-  switch (choose_reduce_scatter(self.size, bytes, op->commutative, process.collectives->parameters)) {
+  switch (schedule.chosen(kReduceScatterFirst, choose_reduce_scatter(self.size, bytes, op->commutative,
+                                                                     process.collectives->parameters))) {
     case ReduceScatterAlgorithm::kHalving:
       reduce_scatter_halving(schedule, self, data, parts);
       break;

@@ -90,7 +90,7 @@ Cost scatter_binomial_cost(int size, double block_bytes) {
 
 ScatterAlgorithm choose_scatter(int size, Count block_bytes, const CostParameters& parameters) {
   const auto b = static_cast<double>(block_bytes);
-  return cheapest<ScatterAlgorithm>(parameters,
+  return cheapest<ScatterAlgorithm>(parameters, &Config::scatter_algorithm,
                                     {{ScatterAlgorithm::kLinear, scatter_linear_cost(size, b)},
                                      {ScatterAlgorithm::kBinomial, scatter_binomial_cost(size, b)}});
 }
@@ -141,7 +141,8 @@ auto scatter_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void
         plan_scatter(execution, sendbuf, sendtype, recvbuf, recvcount, recvtype, root, all, &mine);
     if (code != 0) return code;
     const Count block_bytes = self.rank == root ? all.bytes_of(root) : mine.bytes();
-    switch (choose_scatter(self.size, block_bytes, execution.process().collectives->parameters)) {
+    switch (execution.schedule.chosen(
+        kScatterFirst, choose_scatter(self.size, block_bytes, execution.process().collectives->parameters))) {
       case ScatterAlgorithm::kLinear:
         scatter_linear(execution.schedule, self, root, all, mine);
         break;

@@ -58,6 +58,7 @@ Place Schedule::scratch_elements(Count count, const TypeShape& type) {
 }
 
 void Schedule::clear() {
+  algorithm = kNoAlgorithm;
   steps.clear();
   round_ends.clear();
   boundaries.clear();

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/counters.hpp"
 #include "base/types.hpp"
 
 namespace tasuki {
@@ -73,6 +74,15 @@ struct Schedule {
   std::vector<std::uint32_t> round_ends;  // index one past the last step of each round
   Count scratch_bytes = 0;
   std::vector<Count> boundaries;  // working memory of the algorithms, here so that it is used again
+  int algorithm = kNoAlgorithm;   // which of several was chosen: AlgorithmIndex of base/counters.hpp
+
+  static constexpr int kNoAlgorithm = -1;
+  /// Notes the choice among the algorithms that are counted from `first` on.
+  template <class Algorithm>
+  Algorithm chosen(AlgorithmIndex first, Algorithm choice) {
+    algorithm = first + static_cast<int>(choice);
+    return choice;
+  }
 
   /// `block` is the rank of the peer but in neighbourhood collectives.
   void send(Place from, Count count, ElementType type, int peer) { send(from, count, type, peer, peer); }

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "base/config.hpp"
 #include "coll/schedule.hpp"
 
 namespace tasuki {
@@ -18,6 +19,7 @@ struct CostParameters {
   double total_byte_ns = 0.02;
   double reduced_byte_ns = 0.15;
   Count allgather_ring_block_bytes = 32 * 1024;  // from this block size on; see choose_allgather
+  Config wanted = {};  // the algorithms that the user wants, wherever they are possible
 };
 
 inline double predicted_ns(const Cost& cost, const CostParameters& parameters) {
@@ -25,10 +27,14 @@ inline double predicted_ns(const Cost& cost, const CostParameters& parameters) {
          cost.total_bytes * parameters.total_byte_ns + cost.reduced_bytes * parameters.reduced_byte_ns;
 }
 
-/// The candidate that is predicted to be the fastest; the first of equals.
+/// The candidate that the user wants (a choice of Config), else the one that is predicted to be the fastest;
+/// the first of equals.
 template <class Algorithm>
-Algorithm cheapest(const CostParameters& parameters,
+Algorithm cheapest(const CostParameters& parameters, std::int64_t Config::*wanted,
                    std::initializer_list<std::pair<Algorithm, Cost>> candidates) {
+  for (const auto& candidate : candidates) {
+    if (parameters.wanted.*wanted == static_cast<std::int64_t>(candidate.first) + 1) return candidate.first;
+  }
   Algorithm best = candidates.begin()->first;
   double best_ns = predicted_ns(candidates.begin()->second, parameters);
   for (const auto& [algorithm, cost] : candidates) {

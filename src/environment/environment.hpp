@@ -10,10 +10,6 @@
 
 namespace tasuki {
 
-/// Reads the TASUKI_* environment variables. Returns false and one line in `error` for a bad value; leaves
-/// one line in `warning` for a name that nobody knows.
-bool read_config(Config* config, std::string* error, std::string* warning);
-
 /// Makes this rank: transport, progress, predefined objects, MPI_COMM_WORLD and MPI_COMM_SELF; returns once
 /// all ranks of the job have done so. `required` is granted as it is.
 std::unique_ptr<Process> make_process(Bootstrap& bootstrap, const Config& config, ThreadLevel required);

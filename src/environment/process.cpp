@@ -4,6 +4,7 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "base/clock.hpp"
 #include "coll/api.hpp"
 #include "coll/collectives.hpp"
 #include "dynamic/dynamic.hpp"
@@ -22,7 +23,7 @@ namespace {
 /// millisecond or more: were it near the time that a sleeper takes to wake (some 50 us), two ranks that
 /// answer each other would, after one hiccup, each fall asleep while the other wakes, for ever. With fewer
 /// processors, none.
-int default_spin_count(const Bootstrap& bootstrap) {
+std::int64_t default_spin_count(const Bootstrap& bootstrap) {
   return bootstrap.size() <= bootstrap.processors_available() ? 50000 : 0;
 }
 
@@ -32,7 +33,9 @@ Process::Process(Bootstrap& starter, Config configuration)
     : rank(starter.rank()), size(starter.size()), bootstrap(starter), config(configuration) {
   if (config.spin_count < 0) config.spin_count = default_spin_count(starter);
   transport = bootstrap.make_transport(config);
-  progress = std::make_unique<Progress>(*transport, mutex, config.spin_count);
+  counters.ranks = static_cast<std::uint64_t>(size);
+  counters.packet_bytes_max = transport->bulk_bytes_max();
+  progress = std::make_unique<Progress>(*transport, mutex, config.spin_count, counters, events);
   p2p = std::make_unique<PointToPoint>(*this);
   objects = std::make_unique<Objects>(*this);
   collectives = std::make_unique<Collectives>(*this);
@@ -49,6 +52,7 @@ Process::Process(Bootstrap& starter)
 Process::~Process() = default;
 
 Code Process::fail(int error_class, const char* format, ...) {
+  ++counters.errors;
   char text[1024];
   va_list arguments;
   va_start(arguments, format);
@@ -58,6 +62,7 @@ Code Process::fail(int error_class, const char* format, ...) {
 }
 
 std::unique_ptr<Process> make_process(Bootstrap& bootstrap, const Config& config, ThreadLevel required) {
+  const std::int64_t begin_ns = clock_ns();
   auto process = std::make_unique<Process>(bootstrap, config);
   process->thread_level = required;
   process->progress->set_locking(required == ThreadLevel::kMultiple);
@@ -69,16 +74,19 @@ std::unique_ptr<Process> make_process(Bootstrap& bootstrap, const Config& config
     meet_parents(*process);
   }
   bootstrap.mark_initialized();
+  process->counters.init_ns += static_cast<std::uint64_t>(clock_ns() - begin_ns);
   return process;
 }
 
 Code finalize_process(Process& process) {
+  const std::int64_t begin_ns = clock_ns();
   const Code code = delete_attributes(process, process.objects->self, &process.objects->self->attributes);
   flush_sends(process);
   // The fence below waits in the kernel without progress, so first a barrier that makes progress.
   const Code barrier = api::barrier(process, process.objects->world);
   process.bootstrap.fence();
   process.bootstrap.mark_finalized();
+  process.counters.finalize_ns += static_cast<std::uint64_t>(clock_ns() - begin_ns);
   return code != 0 ? code : barrier;
 }
 

@@ -59,11 +59,18 @@ Code refuse_predefined(Process& process, const Comm& comm) {
 }  // namespace
 
 Comm::~Comm() {
+  --process.counters.communicators;
+  if (process.events.is_wanted(Event::kCommFreed)) tell(*this, Event::kCommFreed);
   forget_communicator(*this);
 }
 
 std::string Comm::description() const {
   return "communicator " + (name.empty() ? "without a name" : name) + ", rank " + std::to_string(rank);
+}
+
+void tell(const Comm& comm, Event event) {
+  const std::int64_t size = comm.group ? comm.group->size() : 0;
+  comm.process.events.raise(event, {static_cast<std::int64_t>(comm.context), size, comm.rank});
 }
 
 Context make_context(Process& process) {

@@ -52,7 +52,7 @@ struct ErrorOwner : Object {
 enum class Plane : std::uint8_t { kPointToPoint = 0, kCollective = 1, kCreation = 2, kOther = 3 };
 
 struct Comm : ErrorOwner {
-  explicit Comm(Process& owner) : ErrorOwner(Kind::kComm), process(owner) {}
+  explicit Comm(Process& owner) : ErrorOwner(Kind::kComm), process(owner) { ++owner.counters.communicators; }
   ~Comm() override;
   std::string description() const override;
 
@@ -77,6 +77,9 @@ struct Comm : ErrorOwner {
   const Group& peers() const { return is_inter() ? *remote_group : *group; }
   int endpoint(int peer_rank) const { return peers().endpoints[static_cast<std::size_t>(peer_rank)]; }
 };
+
+/// Tells a tool what became of `comm`. REQUIRES: the event is wanted.
+void tell(const Comm& comm, Event event);
 
 /// A context that no other communicator, of this job or of those that it meets, has or will have: made from
 /// the job's number, this process's rank and a counter. All members of a new communicator use the one of its

@@ -119,6 +119,7 @@ Comm* make_comm(Comm& parent, Context context, Ref<Group> group) {
   made->rank = group->rank;
   made->group = std::move(group);
   made->errhandler = parent.errhandler;
+  if (made->process.events.is_wanted(Event::kCommCreated)) tell(*made, Event::kCommCreated);
   return made;
 }
 

@@ -13,6 +13,26 @@ namespace tasuki {
 
 // ----- the pool --------------------------------------------------------------------------------------------
 
+BufferPool::BufferPool(void* buffer, Count size, Counters& counters)
+    : counters_(counters), start_(static_cast<std::byte*>(buffer)), size_(size) {
+  counters_.buffer_bytes += static_cast<std::uint64_t>(this->size());
+}
+
+BufferPool::~BufferPool() {
+  for (const BufferEntry& entry : entries_) count(-entry.bytes);
+  counters_.buffer_bytes -= static_cast<std::uint64_t>(size());
+}
+
+void BufferPool::count(Count bytes) {
+  bytes_used_ += bytes;
+  if (automatic()) return;
+  if (bytes > 0) {
+    counters_.buffered_bytes.add(static_cast<std::uint64_t>(bytes));
+  } else {
+    counters_.buffered_bytes.subtract(static_cast<std::uint64_t>(-bytes));
+  }
+}
+
 Count BufferPool::bytes_taken_by(Count message_bytes) {
   // Rounding up to 16 adds 15 at most, so this stays below message_bytes + kBsendOverhead.
   return (message_bytes + 15) / 16 * 16 + kBsendOverhead - 16;
@@ -24,7 +44,7 @@ BufferEntry* BufferPool::put(Place before, Count offset, Count bytes) {
   place->bytes = bytes;
   place->serial = serial_next_++;
   place->place = place;
-  bytes_used_ += bytes;
+  count(bytes);
   newest_ = place;
   return &*place;
 }
@@ -56,7 +76,7 @@ BufferEntry* BufferPool::take(Count message_bytes) {
 void BufferPool::give_back(BufferEntry* entry) {
   const Place place = entry->place;
   const std::uint64_t serial = entry->serial;
-  bytes_used_ -= entry->bytes;
+  count(-entry->bytes);
   if (newest_ == place) newest_ = place == entries_.begin() ? entries_.end() : std::prev(place);
   entries_.erase(place);
   std::erase_if(flushes_, [serial](FlushRequest* flush) {
@@ -174,7 +194,7 @@ Code ibsend(Process& process, const void* buf, Count count, Datatype* datatype, 
 
 Code buffer_attach(Process& process, void* buffer, Count size) {
   if (Code code = attach(process, process.p2p->buffer != nullptr, buffer, size)) return code;
-  process.p2p->buffer = std::make_unique<BufferPool>(buffer, size);
+  process.p2p->buffer = std::make_unique<BufferPool>(buffer, size, process.counters);
   return kSuccess;
 }
 
@@ -194,7 +214,7 @@ Code buffer_iflush(Process& process, Request** request) {
 
 Code comm_attach_buffer(Process& process, Comm* comm, void* buffer, Count size) {
   if (Code code = attach(process, comm->buffer != nullptr, buffer, size)) return code;
-  comm->buffer = new BufferPool(buffer, size);
+  comm->buffer = new BufferPool(buffer, size, process.counters);
   return kSuccess;
 }
 

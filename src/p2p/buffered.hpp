@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/counters.hpp"
 #include "base/types.hpp"
 #include "p2p/request.hpp"
 
@@ -38,7 +39,8 @@ struct FlushRequest final : Request {
 class BufferPool {
  public:
   /// `buffer` may be kBufferAutomatic; then `size` means nothing.
-  BufferPool(void* buffer, Count size) : start_(static_cast<std::byte*>(buffer)), size_(size) {}
+  BufferPool(void* buffer, Count size, Counters& counters);
+  ~BufferPool();
 
   /// Room for a message of `bytes` packed bytes, or null when there is none.
   BufferEntry* take(Count bytes);
@@ -56,9 +58,11 @@ class BufferPool {
 
  private:
   using Place = std::list<BufferEntry>::iterator;
+  void count(Count bytes);  // taken, or given back if negative
   BufferEntry* put(Place before, Count offset, Count bytes);
   Count gap_end(Place next) { return next == entries_.end() ? size_ : next->offset; }
 
+  Counters& counters_;
   std::byte* start_;
   Count size_;
   Count bytes_used_ = 0;

@@ -59,7 +59,8 @@ MatchLane& need_lane(MatchQueue& queue, int source) {
 
 }  // namespace
 
-Matching::Matching() : slots_(std::size_t{1} << kFirstTableBits), shift_(64 - kFirstTableBits) {}
+Matching::Matching(QueueLevels& levels)
+    : levels_(levels), slots_(std::size_t{1} << kFirstTableBits), shift_(64 - kFirstTableBits) {}
 
 MatchQueue* Matching::find(Context context) const {
   const std::size_t mask = slots_.size() - 1;
@@ -133,6 +134,7 @@ void Matching::add(Context context, ArrivedMessage* message) {
   message->queue = &queue;
   append(queue.arrived, message);
   append_to_lane(need_lane(queue, message->source).arrived, message);
+  levels_.unexpected_messages.add();
 }
 
 ArrivedMessage* Matching::find_arrived(Context context, int source, int tag) {
@@ -155,12 +157,14 @@ void Matching::add(Context context, PostedReceive* receive) {
   receive->serial = queue.serial_next++;
   append(receive->source == kAnySource ? queue.posted_any : need_lane(queue, receive->source).posted,
          receive);
+  levels_.posted_receives.add();
 }
 
 void Matching::remove(PostedReceive* receive) {
   assert(receive->queue != nullptr);
   MatchQueue& queue = *std::exchange(receive->queue, nullptr);
   unlink(receive->source == kAnySource ? queue.posted_any : lane_of(queue, receive->source)->posted, receive);
+  levels_.posted_receives.subtract();
 }
 
 void Matching::remove(ArrivedMessage* message) {
@@ -168,6 +172,7 @@ void Matching::remove(ArrivedMessage* message) {
   MatchQueue& queue = *std::exchange(message->queue, nullptr);
   unlink(queue.arrived, message);
   unlink_from_lane(lane_of(queue, message->source)->arrived, message);
+  levels_.unexpected_messages.subtract();
 }
 
 }  // namespace tasuki

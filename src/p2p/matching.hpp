@@ -22,6 +22,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/counters.hpp"
 #include "base/types.hpp"
 
 namespace tasuki {
@@ -72,7 +73,7 @@ struct MatchQueue {
 
 class Matching {
  public:
-  Matching();
+  explicit Matching(QueueLevels& levels);
 
   /// A message from `source` has arrived: removes and returns the receive that it matches, or returns null.
   PostedReceive* match_arrival(Context context, int source, int tag);
@@ -111,6 +112,7 @@ class Matching {
   MatchQueue& need(Context context);
   void grow();
 
+  QueueLevels& levels_;
   std::vector<Slot> slots_;  // open addressing with linear probing; a power of two long, at most half full
   int shift_;                // 64 - log2(slots_.size())
   std::size_t used_ = 0;

@@ -141,7 +141,8 @@ struct Partitioned {
   void forget(Context context);
 
   PointToPoint& p2p;
-  Matching matching;  // offers and receives that wait for each other
+  QueueLevels levels;         // which nobody asks for
+  Matching matching{levels};  // offers and receives that wait for each other
   SlotPool<PartitionedSend> sends;
   SlotPool<PartitionedReceive> receives;
 };

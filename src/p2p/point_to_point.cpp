@@ -57,12 +57,13 @@ PointToPoint::PointToPoint(Process& owner)
     : process(owner),
       transport(*owner.transport),
       bulk_bytes_max(owner.transport->bulk_bytes_max()),
+      matching(owner.counters.queues),
       partitioned(std::make_unique<Partitioned>(*this)) {
   if (transport.endpoints() > kRanksMax) {
     process.bootstrap.abort(1, "a job has at most " + std::to_string(kRanksMax) + " ranks, not " +
                                    std::to_string(transport.endpoints()));
   }
-  table.eager_bytes_max = static_cast<Count>(process.config.eager_bytes_max);
+  table.eager_bytes_max = process.config.eager_bytes_max;
   peers.resize(static_cast<std::size_t>(transport.endpoints()));
   process.progress->add(this);
   if (process.config.explain && process.rank == 0) {
@@ -83,25 +84,33 @@ PointToPoint::~PointToPoint() {
 
 SendRequest* PointToPoint::make_send(const void* data, Count count, Datatype& datatype, int dest, int tag,
                                      Comm& comm, Plane plane, SendMode mode) {
+  ++process.counters.send_requests;
   return sends.make(data, count, datatype, dest, tag, comm, plane, mode);
 }
 
 ReceiveRequest* PointToPoint::make_receive(void* data, Count count, Datatype& datatype, int source, int tag,
                                            Comm& comm, Plane plane) {
+  ++process.counters.receive_requests;
   return receives.make(data, count, datatype, source, tag, comm, plane);
 }
 
 // Requests and messages go back to the pool that they came from. The process outlives its communicators.
 void SendRequest::operator delete(SendRequest* request, std::destroying_delete_t) {
-  request->comm->process.p2p->sends.destroy(request);
+  Process& process = request->comm->process;
+  --process.counters.send_requests;
+  process.p2p->sends.destroy(request);
 }
 
 void ReceiveRequest::operator delete(ReceiveRequest* request, std::destroying_delete_t) {
-  request->comm->process.p2p->receives.destroy(request);
+  Process& process = request->comm->process;
+  --process.counters.receive_requests;
+  process.p2p->receives.destroy(request);
 }
 
 void Message::operator delete(Message* message, std::destroying_delete_t) {
   if (PointToPoint* home = message->pool) {
+    if (!message->is_long)
+      home->process.counters.unexpected_bytes.subtract(static_cast<std::uint64_t>(message->bytes));
     home->messages.destroy(message);
   } else {
     message->~Message();

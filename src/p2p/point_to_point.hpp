@@ -76,7 +76,9 @@ struct PointToPoint final : PacketSink, ProgressHook {
   void begin(SendRequest& request);         // sends what can be sent now, queues the rest
   bool push_message(SendRequest& request);  // what waits for no answer; false: no room for all of it
   void settle(SendRequest& request);        // that has left: the send may be over
-  bool push_stream(SendRequest& request);   // one fragment of a long message; false: no room
+  void count_sent(Protocol protocol, Count bytes);
+  [[gnu::cold]] void tell_choice(Protocol protocol, int dest, int tag, Count bytes);  // to a tool
+  bool push_stream(SendRequest& request);  // one fragment of a long message; false: no room
   void complete(SendRequest& request);
   SendRequest& answered(const Packet& packet);  // the send that an answer names
   void acknowledged(const Packet& packet);
@@ -91,6 +93,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
   void more_of_eager(const Packet& packet);
   void request_to_send(const Packet& packet);
   void fragment(const Packet& packet);
+  void keep(Message& message, Context context, Protocol protocol);  // which came before its receive
 
   // --- point_to_point.cpp ---
   void packet(const Packet& packet) override;

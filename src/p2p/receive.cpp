@@ -59,6 +59,11 @@ Message& make_message(PointToPoint& p2p, const Packet& packet, int source, int t
   return *message;
 }
 
+/// A message has arrived.
+inline void count(Traffic& traffic, Count bytes) {
+  traffic.add(static_cast<std::uint64_t>(bytes));
+}
+
 void clear_to_send(PointToPoint& p2p, ReceiveRequest& receive, RequestId sender, Count bytes) {
   receive.bytes_wanted = std::min(bytes, receive.capacity());
   receive.streaming = receive.bytes_wanted != 0;
@@ -139,6 +144,7 @@ void PointToPoint::short_message(const Packet& packet) {
   const Count bytes = lead_inline_bytes(header.lead);
   const std::byte* data = packet.head + sizeof(ShortHeader);
   if (bytes > static_cast<Count>(kShortBytesMax)) damaged(packet, "a short message that is too large");
+  count(process.counters.received_short, bytes);
   if (PostedReceive* posted = matching.match_arrival(context, source, tag)) {
     auto& receive = static_cast<ReceiveRequest&>(*posted);
     open(receive, source, tag, bytes, packet.source);
@@ -148,7 +154,7 @@ void PointToPoint::short_message(const Packet& packet) {
   Message& message = make_message(*this, packet, source, tag, bytes);
   std::memcpy(message.small, data, static_cast<std::size_t>(bytes));
   message.arrived_bytes = bytes;
-  matching.add(context, &message);
+  keep(message, context, Protocol::kShort);
 }
 
 void PointToPoint::eager_message(const Packet& packet) {
@@ -160,6 +166,7 @@ void PointToPoint::eager_message(const Packet& packet) {
     damaged(packet, "an eager message of a wrong size, or inside another one");
   }
   from.eager_left = bytes - packet.bulk_bytes;
+  count(process.counters.received_eager, bytes);
   if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {
     auto& receive = static_cast<ReceiveRequest&>(*posted);
     open(receive, source, header.tag, bytes, packet.source);
@@ -176,7 +183,7 @@ void PointToPoint::eager_message(const Packet& packet) {
   if (packet.bulk_bytes != 0) std::memcpy(message.data(), packet.bulk, packet.bulk_bytes);
   message.arrived_bytes = packet.bulk_bytes;
   if (from.eager_left != 0) from.eager_message = &message;
-  matching.add(header.context, &message);
+  keep(message, header.context, Protocol::kEager);
 }
 
 void PointToPoint::more_of_eager(const Packet& packet) {
@@ -202,6 +209,7 @@ void PointToPoint::request_to_send(const Packet& packet) {
   const int source = lead_source(header.lead);
   const auto bytes = static_cast<Count>(header.bytes);
   if (bytes < 0) damaged(packet, "a request to send of a wrong size");
+  count(process.counters.received_long, bytes);
   if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {
     auto& receive = static_cast<ReceiveRequest&>(*posted);
     open(receive, source, header.tag, bytes, packet.source);
@@ -210,7 +218,17 @@ void PointToPoint::request_to_send(const Packet& packet) {
   Message& message = make_message(*this, packet, source, header.tag, bytes);
   message.is_long = true;
   message.sender = header.sender;
-  matching.add(header.context, &message);
+  keep(message, header.context, Protocol::kLong);
+}
+
+void PointToPoint::keep(Message& message, Context context, Protocol protocol) {
+  ++process.counters.unexpected_arrivals;
+  if (!message.is_long) process.counters.unexpected_bytes.add(static_cast<std::uint64_t>(message.bytes));
+  matching.add(context, &message);
+  if (process.events.is_wanted(Event::kUnexpectedMessage)) {
+    process.events.raise(Event::kUnexpectedMessage,
+                         {message.source, message.tag, message.bytes, static_cast<std::int64_t>(protocol)});
+  }
 }
 
 void PointToPoint::fragment(const Packet& packet) {

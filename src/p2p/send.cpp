@@ -19,20 +19,27 @@ namespace {
 
 /// send_at_once() for what is not short and dense. Apart, so that the short path needs no stack for it.
 [[gnu::noinline]] bool send_packed_at_once(const void* buffer, Count count, const Datatype& datatype,
-                                           int endpoint, int tag, Comm& comm, Plane plane) {
+                                           int endpoint, int dest, int tag, Comm& comm, Plane plane) {
   PointToPoint& p2p = *comm.process.p2p;
   PackCursor cursor(datatype, count);
   const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
-  switch (choose(cursor.total_bytes(), false, p2p.table)) {
+  const Protocol protocol = choose(cursor.total_bytes(), false, p2p.table);
+  switch (protocol) {
     case Protocol::kShort:
-      return write_short(p2p.transport, endpoint, envelope, buffer, cursor);
+      if (!write_short(p2p.transport, endpoint, envelope, buffer, cursor)) return false;
+      break;
     case Protocol::kEager:
       if (cursor.total_bytes() > p2p.bulk_bytes_max) return false;
-      return write_eager(p2p.transport, endpoint, envelope, 0, buffer, cursor);
+      if (!write_eager(p2p.transport, endpoint, envelope, 0, buffer, cursor)) return false;
+      break;
     case Protocol::kLong:
       return false;
   }
-  return false;
+  p2p.count_sent(protocol, cursor.total_bytes());
+  if (protocol != Protocol::kShort && comm.process.events.is_wanted(Event::kSendChosen)) {
+    p2p.tell_choice(protocol, dest, tag, cursor.total_bytes());
+  }
+  return true;
 }
 
 /// The short path itself; inlined into its callers.
@@ -47,9 +54,12 @@ namespace {
     return false;
   if (choose(bytes, false, p2p.table) == Protocol::kShort && datatype.contiguous) [[likely]] {
     const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
-    return write_short(p2p.transport, endpoint, envelope, buffer, static_cast<std::size_t>(bytes));
+    if (!write_short(p2p.transport, endpoint, envelope, buffer, static_cast<std::size_t>(bytes)))
+      return false;
+    comm.process.counters.sent_short.add(static_cast<std::uint64_t>(bytes));
+    return true;
   }
-  return send_packed_at_once(buffer, count, datatype, endpoint, tag, comm, plane);
+  return send_packed_at_once(buffer, count, datatype, endpoint, dest, tag, comm, plane);
 }
 
 }  // namespace
@@ -123,8 +133,12 @@ void PointToPoint::begin(SendRequest& request) {
   if (request.dest == kProcNull) return complete(request);
   request.endpoint = request.comm->endpoint(request.dest);
   request.protocol = choose(request.cursor.total_bytes(), request.mode == SendMode::kSynchronous, table);
+  if (process.events.is_wanted(Event::kSendChosen)) {
+    tell_choice(request.protocol, request.dest, request.envelope.tag, request.cursor.total_bytes());
+  }
   Peer& to = peer(request.endpoint);
   if (to.messages.empty() && push_message(request)) return settle(request);
+  ++process.counters.sends_queued;
   to.messages.push(&request);
   mark_busy(request.endpoint);
 }
@@ -148,6 +162,7 @@ bool PointToPoint::push_message(SendRequest& request) {
         break;
     }
     if (!request.opened) return false;
+    count_sent(request.protocol, cursor.total_bytes());
   }
   if (request.protocol == Protocol::kEager) {
     while (cursor.position() < cursor.total_bytes()) {
@@ -156,6 +171,18 @@ bool PointToPoint::push_message(SendRequest& request) {
   }
   request.pushed = true;
   return true;
+}
+
+void PointToPoint::count_sent(Protocol protocol, Count bytes) {
+  Counters& counters = process.counters;
+  Traffic& traffic = protocol == Protocol::kShort   ? counters.sent_short
+                     : protocol == Protocol::kEager ? counters.sent_eager
+                                                    : counters.sent_long;
+  traffic.add(static_cast<std::uint64_t>(bytes));
+}
+
+void PointToPoint::tell_choice(Protocol protocol, int dest, int tag, Count bytes) {
+  process.events.raise(Event::kSendChosen, {dest, tag, bytes, static_cast<std::int64_t>(protocol)});
 }
 
 void PointToPoint::settle(SendRequest& request) {

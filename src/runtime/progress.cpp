@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "transport/transport.hpp"
 
 namespace tasuki {
@@ -23,8 +24,13 @@ void relax_processor() {
 
 }  // namespace
 
-Progress::Progress(Transport& transport, std::mutex& mutex, int spin_count)
-    : transport_(transport), mutex_(mutex), spin_count_(static_cast<std::uint32_t>(spin_count)) {}
+Progress::Progress(Transport& transport, std::mutex& mutex, std::int64_t spin_count, Counters& counters,
+                   const EventSwitch& events)
+    : transport_(transport),
+      mutex_(mutex),
+      counters_(counters),
+      events_(events),
+      spin_count_(static_cast<std::uint32_t>(spin_count)) {}
 
 void Progress::add(ProgressHook* hook) {
   hooks_.push_back(hook);
@@ -41,6 +47,7 @@ void Progress::remove(ProgressHook* hook) {
 bool Progress::poll() {
   if (polling_) return false;
   polling_ = true;
+  ++counters_.polls;
   bool moved = false;
   for (next_hook_ = 0; next_hook_ < hooks_.size();) {
     ProgressHook* hook = hooks_[next_hook_++];
@@ -62,9 +69,7 @@ bool Progress::look() {
   }
   if (++idle_looks_ > spin_count_) {
     idle_looks_ = 0;
-    if (locking_) mutex_.unlock();
-    sched_yield();
-    if (locking_) mutex_.lock();
+    offer_processor();
   }
   return false;
 }
@@ -80,23 +85,32 @@ void Progress::pause(Waiter& waiter) {
     }
     return;
   }
-  if (waiter.idle_polls <= spin_count_ + kYields) {
-    if (locking_) mutex_.unlock();
-    sched_yield();
-    if (locking_) mutex_.lock();
-    return;
-  }
+  if (waiter.idle_polls <= spin_count_ + kYields) return offer_processor();
   sleep();
+}
+
+void Progress::offer_processor() {
+  ++counters_.yields;
+  if (locking_) mutex_.unlock();
+  sched_yield();
+  if (locking_) mutex_.lock();
 }
 
 void Progress::sleep() {
   const std::uint32_t ticket = transport_.arm();
   if (!poll()) {
+    if (events_.is_wanted(Event::kSleep)) events_.raise(Event::kSleep, {});
+    const std::int64_t begin_ns = clock_ns();
+    ++counters_.sleeps;
     ++sleepers_;
+    counters_.state = kAsleep;
     if (locking_) mutex_.unlock();
     transport_.sleep(ticket, kSleepNanosecondsMax);
     if (locking_) mutex_.lock();
-    --sleepers_;
+    if (--sleepers_ == 0) counters_.state = kAwake;
+    const std::int64_t slept_ns = clock_ns() - begin_ns;
+    counters_.asleep_ns += static_cast<std::uint64_t>(slept_ns);
+    if (events_.is_wanted(Event::kWake)) events_.raise(Event::kWake, {slept_ns});
   }
   transport_.disarm();
 }

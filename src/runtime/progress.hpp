@@ -16,6 +16,9 @@
 #include <mutex>
 #include <vector>
 
+#include "base/counters.hpp"
+#include "base/events.hpp"
+
 namespace tasuki {
 
 class Transport;
@@ -32,11 +35,12 @@ class ProgressHook {
 class Progress {
  public:
   /// `mutex` is the process lock; `locking` tells whether it is held (MPI_THREAD_MULTIPLE).
-  Progress(Transport& transport, std::mutex& mutex, int spin_count);
+  Progress(Transport& transport, std::mutex& mutex, std::int64_t spin_count, Counters& counters,
+           const EventSwitch& events);
 
   void set_locking(bool locking) { locking_ = locking; }
   /// Polls before the processor is first offered to others; 0 where more processes than processors compute.
-  void set_spin_count(int spin_count) { spin_count_ = static_cast<std::uint32_t>(spin_count); }
+  void set_spin_count(std::int64_t spin_count) { spin_count_ = static_cast<std::uint32_t>(spin_count); }
   void add(ProgressHook* hook);
   void remove(ProgressHook* hook);
 
@@ -69,10 +73,13 @@ class Progress {
     std::uint32_t idle_polls = 0;
   };
   void pause(Waiter& waiter);  // spin, yield or sleep, by how long it has been idle
+  void offer_processor();      // the process lock with it
   void sleep();
 
   Transport& transport_;
   std::mutex& mutex_;
+  Counters& counters_;
+  const EventSwitch& events_;
   std::uint32_t spin_count_;
   bool locking_ = false;
   bool polling_ = false;

@@ -18,7 +18,8 @@ TEST(BufferPool, HoldsWhatMpiPromises) {
   for (const Count size : {0, 1, 15, 16, 17, 1000}) {
     constexpr Count kMessages = 7;
     Bytes memory(static_cast<std::size_t>(kMessages * (size + kBsendOverhead)));
-    BufferPool pool(memory.data(), static_cast<Count>(memory.size()));
+    Counters counters;
+    BufferPool pool(memory.data(), static_cast<Count>(memory.size()), counters);
     std::vector<BufferEntry*> entries;
     for (Count i = 0; i < kMessages; ++i) {
       entries.push_back(pool.take(size));
@@ -27,13 +28,16 @@ TEST(BufferPool, HoldsWhatMpiPromises) {
     for (BufferEntry* entry : entries) pool.give_back(entry);
     EXPECT_TRUE(pool.empty());
     EXPECT_EQ(pool.bytes_used(), 0);
+    EXPECT_EQ(counters.buffered_bytes.value, 0u);
+    EXPECT_GE(counters.buffered_bytes.highest, static_cast<std::uint64_t>(kMessages * size));
   }
 }
 
 TEST(BufferPool, EntriesNeverOverlapNorLeaveTheBuffer) {
   std::mt19937 random(4);
   Bytes memory(8000);
-  BufferPool pool(memory.data(), 8000);
+  Counters counters;
+  BufferPool pool(memory.data(), 8000, counters);
   struct Held {
     BufferEntry* entry;
     Count size;

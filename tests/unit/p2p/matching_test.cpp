@@ -110,7 +110,8 @@ class Both {
     return &all.emplace_back();
   }
 
-  Matching matching_;
+  QueueLevels levels_;
+  Matching matching_{levels_};
   std::deque<Posted> receives_;
   std::deque<Arrived> messages_;
   std::vector<Posted*> posted_;
@@ -151,7 +152,8 @@ TEST(Matching, AgreesWithTheOracleOnRandomSequences) {
 }
 
 TEST(Matching, AReceivePostedFirstWinsWhetherOrNotItIsFromAnySource) {
-  Matching matching;
+  QueueLevels levels;
+  Matching matching(levels);
   PostedReceive specific, any;
   specific.source = 3;
   specific.tag = 7;
@@ -168,7 +170,8 @@ TEST(Matching, AReceivePostedFirstWinsWhetherOrNotItIsFromAnySource) {
 }
 
 TEST(Matching, PlanesAndCommunicatorsDoNotMix) {
-  Matching matching;
+  QueueLevels levels;
+  Matching matching(levels);
   PostedReceive receive;
   receive.source = kAnySource;
   receive.tag = kAnyTag;
@@ -179,7 +182,8 @@ TEST(Matching, PlanesAndCommunicatorsDoNotMix) {
 }
 
 TEST(Matching, ManyContextsComeAndGo) {
-  Matching matching;
+  QueueLevels levels;
+  Matching matching(levels);
   std::deque<ArrivedMessage> messages;
   for (Context context = 0; context < 4000; ++context) {
     messages.emplace_back().source = static_cast<int>(context % 5);

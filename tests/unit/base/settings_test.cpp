@@ -1,10 +1,11 @@
 // The environment variables: values that are taken, and the words with which others are refused.
+#include "base/settings.hpp"
+
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <string>
-
-#include "environment/environment.hpp"
 
 namespace tasuki {
 namespace {
@@ -28,7 +29,7 @@ struct Outcome {
 
 Outcome read() {
   Outcome outcome{};
-  outcome.valid = read_config(&outcome.config, &outcome.error, &outcome.warning);
+  outcome.valid = read_settings(environ, &outcome.config, &outcome.error, &outcome.warning);
   return outcome;
 }
 

@@ -1,0 +1,170 @@
+// The table of performance variables.
+#include "base/counters.hpp"
+
+#include <algorithm>
+
+namespace tasuki {
+namespace {
+
+using enum CounterClass;
+using enum Verbosity;
+
+constexpr const char* kStateItems[] = {"awake", "asleep"};
+constexpr EnumRow kStates = {"progress_state", kStateItems, 2};
+
+constexpr std::size_t algorithm(int first, int number) {
+  return offsetof(Counters, algorithms) + sizeof(std::uint64_t) * static_cast<std::size_t>(first + number);
+}
+
+// clang-format off: one line, one variable
+constexpr CounterRow kTable[] = {
+    {"sent_short_messages", kCounter, kUserDetail, Part::kProtocol, offsetof(Counters, sent_short.messages),
+     "messages sent in one slot of the ring"},
+    {"sent_short_bytes", kAggregate, kUserDetail, Part::kProtocol, offsetof(Counters, sent_short.bytes),
+     "bytes of the messages sent in one slot"},
+    {"sent_eager_messages", kCounter, kUserDetail, Part::kProtocol, offsetof(Counters, sent_eager.messages),
+     "messages sent at once, in bulk packets"},
+    {"sent_eager_bytes", kAggregate, kUserDetail, Part::kProtocol, offsetof(Counters, sent_eager.bytes),
+     "bytes of the messages sent at once"},
+    {"sent_long_messages", kCounter, kUserDetail, Part::kProtocol, offsetof(Counters, sent_long.messages),
+     "messages sent that waited for their receive"},
+    {"sent_long_bytes", kAggregate, kUserDetail, Part::kProtocol, offsetof(Counters, sent_long.bytes),
+     "bytes of the messages sent that waited for their receive"},
+    {"received_short_messages", kCounter, kUserDetail, Part::kProtocol,
+     offsetof(Counters, received_short.messages), "messages that arrived in one slot of the ring"},
+    {"received_short_bytes", kAggregate, kUserDetail, Part::kProtocol,
+     offsetof(Counters, received_short.bytes), "bytes of the messages that arrived in one slot"},
+    {"received_eager_messages", kCounter, kUserDetail, Part::kProtocol,
+     offsetof(Counters, received_eager.messages), "messages that arrived at once, in bulk packets"},
+    {"received_eager_bytes", kAggregate, kUserDetail, Part::kProtocol,
+     offsetof(Counters, received_eager.bytes), "bytes of the messages that arrived at once"},
+    {"received_long_messages", kCounter, kUserDetail, Part::kProtocol,
+     offsetof(Counters, received_long.messages), "messages whose request to send arrived"},
+    {"received_long_bytes", kAggregate, kUserDetail, Part::kProtocol, offsetof(Counters, received_long.bytes),
+     "bytes of the messages whose request to send arrived"},
+    {"sends_queued", kCounter, kTunerBasic, Part::kProtocol, offsetof(Counters, sends_queued),
+     "messages that found the ring full, or others waiting before them"},
+    {"buffered_bytes", kLevel, kUserDetail, Part::kProtocol, offsetof(Counters, buffered_bytes),
+     "bytes that messages of the buffered mode take of the attached buffers (not of automatic ones)"},
+    {"buffered_bytes_highest", kHighWatermark, kUserDetail, Part::kProtocol,
+     offsetof(Counters, buffered_bytes),
+     "the highest number of bytes that messages of the buffered mode took"},
+    {"buffered_share", kPercentage, kUserDetail, Part::kProtocol, offsetof(Counters, buffered_bytes),
+     "the share of the attached buffers that is taken; 0 when none is attached", Bind::kNoObject, nullptr,
+     offsetof(Counters, buffer_bytes)},
+    {"posted_receives", kLevel, kUserDetail, Part::kMatching, offsetof(Counters, queues.posted_receives),
+     "receives that wait for their message"},
+    {"posted_receives_highest", kHighWatermark, kUserDetail, Part::kMatching,
+     offsetof(Counters, queues.posted_receives),
+     "the highest number of receives that waited for their message"},
+    {"unexpected_messages", kLevel, kUserBasic, Part::kMatching,
+     offsetof(Counters, queues.unexpected_messages), "messages that have arrived and wait for their receive"},
+    {"unexpected_messages_highest", kHighWatermark, kUserBasic, Part::kMatching,
+     offsetof(Counters, queues.unexpected_messages),
+     "the highest number of messages that waited for their receive"},
+    {"unexpected_bytes", kLevel, kUserBasic, Part::kMatching, offsetof(Counters, unexpected_bytes),
+     "bytes kept for messages that wait for their receive"},
+    {"unexpected_bytes_highest", kHighWatermark, kUserBasic, Part::kMatching,
+     offsetof(Counters, unexpected_bytes), "the highest number of bytes kept for messages that waited"},
+    {"unexpected_arrivals", kCounter, kUserBasic, Part::kMatching, offsetof(Counters, unexpected_arrivals),
+     "messages that arrived before their receive"},
+    {"polls", kCounter, kTunerDetail, Part::kProgress, offsetof(Counters, polls),
+     "sweeps of the progress loop"},
+    {"yields", kCounter, kTunerDetail, Part::kProgress, offsetof(Counters, yields),
+     "times that a waiting rank offered its processor to others"},
+    {"sleeps", kCounter, kTunerBasic, Part::kProgress, offsetof(Counters, sleeps),
+     "times that a waiting rank fell asleep"},
+    {"asleep_time", kTimer, kTunerBasic, Part::kProgress, offsetof(Counters, asleep_ns),
+     "seconds that the rank slept while it waited"},
+    {"progress_state", kState, kTunerDetail, Part::kProgress, offsetof(Counters, state),
+     "whether the rank sleeps in a call that waits", Bind::kNoObject, &kStates},
+    {"send_requests", kLevel, kUserDetail, Part::kObjects, offsetof(Counters, send_requests),
+     "requests of sends in use, those of blocking calls and of collectives too"},
+    {"receive_requests", kLevel, kUserDetail, Part::kObjects, offsetof(Counters, receive_requests),
+     "requests of receives in use, those of blocking calls and of collectives too"},
+    {"communicators", kLevel, kUserDetail, Part::kObjects, offsetof(Counters, communicators),
+     "communicators in use, those of the library too"},
+    {"errors", kCounter, kUserDetail, Part::kObjects, offsetof(Counters, errors),
+     "errors that calls returned or raised"},
+    {"collectives", kCounter, kUserBasic, Part::kCollectives, offsetof(Counters, collectives),
+     "collectives started, those that make communicators too"},
+    {"comm_collectives", kCounter, kUserDetail, Part::kCollectives, 0,
+     "collectives started on the communicator", Bind::kComm},
+    {"allgather_recursive_doubling", kCounter, kTunerDetail, Part::kCollectives,
+     algorithm(kAllgatherFirst, 0), "allgathers by recursive doubling"},
+    {"allgather_bruck", kCounter, kTunerDetail, Part::kCollectives, algorithm(kAllgatherFirst, 1),
+     "allgathers by Bruck's algorithm"},
+    {"allgather_ring", kCounter, kTunerDetail, Part::kCollectives, algorithm(kAllgatherFirst, 2),
+     "allgathers around a ring"},
+    {"allreduce_recursive_doubling", kCounter, kTunerDetail, Part::kCollectives,
+     algorithm(kAllreduceFirst, 0), "allreduces by recursive doubling"},
+    {"allreduce_halving_doubling", kCounter, kTunerDetail, Part::kCollectives, algorithm(kAllreduceFirst, 1),
+     "allreduces by halving and doubling"},
+    {"allreduce_ring", kCounter, kTunerDetail, Part::kCollectives, algorithm(kAllreduceFirst, 2),
+     "allreduces around a ring"},
+    {"alltoall_pairwise", kCounter, kTunerDetail, Part::kCollectives, algorithm(kAlltoallFirst, 0),
+     "all-to-alls, pair by pair"},
+    {"alltoall_exchange", kCounter, kTunerDetail, Part::kCollectives, algorithm(kAlltoallFirst, 1),
+     "all-to-alls in place, pair by pair"},
+    {"alltoall_bruck", kCounter, kTunerDetail, Part::kCollectives, algorithm(kAlltoallFirst, 2),
+     "all-to-alls by Bruck's algorithm"},
+    {"bcast_binomial", kCounter, kTunerDetail, Part::kCollectives, algorithm(kBcastFirst, 0),
+     "broadcasts down a binomial tree"},
+    {"bcast_scatter_ring", kCounter, kTunerDetail, Part::kCollectives, algorithm(kBcastFirst, 1),
+     "broadcasts by scattering, then around a ring"},
+    {"gather_linear", kCounter, kTunerDetail, Part::kCollectives, algorithm(kGatherFirst, 0),
+     "gathers straight to the root"},
+    {"gather_binomial", kCounter, kTunerDetail, Part::kCollectives, algorithm(kGatherFirst, 1),
+     "gathers up a binomial tree"},
+    {"reduce_binomial", kCounter, kTunerDetail, Part::kCollectives, algorithm(kReduceFirst, 0),
+     "reductions up a binomial tree"},
+    {"reduce_halving", kCounter, kTunerDetail, Part::kCollectives, algorithm(kReduceFirst, 1),
+     "reductions by halves"},
+    {"reduce_scatter_pairwise", kCounter, kTunerDetail, Part::kCollectives, algorithm(kReduceScatterFirst, 0),
+     "reduce-scatters, pair by pair"},
+    {"reduce_scatter_halving", kCounter, kTunerDetail, Part::kCollectives, algorithm(kReduceScatterFirst, 1),
+     "reduce-scatters by halves"},
+    {"reduce_scatter_recursive_doubling", kCounter, kTunerDetail, Part::kCollectives,
+     algorithm(kReduceScatterFirst, 2), "reduce-scatters by recursive doubling"},
+    {"scatter_linear", kCounter, kTunerDetail, Part::kCollectives, algorithm(kScatterFirst, 0),
+     "scatters straight from the root"},
+    {"scatter_binomial", kCounter, kTunerDetail, Part::kCollectives, algorithm(kScatterFirst, 1),
+     "scatters down a binomial tree"},
+    {"init_time", kTimer, kUserBasic, Part::kEnvironment, offsetof(Counters, init_ns),
+     "seconds in MPI_Init, with waiting for the other ranks"},
+    {"finalize_time", kTimer, kUserBasic, Part::kEnvironment, offsetof(Counters, finalize_ns),
+     "seconds in MPI_Finalize, with waiting for the other ranks"},
+    {"ranks", kSize, kUserBasic, Part::kEnvironment, offsetof(Counters, ranks),
+     "processes in MPI_COMM_WORLD; 0 outside MPI_Init and MPI_Finalize"},
+    {"packet_bytes_max", kSize, kTunerDetail, Part::kTransport, offsetof(Counters, packet_bytes_max),
+     "the most bytes of a message that one packet takes; 0 outside MPI_Init and MPI_Finalize"},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const CounterRow> counter_table() {
+  return kTable;
+}
+
+void hand_on_counters(Counters& from, Counters* to) {
+  for (const CounterRow& row : kTable) {
+    if (row.bind != Bind::kNoObject) continue;
+    const std::uint64_t value =
+        read_counter(from, row.offset + (row.kind == kHighWatermark ? offsetof(Level, highest) : 0));
+    if (row.kind == kCounter || row.kind == kAggregate || row.kind == kTimer) {
+      counter_at(*to, row.offset) += value;
+    } else if (row.kind == kHighWatermark) {
+      std::uint64_t& highest = counter_at(*to, row.offset + offsetof(Level, highest));
+      highest = std::max(highest, value);
+    }
+  }
+}
+
+const char* counter_class_name(CounterClass kind) {
+  constexpr const char* kNames[] = {"state",         "level",   "size",      "percentage", "high watermark",
+                                    "low watermark", "counter", "aggregate", "timer",      "generic"};
+  return kNames[static_cast<int>(kind) - 1];
+}
+
+}  // namespace tasuki

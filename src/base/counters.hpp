@@ -1,0 +1,151 @@
+// Counters: what a rank counts about itself, and the one table that describes it to tools: the performance
+// variables of MPI_T (src/tool), `mpiexec --info` and docs/variables.md. A new one is a field and a line in
+// counters.cpp.
+//
+// Thread safety: written plainly by whoever holds the process lock, or is the rank's only thread: on the
+// short path a count is one instruction. Tools may read from other threads: read_counter() loads atomically,
+// and an aligned 64-bit store is never torn on the machines that we run on.
+//
+// Invariants:
+//  1. Counts only grow. Levels go up and down; a level's highest value stands in the field behind its own,
+//  and only Level writes both.
+//  2. Counters live on through MPI_Init and MPI_Finalize: they are handed from one Process to the next.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/variable.hpp"
+
+namespace tasuki {
+
+/// A quantity that rises and falls, and its highest value since a tool last asked.
+struct Level {
+  std::uint64_t value = 0;
+  std::uint64_t highest = 0;
+
+  void add(std::uint64_t amount = 1) {
+    value += amount;
+    if (value > highest) highest = value;
+  }
+  void subtract(std::uint64_t amount = 1) { value -= amount; }
+};
+
+/// Messages of one protocol, in one direction, and their bytes.
+struct Traffic {
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+
+  void add(std::uint64_t message_bytes) {
+    ++messages;
+    bytes += message_bytes;
+  }
+};
+
+/// How long the queues of a Matching are.
+struct QueueLevels {
+  Level posted_receives;
+  Level unexpected_messages;
+};
+
+/// What `progress_state` tells.
+enum ProgressState : std::uint64_t { kAwake = 0, kAsleep = 1 };
+
+/// The algorithms of the collectives that have several, in the order of coll/algorithms.hpp.
+enum AlgorithmIndex : std::uint8_t {
+  kAllgatherFirst = 0,
+  kAllreduceFirst = kAllgatherFirst + 3,
+  kAlltoallFirst = kAllreduceFirst + 3,
+  kBcastFirst = kAlltoallFirst + 3,
+  kGatherFirst = kBcastFirst + 2,
+  kReduceFirst = kGatherFirst + 2,
+  kReduceScatterFirst = kReduceFirst + 2,
+  kScatterFirst = kReduceScatterFirst + 3,
+  kAlgorithms = kScatterFirst + 2,
+};
+
+struct Counters {
+  // The short path writes these; the first two lines of the struct.
+  Traffic sent_short;
+  Traffic received_short;
+  QueueLevels queues;
+  std::uint64_t receive_requests = 0;
+  std::uint64_t polls = 0;
+
+  std::uint64_t send_requests = 0;
+  Traffic sent_eager;
+  Traffic received_eager;
+  Traffic sent_long;
+  Traffic received_long;
+  std::uint64_t sends_queued = 0;
+
+  Level unexpected_bytes;
+  std::uint64_t unexpected_arrivals = 0;
+
+  Level buffered_bytes;
+  std::uint64_t buffer_bytes = 0;
+
+  std::uint64_t yields = 0;
+  std::uint64_t sleeps = 0;
+  std::uint64_t asleep_ns = 0;
+  std::uint64_t state = kAwake;
+
+  std::uint64_t collectives = 0;
+  std::uint64_t algorithms[kAlgorithms] = {};
+
+  std::uint64_t communicators = 0;
+  std::uint64_t errors = 0;
+
+  std::uint64_t init_ns = 0;
+  std::uint64_t finalize_ns = 0;
+  std::uint64_t ranks = 0;
+  std::uint64_t packet_bytes_max = 0;
+};
+static_assert(sizeof(Counters) % sizeof(std::uint64_t) == 0);
+
+/// The classes of performance variables (MPI 15.3.7).
+enum class CounterClass : int {
+  kState = 1,
+  kLevel,
+  kSize,
+  kPercentage,
+  kHighWatermark,
+  kLowWatermark,
+  kCounter,
+  kAggregate,
+  kTimer,
+  kGeneric,
+};
+
+/// A performance variable. `offset` is the field's in Counters: of a watermark that of its Level, of a
+/// percentage that of the part (the whole stands at `offset_of_whole`), of one bound to a communicator none.
+struct CounterRow {
+  const char* name;
+  CounterClass kind;
+  Verbosity verbosity;
+  Part part;
+  std::size_t offset;
+  const char* description;
+  Bind bind = Bind::kNoObject;
+  const EnumRow* states = nullptr;
+  std::size_t offset_of_whole = 0;
+};
+
+/// All performance variables, in the order of their indices.
+std::span<const CounterRow> counter_table();
+
+/// The name of a class, as people say it: "counter", "high watermark".
+const char* counter_class_name(CounterClass kind);
+
+/// Adds the counts of an earlier Process of this rank, and takes over its highest levels.
+void hand_on_counters(Counters& from, Counters* to);
+
+inline std::uint64_t& counter_at(Counters& counters, std::size_t offset) {
+  return *reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::byte*>(&counters) + offset);
+}
+inline std::uint64_t read_counter(Counters& counters, std::size_t offset) {
+  return __atomic_load_n(&counter_at(counters, offset), __ATOMIC_RELAXED);
+}
+
+}  // namespace tasuki

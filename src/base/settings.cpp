@@ -1,0 +1,238 @@
+// The table of settings, and how a value is read from text and written as text.
+#include "base/settings.hpp"
+
+#include <strings.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace tasuki {
+namespace {
+
+constexpr std::int64_t kKiB = 1024;
+constexpr std::int64_t kMiB = 1024 * kKiB;
+constexpr std::int64_t kGiB = 1024 * kMiB;
+
+constexpr const char* kSwitchItems[] = {"off", "on"};
+constexpr EnumRow kSwitch = {"switch", kSwitchItems, 2};
+
+// The order is that of the enums in coll/algorithms.hpp; a test compares.
+constexpr const char* kAllgatherItems[] = {"cheapest", "recursive_doubling", "bruck", "ring"};
+constexpr EnumRow kAllgather = {"allgather_algorithm", kAllgatherItems, 4};
+constexpr const char* kAllreduceItems[] = {"cheapest", "recursive_doubling", "halving_doubling", "ring"};
+constexpr EnumRow kAllreduce = {"allreduce_algorithm", kAllreduceItems, 4};
+constexpr const char* kAlltoallItems[] = {"cheapest", "pairwise", "exchange", "bruck"};
+constexpr EnumRow kAlltoall = {"alltoall_algorithm", kAlltoallItems, 4};
+constexpr const char* kBcastItems[] = {"cheapest", "binomial", "scatter_ring"};
+constexpr EnumRow kBcast = {"bcast_algorithm", kBcastItems, 3};
+constexpr const char* kTreeItems[] = {"cheapest", "linear", "binomial"};
+constexpr EnumRow kTree = {"tree_algorithm", kTreeItems, 3};
+constexpr const char* kReduceItems[] = {"cheapest", "binomial", "halving"};
+constexpr EnumRow kReduce = {"reduce_algorithm", kReduceItems, 3};
+constexpr const char* kReduceScatterItems[] = {"cheapest", "pairwise", "halving", "recursive_doubling"};
+constexpr EnumRow kReduceScatter = {"reduce_scatter_algorithm", kReduceScatterItems, 4};
+
+constexpr Setting number(const char* name, SettingType type, std::int64_t Config::*value, std::int64_t min,
+                         std::int64_t max, Change change, Scope scope, Verbosity verbosity, Part part,
+                         const char* description) {
+  return {name, type, value, min, max, nullptr, change, scope, verbosity, part, description};
+}
+
+constexpr Setting flag(const char* name, std::int64_t Config::*value, const char* description) {
+  return {name,
+          SettingType::kFlag,
+          value,
+          0,
+          1,
+          &kSwitch,
+          Change::kAnyTime,
+          Scope::kLocal,
+          Verbosity::kUserBasic,
+          Part::kEnvironment,
+          description};
+}
+
+constexpr Setting algorithm(const char* name, std::int64_t Config::*value, const EnumRow& choices,
+                            const char* description) {
+  return {name,
+          SettingType::kChoice,
+          value,
+          0,
+          choices.size - 1,
+          &choices,
+          Change::kAnyTime,
+          Scope::kAllEqual,
+          Verbosity::kTunerDetail,
+          Part::kCollectives,
+          description};
+}
+
+constexpr Setting kSettings[] = {
+    number("TASUKI_EAGER_BYTES_MAX", SettingType::kBytes, &Config::eager_bytes_max, 0, kGiB, Change::kAnyTime,
+           Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
+           "the longest message that is sent at once; a longer one waits for its receive"),
+    number(
+        "TASUKI_RING_BYTES", SettingType::kBytes, &Config::ring_bytes, 4 * kKiB, 64 * kMiB,
+        Change::kBeforeInit, Scope::kAllEqual, Verbosity::kTunerBasic, Part::kTransport,
+        "room for the data that is on its way from one rank to another; automatic: by the number of ranks"),
+    number("TASUKI_SPIN_COUNT", SettingType::kNumber, &Config::spin_count, 0, 1'000'000'000, Change::kAnyTime,
+           Scope::kLocal, Verbosity::kTunerBasic, Part::kProgress,
+           "how often a waiting rank looks before it yields its processor; automatic: none when the job has "
+           "more ranks than processors"),
+    flag("TASUKI_VERBOSE", &Config::verbose, "say what the library does"),
+    flag("TASUKI_EXPLAIN", &Config::explain, "say which way messages take, and why"),
+    algorithm("TASUKI_ALLGATHER_ALGORITHM", &Config::allgather_algorithm, kAllgather,
+              "how MPI_Allgather and MPI_Allgatherv are done, wherever it is possible so"),
+    algorithm("TASUKI_ALLREDUCE_ALGORITHM", &Config::allreduce_algorithm, kAllreduce,
+              "how MPI_Allreduce is done, wherever it is possible so"),
+    algorithm("TASUKI_ALLTOALL_ALGORITHM", &Config::alltoall_algorithm, kAlltoall,
+              "how MPI_Alltoall is done, wherever it is possible so"),
+    algorithm("TASUKI_BCAST_ALGORITHM", &Config::bcast_algorithm, kBcast, "how MPI_Bcast is done"),
+    algorithm("TASUKI_GATHER_ALGORITHM", &Config::gather_algorithm, kTree, "how MPI_Gather is done"),
+    algorithm("TASUKI_REDUCE_ALGORITHM", &Config::reduce_algorithm, kReduce,
+              "how MPI_Reduce is done, wherever it is possible so"),
+    algorithm("TASUKI_REDUCE_SCATTER_ALGORITHM", &Config::reduce_scatter_algorithm, kReduceScatter,
+              "how MPI_Reduce_scatter and MPI_Reduce_scatter_block are done, wherever it is possible so"),
+    algorithm("TASUKI_SCATTER_ALGORITHM", &Config::scatter_algorithm, kTree, "how MPI_Scatter is done"),
+};
+
+/// Set by mpiexec or read by other parts; no settings.
+constexpr const char* kOtherNames[] = {
+    "TASUKI_JOB_FD",    "TASUKI_JOB_ID",  "TASUKI_JOB_PID", "TASUKI_RANK", "TASUKI_SIZE",
+    "TASUKI_SINGLETON", "TASUKI_MPIEXEC", "TASUKI_CC",      "TASUKI_CXX",  "TASUKI_PREFIX",
+};
+
+/// Digits, then optionally k, M or G (powers of 1024) where `suffixes` are allowed.
+bool parse_number(const char* text, bool suffixes, std::int64_t* value) {
+  char* end = nullptr;
+  errno = 0;
+  const long long number = std::strtoll(text, &end, 10);
+  if (end == text || errno != 0 || number < 0) return false;
+  int shift = 0;
+  if (suffixes) {
+    if (*end == 'k' || *end == 'K') shift = 10;
+    if (*end == 'm' || *end == 'M') shift = 20;
+    if (*end == 'g' || *end == 'G') shift = 30;
+    if (shift != 0) ++end;
+  }
+  if (*end != '\0' || number > (INT64_MAX >> shift)) return false;
+  *value = number << shift;
+  return true;
+}
+
+bool parse_flag(const char* text, std::int64_t* value) {
+  const char* const words[2][5] = {{"0", "no", "false", "off", ""}, {"1", "yes", "true", "on", "1"}};
+  for (int flag = 0; flag < 2; ++flag) {
+    for (const char* word : words[flag]) {
+      if (strcasecmp(text, word) != 0) continue;
+      *value = flag;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool parse_choice(const EnumRow& choices, const char* text, std::int64_t* value) {
+  for (int item = 0; item < choices.size; ++item) {
+    if (strcasecmp(text, choices.items[item]) != 0) continue;
+    *value = item;
+    return true;
+  }
+  return false;
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  const struct {
+    std::int64_t unit;
+    const char* suffix;
+  } units[] = {{kGiB, "G"}, {kMiB, "M"}, {kKiB, "k"}};
+  for (const auto& [unit, suffix] : units) {
+    if (bytes != 0 && bytes % unit == 0) return std::to_string(bytes / unit) + suffix;
+  }
+  return std::to_string(bytes);
+}
+
+}  // namespace
+
+std::span<const Setting> settings() {
+  return kSettings;
+}
+
+bool parse_setting(const Setting& setting, const char* text, std::int64_t* value) {
+  std::int64_t parsed = 0;
+  bool good = false;
+  switch (setting.type) {
+    case SettingType::kBytes:
+    case SettingType::kNumber:
+      good = parse_number(text, setting.type == SettingType::kBytes, &parsed);
+      break;
+    case SettingType::kFlag:
+      good = parse_flag(text, &parsed);
+      break;
+    case SettingType::kChoice:
+      good = parse_choice(*setting.choices, text, &parsed);
+      break;
+  }
+  if (!good || !is_valid_setting(setting, parsed)) return false;
+  *value = parsed;
+  return true;
+}
+
+bool is_valid_setting(const Setting& setting, std::int64_t value) {
+  return value >= setting.min && value <= setting.max;
+}
+
+std::string expected_setting(const Setting& setting) {
+  const std::string range = setting.type == SettingType::kBytes
+                                ? bytes_text(setting.min) + " to " + bytes_text(setting.max)
+                                : std::to_string(setting.min) + " to " + std::to_string(setting.max);
+  switch (setting.type) {
+    case SettingType::kBytes:
+      return "a number of bytes, " + range + ", like 16k";
+    case SettingType::kNumber:
+      return "a number, " + range;
+    case SettingType::kFlag:
+      return "0 or 1";
+    case SettingType::kChoice:
+      break;
+  }
+  std::string text;
+  for (int item = 0; item < setting.choices->size; ++item) {
+    text += std::string(item == 0                          ? ""
+                        : item + 1 < setting.choices->size ? ", "
+                                                           : " or ") +
+            setting.choices->items[item];
+  }
+  return text;
+}
+
+std::string setting_text(const Setting& setting, std::int64_t value) {
+  if (!is_valid_setting(setting, value)) return "automatic";
+  if (setting.choices != nullptr) return setting.choices->items[value];
+  return setting.type == SettingType::kBytes ? bytes_text(value) : std::to_string(value);
+}
+
+bool read_settings(const char* const* environment, Config* config, std::string* error, std::string* warning) {
+  for (const char* const* entry = environment; *entry != nullptr; ++entry) {
+    const char* equals = std::strchr(*entry, '=');
+    if (std::strncmp(*entry, "TASUKI_", 7) != 0 || equals == nullptr) continue;
+    const std::string name(*entry, static_cast<std::size_t>(equals - *entry));
+    bool known = false;
+    for (const char* other : kOtherNames) known = known || name == other;
+    for (const Setting& setting : kSettings) {
+      if (name != setting.name) continue;
+      known = true;
+      if (parse_setting(setting, equals + 1, &(config->*setting.value))) continue;
+      *error = name + " = \"" + (equals + 1) + "\", expected " + expected_setting(setting);
+      return false;
+    }
+    if (!known) {
+      *warning = name + " is set but unknown; known are";
+      for (const Setting& setting : kSettings) *warning += std::string(" ") + setting.name;
+    }
+  }
+  return true;
+}
+
+}  // namespace tasuki
