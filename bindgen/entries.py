@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from bindgen import core_api, procedures, treatment
+from bindgen import core_api, procedures, tool, treatment
 
 CHAPTERS = [
     ("tool", r"MPI_T_"),
@@ -117,9 +117,6 @@ def guard(function: procedures.Function) -> str:
 
 
 def unsupported(function: procedures.Function) -> list[str]:
-    if function.name.startswith("MPI_T_"):
-        # These calls invoke no error handler (MPI 15.3).
-        return ["return abi::error_from_core(kTErrNotSupported);"]
     body = [guard(function)]
     for parameter in function.parameters:
         if parameter.kind == "COMMUNICATOR" and parameter.direction == "in":
@@ -147,7 +144,10 @@ def collect() -> Output:
         elif core_name(function) in core:
             target = core[core_name(function)]
             output.headers.setdefault(chapter, set()).add(target.header)
-            body = treatment.body(function, target, guard(function))
+            if chapter == "tool":
+                body = tool.body(function, target)
+            else:
+                body = treatment.body(function, target, guard(function))
         else:
             output.unsupported.append(function.name)
             body = unsupported(function)
@@ -165,6 +165,8 @@ def generate() -> dict[str, str]:
             "binding/callbacks.hpp",
             "binding/translate.hpp",
         ]
+        if chapter == "tool":
+            includes.append("binding/tool_call.hpp")
         includes += sorted(output.headers.get(chapter, ()))
         head = HEAD.format(chapter=chapter) + "".join(f'#include "{name}"\n' for name in includes)
         files[f"src/binding/generated/entries_{chapter}.cpp"] = (

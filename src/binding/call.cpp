@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "binding/tool_call.hpp"
 #include "environment/environment.hpp"
 #include "object/errhandler.hpp"
 #include "object/topology.hpp"
@@ -55,7 +56,12 @@ bool is_endless_error(const void* frame) {
 }  // namespace
 
 Process& outside() {
-  static Process* const process = make_outside_process();
+  static AbiToolCallbacks tool_callbacks;
+  static Process* const process = [] {
+    Process* const made = make_outside_process();
+    made->tool->callbacks = &tool_callbacks;
+    return made;
+  }();
   return *process;
 }
 

@@ -16,6 +16,7 @@
 #include "object/api.hpp"
 #include "runtime/bootstrap.hpp"
 #include "runtime/local/local.hpp"
+#include "tool/tool.hpp"
 
 namespace tasuki {
 namespace {
@@ -65,10 +66,12 @@ void start(const char* name, ThreadLevel level) {
   if (!read_settings(environ, &config, &error, &warning)) owned->bootstrap->abort(1, error);
   if (!warning.empty() && owned->bootstrap->rank() == 0)
     std::fprintf(stderr, "tasuki: %s\n", warning.c_str());
+  take_written_settings(outside(), &config);
   owned->process = make_process(*owned->bootstrap, config, level);
   owned->process->callbacks = &callbacks;
   outside().callbacks = &callbacks;
   hand_on_user_errors(outside(), *owned->process);
+  hand_on_tool(outside(), *owned->process);
   binding.process = owned->process.get();
   binding.locking = level == ThreadLevel::kMultiple;
   binding.life = Life::kRunning;
@@ -122,6 +125,7 @@ extern "C" int PMPI_Finalize(void) {
     result = call.end(finalize_process(call.process));
   }
   hand_on_user_errors(*binding.process, outside());
+  hand_on_tool(*binding.process, outside());
   binding.process = nullptr;
   binding.locking = false;
   binding.life = Life::kAfter;

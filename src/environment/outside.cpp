@@ -9,6 +9,7 @@
 #include "object/objects.hpp"
 #include "p2p/point_to_point.hpp"
 #include "runtime/progress.hpp"
+#include "tool/tool.hpp"
 #include "transport/transport.hpp"
 
 namespace tasuki {
@@ -33,12 +34,15 @@ class NoBootstrap final : public Bootstrap {
 struct Outside {
   NoBootstrap bootstrap;
   Process process{bootstrap};
+  Tool tool;
 };
 
 }  // namespace
 
 Process* make_outside_process() {
-  return &(new Outside)->process;
+  auto* outside = new Outside;
+  outside->process.tool = &outside->tool;
+  return &outside->process;
 }
 
 }  // namespace tasuki

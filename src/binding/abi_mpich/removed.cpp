@@ -86,7 +86,9 @@ MPI_Fint* MPI_F_STATUS_IGNORE = nullptr;
 MPI_Fint* MPI_F_STATUSES_IGNORE = nullptr;
 MPI_F08_status* MPI_F08_STATUS_IGNORE = nullptr;
 MPI_F08_status* MPI_F08_STATUSES_IGNORE = nullptr;
-struct MPIR_T_pvar_handle_s* const MPI_T_PVAR_ALL_HANDLES = nullptr;
+static int all_handles;  // only its address counts: it is no handle, and not MPI_T_PVAR_HANDLE_NULL
+struct MPIR_T_pvar_handle_s* const MPI_T_PVAR_ALL_HANDLES =
+    reinterpret_cast<struct MPIR_T_pvar_handle_s*>(&all_handles);
 
 // MPI_COMM_DUP_FN, MPI_TYPE_DUP_FN, MPI_WIN_DUP_FN and MPI_DUP_FN of this ABI.
 int MPIR_Dup_fn(MPI_Comm, int, void*, void* attribute_val_in, void* attribute_val_out, int* flag) {

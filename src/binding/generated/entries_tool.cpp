@@ -5,260 +5,642 @@
 #include "binding/call.hpp"
 #include "binding/callbacks.hpp"
 #include "binding/translate.hpp"
+#include "binding/tool_call.hpp"
+#include "tool/api.hpp"
 
 using namespace tasuki;
 
 extern "C" int PMPI_T_category_changed(int* update_number) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (update_number == nullptr) return call.end(kTErrInvalid);
+  int core_update_number{};
+  const Code code = api::t_category_changed(call.process, &core_update_number);
+  if (code != 0) return call.end(code);
+  *update_number = core_update_number;
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_category_changed) MPI_T_category_changed __attribute__((weak, alias("PMPI_T_category_changed")));
 
 extern "C" int PMPI_T_category_get_categories(int cat_index, int len, int indices[]) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (indices == nullptr && len > 0) return call.end(kTErrInvalid);
+  const Code code = api::t_category_get_categories(call.process, cat_index, len, indices);
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_category_get_categories) MPI_T_category_get_categories __attribute__((weak, alias("PMPI_T_category_get_categories")));
 
 extern "C" int PMPI_T_category_get_cvars(int cat_index, int len, int indices[]) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (indices == nullptr && len > 0) return call.end(kTErrInvalid);
+  const Code code = api::t_category_get_cvars(call.process, cat_index, len, indices);
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_category_get_cvars) MPI_T_category_get_cvars __attribute__((weak, alias("PMPI_T_category_get_cvars")));
 
 extern "C" int PMPI_T_category_get_events(int cat_index, int len, int indices[]) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (indices == nullptr && len > 0) return call.end(kTErrInvalid);
+  const Code code = api::t_category_get_events(call.process, cat_index, len, indices);
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_category_get_events) MPI_T_category_get_events __attribute__((weak, alias("PMPI_T_category_get_events")));
 
 extern "C" int PMPI_T_category_get_index(const char* name, int* cat_index) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (name == nullptr || cat_index == nullptr) return call.end(kTErrInvalid);
+  int core_cat_index{};
+  const Code code = api::t_category_get_index(call.process, name, &core_cat_index);
+  if (code != 0) return call.end(code);
+  *cat_index = core_cat_index;
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_category_get_index) MPI_T_category_get_index __attribute__((weak, alias("PMPI_T_category_get_index")));
 
 extern "C" int PMPI_T_category_get_info(int cat_index, char* name, int* name_len, char* desc, int* desc_len, int* num_cvars, int* num_pvars, int* num_categories) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  std::string core_name;
+  std::string core_desc;
+  int core_num_cvars{};
+  int core_num_pvars{};
+  int core_num_categories{};
+  const Code code = api::t_category_get_info(call.process, cat_index, &core_name, &core_desc, &core_num_cvars, &core_num_pvars, &core_num_categories);
+  if (code != 0) return call.end(code);
+  store_tool_string(core_name, name, name_len);
+  store_tool_string(core_desc, desc, desc_len);
+  if (num_cvars != nullptr) *num_cvars = core_num_cvars;
+  if (num_pvars != nullptr) *num_pvars = core_num_pvars;
+  if (num_categories != nullptr) *num_categories = core_num_categories;
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_category_get_info) MPI_T_category_get_info __attribute__((weak, alias("PMPI_T_category_get_info")));
 
 extern "C" int PMPI_T_category_get_num(int* num_cat) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (num_cat == nullptr) return call.end(kTErrInvalid);
+  int core_num_cat{};
+  const Code code = api::t_category_get_num(call.process, &core_num_cat);
+  if (code != 0) return call.end(code);
+  *num_cat = core_num_cat;
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_category_get_num) MPI_T_category_get_num __attribute__((weak, alias("PMPI_T_category_get_num")));
 
 extern "C" int PMPI_T_category_get_num_events(int cat_index, int* num_events) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (num_events == nullptr) return call.end(kTErrInvalid);
+  int core_num_events{};
+  const Code code = api::t_category_get_num_events(call.process, cat_index, &core_num_events);
+  if (code != 0) return call.end(code);
+  *num_events = core_num_events;
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_category_get_num_events) MPI_T_category_get_num_events __attribute__((weak, alias("PMPI_T_category_get_num_events")));
 
 extern "C" int PMPI_T_category_get_pvars(int cat_index, int len, int indices[]) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (indices == nullptr && len > 0) return call.end(kTErrInvalid);
+  const Code code = api::t_category_get_pvars(call.process, cat_index, len, indices);
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_category_get_pvars) MPI_T_category_get_pvars __attribute__((weak, alias("PMPI_T_category_get_pvars")));
 
 extern "C" int PMPI_T_cvar_get_index(const char* name, int* cvar_index) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (name == nullptr || cvar_index == nullptr) return call.end(kTErrInvalid);
+  int core_cvar_index{};
+  const Code code = api::t_cvar_get_index(call.process, name, &core_cvar_index);
+  if (code != 0) return call.end(code);
+  *cvar_index = core_cvar_index;
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_cvar_get_index) MPI_T_cvar_get_index __attribute__((weak, alias("PMPI_T_cvar_get_index")));
 
 extern "C" int PMPI_T_cvar_get_info(int cvar_index, char* name, int* name_len, int* verbosity, MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* scope) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  std::string core_name;
+  int core_verbosity{};
+  Datatype* core_datatype{};
+  ToolHandle core_enumtype{};
+  std::string core_desc;
+  int core_bind{};
+  int core_scope{};
+  const Code code = api::t_cvar_get_info(call.process, cvar_index, &core_name, &core_verbosity, &core_datatype, &core_enumtype, &core_desc, &core_bind, &core_scope);
+  if (code != 0) return call.end(code);
+  store_tool_string(core_name, name, name_len);
+  if (verbosity != nullptr) *verbosity = abi::verbosity_from_core(core_verbosity);
+  if (datatype != nullptr) *datatype = call.give(core_datatype);
+  if (enumtype != nullptr) *enumtype = pointer_of<MPI_T_enum>(core_enumtype);
+  store_tool_string(core_desc, desc, desc_len);
+  if (bind != nullptr) *bind = abi::bind_from_core(core_bind);
+  if (scope != nullptr) *scope = abi::scope_from_core(core_scope);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_cvar_get_info) MPI_T_cvar_get_info __attribute__((weak, alias("PMPI_T_cvar_get_info")));
 
 extern "C" int PMPI_T_cvar_get_num(int* num_cvar) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (num_cvar == nullptr) return call.end(kTErrInvalid);
+  int core_num_cvar{};
+  const Code code = api::t_cvar_get_num(call.process, &core_num_cvar);
+  if (code != 0) return call.end(code);
+  *num_cvar = core_num_cvar;
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_cvar_get_num) MPI_T_cvar_get_num __attribute__((weak, alias("PMPI_T_cvar_get_num")));
 
 extern "C" int PMPI_T_cvar_handle_alloc(int cvar_index, void* obj_handle, MPI_T_cvar_handle* handle, int* count) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (handle == nullptr || count == nullptr) return call.end(kTErrInvalid);
+  ToolHandle core_handle{};
+  int core_count{};
+  const Code code = api::t_cvar_handle_alloc(call.process, cvar_index, &core_handle, &core_count);
+  if (code != 0) return call.end(code);
+  *handle = pointer_of<MPI_T_cvar_handle>(core_handle);
+  *count = core_count;
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_cvar_handle_alloc) MPI_T_cvar_handle_alloc __attribute__((weak, alias("PMPI_T_cvar_handle_alloc")));
 
 extern "C" int PMPI_T_cvar_handle_free(MPI_T_cvar_handle* handle) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (handle == nullptr) return call.end(kTErrInvalid);
+  ToolHandle core_handle = handle != nullptr ? tool_handle_of(*handle) : 0;
+  const Code code = api::t_cvar_handle_free(call.process, &core_handle);
+  if (code != 0) return call.end(code);
+  *handle = pointer_of<MPI_T_cvar_handle>(core_handle);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_cvar_handle_free) MPI_T_cvar_handle_free __attribute__((weak, alias("PMPI_T_cvar_handle_free")));
 
 extern "C" int PMPI_T_cvar_read(MPI_T_cvar_handle handle, void* buf) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (buf == nullptr) return call.end(kTErrInvalid);
+  const Code code = api::t_cvar_read(call.process, tool_handle_of(handle), buf);
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_cvar_read) MPI_T_cvar_read __attribute__((weak, alias("PMPI_T_cvar_read")));
 
 extern "C" int PMPI_T_cvar_write(MPI_T_cvar_handle handle, const void* buf) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (buf == nullptr) return call.end(kTErrInvalid);
+  const Code code = api::t_cvar_write(call.process, tool_handle_of(handle), buf);
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_cvar_write) MPI_T_cvar_write __attribute__((weak, alias("PMPI_T_cvar_write")));
 
 extern "C" int PMPI_T_enum_get_info(MPI_T_enum enumtype, int* num, char* name, int* name_len) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  int core_num{};
+  std::string core_name;
+  const Code code = api::t_enum_get_info(call.process, tool_handle_of(enumtype), &core_num, &core_name);
+  if (code != 0) return call.end(code);
+  if (num != nullptr) *num = core_num;
+  store_tool_string(core_name, name, name_len);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_enum_get_info) MPI_T_enum_get_info __attribute__((weak, alias("PMPI_T_enum_get_info")));
 
 extern "C" int PMPI_T_enum_get_item(MPI_T_enum enumtype, int indx, int* value, char* name, int* name_len) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (value == nullptr) return call.end(kTErrInvalid);
+  int core_value{};
+  std::string core_name;
+  const Code code = api::t_enum_get_item(call.process, tool_handle_of(enumtype), indx, &core_value, &core_name);
+  if (code != 0) return call.end(code);
+  *value = core_value;
+  store_tool_string(core_name, name, name_len);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_enum_get_item) MPI_T_enum_get_item __attribute__((weak, alias("PMPI_T_enum_get_item")));
 
 extern "C" int PMPI_T_event_callback_get_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info* info_used) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (info_used == nullptr) return call.end(kTErrInvalid);
+  Info* core_info_used = nullptr;
+  const Code code = api::t_event_callback_get_info(call.process, tool_handle_of(event_registration), abi::cb_safety_to_core(cb_safety), info_used != nullptr ? &core_info_used : nullptr);
+  if (code != 0) return call.end(code);
+  if (info_used != nullptr) *info_used = call.give(core_info_used);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_event_callback_get_info) MPI_T_event_callback_get_info __attribute__((weak, alias("PMPI_T_event_callback_get_info")));
 
 extern "C" int PMPI_T_event_callback_set_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info info) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  Info* core_info = nullptr;
+  if (!call.info(info, &core_info)) return call.end(kErrInfo);
+  const Code code = api::t_event_callback_set_info(call.process, tool_handle_of(event_registration), abi::cb_safety_to_core(cb_safety), core_info);
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_event_callback_set_info) MPI_T_event_callback_set_info __attribute__((weak, alias("PMPI_T_event_callback_set_info")));
 
 extern "C" int PMPI_T_event_copy(MPI_T_event_instance event_instance, void* buffer) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (buffer == nullptr) return call.end(kTErrInvalid);
+  const Code code = api::t_event_copy(call.process, tool_handle_of(event_instance), buffer);
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_event_copy) MPI_T_event_copy __attribute__((weak, alias("PMPI_T_event_copy")));
 
 extern "C" int PMPI_T_event_get_index(const char* name, int* event_index) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (name == nullptr || event_index == nullptr) return call.end(kTErrInvalid);
+  int core_event_index{};
+  const Code code = api::t_event_get_index(call.process, name, &core_event_index);
+  if (code != 0) return call.end(code);
+  *event_index = core_event_index;
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_event_get_index) MPI_T_event_get_index __attribute__((weak, alias("PMPI_T_event_get_index")));
 
 extern "C" int PMPI_T_event_get_info(int event_index, char* name, int* name_len, int* verbosity, MPI_Datatype array_of_datatypes[], MPI_Aint array_of_displacements[], int* num_elements, MPI_T_enum* enumtype, MPI_Info* info, char* desc, int* desc_len, int* bind) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  std::string core_name;
+  int core_verbosity{};
+  Datatype* core_array_of_datatypes[kEventElementsMax];
+  const int elements_max = num_elements != nullptr ? *num_elements : 0;
+  int core_num_elements = elements_max;
+  ToolHandle core_enumtype{};
+  Info* core_info = nullptr;
+  std::string core_desc;
+  int core_bind{};
+  const Code code = api::t_event_get_info(call.process, event_index, &core_name, &core_verbosity, array_of_datatypes != nullptr ? core_array_of_datatypes : nullptr, array_of_displacements, &core_num_elements, &core_enumtype, info != nullptr ? &core_info : nullptr, &core_desc, &core_bind);
+  if (code != 0) return call.end(code);
+  store_tool_string(core_name, name, name_len);
+  if (verbosity != nullptr) *verbosity = abi::verbosity_from_core(core_verbosity);
+  for (int i = 0; array_of_datatypes != nullptr && i < std::min(elements_max, core_num_elements); ++i) array_of_datatypes[i] = call.give(core_array_of_datatypes[i]);
+  if (num_elements != nullptr) *num_elements = core_num_elements;
+  if (enumtype != nullptr) *enumtype = pointer_of<MPI_T_enum>(core_enumtype);
+  if (info != nullptr) *info = call.give(core_info);
+  store_tool_string(core_desc, desc, desc_len);
+  if (bind != nullptr) *bind = abi::bind_from_core(core_bind);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_event_get_info) MPI_T_event_get_info __attribute__((weak, alias("PMPI_T_event_get_info")));
 
 extern "C" int PMPI_T_event_get_num(int* num_events) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (num_events == nullptr) return call.end(kTErrInvalid);
+  int core_num_events{};
+  const Code code = api::t_event_get_num(call.process, &core_num_events);
+  if (code != 0) return call.end(code);
+  *num_events = core_num_events;
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_event_get_num) MPI_T_event_get_num __attribute__((weak, alias("PMPI_T_event_get_num")));
 
 extern "C" int PMPI_T_event_get_source(MPI_T_event_instance event_instance, int* source_index) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (source_index == nullptr) return call.end(kTErrInvalid);
+  int core_source_index{};
+  const Code code = api::t_event_get_source(call.process, tool_handle_of(event_instance), &core_source_index);
+  if (code != 0) return call.end(code);
+  *source_index = core_source_index;
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_event_get_source) MPI_T_event_get_source __attribute__((weak, alias("PMPI_T_event_get_source")));
 
 extern "C" int PMPI_T_event_get_timestamp(MPI_T_event_instance event_instance, MPI_Count* event_timestamp) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (event_timestamp == nullptr) return call.end(kTErrInvalid);
+  Count core_event_timestamp{};
+  const Code code = api::t_event_get_timestamp(call.process, tool_handle_of(event_instance), &core_event_timestamp);
+  if (code != 0) return call.end(code);
+  *event_timestamp = core_event_timestamp;
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_event_get_timestamp) MPI_T_event_get_timestamp __attribute__((weak, alias("PMPI_T_event_get_timestamp")));
 
 extern "C" int PMPI_T_event_handle_alloc(int event_index, void* obj_handle, MPI_Info info, MPI_T_event_registration* event_registration) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (event_registration == nullptr) return call.end(kTErrInvalid);
+  Info* core_info = nullptr;
+  if (!call.info(info, &core_info)) return call.end(kErrInfo);
+  ToolHandle core_event_registration{};
+  const Code code = api::t_event_handle_alloc(call.process, event_index, core_info, &core_event_registration);
+  if (code != 0) return call.end(code);
+  *event_registration = pointer_of<MPI_T_event_registration>(core_event_registration);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_event_handle_alloc) MPI_T_event_handle_alloc __attribute__((weak, alias("PMPI_T_event_handle_alloc")));
 
 extern "C" int PMPI_T_event_handle_free(MPI_T_event_registration event_registration, void* user_data, MPI_T_event_free_cb_function free_cb_function) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  const Code code = api::t_event_handle_free(call.process, tool_handle_of(event_registration), user_data, reinterpret_cast<AnyFunction>(free_cb_function));
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_event_handle_free) MPI_T_event_handle_free __attribute__((weak, alias("PMPI_T_event_handle_free")));
 
 extern "C" int PMPI_T_event_handle_get_info(MPI_T_event_registration event_registration, MPI_Info* info_used) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (info_used == nullptr) return call.end(kTErrInvalid);
+  Info* core_info_used = nullptr;
+  const Code code = api::t_event_handle_get_info(call.process, tool_handle_of(event_registration), info_used != nullptr ? &core_info_used : nullptr);
+  if (code != 0) return call.end(code);
+  if (info_used != nullptr) *info_used = call.give(core_info_used);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_event_handle_get_info) MPI_T_event_handle_get_info __attribute__((weak, alias("PMPI_T_event_handle_get_info")));
 
 extern "C" int PMPI_T_event_handle_set_info(MPI_T_event_registration event_registration, MPI_Info info) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  Info* core_info = nullptr;
+  if (!call.info(info, &core_info)) return call.end(kErrInfo);
+  const Code code = api::t_event_handle_set_info(call.process, tool_handle_of(event_registration), core_info);
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_event_handle_set_info) MPI_T_event_handle_set_info __attribute__((weak, alias("PMPI_T_event_handle_set_info")));
 
 extern "C" int PMPI_T_event_read(MPI_T_event_instance event_instance, int element_index, void* buffer) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (buffer == nullptr) return call.end(kTErrInvalid);
+  const Code code = api::t_event_read(call.process, tool_handle_of(event_instance), element_index, buffer);
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_event_read) MPI_T_event_read __attribute__((weak, alias("PMPI_T_event_read")));
 
 extern "C" int PMPI_T_event_register_callback(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info info, void* user_data, MPI_T_event_cb_function event_cb_function) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  Info* core_info = nullptr;
+  if (!call.info(info, &core_info)) return call.end(kErrInfo);
+  const Code code = api::t_event_register_callback(call.process, tool_handle_of(event_registration), abi::cb_safety_to_core(cb_safety), core_info, user_data, reinterpret_cast<AnyFunction>(event_cb_function));
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_event_register_callback) MPI_T_event_register_callback __attribute__((weak, alias("PMPI_T_event_register_callback")));
 
 extern "C" int PMPI_T_event_set_dropped_handler(MPI_T_event_registration event_registration, MPI_T_event_dropped_cb_function dropped_cb_function) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  const Code code = api::t_event_set_dropped_handler(call.process, tool_handle_of(event_registration), reinterpret_cast<AnyFunction>(dropped_cb_function));
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_event_set_dropped_handler) MPI_T_event_set_dropped_handler __attribute__((weak, alias("PMPI_T_event_set_dropped_handler")));
 
 extern "C" int PMPI_T_finalize(void) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  const Code code = api::t_finalize(call.process);
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_finalize) MPI_T_finalize __attribute__((weak, alias("PMPI_T_finalize")));
 
 extern "C" int PMPI_T_init_thread(int required, int* provided) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (provided == nullptr) return call.end(kTErrInvalid);
+  int core_provided{};
+  const Code code = api::t_init_thread(call.process, abi::thread_level_to_core(required), &core_provided);
+  if (code != 0) return call.end(code);
+  *provided = abi::thread_level_from_core(core_provided);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_init_thread) MPI_T_init_thread __attribute__((weak, alias("PMPI_T_init_thread")));
 
 extern "C" int PMPI_T_pvar_get_index(const char* name, int var_class, int* pvar_index) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (name == nullptr || pvar_index == nullptr) return call.end(kTErrInvalid);
+  int core_pvar_index{};
+  const Code code = api::t_pvar_get_index(call.process, name, abi::pvar_class_to_core(var_class), &core_pvar_index);
+  if (code != 0) return call.end(code);
+  *pvar_index = core_pvar_index;
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_pvar_get_index) MPI_T_pvar_get_index __attribute__((weak, alias("PMPI_T_pvar_get_index")));
 
 extern "C" int PMPI_T_pvar_get_info(int pvar_index, char* name, int* name_len, int* verbosity, int* var_class, MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* readonly, int* continuous, int* atomic) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  std::string core_name;
+  int core_verbosity{};
+  int core_var_class{};
+  Datatype* core_datatype{};
+  ToolHandle core_enumtype{};
+  std::string core_desc;
+  int core_bind{};
+  int core_readonly{};
+  int core_continuous{};
+  int core_atomic{};
+  const Code code = api::t_pvar_get_info(call.process, pvar_index, &core_name, &core_verbosity, &core_var_class, &core_datatype, &core_enumtype, &core_desc, &core_bind, &core_readonly, &core_continuous, &core_atomic);
+  if (code != 0) return call.end(code);
+  store_tool_string(core_name, name, name_len);
+  if (verbosity != nullptr) *verbosity = abi::verbosity_from_core(core_verbosity);
+  if (var_class != nullptr) *var_class = abi::pvar_class_from_core(core_var_class);
+  if (datatype != nullptr) *datatype = call.give(core_datatype);
+  if (enumtype != nullptr) *enumtype = pointer_of<MPI_T_enum>(core_enumtype);
+  store_tool_string(core_desc, desc, desc_len);
+  if (bind != nullptr) *bind = abi::bind_from_core(core_bind);
+  if (readonly != nullptr) *readonly = core_readonly;
+  if (continuous != nullptr) *continuous = core_continuous;
+  if (atomic != nullptr) *atomic = core_atomic;
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_pvar_get_info) MPI_T_pvar_get_info __attribute__((weak, alias("PMPI_T_pvar_get_info")));
 
 extern "C" int PMPI_T_pvar_get_num(int* num_pvar) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (num_pvar == nullptr) return call.end(kTErrInvalid);
+  int core_num_pvar{};
+  const Code code = api::t_pvar_get_num(call.process, &core_num_pvar);
+  if (code != 0) return call.end(code);
+  *num_pvar = core_num_pvar;
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_pvar_get_num) MPI_T_pvar_get_num __attribute__((weak, alias("PMPI_T_pvar_get_num")));
 
 extern "C" int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session pe_session, int pvar_index, void* obj_handle, MPI_T_pvar_handle* handle, int* count) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (handle == nullptr || count == nullptr) return call.end(kTErrInvalid);
+  ToolHandle core_handle{};
+  int core_count{};
+  const Code code = api::t_pvar_handle_alloc(call.process, tool_handle_of(pe_session), pvar_index, call.object(performance_bind(pvar_index), obj_handle), &core_handle, &core_count);
+  if (code != 0) return call.end(code);
+  *handle = pointer_of<MPI_T_pvar_handle>(core_handle);
+  *count = core_count;
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_pvar_handle_alloc) MPI_T_pvar_handle_alloc __attribute__((weak, alias("PMPI_T_pvar_handle_alloc")));
 
 extern "C" int PMPI_T_pvar_handle_free(MPI_T_pvar_session pe_session, MPI_T_pvar_handle* handle) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (handle == nullptr) return call.end(kTErrInvalid);
+  ToolHandle core_handle = handle != nullptr ? performance_handle(*handle) : 0;
+  const Code code = api::t_pvar_handle_free(call.process, tool_handle_of(pe_session), &core_handle);
+  if (code != 0) return call.end(code);
+  *handle = pointer_of<MPI_T_pvar_handle>(core_handle);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_pvar_handle_free) MPI_T_pvar_handle_free __attribute__((weak, alias("PMPI_T_pvar_handle_free")));
 
 extern "C" int PMPI_T_pvar_read(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, void* buf) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (buf == nullptr) return call.end(kTErrInvalid);
+  const Code code = api::t_pvar_read(call.process, tool_handle_of(pe_session), performance_handle(handle), buf);
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_pvar_read) MPI_T_pvar_read __attribute__((weak, alias("PMPI_T_pvar_read")));
 
 extern "C" int PMPI_T_pvar_readreset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, void* buf) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (buf == nullptr) return call.end(kTErrInvalid);
+  const Code code = api::t_pvar_readreset(call.process, tool_handle_of(pe_session), performance_handle(handle), buf);
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_pvar_readreset) MPI_T_pvar_readreset __attribute__((weak, alias("PMPI_T_pvar_readreset")));
 
 extern "C" int PMPI_T_pvar_reset(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  const Code code = api::t_pvar_reset(call.process, tool_handle_of(pe_session), performance_handle(handle));
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_pvar_reset) MPI_T_pvar_reset __attribute__((weak, alias("PMPI_T_pvar_reset")));
 
 extern "C" int PMPI_T_pvar_session_create(MPI_T_pvar_session* pe_session) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (pe_session == nullptr) return call.end(kTErrInvalid);
+  ToolHandle core_pe_session{};
+  const Code code = api::t_pvar_session_create(call.process, &core_pe_session);
+  if (code != 0) return call.end(code);
+  *pe_session = pointer_of<MPI_T_pvar_session>(core_pe_session);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_pvar_session_create) MPI_T_pvar_session_create __attribute__((weak, alias("PMPI_T_pvar_session_create")));
 
 extern "C" int PMPI_T_pvar_session_free(MPI_T_pvar_session* pe_session) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (pe_session == nullptr) return call.end(kTErrInvalid);
+  ToolHandle core_pe_session = pe_session != nullptr ? tool_handle_of(*pe_session) : 0;
+  const Code code = api::t_pvar_session_free(call.process, &core_pe_session);
+  if (code != 0) return call.end(code);
+  *pe_session = pointer_of<MPI_T_pvar_session>(core_pe_session);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_pvar_session_free) MPI_T_pvar_session_free __attribute__((weak, alias("PMPI_T_pvar_session_free")));
 
 extern "C" int PMPI_T_pvar_start(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  const Code code = api::t_pvar_start(call.process, tool_handle_of(pe_session), performance_handle(handle));
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_pvar_start) MPI_T_pvar_start __attribute__((weak, alias("PMPI_T_pvar_start")));
 
 extern "C" int PMPI_T_pvar_stop(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  const Code code = api::t_pvar_stop(call.process, tool_handle_of(pe_session), performance_handle(handle));
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_pvar_stop) MPI_T_pvar_stop __attribute__((weak, alias("PMPI_T_pvar_stop")));
 
 extern "C" int PMPI_T_pvar_write(MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, const void* buf) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (buf == nullptr) return call.end(kTErrInvalid);
+  const Code code = api::t_pvar_write(call.process, tool_handle_of(pe_session), performance_handle(handle), buf);
+  if (code != 0) return call.end(code);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_pvar_write) MPI_T_pvar_write __attribute__((weak, alias("PMPI_T_pvar_write")));
 
 extern "C" int PMPI_T_source_get_info(int source_index, char* name, int* name_len, char* desc, int* desc_len, MPI_T_source_order* ordering, MPI_Count* ticks_per_second, MPI_Count* max_ticks, MPI_Info* info) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  std::string core_name;
+  std::string core_desc;
+  int core_ordering{};
+  Count core_ticks_per_second{};
+  Count core_max_ticks{};
+  Info* core_info = nullptr;
+  const Code code = api::t_source_get_info(call.process, source_index, &core_name, &core_desc, &core_ordering, &core_ticks_per_second, &core_max_ticks, info != nullptr ? &core_info : nullptr);
+  if (code != 0) return call.end(code);
+  store_tool_string(core_name, name, name_len);
+  store_tool_string(core_desc, desc, desc_len);
+  if (ordering != nullptr) *ordering = static_cast<MPI_T_source_order>(abi::source_order_from_core(core_ordering));
+  if (ticks_per_second != nullptr) *ticks_per_second = core_ticks_per_second;
+  if (max_ticks != nullptr) *max_ticks = core_max_ticks;
+  if (info != nullptr) *info = call.give(core_info);
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_source_get_info) MPI_T_source_get_info __attribute__((weak, alias("PMPI_T_source_get_info")));
 
 extern "C" int PMPI_T_source_get_num(int* num_sources) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (num_sources == nullptr) return call.end(kTErrInvalid);
+  int core_num_sources{};
+  const Code code = api::t_source_get_num(call.process, &core_num_sources);
+  if (code != 0) return call.end(code);
+  *num_sources = core_num_sources;
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_source_get_num) MPI_T_source_get_num __attribute__((weak, alias("PMPI_T_source_get_num")));
 
 extern "C" int PMPI_T_source_get_timestamp(int source_index, MPI_Count* timestamp) {
-  return abi::error_from_core(kTErrNotSupported);
+  ToolCall call;
+  if (!call.initialized()) return call.end(kTErrNotInitialized);
+  if (timestamp == nullptr) return call.end(kTErrInvalid);
+  Count core_timestamp{};
+  const Code code = api::t_source_get_timestamp(call.process, source_index, &core_timestamp);
+  if (code != 0) return call.end(code);
+  *timestamp = core_timestamp;
+  return MPI_SUCCESS;
 }
 extern "C" decltype(PMPI_T_source_get_timestamp) MPI_T_source_get_timestamp __attribute__((weak, alias("PMPI_T_source_get_timestamp")));

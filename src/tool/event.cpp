@@ -1,0 +1,269 @@
+// Events (MPI 15.3.8): registrations, the calls of a tool's functions, and what these may ask.
+//
+// All our events are raised inside of MPI calls, so they require callbacks that are registered for
+// MPI_T_CB_REQUIRE_MPI_RESTRICTED at least; for a registration that has only one of a lower level, the event
+// is dropped, and the dropped handler hears of it at once. Callbacks of one process never run at the same
+// time.
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "object/objects.hpp"
+#include "tool/api.hpp"
+#include "tool/tool.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr Safety kRequired = Safety::kRestricted;  // where our events are raised
+constexpr Count kTicksPerSecond = 1'000'000'000;
+
+int safety_index(int safety) {
+  for (int index = 0; index < kSafeties; ++index) {
+    if (static_cast<int>(kSafetyTable[index]) == safety) return index;
+  }
+  return -1;
+}
+
+const EventRow* row_at(int index) {
+  return index >= 0 && index < kEvents ? &event_table()[static_cast<std::size_t>(index)] : nullptr;
+}
+
+Registration* find(Process& process, ToolHandle handle) {
+  Registration* registration = process.tool->registrations.find(handle);
+  return registration != nullptr && !registration->freed ? registration : nullptr;
+}
+
+}  // namespace
+
+bool Registration::listens() const {
+  return !freed && std::any_of(std::begin(callbacks), std::end(callbacks),
+                               [](const EventCallback& callback) { return callback.function != nullptr; });
+}
+
+void Tool::raise(Event event, const EventElements& elements) {
+  const std::lock_guard lock(mutex);
+  EventInstance instance{tool_handle(ToolKind::kInstance, ++instances_made_, 0), event, clock_ns(),
+                         &elements};
+  std::vector<ToolHandle> listening;
+  registrations.for_each([&](ToolHandle handle, const Registration& registration) {
+    if (registration.event == event && registration.listens()) listening.push_back(handle);
+  });
+  instances_.push_back(&instance);
+  for (const ToolHandle handle : listening) deliver(handle, instance);
+  instances_.pop_back();
+}
+
+void Tool::deliver(ToolHandle handle, const EventInstance& instance) {
+  Registration* registration = registrations.find(handle);
+  if (registration == nullptr || !registration->listens()) return;  // freed by an earlier callback
+  EventCallback chosen;
+  for (int index = safety_index(static_cast<int>(kRequired)); index < kSafeties; ++index) {
+    chosen = registration->callbacks[index];
+    if (chosen.function != nullptr) break;
+  }
+  const AnyFunction dropped = registration->dropped_function;
+  ++registration->calls;
+  if (chosen.function != nullptr) {
+    callbacks->event(chosen.function, instance.handle, handle, kRequired, chosen.user_data);
+  } else if (dropped != nullptr) {
+    callbacks->dropped(dropped, 1, handle, kClockSource, kRequired, registration->callbacks[0].user_data);
+  }
+  registration = registrations.find(handle);  // callbacks may have made others: the table may have moved
+  if (registration == nullptr) return;        // MPI_T_finalize
+  if (--registration->calls == 0 && registration->freed) free_registration(handle, kRequired);
+}
+
+EventInstance* Tool::find_instance(ToolHandle handle) {
+  for (EventInstance* instance : instances_) {
+    if (instance->handle == handle) return instance;
+  }
+  return nullptr;
+}
+
+std::uint32_t Tool::wanted_events() {
+  std::uint32_t wanted = 0;
+  registrations.for_each([&](ToolHandle, const Registration& registration) {
+    if (registration.listens()) wanted |= 1U << static_cast<int>(registration.event);
+  });
+  return wanted;
+}
+
+void Tool::free_registration(ToolHandle handle, Safety safety) {
+  const Registration& registration = *registrations.find(handle);
+  const AnyFunction function = registration.free_function;
+  void* user_data = registration.free_data;
+  if (function != nullptr) callbacks->freed(function, handle, safety, user_data);
+  if (registrations.find(handle) != nullptr) registrations.free(handle);
+}
+
+namespace api {
+namespace {
+
+void listen(Process& process) {
+  process.events.listener = process.tool;
+  __atomic_store_n(&process.events.wanted, process.tool->wanted_events(), __ATOMIC_RELAXED);
+}
+
+/// We know no hints about events, so the info of those in use is always empty.
+void give_no_hints(Info** info) {
+  if (info != nullptr) *info = new Info;
+}
+
+}  // namespace
+
+Code t_source_get_num(Process&, int* num_sources) {
+  *num_sources = 1;
+  return kSuccess;
+}
+
+Code t_source_get_info(Process&, int source_index, std::string* name, std::string* desc, int* ordering,
+                       Count* ticks_per_second, Count* max_ticks, Info** info) {
+  constexpr int kOrdered = 1;  // MPI_T_SOURCE_ORDERED
+  if (source_index != kClockSource) return kTErrInvalidIndex;
+  *name = "clock";
+  *desc = "the clock of MPI_Wtime, in nanoseconds";
+  *ordering = kOrdered;
+  *ticks_per_second = kTicksPerSecond;
+  *max_ticks = INT64_MAX;
+  give_no_hints(info);
+  return kSuccess;
+}
+
+Code t_source_get_timestamp(Process&, int source_index, Count* timestamp) {
+  if (source_index != kClockSource) return kTErrInvalidIndex;
+  *timestamp = clock_ns();
+  return kSuccess;
+}
+
+Code t_event_get_num(Process&, int* num_events) {
+  *num_events = kEvents;
+  return kSuccess;
+}
+
+Code t_event_get_info(Process& process, int event_index, std::string* name, int* verbosity,
+                      Datatype** array_of_datatypes, Aint* array_of_displacements, int* num_elements,
+                      ToolHandle* enumtype, Info** info, std::string* desc, int* bind) {
+  const EventRow* row = row_at(event_index);
+  if (row == nullptr) return kTErrInvalidIndex;
+  *name = row->name;
+  *verbosity = static_cast<int>(row->verbosity);
+  for (int element = 0; element < std::min(*num_elements, row->element_count()); ++element) {
+    if (array_of_datatypes != nullptr)
+      array_of_datatypes[element] = predefined_object<Datatype>(*process.objects, kMpiInt64T);
+    if (array_of_displacements != nullptr)
+      array_of_displacements[element] = static_cast<Aint>(sizeof(std::int64_t)) * element;
+  }
+  *num_elements = row->element_count();
+  *enumtype = enum_handle(*process.tool, row->elements);
+  give_no_hints(info);
+  *desc = row->description;
+  *bind = static_cast<int>(Bind::kNoObject);
+  return kSuccess;
+}
+
+Code t_event_get_index(Process&, const char* name, int* event_index) {
+  int index = 0;
+  for (const EventRow& row : event_table()) {
+    if (std::strcmp(name, row.name) == 0) {
+      *event_index = index;
+      return kSuccess;
+    }
+    ++index;
+  }
+  return kTErrInvalidName;
+}
+
+Code t_event_handle_alloc(Process& process, int event_index, Info*, ToolHandle* event_registration) {
+  if (row_at(event_index) == nullptr) return kTErrInvalidIndex;
+  *event_registration = process.tool->registrations.make({.event = static_cast<Event>(event_index)});
+  return *event_registration != kNoToolHandle ? kSuccess : kTErrOutOfHandles;
+}
+
+Code t_event_handle_set_info(Process& process, ToolHandle event_registration, Info*) {
+  return find(process, event_registration) != nullptr ? kSuccess : kTErrInvalidHandle;
+}
+
+Code t_event_handle_get_info(Process& process, ToolHandle event_registration, Info** info_used) {
+  if (find(process, event_registration) == nullptr) return kTErrInvalidHandle;
+  give_no_hints(info_used);
+  return kSuccess;
+}
+
+Code t_event_register_callback(Process& process, ToolHandle event_registration, int cb_safety, Info*,
+                               void* user_data, AnyFunction event_cb_function) {
+  Registration* registration = find(process, event_registration);
+  if (registration == nullptr) return kTErrInvalidHandle;
+  const int index = safety_index(cb_safety);
+  if (index < 0) return kTErrInvalid;
+  registration->callbacks[index] = {event_cb_function, user_data};
+  listen(process);
+  return kSuccess;
+}
+
+Code t_event_callback_set_info(Process& process, ToolHandle event_registration, int cb_safety, Info*) {
+  if (find(process, event_registration) == nullptr) return kTErrInvalidHandle;
+  return safety_index(cb_safety) >= 0 ? kSuccess : kTErrInvalid;
+}
+
+Code t_event_callback_get_info(Process& process, ToolHandle event_registration, int cb_safety,
+                               Info** info_used) {
+  if (find(process, event_registration) == nullptr) return kTErrInvalidHandle;
+  if (safety_index(cb_safety) < 0) return kTErrInvalid;
+  give_no_hints(info_used);
+  return kSuccess;
+}
+
+Code t_event_handle_free(Process& process, ToolHandle event_registration, void* user_data,
+                         AnyFunction free_cb_function) {
+  Registration* registration = find(process, event_registration);
+  if (registration == nullptr) return kTErrInvalidHandle;
+  registration->freed = true;
+  registration->free_function = free_cb_function;
+  registration->free_data = user_data;
+  listen(process);
+  if (registration->calls == 0) process.tool->free_registration(event_registration, Safety::kNone);
+  return kSuccess;
+}
+
+Code t_event_set_dropped_handler(Process& process, ToolHandle event_registration,
+                                 AnyFunction dropped_cb_function) {
+  Registration* registration = find(process, event_registration);
+  if (registration == nullptr) return kTErrInvalidHandle;
+  registration->dropped_function = dropped_cb_function;
+  return kSuccess;
+}
+
+Code t_event_read(Process& process, ToolHandle event_instance, int element_index, void* buffer) {
+  const EventInstance* instance = process.tool->find_instance(event_instance);
+  if (instance == nullptr) return kTErrInvalidHandle;
+  if (element_index < 0 || element_index >= row_at(static_cast<int>(instance->event))->element_count())
+    return kTErrInvalidIndex;
+  std::memcpy(buffer, &(*instance->elements)[static_cast<std::size_t>(element_index)], sizeof(std::int64_t));
+  return kSuccess;
+}
+
+Code t_event_copy(Process& process, ToolHandle event_instance, void* buffer) {
+  const EventInstance* instance = process.tool->find_instance(event_instance);
+  if (instance == nullptr) return kTErrInvalidHandle;
+  const int elements = row_at(static_cast<int>(instance->event))->element_count();
+  std::memcpy(buffer, instance->elements->data(), sizeof(std::int64_t) * static_cast<std::size_t>(elements));
+  return kSuccess;
+}
+
+Code t_event_get_timestamp(Process& process, ToolHandle event_instance, Count* event_timestamp) {
+  const EventInstance* instance = process.tool->find_instance(event_instance);
+  if (instance == nullptr) return kTErrInvalidHandle;
+  *event_timestamp = instance->timestamp_ns;
+  return kSuccess;
+}
+
+Code t_event_get_source(Process& process, ToolHandle event_instance, int* source_index) {
+  if (process.tool->find_instance(event_instance) == nullptr) return kTErrInvalidHandle;
+  *source_index = kClockSource;
+  return kSuccess;
+}
+
+}  // namespace api
+}  // namespace tasuki
