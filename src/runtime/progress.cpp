@@ -74,7 +74,7 @@ bool Progress::look() {
   return false;
 }
 
-void Progress::pause(Waiter& waiter) {
+bool Progress::pause(Waiter& waiter) {
   ++waiter.idle_polls;
   if (waiter.idle_polls <= spin_count_) {
     relax_processor();
@@ -83,10 +83,11 @@ void Progress::pause(Waiter& waiter) {
       sched_yield();
       mutex_.lock();
     }
-    return;
+    return true;
   }
-  if (waiter.idle_polls <= spin_count_ + kYields) return offer_processor();
-  sleep();
+  if (waiter.idle_polls > spin_count_ + kYields) return false;
+  offer_processor();
+  return true;
 }
 
 void Progress::offer_processor() {
@@ -96,8 +97,11 @@ void Progress::offer_processor() {
   if (locking_) mutex_.lock();
 }
 
-void Progress::sleep() {
-  const std::uint32_t ticket = transport_.arm();
+std::uint32_t Progress::arm() {
+  return transport_.arm();
+}
+
+void Progress::sleep(std::uint32_t ticket) {
   if (!poll()) {
     if (events_.is_wanted(Event::kSleep)) events_.raise(Event::kSleep, {});
     const std::int64_t begin_ns = clock_ns();
@@ -112,6 +116,10 @@ void Progress::sleep() {
     counters_.asleep_ns += static_cast<std::uint64_t>(slept_ns);
     if (events_.is_wanted(Event::kWake)) events_.raise(Event::kWake, {slept_ns});
   }
+  disarm();
+}
+
+void Progress::disarm() {
   transport_.disarm();
 }
 

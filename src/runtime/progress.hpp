@@ -55,15 +55,18 @@ class Progress {
   /// Something that the rank's other threads may wait for has happened outside of poll().
   void wake();
 
-  /// Returns once `done()` is true; polls at least once if it is not true at first.
+  /// Returns once `done()` is true; polls at least once if it is not true at first. What makes it true is
+  /// poll(), a thread of this rank that calls wake(), or a peer that calls Transport::wake().
   template <class Done>
   void wait_until(Done&& done) {
     Waiter waiter;
     while (!done()) {
       if (poll()) {
         waiter = Waiter{};
-      } else {
-        pause(waiter);
+      } else if (!pause(waiter)) {
+        const std::uint32_t ticket = arm();
+        if (done()) return disarm();
+        sleep(ticket);
       }
     }
   }
@@ -72,9 +75,11 @@ class Progress {
   struct Waiter {
     std::uint32_t idle_polls = 0;
   };
-  void pause(Waiter& waiter);  // spin, yield or sleep, by how long it has been idle
+  bool pause(Waiter& waiter);  // spins or yields, by how long it has been idle; false: it is time to sleep
   void offer_processor();      // the process lock with it
-  void sleep();
+  std::uint32_t arm();
+  void sleep(std::uint32_t ticket);  // unless poll() moves something; disarms
+  void disarm();
 
   Transport& transport_;
   std::mutex& mutex_;

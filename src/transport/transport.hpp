@@ -87,6 +87,10 @@ class Transport {
   /// Wakes this endpoint's own sleeper (from another thread of the same process).
   virtual void ring() = 0;
 
+  /// Wakes `peer` if it sleeps: something that it waits for has changed in memory that both map. The change
+  /// was made seq_cst, and the peer looks at it seq_cst between arm() and sleep(), so it misses none.
+  virtual void wake(int peer) = 0;
+
   // --- processes of other jobs; the defaults know none ---
 
   virtual ProcessName name(int endpoint) const { return {0, endpoint}; }

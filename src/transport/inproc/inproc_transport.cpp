@@ -70,8 +70,12 @@ void InprocTransport::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
 }
 
 void InprocTransport::ring() {
+  wake(rank_);
+}
+
+void InprocTransport::wake(int peer) {
   const std::lock_guard lock(network_.mutex_);
-  network_.ring(rank_);
+  network_.ring(peer);
 }
 
 }  // namespace tasuki

@@ -55,6 +55,7 @@ class InprocTransport final : public Transport {
   void sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;
   void disarm() override {}
   void ring() override;
+  void wake(int peer) override;
 
  private:
   InprocNetwork& network_;
