@@ -103,6 +103,11 @@ DATA_GROUPS = [
     ("outbuf", ("outcount",), (), ("datatype",)),
     ("sendbuf", ("count", "recvcount", "recvcounts"), (), ("datatype",)),
 ]
+# One-sided calls: the buffers of the origin.
+ORIGIN_GROUPS = [
+    ("origin_addr", ("origin_count",), (), ("origin_datatype",)),
+    ("result_addr", ("result_count",), (), ("result_datatype",)),
+]
 
 
 class Body:
@@ -404,6 +409,9 @@ def significance(body: Body, side: str) -> str:
         }[side]
     if BCAST.match(name):
         return "!roles.member_here && !roles.root_here"
+    if side in ("origin_addr", "result_addr"):
+        unused = " || core_op->predefined == kMpiNoOp" if side == "origin_addr" and body.param("op") else ""
+        return f"abi::rank_to_core(target_rank) == kProcNull{unused}"
     if side == "sendbuf" and IN_PLACE_SEND.match(name):
         return "abi::is_in_place(sendbuf)"
     return ""
@@ -497,8 +505,38 @@ def reduction(body: Body) -> None:
     body.done |= {counts.name, "datatype", "op"}
 
 
+def one_sided(body: Body) -> None:
+    """The data of an operation on a window (MPI 12.3): nothing of it counts where the target is nobody."""
+    nobody = "abi::rank_to_core(target_rank) == kProcNull"
+    if body.param("op"):
+        body.declare("Op* core_op = nullptr;")
+        body.check('call.handle<Op>(op, "op", &core_op)')
+        body.arguments["op"] = "core_op"
+        body.done.add("op")
+    for group in ORIGIN_GROUPS:
+        if body.param(*group[1]):
+            data_group(body, group)
+    types = body.param("target_datatype", "datatype")
+    core_type = local(types)
+    body.declare(f"Datatype* {core_type} = nullptr;")
+    body.check(skip_if(nobody, [f'call.committed({types.name}, "{types.name}", &{core_type})']))
+    body.arguments[types.name] = core_type
+    body.done.add(types.name)
+    if types.name != "datatype":
+        return
+    for name in ("origin_addr", "compare_addr", "result_addr"):
+        if body.param(name):
+            check = f'call.buffer({name}, "{name}", 1, *{core_type})'
+            body.check(skip_if(significance(body, name) or nobody, [check]))
+            body.arguments[name] = buffer_argument(body, name)
+            body.done.add(name)
+
+
 def groups(body: Body) -> None:
     function = body.function
+    if body.param("target_rank"):
+        one_sided(body)
+        return
     if "root" in [parameter.name for parameter in function.parameters] and body.param("comm"):
         body.declare("Call::Roles roles;")
         body.check('call.root(root, "root", core_comm, &roles)')

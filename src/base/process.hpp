@@ -28,6 +28,9 @@ struct PointToPoint;
 struct Collectives;
 struct Dynamic;
 struct Files;
+namespace rma {
+struct Windows;
+}
 struct Comm;
 struct ErrorOwner;
 
@@ -65,6 +68,7 @@ struct Process {
   std::unique_ptr<Collectives> collectives;
   std::unique_ptr<Dynamic> dynamic;
   std::unique_ptr<Files> files;
+  std::unique_ptr<rma::Windows> windows;
 };
 
 }  // namespace tasuki

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kBounceBytes = 16 * 1024;  // fits the first-level cache beside source and target
 
-Elements elements_of(const void* buffer, Count count, const Datatype& datatype) {
+PlacedElements elements_of(const void* buffer, Count count, const Datatype& datatype) {
   return {reinterpret_cast<std::uintptr_t>(buffer), count, datatype.extent, *datatype.layout};
 }
 

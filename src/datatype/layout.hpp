@@ -92,7 +92,7 @@ class LayoutBuilder {
 };
 
 /// `count` elements at `buffer`, `extent` apart.
-struct Elements {
+struct PlacedElements {
   std::uintptr_t buffer;
   Count count;
   Count extent;
@@ -101,8 +101,8 @@ struct Elements {
 
 /// Bytes [from, to) of the elements' packed form: to `out`, or from `in`.
 /// REQUIRES: 0 <= from <= to <= count * layout.size.
-void pack_range(const Elements& elements, Count from, Count to, std::byte* out);
-void unpack_range(const Elements& elements, Count from, Count to, const std::byte* in);
+void pack_range(const PlacedElements& elements, Count from, Count to, std::byte* out);
+void unpack_range(const PlacedElements& elements, Count from, Count to, const std::byte* in);
 
 /// A run of bytes that is dense both in the packed form and where the elements lie.
 struct Run {
@@ -112,7 +112,7 @@ struct Run {
 
 /// The run that begins with byte `position` of the packed form. It need not be the longest one: the next may
 /// go on where it ends. REQUIRES: 0 <= position < count * layout.size.
-Run run_at(const Elements& elements, Count position);
+Run run_at(const PlacedElements& elements, Count position);
 
 /// In which order the runs of one element lie.
 struct RunOrder {
@@ -125,6 +125,11 @@ struct RunOrder {
 RunOrder run_order(const Layout& layout);  // REQUIRES: layout.size > 0
 
 /// The same bytes of the elements at `elements.buffer` to those of the same layout at `target`.
-void copy_range(const Elements& elements, Count from, Count to, std::uintptr_t target);
+void copy_range(const PlacedElements& elements, Count from, Count to, std::uintptr_t target);
+
+/// Calls visit(context, place, bytes) for the runs of bytes that bytes [from, to) of the packed form are, in
+/// order. A run ends where the layout or the range does, never inside a basic element that the range holds.
+using RunVisitor = void (*)(void* context, std::byte* place, Count bytes);
+void visit_runs(const PlacedElements& elements, Count from, Count to, RunVisitor visit, void* context);
 
 }  // namespace tasuki

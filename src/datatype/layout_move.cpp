@@ -93,6 +93,18 @@ struct Copy {
   }
 };
 
+/// The places themselves.
+struct Visit {
+  RunVisitor visit;
+  void* context;
+
+  void run(Address place, Count bytes) { visit(context, reinterpret_cast<std::byte*>(place), bytes); }
+  template <std::size_t kBytes>
+  void fixed(Address place) {
+    run(place, static_cast<Count>(kBytes));
+  }
+};
+
 /// `count` whole blocks of kBytes, `stride` apart. The mover is a local copy, so that its pointer stays in a
 /// register although the compiler must assume that the data could alias it.
 template <std::size_t kBytes, class Mover>
@@ -320,7 +332,7 @@ void move_node(const Layout& node, Address place, Count from, Count to, Mover& m
 }
 
 template <class Mover>
-void move_elements(const Elements& elements, Count from, Count to, Mover mover) {
+void move_elements(const PlacedElements& elements, Count from, Count to, Mover mover) {
   if (from == to) return;
   if (elements.layout.shape == Layout::Shape::kRun && elements.extent == elements.layout.size) {
     return mover.run(at(elements.buffer, elements.layout.offset + from), to - from);
@@ -333,16 +345,20 @@ void move_elements(const Elements& elements, Count from, Count to, Mover mover) 
 
 }  // namespace
 
-void pack_range(const Elements& elements, Count from, Count to, std::byte* out) {
+void pack_range(const PlacedElements& elements, Count from, Count to, std::byte* out) {
   move_elements(elements, from, to, Pack{out});
 }
 
-void unpack_range(const Elements& elements, Count from, Count to, const std::byte* in) {
+void unpack_range(const PlacedElements& elements, Count from, Count to, const std::byte* in) {
   move_elements(elements, from, to, Unpack{in});
 }
 
-void copy_range(const Elements& elements, Count from, Count to, std::uintptr_t target) {
+void copy_range(const PlacedElements& elements, Count from, Count to, std::uintptr_t target) {
   move_elements(elements, from, to, Copy{target - elements.buffer});
+}
+
+void visit_runs(const PlacedElements& elements, Count from, Count to, RunVisitor visit, void* context) {
+  move_elements(elements, from, to, Visit{visit, context});
 }
 
 }  // namespace tasuki

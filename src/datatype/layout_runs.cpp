@@ -82,7 +82,7 @@ RunOrder order_of_copies(const RunOrder& one, Count offset, Count count, Count s
 
 }  // namespace
 
-Run run_at(const Elements& elements, Count position) {
+Run run_at(const PlacedElements& elements, Count position) {
   return run_in_copies(elements.layout, elements.buffer, elements.count, elements.extent, position);
 }
 

@@ -13,6 +13,7 @@
 #include "object/objects.hpp"
 #include "object/world.hpp"
 #include "p2p/point_to_point.hpp"
+#include "rma/windows.hpp"
 #include "runtime/progress.hpp"
 #include "transport/transport.hpp"
 
@@ -41,6 +42,7 @@ Process::Process(Bootstrap& starter, Config configuration)
   collectives = std::make_unique<Collectives>(*this);
   dynamic = std::make_unique<Dynamic>(*this);
   files = std::make_unique<Files>();
+  windows = std::make_unique<rma::Windows>(*this);
 }
 
 Process::Process(Bootstrap& starter)

@@ -19,7 +19,7 @@ namespace {
 
 constexpr Count kDirectRunBytesMin = 512;  // shorter ones cost less in a copy than as parts of a system call
 
-Elements elements_of(const Access& access) {
+PlacedElements elements_of(const Access& access) {
   return {reinterpret_cast<std::uintptr_t>(access.buffer), access.count, access.datatype->extent,
           *access.datatype->layout};
 }
@@ -30,7 +30,7 @@ bool has_long_runs(const Datatype& datatype) {
 
 /// Returns the bytes of the user's that were moved.
 Count move_direct(const Access& access, FileStream& stream) {
-  const Elements elements = elements_of(access);
+  const PlacedElements elements = elements_of(access);
   for (Count position = 0; position < access.file_bytes && !stream.over();) {
     const Run run = run_at(elements, position);
     const Count bytes = std::min(run.bytes, access.file_bytes - position);

@@ -10,7 +10,7 @@ namespace {
 
 __extension__ typedef __int128 Wide;
 
-Elements tiles_of(const View& view) {
+PlacedElements tiles_of(const View& view) {
   const Datatype& tile = *view.filetype_in_file;
   return {static_cast<std::uintptr_t>(view.displacement), INT64_MAX / std::max<Count>(tile.size, 1),
           tile.extent, *tile.layout};

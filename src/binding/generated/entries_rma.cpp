@@ -6,181 +6,556 @@
 #include "binding/callbacks.hpp"
 #include "binding/translate.hpp"
 #include "object/api.hpp"
+#include "rma/api.hpp"
 
 using namespace tasuki;
 
 extern "C" int PMPI_Accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
   Call call("MPI_Accumulate");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Op* core_op = nullptr;
+  Datatype* core_origin_datatype = nullptr;
+  Datatype* core_target_datatype = nullptr;
+  const int core_target_rank = abi::rank_to_core(target_rank);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.handle<Op>(op, "op", &core_op) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || core_op->predefined == kMpiNoOp || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
+      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
+      !call.count(target_count, "target_count")) {
+    return call.fail();
+  }
+  return call.end(api::accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win));
 }
 extern "C" decltype(PMPI_Accumulate) MPI_Accumulate __attribute__((weak, alias("PMPI_Accumulate")));
 
 extern "C" int PMPI_Accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
   Call call("MPI_Accumulate_c");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Op* core_op = nullptr;
+  Datatype* core_origin_datatype = nullptr;
+  Datatype* core_target_datatype = nullptr;
+  const int core_target_rank = abi::rank_to_core(target_rank);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.handle<Op>(op, "op", &core_op) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || core_op->predefined == kMpiNoOp || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
+      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
+      !call.count(target_count, "target_count")) {
+    return call.fail();
+  }
+  return call.end(api::accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win));
 }
 extern "C" decltype(PMPI_Accumulate_c) MPI_Accumulate_c __attribute__((weak, alias("PMPI_Accumulate_c")));
 
 extern "C" int PMPI_Compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win) {
   Call call("MPI_Compare_and_swap");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Datatype* core_datatype = nullptr;
+  const int core_target_rank = abi::rank_to_core(target_rank);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(datatype, "datatype", &core_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.buffer(origin_addr, "origin_addr", 1, *core_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.buffer(compare_addr, "compare_addr", 1, *core_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.buffer(result_addr, "result_addr", 1, *core_datatype))) ||
+      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank)) {
+    return call.fail();
+  }
+  return call.end(api::compare_and_swap(call.process, abi::buffer_to_core(origin_addr), abi::buffer_to_core(compare_addr), abi::buffer_to_core(result_addr), core_datatype, core_target_rank, target_disp, core_win));
 }
 extern "C" decltype(PMPI_Compare_and_swap) MPI_Compare_and_swap __attribute__((weak, alias("PMPI_Compare_and_swap")));
 
 extern "C" int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
   Call call("MPI_Fetch_and_op");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Op* core_op = nullptr;
+  Datatype* core_datatype = nullptr;
+  const int core_target_rank = abi::rank_to_core(target_rank);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.handle<Op>(op, "op", &core_op) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(datatype, "datatype", &core_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || core_op->predefined == kMpiNoOp || (call.buffer(origin_addr, "origin_addr", 1, *core_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.buffer(result_addr, "result_addr", 1, *core_datatype))) ||
+      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank)) {
+    return call.fail();
+  }
+  return call.end(api::fetch_and_op(call.process, abi::buffer_to_core(origin_addr), abi::buffer_to_core(result_addr), core_datatype, core_target_rank, target_disp, core_op, core_win));
 }
 extern "C" decltype(PMPI_Fetch_and_op) MPI_Fetch_and_op __attribute__((weak, alias("PMPI_Fetch_and_op")));
 
 extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
   Call call("MPI_Get");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Datatype* core_origin_datatype = nullptr;
+  Datatype* core_target_datatype = nullptr;
+  const int core_target_rank = abi::rank_to_core(target_rank);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
+      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
+      !call.count(target_count, "target_count")) {
+    return call.fail();
+  }
+  return call.end(api::get(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win));
 }
 extern "C" decltype(PMPI_Get) MPI_Get __attribute__((weak, alias("PMPI_Get")));
 
 extern "C" int PMPI_Get_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win) {
   Call call("MPI_Get_c");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Datatype* core_origin_datatype = nullptr;
+  Datatype* core_target_datatype = nullptr;
+  const int core_target_rank = abi::rank_to_core(target_rank);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
+      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
+      !call.count(target_count, "target_count")) {
+    return call.fail();
+  }
+  return call.end(api::get(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win));
 }
 extern "C" decltype(PMPI_Get_c) MPI_Get_c __attribute__((weak, alias("PMPI_Get_c")));
 
 extern "C" int PMPI_Get_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
   Call call("MPI_Get_accumulate");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Op* core_op = nullptr;
+  Datatype* core_origin_datatype = nullptr;
+  Datatype* core_result_datatype = nullptr;
+  Datatype* core_target_datatype = nullptr;
+  const int core_target_rank = abi::rank_to_core(target_rank);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.handle<Op>(op, "op", &core_op) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || core_op->predefined == kMpiNoOp || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.data(result_addr, "result_addr", result_count, "result_count", result_datatype, "result_datatype", &core_result_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
+      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
+      !call.count(target_count, "target_count")) {
+    return call.fail();
+  }
+  return call.end(api::get_accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, abi::buffer_to_core(result_addr), result_count, core_result_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win));
 }
 extern "C" decltype(PMPI_Get_accumulate) MPI_Get_accumulate __attribute__((weak, alias("PMPI_Get_accumulate")));
 
 extern "C" int PMPI_Get_accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
   Call call("MPI_Get_accumulate_c");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Op* core_op = nullptr;
+  Datatype* core_origin_datatype = nullptr;
+  Datatype* core_result_datatype = nullptr;
+  Datatype* core_target_datatype = nullptr;
+  const int core_target_rank = abi::rank_to_core(target_rank);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.handle<Op>(op, "op", &core_op) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || core_op->predefined == kMpiNoOp || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.data(result_addr, "result_addr", result_count, "result_count", result_datatype, "result_datatype", &core_result_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
+      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
+      !call.count(target_count, "target_count")) {
+    return call.fail();
+  }
+  return call.end(api::get_accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, abi::buffer_to_core(result_addr), result_count, core_result_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win));
 }
 extern "C" decltype(PMPI_Get_accumulate_c) MPI_Get_accumulate_c __attribute__((weak, alias("PMPI_Get_accumulate_c")));
 
 extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
   Call call("MPI_Put");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Datatype* core_origin_datatype = nullptr;
+  Datatype* core_target_datatype = nullptr;
+  const int core_target_rank = abi::rank_to_core(target_rank);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
+      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
+      !call.count(target_count, "target_count")) {
+    return call.fail();
+  }
+  return call.end(api::put(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win));
 }
 extern "C" decltype(PMPI_Put) MPI_Put __attribute__((weak, alias("PMPI_Put")));
 
 extern "C" int PMPI_Put_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win) {
   Call call("MPI_Put_c");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Datatype* core_origin_datatype = nullptr;
+  Datatype* core_target_datatype = nullptr;
+  const int core_target_rank = abi::rank_to_core(target_rank);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
+      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
+      !call.count(target_count, "target_count")) {
+    return call.fail();
+  }
+  return call.end(api::put(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win));
 }
 extern "C" decltype(PMPI_Put_c) MPI_Put_c __attribute__((weak, alias("PMPI_Put_c")));
 
 extern "C" int PMPI_Raccumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
   Call call("MPI_Raccumulate");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Op* core_op = nullptr;
+  Datatype* core_origin_datatype = nullptr;
+  Datatype* core_target_datatype = nullptr;
+  const int core_target_rank = abi::rank_to_core(target_rank);
+  Request* core_request = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.handle<Op>(op, "op", &core_op) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || core_op->predefined == kMpiNoOp || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
+      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
+      !call.count(target_count, "target_count") ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::raccumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Raccumulate) MPI_Raccumulate __attribute__((weak, alias("PMPI_Raccumulate")));
 
 extern "C" int PMPI_Raccumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
   Call call("MPI_Raccumulate_c");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Op* core_op = nullptr;
+  Datatype* core_origin_datatype = nullptr;
+  Datatype* core_target_datatype = nullptr;
+  const int core_target_rank = abi::rank_to_core(target_rank);
+  Request* core_request = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.handle<Op>(op, "op", &core_op) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || core_op->predefined == kMpiNoOp || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
+      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
+      !call.count(target_count, "target_count") ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::raccumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Raccumulate_c) MPI_Raccumulate_c __attribute__((weak, alias("PMPI_Raccumulate_c")));
 
 extern "C" int PMPI_Rget(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
   Call call("MPI_Rget");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Datatype* core_origin_datatype = nullptr;
+  Datatype* core_target_datatype = nullptr;
+  const int core_target_rank = abi::rank_to_core(target_rank);
+  Request* core_request = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
+      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
+      !call.count(target_count, "target_count") ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::rget(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Rget) MPI_Rget __attribute__((weak, alias("PMPI_Rget")));
 
 extern "C" int PMPI_Rget_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
   Call call("MPI_Rget_c");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Datatype* core_origin_datatype = nullptr;
+  Datatype* core_target_datatype = nullptr;
+  const int core_target_rank = abi::rank_to_core(target_rank);
+  Request* core_request = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
+      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
+      !call.count(target_count, "target_count") ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::rget(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Rget_c) MPI_Rget_c __attribute__((weak, alias("PMPI_Rget_c")));
 
 extern "C" int PMPI_Rget_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
   Call call("MPI_Rget_accumulate");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Op* core_op = nullptr;
+  Datatype* core_origin_datatype = nullptr;
+  Datatype* core_result_datatype = nullptr;
+  Datatype* core_target_datatype = nullptr;
+  const int core_target_rank = abi::rank_to_core(target_rank);
+  Request* core_request = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.handle<Op>(op, "op", &core_op) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || core_op->predefined == kMpiNoOp || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.data(result_addr, "result_addr", result_count, "result_count", result_datatype, "result_datatype", &core_result_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
+      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
+      !call.count(target_count, "target_count") ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::rget_accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, abi::buffer_to_core(result_addr), result_count, core_result_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Rget_accumulate) MPI_Rget_accumulate __attribute__((weak, alias("PMPI_Rget_accumulate")));
 
 extern "C" int PMPI_Rget_accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
   Call call("MPI_Rget_accumulate_c");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Op* core_op = nullptr;
+  Datatype* core_origin_datatype = nullptr;
+  Datatype* core_result_datatype = nullptr;
+  Datatype* core_target_datatype = nullptr;
+  const int core_target_rank = abi::rank_to_core(target_rank);
+  Request* core_request = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.handle<Op>(op, "op", &core_op) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || core_op->predefined == kMpiNoOp || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.data(result_addr, "result_addr", result_count, "result_count", result_datatype, "result_datatype", &core_result_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
+      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
+      !call.count(target_count, "target_count") ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::rget_accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, abi::buffer_to_core(result_addr), result_count, core_result_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Rget_accumulate_c) MPI_Rget_accumulate_c __attribute__((weak, alias("PMPI_Rget_accumulate_c")));
 
 extern "C" int PMPI_Rput(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
   Call call("MPI_Rput");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Datatype* core_origin_datatype = nullptr;
+  Datatype* core_target_datatype = nullptr;
+  const int core_target_rank = abi::rank_to_core(target_rank);
+  Request* core_request = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
+      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
+      !call.count(target_count, "target_count") ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::rput(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Rput) MPI_Rput __attribute__((weak, alias("PMPI_Rput")));
 
 extern "C" int PMPI_Rput_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
   Call call("MPI_Rput_c");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Datatype* core_origin_datatype = nullptr;
+  Datatype* core_target_datatype = nullptr;
+  const int core_target_rank = abi::rank_to_core(target_rank);
+  Request* core_request = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
+      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
+      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
+      !call.count(target_count, "target_count") ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::rput(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Rput_c) MPI_Rput_c __attribute__((weak, alias("PMPI_Rput_c")));
 
 extern "C" int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
   Call call("MPI_Win_allocate");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Info* core_info = nullptr;
+  void* core_baseptr = nullptr;
+  Win* core_win = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(baseptr, "baseptr") ||
+      !call.pointer(win, "win")) {
+    return call.fail();
+  }
+  const Code code = api::win_allocate(call.process, size, disp_unit, core_info, core_comm, &core_baseptr, &core_win);
+  if (code == 0) {
+    *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
+    *win = call.give<Win>(core_win);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_allocate) MPI_Win_allocate __attribute__((weak, alias("PMPI_Win_allocate")));
 
 extern "C" int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
   Call call("MPI_Win_allocate_c");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Info* core_info = nullptr;
+  void* core_baseptr = nullptr;
+  Win* core_win = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(baseptr, "baseptr") ||
+      !call.pointer(win, "win")) {
+    return call.fail();
+  }
+  const Code code = api::win_allocate(call.process, size, disp_unit, core_info, core_comm, &core_baseptr, &core_win);
+  if (code == 0) {
+    *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
+    *win = call.give<Win>(core_win);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_allocate_c) MPI_Win_allocate_c __attribute__((weak, alias("PMPI_Win_allocate_c")));
 
 extern "C" int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
   Call call("MPI_Win_allocate_shared");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Info* core_info = nullptr;
+  void* core_baseptr = nullptr;
+  Win* core_win = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(baseptr, "baseptr") ||
+      !call.pointer(win, "win")) {
+    return call.fail();
+  }
+  const Code code = api::win_allocate_shared(call.process, size, disp_unit, core_info, core_comm, &core_baseptr, &core_win);
+  if (code == 0) {
+    *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
+    *win = call.give<Win>(core_win);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_allocate_shared) MPI_Win_allocate_shared __attribute__((weak, alias("PMPI_Win_allocate_shared")));
 
 extern "C" int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
   Call call("MPI_Win_allocate_shared_c");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Info* core_info = nullptr;
+  void* core_baseptr = nullptr;
+  Win* core_win = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(baseptr, "baseptr") ||
+      !call.pointer(win, "win")) {
+    return call.fail();
+  }
+  const Code code = api::win_allocate_shared(call.process, size, disp_unit, core_info, core_comm, &core_baseptr, &core_win);
+  if (code == 0) {
+    *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
+    *win = call.give<Win>(core_win);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_allocate_shared_c) MPI_Win_allocate_shared_c __attribute__((weak, alias("PMPI_Win_allocate_shared_c")));
 
 extern "C" int PMPI_Win_attach(MPI_Win win, void* base, MPI_Aint size) {
   Call call("MPI_Win_attach");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win)) {
+    return call.fail();
+  }
+  return call.end(api::win_attach(call.process, core_win, abi::buffer_to_core(base), size));
 }
 extern "C" decltype(PMPI_Win_attach) MPI_Win_attach __attribute__((weak, alias("PMPI_Win_attach")));
 
 extern "C" int PMPI_Win_call_errhandler(MPI_Win win, int errorcode) {
   Call call("MPI_Win_call_errhandler");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  const int core_errorcode = abi::error_to_core(errorcode);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
+    return call.fail();
+  }
+  return call.end(api::win_call_errhandler(call.process, core_win, core_errorcode));
 }
 extern "C" decltype(PMPI_Win_call_errhandler) MPI_Win_call_errhandler __attribute__((weak, alias("PMPI_Win_call_errhandler")));
 
 extern "C" int PMPI_Win_complete(MPI_Win win) {
   Call call("MPI_Win_complete");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win)) {
+    return call.fail();
+  }
+  return call.end(api::win_complete(call.process, core_win));
 }
 extern "C" decltype(PMPI_Win_complete) MPI_Win_complete __attribute__((weak, alias("PMPI_Win_complete")));
 
 extern "C" int PMPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   Call call("MPI_Win_create");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Info* core_info = nullptr;
+  Win* core_win = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(win, "win")) {
+    return call.fail();
+  }
+  const Code code = api::win_create(call.process, abi::buffer_to_core(base), size, disp_unit, core_info, core_comm, &core_win);
+  if (code == 0) {
+    *win = call.give<Win>(core_win);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_create) MPI_Win_create __attribute__((weak, alias("PMPI_Win_create")));
 
 extern "C" int PMPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   Call call("MPI_Win_create_c");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Info* core_info = nullptr;
+  Win* core_win = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(win, "win")) {
+    return call.fail();
+  }
+  const Code code = api::win_create(call.process, abi::buffer_to_core(base), size, disp_unit, core_info, core_comm, &core_win);
+  if (code == 0) {
+    *win = call.give<Win>(core_win);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_create_c) MPI_Win_create_c __attribute__((weak, alias("PMPI_Win_create_c")));
 
 extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
   Call call("MPI_Win_create_dynamic");
-  call.blame_if_valid(comm);
-  return call.unsupported();
+  Comm* core_comm = nullptr;
+  Info* core_info = nullptr;
+  Win* core_win = nullptr;
+  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(win, "win")) {
+    return call.fail();
+  }
+  const Code code = api::win_create_dynamic(call.process, core_info, core_comm, &core_win);
+  if (code == 0) {
+    *win = call.give<Win>(core_win);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_create_dynamic) MPI_Win_create_dynamic __attribute__((weak, alias("PMPI_Win_create_dynamic")));
 
@@ -216,49 +591,92 @@ extern "C" decltype(PMPI_Win_create_keyval) MPI_Win_create_keyval __attribute__(
 
 extern "C" int PMPI_Win_delete_attr(MPI_Win win, int win_keyval) {
   Call call("MPI_Win_delete_attr");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  const int core_win_keyval = abi::keyval_to_core(win_keyval);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.constant(win_keyval, core_win_keyval, "win_keyval", kErrKeyval)) {
+    return call.fail();
+  }
+  return call.end(api::win_delete_attr(call.process, core_win, core_win_keyval));
 }
 extern "C" decltype(PMPI_Win_delete_attr) MPI_Win_delete_attr __attribute__((weak, alias("PMPI_Win_delete_attr")));
 
 extern "C" int PMPI_Win_detach(MPI_Win win, const void* base) {
   Call call("MPI_Win_detach");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win)) {
+    return call.fail();
+  }
+  return call.end(api::win_detach(call.process, core_win, abi::buffer_to_core(base)));
 }
 extern "C" decltype(PMPI_Win_detach) MPI_Win_detach __attribute__((weak, alias("PMPI_Win_detach")));
 
 extern "C" int PMPI_Win_fence(int assert, MPI_Win win) {
   Call call("MPI_Win_fence");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  const int core_assert = abi::win_assert_to_core(assert);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.constant(assert, core_assert, "assert", kErrAssert)) {
+    return call.fail();
+  }
+  return call.end(api::win_fence(call.process, core_assert, core_win));
 }
 extern "C" decltype(PMPI_Win_fence) MPI_Win_fence __attribute__((weak, alias("PMPI_Win_fence")));
 
 extern "C" int PMPI_Win_flush(int rank, MPI_Win win) {
   Call call("MPI_Win_flush");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  const int core_rank = abi::rank_to_core(rank);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.constant(rank, core_rank, "rank", kErrRank)) {
+    return call.fail();
+  }
+  return call.end(api::win_flush(call.process, core_rank, core_win));
 }
 extern "C" decltype(PMPI_Win_flush) MPI_Win_flush __attribute__((weak, alias("PMPI_Win_flush")));
 
 extern "C" int PMPI_Win_flush_all(MPI_Win win) {
   Call call("MPI_Win_flush_all");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win)) {
+    return call.fail();
+  }
+  return call.end(api::win_flush_all(call.process, core_win));
 }
 extern "C" decltype(PMPI_Win_flush_all) MPI_Win_flush_all __attribute__((weak, alias("PMPI_Win_flush_all")));
 
 extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) {
   Call call("MPI_Win_flush_local");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  const int core_rank = abi::rank_to_core(rank);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.constant(rank, core_rank, "rank", kErrRank)) {
+    return call.fail();
+  }
+  return call.end(api::win_flush_local(call.process, core_rank, core_win));
 }
 extern "C" decltype(PMPI_Win_flush_local) MPI_Win_flush_local __attribute__((weak, alias("PMPI_Win_flush_local")));
 
 extern "C" int PMPI_Win_flush_local_all(MPI_Win win) {
   Call call("MPI_Win_flush_local_all");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win)) {
+    return call.fail();
+  }
+  return call.end(api::win_flush_local_all(call.process, core_win));
 }
 extern "C" decltype(PMPI_Win_flush_local_all) MPI_Win_flush_local_all __attribute__((weak, alias("PMPI_Win_flush_local_all")));
 
 extern "C" int PMPI_Win_free(MPI_Win* win) {
   Call call("MPI_Win_free");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  if (!call.pointer(win, "win") ||
+      !call.handle<Win>(*win, "win", &core_win)) {
+    return call.fail();
+  }
+  const Code code = api::win_free(call.process, &core_win);
+  call.settle<Win>(core_win, win);
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_free) MPI_Win_free __attribute__((weak, alias("PMPI_Win_free")));
 
@@ -281,120 +699,295 @@ extern "C" decltype(PMPI_Win_free_keyval) MPI_Win_free_keyval __attribute__((wea
 
 extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_val, int* flag) {
   Call call("MPI_Win_get_attr");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  const int core_win_keyval = abi::keyval_to_core(win_keyval);
+  void* core_attribute_val = nullptr;
+  bool core_flag = false;
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.constant(win_keyval, core_win_keyval, "win_keyval", kErrKeyval) ||
+      !call.pointer(attribute_val, "attribute_val") ||
+      !call.pointer(flag, "flag")) {
+    return call.fail();
+  }
+  const Code code = api::win_get_attr(call.process, core_win, core_win_keyval, &core_attribute_val, &core_flag);
+  if (code == 0) {
+    *flag = core_flag;
+    if (core_flag) { *static_cast<void**>(attribute_val) = attribute_from_core(core_win_keyval, core_attribute_val); }
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_get_attr) MPI_Win_get_attr __attribute__((weak, alias("PMPI_Win_get_attr")));
 
 extern "C" int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) {
   Call call("MPI_Win_get_errhandler");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Errhandler* core_errhandler = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.pointer(errhandler, "errhandler")) {
+    return call.fail();
+  }
+  const Code code = api::win_get_errhandler(call.process, core_win, &core_errhandler);
+  if (code == 0) {
+    *errhandler = call.give<Errhandler>(core_errhandler);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_get_errhandler) MPI_Win_get_errhandler __attribute__((weak, alias("PMPI_Win_get_errhandler")));
 
 extern "C" int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) {
   Call call("MPI_Win_get_group");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Group* core_group = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.pointer(group, "group")) {
+    return call.fail();
+  }
+  const Code code = api::win_get_group(call.process, core_win, &core_group);
+  if (code == 0) {
+    *group = call.give<Group>(core_group);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_get_group) MPI_Win_get_group __attribute__((weak, alias("PMPI_Win_get_group")));
 
 extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
   Call call("MPI_Win_get_info");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Info* core_info_used = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.pointer(info_used, "info_used")) {
+    return call.fail();
+  }
+  const Code code = api::win_get_info(call.process, core_win, &core_info_used);
+  if (code == 0) {
+    *info_used = call.give<Info>(core_info_used);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_get_info) MPI_Win_get_info __attribute__((weak, alias("PMPI_Win_get_info")));
 
 extern "C" int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) {
   Call call("MPI_Win_get_name");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  std::string core_win_name;
+  if (!call.handle_or_null<Win>(win, "win", &core_win) ||
+      !call.pointer(win_name, "win_name") ||
+      !call.pointer(resultlen, "resultlen")) {
+    return call.fail();
+  }
+  const Code code = api::win_get_name(call.process, core_win, &core_win_name);
+  if (code == 0) {
+    *resultlen = store_string(core_win_name, win_name, MPI_MAX_OBJECT_NAME);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_get_name) MPI_Win_get_name __attribute__((weak, alias("PMPI_Win_get_name")));
 
 extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
   Call call("MPI_Win_lock");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  const int core_lock_type = abi::lock_type_to_core(lock_type);
+  const int core_rank = abi::rank_to_core(rank);
+  const int core_assert = abi::win_assert_to_core(assert);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.constant(lock_type, core_lock_type, "lock_type", kErrLocktype) ||
+      !call.constant(rank, core_rank, "rank", kErrRank) ||
+      !call.constant(assert, core_assert, "assert", kErrAssert)) {
+    return call.fail();
+  }
+  return call.end(api::win_lock(call.process, core_lock_type, core_rank, core_assert, core_win));
 }
 extern "C" decltype(PMPI_Win_lock) MPI_Win_lock __attribute__((weak, alias("PMPI_Win_lock")));
 
 extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) {
   Call call("MPI_Win_lock_all");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  const int core_assert = abi::win_assert_to_core(assert);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.constant(assert, core_assert, "assert", kErrAssert)) {
+    return call.fail();
+  }
+  return call.end(api::win_lock_all(call.process, core_assert, core_win));
 }
 extern "C" decltype(PMPI_Win_lock_all) MPI_Win_lock_all __attribute__((weak, alias("PMPI_Win_lock_all")));
 
 extern "C" int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
   Call call("MPI_Win_post");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Group* core_group = nullptr;
+  const int core_assert = abi::win_assert_to_core(assert);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.handle<Group>(group, "group", &core_group) ||
+      !call.constant(assert, core_assert, "assert", kErrAssert)) {
+    return call.fail();
+  }
+  return call.end(api::win_post(call.process, core_group, core_assert, core_win));
 }
 extern "C" decltype(PMPI_Win_post) MPI_Win_post __attribute__((weak, alias("PMPI_Win_post")));
 
 extern "C" int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void* attribute_val) {
   Call call("MPI_Win_set_attr");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  const int core_win_keyval = abi::keyval_to_core(win_keyval);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.constant(win_keyval, core_win_keyval, "win_keyval", kErrKeyval)) {
+    return call.fail();
+  }
+  return call.end(api::win_set_attr(call.process, core_win, core_win_keyval, attribute_val));
 }
 extern "C" decltype(PMPI_Win_set_attr) MPI_Win_set_attr __attribute__((weak, alias("PMPI_Win_set_attr")));
 
 extern "C" int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler) {
   Call call("MPI_Win_set_errhandler");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Errhandler* core_errhandler = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler)) {
+    return call.fail();
+  }
+  return call.end(api::win_set_errhandler(call.process, core_win, core_errhandler));
 }
 extern "C" decltype(PMPI_Win_set_errhandler) MPI_Win_set_errhandler __attribute__((weak, alias("PMPI_Win_set_errhandler")));
 
 extern "C" int PMPI_Win_set_info(MPI_Win win, MPI_Info info) {
   Call call("MPI_Win_set_info");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Info* core_info = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.handle_or_null<Info>(info, "info", &core_info)) {
+    return call.fail();
+  }
+  return call.end(api::win_set_info(call.process, core_win, core_info));
 }
 extern "C" decltype(PMPI_Win_set_info) MPI_Win_set_info __attribute__((weak, alias("PMPI_Win_set_info")));
 
 extern "C" int PMPI_Win_set_name(MPI_Win win, const char* win_name) {
   Call call("MPI_Win_set_name");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.pointer(win_name, "win_name")) {
+    return call.fail();
+  }
+  return call.end(api::win_set_name(call.process, core_win, win_name));
 }
 extern "C" decltype(PMPI_Win_set_name) MPI_Win_set_name __attribute__((weak, alias("PMPI_Win_set_name")));
 
 extern "C" int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size, int* disp_unit, void* baseptr) {
   Call call("MPI_Win_shared_query");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  const int core_rank = abi::rank_to_core(rank);
+  Count core_size = 0;
+  Count core_disp_unit = 0;
+  void* core_baseptr = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.constant(rank, core_rank, "rank", kErrRank) ||
+      !call.pointer(size, "size") ||
+      !call.pointer(disp_unit, "disp_unit") ||
+      !call.pointer(baseptr, "baseptr")) {
+    return call.fail();
+  }
+  const Code code = api::win_shared_query(call.process, core_win, core_rank, &core_size, &core_disp_unit, &core_baseptr);
+  if (code == 0) {
+    store_count(core_size, size);
+    store_count(core_disp_unit, disp_unit);
+    *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_shared_query) MPI_Win_shared_query __attribute__((weak, alias("PMPI_Win_shared_query")));
 
 extern "C" int PMPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint* size, MPI_Aint* disp_unit, void* baseptr) {
   Call call("MPI_Win_shared_query_c");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  const int core_rank = abi::rank_to_core(rank);
+  Count core_size = 0;
+  Count core_disp_unit = 0;
+  void* core_baseptr = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.constant(rank, core_rank, "rank", kErrRank) ||
+      !call.pointer(size, "size") ||
+      !call.pointer(disp_unit, "disp_unit") ||
+      !call.pointer(baseptr, "baseptr")) {
+    return call.fail();
+  }
+  const Code code = api::win_shared_query(call.process, core_win, core_rank, &core_size, &core_disp_unit, &core_baseptr);
+  if (code == 0) {
+    store_count(core_size, size);
+    store_count(core_disp_unit, disp_unit);
+    *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_shared_query_c) MPI_Win_shared_query_c __attribute__((weak, alias("PMPI_Win_shared_query_c")));
 
 extern "C" int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win) {
   Call call("MPI_Win_start");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  Group* core_group = nullptr;
+  const int core_assert = abi::win_assert_to_core(assert);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.handle<Group>(group, "group", &core_group) ||
+      !call.constant(assert, core_assert, "assert", kErrAssert)) {
+    return call.fail();
+  }
+  return call.end(api::win_start(call.process, core_group, core_assert, core_win));
 }
 extern "C" decltype(PMPI_Win_start) MPI_Win_start __attribute__((weak, alias("PMPI_Win_start")));
 
 extern "C" int PMPI_Win_sync(MPI_Win win) {
   Call call("MPI_Win_sync");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win)) {
+    return call.fail();
+  }
+  return call.end(api::win_sync(call.process, core_win));
 }
 extern "C" decltype(PMPI_Win_sync) MPI_Win_sync __attribute__((weak, alias("PMPI_Win_sync")));
 
 extern "C" int PMPI_Win_test(MPI_Win win, int* flag) {
   Call call("MPI_Win_test");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  bool core_flag = false;
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.pointer(flag, "flag")) {
+    return call.fail();
+  }
+  const Code code = api::win_test(call.process, core_win, &core_flag);
+  if (code == 0) {
+    *flag = core_flag;
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Win_test) MPI_Win_test __attribute__((weak, alias("PMPI_Win_test")));
 
 extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) {
   Call call("MPI_Win_unlock");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  const int core_rank = abi::rank_to_core(rank);
+  if (!call.handle<Win>(win, "win", &core_win) ||
+      !call.constant(rank, core_rank, "rank", kErrRank)) {
+    return call.fail();
+  }
+  return call.end(api::win_unlock(call.process, core_rank, core_win));
 }
 extern "C" decltype(PMPI_Win_unlock) MPI_Win_unlock __attribute__((weak, alias("PMPI_Win_unlock")));
 
 extern "C" int PMPI_Win_unlock_all(MPI_Win win) {
   Call call("MPI_Win_unlock_all");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win)) {
+    return call.fail();
+  }
+  return call.end(api::win_unlock_all(call.process, core_win));
 }
 extern "C" decltype(PMPI_Win_unlock_all) MPI_Win_unlock_all __attribute__((weak, alias("PMPI_Win_unlock_all")));
 
 extern "C" int PMPI_Win_wait(MPI_Win win) {
   Call call("MPI_Win_wait");
-  return call.unsupported();
+  Win* core_win = nullptr;
+  if (!call.handle<Win>(win, "win", &core_win)) {
+    return call.fail();
+  }
+  return call.end(api::win_wait(call.process, core_win));
 }
 extern "C" decltype(PMPI_Win_wait) MPI_Win_wait __attribute__((weak, alias("PMPI_Win_wait")));

@@ -57,7 +57,10 @@ class ShmTransport final : public Transport {
   void sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;
   void disarm() override;
   void ring() override;
-  void wake(int peer) override { shm::doorbell_ring_if_asleep(*peers_[static_cast<std::size_t>(peer)].bell); }
+  void wake(int peer) override {
+    shm::Doorbell* bell = peers_[static_cast<std::size_t>(peer)].bell;
+    if (bell != nullptr) shm::doorbell_ring_if_asleep(*bell);
+  }
 
   // foreign_peers.cpp
   ProcessName name(int endpoint) const override;

@@ -1,0 +1,106 @@
+// Control: what the ranks of a window share besides its memory: locks, counters, the barrier of a fence. It
+// lies at the start of the window's segment, so synchronizing needs no message and no help from the target.
+//
+// Waiting goes through Progress: a rank that waits goes on moving its messages, and sleeps when nothing
+// happens. Whoever changes what another rank may wait for wakes it (Transport::wake); all changes and looks
+// are seq_cst, as that demands.
+//
+// Locks are fair: a ticket is drawn by every rank that wants one, writers and readers are served in the order
+// of their tickets, and readers that follow each other hold the lock together. So neither can starve.
+//
+// Ownership: each shared field says who writes it. Control is a view; the segment belongs to the window.
+// Thread safety: the shared fields are atomic; each Control belongs to one rank, guarded by its process lock.
+//
+// Invariants of a TargetState:
+//  1. entered_readers <= next and done <= next; done counts tickets that are over.
+//  2. A writer holds the lock when done == its ticket, a reader when entered_readers reached its ticket.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/types.hpp"
+#include "object/comm.hpp"
+
+namespace tasuki::rma {
+
+/// A lock for a few instructions, between processes. A holder never waits for anything, so waiters may sleep
+/// in the kernel. All zero is free.
+class SharedMutex {
+ public:
+  void lock() {
+    std::uint32_t free = 0;
+    if (!word_.compare_exchange_strong(free, 1, std::memory_order_acquire)) lock_contended();
+  }
+  void unlock() {
+    if (word_.exchange(0, std::memory_order_release) == 2) wake_one();
+  }
+
+ private:
+  void lock_contended();
+  void wake_one();
+
+  std::atomic<std::uint32_t> word_;  // 0: free, 1: held, 2: held and waited for
+};
+
+struct alignas(64) FenceState {
+  std::atomic<std::uint32_t> arrived;  // writer: each rank as it comes, the last one back to 0
+  std::atomic<std::uint32_t> round;    // writer: the last one to come
+};
+
+/// Of one rank as a target.
+struct alignas(64) TargetState {
+  std::atomic<std::uint32_t> next;             // tickets drawn; writer: who wants the lock
+  std::atomic<std::uint32_t> entered_readers;  // writer: the reader whose turn it is, a writer that leaves
+  std::atomic<std::uint32_t> done;             // writer: who leaves
+  std::atomic<std::uint32_t> waiting;          // ranks that wait; writer: those
+  SharedMutex accumulate;  // of the elements that no processor instruction combines (accumulate.hpp)
+};
+
+/// Of an origin and a target (post-start-complete-wait).
+struct PairState {
+  std::atomic<std::uint32_t> posts;      // times that the target exposed itself to the origin; writer: target
+  std::atomic<std::uint32_t> completes;  // times that the origin was done with it; writer: origin
+};
+
+class Control {
+ public:
+  static std::size_t bytes_needed(int ranks);
+
+  /// `memory` holds bytes_needed(comm.size()) bytes that all ranks of `comm` map, zero at first.
+  Control(std::byte* memory, Comm& comm);
+
+  SharedMutex& accumulate_mutex(int target) { return targets_[target].accumulate; }
+
+  // Passive targets. lock() returns once it is held; the user's locks do not nest.
+  void lock(int target, bool exclusive);
+  void unlock(int target, bool exclusive);
+
+  // Active targets.
+  void post(int origin);
+  void wait_for_post(int target);      // one wait per post
+  void complete(int target);           //
+  bool is_complete(int origin) const;  // since the last consume_complete()
+  void consume_complete(int origin);   // REQUIRES: is_complete(origin)
+
+  /// Returns once all ranks have come here.
+  void barrier();
+
+ private:
+  PairState& pair(int origin, int target) const;
+  void wake(int rank);
+  void wake_all();
+
+  Comm* comm_;
+  int size_;
+  FenceState* fence_;
+  TargetState* targets_;
+  PairState* pairs_;
+  std::vector<std::uint32_t> tickets_;         // by target: of the exclusive lock that is held
+  std::vector<std::uint32_t> posts_used_;      // by target
+  std::vector<std::uint32_t> completes_used_;  // by origin
+};
+
+}  // namespace tasuki::rma

@@ -1,0 +1,283 @@
+// Making and ending windows.
+//
+// Every rank tells the others what it brings, wrong arguments included, so that all fail or none. Then rank 0
+// makes the window's segment and the others open it, and again all say whether they could.
+#include <algorithm>
+#include <cstring>
+
+#include "coll/coll.hpp"
+#include "object/comm_create.hpp"
+#include "object/objects.hpp"
+#include "rma/api.hpp"
+#include "rma/message.hpp"
+#include "transport/transport.hpp"
+
+namespace tasuki {
+namespace rma {
+namespace {
+
+/// What a rank brings to the making of a window.
+struct Share {
+  Count bytes = 0;
+  Count disp_unit = 1;
+  Context context = 0;           // of the window, if this is rank 0
+  std::int32_t error_class = 0;  // of this rank's arguments
+  std::int32_t noncontiguous = 0;
+};
+
+/// The window under construction.
+struct Making {
+  Comm& comm;
+  const Flavor flavor;
+  std::vector<Share> shares;
+  std::vector<std::size_t> offsets;  // by rank, in the segment
+  std::size_t segment_bytes = 0;
+};
+
+Code check_arguments(Process& process, Count size, Count disp_unit, bool base_missing) {
+  if (size < 0)
+    return process.fail(kErrSize, "size = %lld, expected 0 or more", static_cast<long long>(size));
+  if (disp_unit <= 0)
+    return process.fail(kErrDisp, "disp_unit = %lld, expected 1 or more", static_cast<long long>(disp_unit));
+  if (base_missing)
+    return process.fail(kErrBuffer, "base = NULL, expected the address of %lld bytes",
+                        static_cast<long long>(size));
+  return kSuccess;
+}
+
+/// The exchange of shares. `own` is the error of this rank's arguments.
+Code exchange_shares(Making& making, Share share, Code own) {
+  Comm& comm = making.comm;
+  Process& process = comm.process;
+  share.error_class = error_class_bits(own);
+  if (comm.rank == 0) share.context = make_context(process);
+  making.shares.resize(static_cast<std::size_t>(comm.size()));
+  if (const Code code = allgather_bytes(comm, &share, making.shares.data(), sizeof share)) return code;
+  if (own != kSuccess) return own;
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const int wrong = making.shares[static_cast<std::size_t>(rank)].error_class;
+    if (wrong != 0) return process.fail(wrong, "rank %d of comm passed wrong arguments", rank);
+  }
+  return kSuccess;
+}
+
+/// Where each rank's part lies in the segment, behind Control. Parts that need not follow each other begin
+/// with a page, so that each lies near its owner. Returns false when they are too large for any machine.
+bool lay_out(Making& making) {
+  std::size_t end = round_to_pages(Control::bytes_needed(making.comm.size()));
+  if (making.flavor == kAllocate || making.flavor == kShared) {
+    const bool contiguous = making.flavor == kShared && making.shares.front().noncontiguous == 0;
+    for (const Share& share : making.shares) {
+      making.offsets.push_back(end);
+      if (__builtin_add_overflow(end, static_cast<std::size_t>(share.bytes), &end) || end > SIZE_MAX / 4)
+        return false;
+      if (!contiguous) end = round_to_pages(end);
+    }
+  }
+  making.segment_bytes = end;
+  return true;
+}
+
+/// Makes or opens the segment. Returns false, with the reason in `error`, unless all ranks have it.
+bool share_segment(Making& making, std::unique_ptr<SharedSegment>* segment, std::string* error) {
+  Comm& comm = making.comm;
+  const bool fits = lay_out(making);  // the same everywhere
+  if (!fits) {
+    *error = "the parts of all ranks together are more than any machine has";
+    return false;
+  }
+  SegmentAddress address;
+  if (comm.rank == 0) {
+    *segment = SharedSegment::create(making.segment_bytes, error);
+    if (*segment) address = (*segment)->address();
+  }
+  if (bcast_bytes(comm, &address, sizeof address, 0) != kSuccess) return false;
+  if (comm.rank != 0 && address.bytes != 0) *segment = SharedSegment::open(address, error);
+  const std::int32_t mine = *segment ? 1 : 0;
+  std::vector<std::int32_t> all(static_cast<std::size_t>(comm.size()));
+  if (allgather_bytes(comm, &mine, all.data(), sizeof mine) != kSuccess) return false;
+  if (comm.rank == 0 && *segment) (*segment)->stop_sharing();
+  const auto missing = std::find(all.begin(), all.end(), 0);
+  if (missing == all.end()) return true;
+  if (mine != 0 || error->empty())
+    *error = "rank " + std::to_string(missing - all.begin()) + " of comm cannot have the window's memory";
+  return false;
+}
+
+void set_attributes(Win& win) {
+  const Part& own = win.part(win.rank());
+  win.size_attribute = static_cast<Aint>(own.bytes);
+  win.unit_attribute = static_cast<int>(own.disp_unit);
+  win.flavor_attribute = win.flavor;
+}
+
+/// Collective; `base` is this rank's memory where it brings its own.
+Code make_window(Making& making, Share share, void* base, const Info* info, Code own, Win** win) {
+  Comm& comm = making.comm;
+  Process& process = comm.process;
+  if (comm.is_inter())
+    return process.fail(kErrComm, "comm is an intercommunicator, expected an intracommunicator");
+  if (const Code code = exchange_shares(making, share, own)) return code;
+  std::unique_ptr<SharedSegment> segment;
+  std::string error;
+  if (!share_segment(making, &segment, &error)) return process.fail(kErrNoMem, "%s", error.c_str());
+
+  Ref<Comm> own_comm(make_comm(comm, making.shares.front().context, comm.group));
+  auto* made = new Win(std::move(own_comm), making.flavor);
+  take_hints(&made->hints, info);
+  std::byte* memory = segment->base();
+  made->segment = std::move(segment);
+  made->control.emplace(memory, *made->comm);
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const Share& its = making.shares[static_cast<std::size_t>(rank)];
+    Part& part = made->part(rank);
+    part.bytes = its.bytes;
+    part.disp_unit = its.disp_unit;
+    if (!making.offsets.empty()) part.base = memory + making.offsets[static_cast<std::size_t>(rank)];
+  }
+  if (making.flavor == kCreate) made->part(comm.rank).base = static_cast<std::byte*>(base);
+  set_attributes(*made);
+  if (making.offsets.empty() && comm.size() > 1) made->messenger = std::make_unique<Messenger>(*made);
+  made->control->barrier();  // no message for the window comes before everybody has it
+  *win = made;
+  return kSuccess;
+}
+
+Code allocate(Process& process, Flavor flavor, Count size, Count disp_unit, const Info* info, Comm& comm,
+              void** baseptr, Win** win) {
+  Making making{comm, flavor, {}, {}, 0};
+  const std::string* hint = find_info(info, "alloc_shared_noncontig");
+  const Share share{
+      .bytes = size, .disp_unit = disp_unit, .noncontiguous = hint != nullptr && *hint == "true" ? 1 : 0};
+  const Code own = check_arguments(process, size, disp_unit, false);
+  if (const Code code = make_window(making, share, nullptr, info, own, win)) return code;
+  *baseptr = (*win)->part(comm.rank).base;
+  return kSuccess;
+}
+
+/// The index of the first region that overlaps [base, base + bytes), or -1.
+std::ptrdiff_t find_overlap(const std::vector<Region>& attached, const std::byte* base, Count bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(base);
+  for (std::size_t i = 0; i < attached.size(); ++i) {
+    const auto its = reinterpret_cast<std::uintptr_t>(attached[i].base);
+    if (begin < its + static_cast<std::uintptr_t>(attached[i].bytes) &&
+        its < begin + static_cast<std::uintptr_t>(bytes))
+      return static_cast<std::ptrdiff_t>(i);
+  }
+  return -1;
+}
+
+Code check_dynamic(Process& process, const Win& win) {
+  if (win.flavor == kDynamic) return kSuccess;
+  return process.fail(kErrRmaFlavor, "win was not made by MPI_Win_create_dynamic");
+}
+
+}  // namespace
+}  // namespace rma
+
+Win::Win(Ref<Comm> own_comm, rma::Flavor its_flavor)
+    : ErrorOwner(Kind::kWin),
+      process(own_comm->process),
+      comm(std::move(own_comm)),
+      flavor(its_flavor),
+      parts(static_cast<std::size_t>(comm->size())),
+      epoch(comm->size()) {
+  // Windows inherit no error handler (MPI 9.3).
+  errhandler = Ref<Errhandler>::share(predefined_object<Errhandler>(*process.objects, kMpiErrorsAreFatal));
+}
+
+Win::~Win() = default;
+
+std::string Win::description() const {
+  return "window " + (name.empty() ? std::string("without a name") : name) + ", rank " +
+         std::to_string(comm->rank);
+}
+
+namespace api {
+
+using namespace rma;
+
+Code win_create(Process& process, void* base, Count size, Count disp_unit, Info* info, Comm* comm,
+                Win** win) {
+  Making making{*comm, rma::kCreate, {}, {}, 0};
+  const Code own = check_arguments(process, size, disp_unit, base == nullptr && size > 0);
+  return make_window(making, {.bytes = size, .disp_unit = disp_unit}, base, info, own, win);
+}
+
+Code win_allocate(Process& process, Count size, Count disp_unit, Info* info, Comm* comm, void** baseptr,
+                  Win** win) {
+  return allocate(process, rma::kAllocate, size, disp_unit, info, *comm, baseptr, win);
+}
+
+Code win_allocate_shared(Process& process, Count size, Count disp_unit, Info* info, Comm* comm,
+                         void** baseptr, Win** win) {
+  return allocate(process, rma::kShared, size, disp_unit, info, *comm, baseptr, win);
+}
+
+Code win_create_dynamic(Process&, Info* info, Comm* comm, Win** win) {
+  Making making{*comm, rma::kDynamic, {}, {}, 0};
+  return make_window(making, {}, nullptr, info, kSuccess, win);
+}
+
+Code win_shared_query(Process& process, Win* win, int rank, Count* size, Count* disp_unit, void** baseptr) {
+  if (win->flavor == kDynamic)
+    return process.fail(kErrRmaFlavor,
+                        "win was made by MPI_Win_create_dynamic, expected a window with memory");
+  if (rank != kProcNull && (rank < 0 || rank >= win->size()))
+    return process.fail(kErrRank, "rank = %d, expected 0..%d or MPI_PROC_NULL", rank, win->size() - 1);
+  if (rank == kProcNull) {
+    // The lowest rank that offers memory (MPI 12.2.3); the first one where none does.
+    const auto found = std::find_if(win->parts.begin(), win->parts.end(),
+                                    [](const rma::Part& part) { return part.bytes > 0; });
+    rank = found != win->parts.end() ? static_cast<int>(found - win->parts.begin()) : 0;
+  }
+  const rma::Part& part = win->part(rank);
+  const bool mapped = win->is_mapped(rank);
+  *size = mapped ? part.bytes : 0;
+  *disp_unit = part.disp_unit;
+  *baseptr = mapped ? part.base : nullptr;
+  return kSuccess;
+}
+
+Code win_attach(Process& process, Win* win, void* base, Count size) {
+  if (const Code code = check_dynamic(process, *win)) return code;
+  if (size < 0)
+    return process.fail(kErrSize, "size = %lld, expected 0 or more", static_cast<long long>(size));
+  if (base == nullptr && size > 0)
+    return process.fail(kErrBuffer, "base = NULL, expected the address of %lld bytes",
+                        static_cast<long long>(size));
+  auto* memory = static_cast<std::byte*>(base);
+  const std::ptrdiff_t other = find_overlap(win->attached, memory, size);
+  if (other >= 0)
+    return process.fail(kErrRmaAttach, "base = %p with %lld bytes overlaps the %lld bytes attached at %p",
+                        base, static_cast<long long>(size),
+                        static_cast<long long>(win->attached[static_cast<std::size_t>(other)].bytes),
+                        static_cast<void*>(win->attached[static_cast<std::size_t>(other)].base));
+  win->attached.push_back({memory, size});
+  return kSuccess;
+}
+
+Code win_detach(Process& process, Win* win, const void* base) {
+  if (const Code code = check_dynamic(process, *win)) return code;
+  const auto found = std::find_if(win->attached.begin(), win->attached.end(),
+                                  [base](const Region& region) { return region.base == base; });
+  if (found == win->attached.end())
+    return process.fail(kErrRmaAttach, "base = %p, expected the start of memory that is attached", base);
+  win->attached.erase(found);
+  return kSuccess;
+}
+
+Code win_free(Process& process, Win** win) {
+  Win& one = **win;
+  if (const char* wrong = one.epoch.may_free()) return process.fail(kErrRmaSync, "%s", wrong);
+  if (one.messenger) one.messenger->flush_all();
+  if (const Code code = std::exchange(one.pending_error, 0)) return code;
+  if (const Code code = delete_attributes(process, &one, &one.attributes)) return code;
+  one.control->barrier();  // nobody accesses it any more
+  release(*win);
+  *win = nullptr;
+  return kSuccess;
+}
+
+}  // namespace api
+}  // namespace tasuki

@@ -1,0 +1,47 @@
+// Operations on mapped memory: one copy, or the processor's atomic instructions.
+#include "rma/direct.hpp"
+
+#include <algorithm>
+
+namespace tasuki::rma {
+namespace {
+
+constexpr Count kChunkBytes = 4096;  // fits the first-level cache twice
+
+bool is_dense(const Side* side) {
+  return side == nullptr || side->type->contiguous;
+}
+
+}  // namespace
+
+void put_direct(const Side& origin, std::byte* target, const Remote& remote) {
+  copy_typed(origin.address, origin.count, *origin.type, target, remote.count, *remote.type);
+}
+
+void get_direct(const Side& origin, const std::byte* target, const Remote& remote) {
+  copy_typed(target, remote.count, *remote.type, origin.address, origin.count, *origin.type);
+}
+
+void combine_direct(const Combination& how, const Side* origin, const Side* result, const Operand& target) {
+  const Count bytes = target.count * target.datatype->size;
+  if (is_dense(origin) && is_dense(result)) {
+    return combine(how, target, 0, bytes, origin != nullptr ? origin->address : nullptr,
+                   result != nullptr ? result->address : nullptr);
+  }
+  const Count chunk_max = kChunkBytes / how.element_bytes() * how.element_bytes();
+  std::byte operands[kChunkBytes];
+  std::byte olds[kChunkBytes];
+  PackCursor from(origin != nullptr ? *origin->type : *target.datatype,
+                  origin != nullptr ? origin->count : 0);
+  PackCursor to(result != nullptr ? *result->type : *target.datatype, result != nullptr ? result->count : 0);
+  for (Count begin = 0; begin < bytes; begin += chunk_max) {
+    const Count end = std::min(bytes, begin + chunk_max);
+    const auto size = static_cast<std::size_t>(end - begin);
+    if (origin != nullptr) from.pack(origin->address, operands, size);
+    combine(how, target, begin, end, origin != nullptr ? operands : nullptr,
+            result != nullptr ? olds : nullptr);
+    if (result != nullptr) to.unpack(result->address, olds, size);
+  }
+}
+
+}  // namespace tasuki::rma

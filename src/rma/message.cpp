@@ -1,0 +1,326 @@
+// Messenger: the origin's side, and what both sides share.
+#include "rma/message.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "p2p/p2p.hpp"
+#include "p2p/point_to_point.hpp"
+#include "rma/windows.hpp"
+#include "rma/wire_type.hpp"
+#include "runtime/progress.hpp"
+#include "transport/transport.hpp"
+
+namespace tasuki::rma {
+namespace {
+
+constexpr std::size_t kQueueBytesMax = std::size_t{1} << 20;
+constexpr Count kMessageBytesMin = 1024;
+constexpr std::size_t kTypesMax = 128;  // that an origin keeps known to its targets
+constexpr int kHeaderTag = 0;
+constexpr std::uint32_t kTags = 1u << 29;  // tags of data that goes to a target; those of gets are above
+constexpr int kMessagesPerPoll = 64;
+
+int put_tag(std::uint32_t tag) {
+  return static_cast<int>(tag % kTags);
+}
+
+int get_tag(std::uint32_t tag) {
+  return static_cast<int>(tag % kTags + kTags);
+}
+static_assert(2 * std::int64_t{kTags} - 1 <= kTagMax);
+
+}  // namespace
+
+Messenger::Messenger(Win& win)
+    : win_(win), process_(win.process), peers_(static_cast<std::size_t>(win.size())) {
+  // A message that fits one packet leaves at once.
+  const Count packet_max =
+      std::min<Count>(process_.p2p->table.eager_bytes_max, process_.transport->bulk_bytes_max());
+  payload_max_ = std::max(packet_max, kMessageBytesMin) - static_cast<Count>(sizeof(Header));
+  scratch_.resize(static_cast<std::size_t>(payload_max_) + sizeof(Header));
+  packed_.resize(static_cast<std::size_t>(payload_max_));
+  for (Slot& slot : receives_) {
+    slot.buffer = std::make_unique<std::byte[]>(scratch_.size());
+    post(slot);
+  }
+  process_.windows->add(this);
+}
+
+Messenger::~Messenger() {
+  process_.windows->remove(this);
+  for (Slot& slot : receives_) slot.receive->cancel();
+}
+
+void Messenger::post(Slot& slot) {
+  slot.receive =
+      Ref<Request>(start_receive(slot.buffer.get(), static_cast<Count>(scratch_.size()), byte_type(process_),
+                                 kAnySource, kHeaderTag, *win_.comm, Plane::kPointToPoint));
+}
+
+// ----- what both sides share -------------------------------------------------------------------------------
+
+void Messenger::send(int to, const Header& header, const std::byte* payload) {
+  const std::size_t bytes = sizeof header + (payload != nullptr ? header.bytes : 0);
+  std::memcpy(scratch_.data(), &header, sizeof header);
+  if (payload != nullptr) std::memcpy(scratch_.data() + sizeof header, payload, header.bytes);
+  Datatype& byte = byte_type(process_);
+  const auto count = static_cast<Count>(bytes);
+  if (send_at_once(scratch_.data(), count, byte, to, kHeaderTag, *win_.comm, Plane::kPointToPoint)) return;
+  Outgoing waiting{std::make_unique<std::byte[]>(bytes), bytes, {}};
+  std::memcpy(waiting.buffer.get(), scratch_.data(), bytes);
+  waiting.send = Ref<Request>(
+      start_send(waiting.buffer.get(), count, byte, to, kHeaderTag, *win_.comm, Plane::kPointToPoint));
+  outgoing_bytes_ += bytes;
+  outgoing_.push_back(std::move(waiting));
+}
+
+bool Messenger::sweep_outgoing() {
+  return std::erase_if(outgoing_, [this](const Outgoing& one) {
+           if (one.send->done) outgoing_bytes_ -= one.bytes;
+           return one.send->done;
+         }) != 0;
+}
+
+void Messenger::start_transfer(Transfer transfer) {
+  Peer& other = peer(transfer.peer);
+  if (transfer.at_origin) {
+    ++other.open;
+  } else if (transfer.is_put) {
+    ++other.incoming;
+  }
+  if (transfer.request) transfer.request->begin_part();
+  transfers_.push_back(std::move(transfer));
+}
+
+void Messenger::end_transfer(Transfer& transfer) {
+  Peer& other = peer(transfer.peer);
+  if (transfer.at_origin) {
+    --other.open;
+  } else if (transfer.is_put) {
+    --other.incoming;
+    answer_flushes(transfer.peer);
+  }
+  if (transfer.request) transfer.request->end_part();
+}
+
+bool Messenger::sweep_transfers() {
+  bool moved = false;
+  for (std::size_t i = 0; i < transfers_.size();) {
+    if (!transfers_[i].message->done) {
+      ++i;
+      continue;
+    }
+    Transfer over = std::move(transfers_[i]);
+    transfers_[i] = std::move(transfers_.back());
+    transfers_.pop_back();
+    end_transfer(over);
+    moved = true;
+  }
+  return moved;
+}
+
+bool Messenger::poll() {
+  bool moved = false;
+  for (int i = 0; i < kMessagesPerPoll; ++i) {
+    Slot& slot = receives_[next_receive_];
+    if (!slot.receive->done) break;
+    handle(slot.receive->status.source, slot.buffer.get(), slot.receive->status.bytes);
+    post(slot);
+    next_receive_ = (next_receive_ + 1) % kSlots;
+    moved = true;
+  }
+  if (!transfers_.empty()) moved |= sweep_transfers();
+  if (!outgoing_.empty()) moved |= sweep_outgoing();
+  return moved;
+}
+
+// ----- the origin ------------------------------------------------------------------------------------------
+
+void Messenger::wait_for_room() {
+  if (outgoing_bytes_ < kQueueBytesMax) return;
+  process_.progress->wait_until([this] { return outgoing_bytes_ < kQueueBytesMax; });
+}
+
+Header Messenger::address(Verb verb, const Remote& remote) {
+  Header header{};
+  header.verb = verb;
+  header.offset = remote.offset;
+  header.type = tell_type(remote.rank, *remote.type);
+  header.count = header.type == 0 ? remote.bytes() : remote.count;
+  return header;
+}
+
+std::uint64_t Messenger::tell_type(int target, const Datatype& type) {
+  if (type.contiguous) return 0;
+  const TypeKey key{type.layout.get(), type.extent};
+  auto found = types_.find(key);
+  if (found == types_.end()) {
+    if (types_.size() >= kTypesMax) forget_types();
+    KnownType known{type_next_++, type.layout, std::vector<bool>(peers_.size())};
+    found = types_.emplace(key, std::move(known)).first;
+  }
+  KnownType& known = found->second;
+  const std::uint64_t number = known.number;
+  if (!known.told[static_cast<std::size_t>(target)]) {
+    known.told[static_cast<std::size_t>(target)] = true;
+    send_type(target, number, type);
+  }
+  return number;
+}
+
+void Messenger::forget_types() {
+  Header header{};
+  header.verb = Verb::kForgetTypes;
+  for (int target = 0; target < win_.size(); ++target) {
+    const bool told = std::any_of(types_.begin(), types_.end(), [target](const auto& entry) {
+      return entry.second.told[static_cast<std::size_t>(target)];
+    });
+    if (told) send(target, header);
+  }
+  types_.clear();
+}
+
+void Messenger::send_type(int target, std::uint64_t number, const Datatype& type) {
+  const std::vector<std::int64_t> words = encode_type(type);
+  const auto* bytes = reinterpret_cast<const std::byte*>(words.data());
+  Header header{};
+  header.verb = Verb::kType;
+  header.type = number;
+  header.count = static_cast<Count>(words.size() * sizeof words[0]);
+  for (Count from = 0; from < header.count; from += header.bytes) {
+    header.from = from;
+    header.bytes = static_cast<std::uint32_t>(std::min(payload_max_, header.count - from));
+    send(target, header, bytes + from);
+  }
+}
+
+void Messenger::put(const Side& origin, const Remote& remote, RmaRequest* request) {
+  wait_for_room();
+  Peer& target = peer(remote.rank);
+  Header header = address(Verb::kPut, remote);
+  target.dirty = true;
+  if (remote.bytes() <= payload_max_) {
+    PackCursor(*origin.type, origin.count).pack(origin.address, packed_.data(), packed_.size());
+    header.bytes = static_cast<std::uint32_t>(remote.bytes());
+    return send(remote.rank, header, packed_.data());
+  }
+  header.verb = Verb::kPutData;
+  header.tag = target.tag_next++;
+  send(remote.rank, header);
+  start_transfer({Ref<Request>(start_send(origin.address, origin.count, *origin.type, remote.rank,
+                                          put_tag(header.tag), *win_.comm, Plane::kOther)),
+                  Ref<Datatype>::share(origin.type), Ref<RmaRequest>::share(request), remote.rank, true,
+                  true});
+}
+
+void Messenger::get(const Side& origin, const Remote& remote, RmaRequest* request) {
+  wait_for_room();
+  Header header = address(Verb::kGet, remote);
+  header.tag = peer(remote.rank).tag_next++;
+  start_transfer({Ref<Request>(start_receive(origin.address, origin.count, *origin.type, remote.rank,
+                                             get_tag(header.tag), *win_.comm, Plane::kOther)),
+                  Ref<Datatype>::share(origin.type), Ref<RmaRequest>::share(request), remote.rank, true,
+                  false});
+  send(remote.rank, header);
+}
+
+void Messenger::accumulate(const Combination& how, const Side* origin, const Side* result,
+                           const Remote& remote, RmaRequest* request) {
+  Header header = address(result != nullptr ? Verb::kFetch : Verb::kAccumulate, remote);
+  header.op = how.op;
+  header.basic = how.type->predefined;
+  const Count bytes = remote.bytes();
+  if (result != nullptr) {
+    header.tag = fetch_next_++;
+    fetches_.emplace(header.tag,
+                     Fetch{result->address, PackCursor(*result->type, result->count),
+                           Ref<Datatype>::share(result->type), bytes, Ref<RmaRequest>::share(request)});
+    ++peer(remote.rank).open;
+    if (request != nullptr) request->begin_part();
+  } else {
+    peer(remote.rank).dirty = true;
+  }
+  const Count chunk_max = payload_max_ / how.element_bytes() * how.element_bytes();
+  PackCursor cursor(origin != nullptr ? *origin->type : *remote.type, origin != nullptr ? origin->count : 0);
+  for (header.from = 0; header.from < bytes; header.from += header.bytes) {
+    wait_for_room();
+    header.bytes = static_cast<std::uint32_t>(std::min(chunk_max, bytes - header.from));
+    if (origin != nullptr) cursor.pack(origin->address, packed_.data(), header.bytes);
+    send(remote.rank, header, origin != nullptr ? packed_.data() : nullptr);
+  }
+}
+
+void Messenger::compare_and_swap(const BasicInfo& type, const std::byte* origin, const std::byte* compare,
+                                 std::byte* result, const Remote& remote) {
+  wait_for_room();
+  Header header = address(Verb::kCompareAndSwap, remote);
+  header.basic = type.predefined;
+  header.bytes = 2u * type.size;
+  header.tag = fetch_next_++;
+  fetches_.emplace(
+      header.tag,
+      Fetch{result, PackCursor(*remote.type, 1), Ref<Datatype>::share(remote.type), Count{type.size}, {}});
+  ++peer(remote.rank).open;
+  std::memcpy(packed_.data(), compare, type.size);
+  std::memcpy(packed_.data() + type.size, origin, type.size);
+  send(remote.rank, header, packed_.data());
+}
+
+void Messenger::fetched(int from, const Header& header, const std::byte* payload) {
+  const auto found = fetches_.find(header.tag);
+  if (found == fetches_.end()) damaged(from, "an answer to nothing that was asked");
+  Fetch& fetch = found->second;
+  const Count bytes = header.bytes;
+  const bool fits = bytes <= fetch.bytes_left && header.from >= 0 &&
+                    header.from <= fetch.cursor.total_bytes() &&
+                    bytes <= fetch.cursor.total_bytes() - header.from;
+  if (!fits || bytes == 0) damaged(from, "an answer that is longer than what was asked for");
+  if (payload != nullptr) {
+    fetch.cursor.seek(header.from);
+    fetch.cursor.unpack(fetch.result, payload, static_cast<std::size_t>(bytes));
+  }
+  fetch.bytes_left -= bytes;
+  if (fetch.bytes_left != 0) return;
+  --peer(from).open;
+  if (fetch.request) fetch.request->end_part();
+  fetches_.erase(found);
+}
+
+void Messenger::send_flush(int target) {
+  Peer& one = peer(target);
+  if (!one.dirty) return;
+  one.dirty = false;
+  Header header{};
+  header.verb = Verb::kFlush;
+  header.tag = ++one.flushes_sent;
+  send(target, header);
+}
+
+void Messenger::flush(int target) {
+  send_flush(target);
+  const Peer& one = peer(target);
+  process_.progress->wait_until([&] { return one.open == 0 && one.flushes_done == one.flushes_sent; });
+}
+
+void Messenger::flush(const std::vector<int>& targets) {
+  for (const int target : targets) send_flush(target);
+  for (const int target : targets) flush(target);
+}
+
+void Messenger::flush_all() {
+  for (int target = 0; target < win_.size(); ++target) send_flush(target);
+  for (int target = 0; target < win_.size(); ++target) flush(target);
+}
+
+void Messenger::flush_local(int target) {
+  const Peer& one = peer(target);
+  process_.progress->wait_until([&] { return one.open == 0; });
+}
+
+void Messenger::flush_local_all() {
+  for (int target = 0; target < win_.size(); ++target) flush_local(target);
+}
+
+}  // namespace tasuki::rma

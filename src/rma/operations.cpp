@@ -1,0 +1,272 @@
+// The communication calls: arguments, epoch and range are checked here, then the operation goes to memory
+// that is mapped (direct.cpp), or as a message to the target (message.cpp).
+#include <algorithm>
+
+#include "p2p/point_to_point.hpp"
+#include "rma/accumulate.hpp"
+#include "rma/api.hpp"
+#include "rma/direct.hpp"
+#include "rma/message.hpp"
+#include "rma/request.hpp"
+#include "rma/side.hpp"
+
+namespace tasuki {
+namespace rma {
+namespace {
+
+__extension__ typedef __int128 Wide;
+
+long long printed(Count value) {
+  return value;
+}
+
+/// Bytes [low, high) that `count` elements touch, relative to where they lie.
+struct Span {
+  Wide low = 0;
+  Wide high = 0;
+};
+
+Span span_of(Count count, const Datatype& type) {
+  if (count == 0 || type.size == 0) return {};
+  const Wide first = type.true_lb;
+  const Wide last = first + Wide{count - 1} * type.extent;
+  return {std::min(first, last), std::max(first, last) + type.true_extent};
+}
+
+Code check_range(Process& process, const Part& part, int target_rank, Count target_disp, const Span& span) {
+  if (target_disp < 0)
+    return process.fail(kErrDisp, "target_disp = %lld, expected 0 or more", printed(target_disp));
+  if (span.low == span.high) return kSuccess;
+  const Wide offset = Wide{target_disp} * part.disp_unit;
+  if (offset + span.low >= 0 && offset + span.high <= part.bytes) return kSuccess;
+  const auto cut = [](Wide value) {
+    return static_cast<long long>(std::clamp<Wide>(value, INT64_MIN, INT64_MAX));
+  };
+  return process.fail(kErrRmaRange,
+                      "target_disp = %lld (of %lld bytes each) reaches bytes %lld..%lld of rank %d's window, "
+                      "which has %lld bytes",
+                      printed(target_disp), printed(part.disp_unit), cut(offset + span.low),
+                      cut(offset + span.high - 1), target_rank, printed(part.bytes));
+}
+
+/// Of this rank's own part of a dynamic window; another rank checks its own.
+Code check_attached(Process& process, const Win& win, const Remote& remote) {
+  if (win.flavor != kDynamic || remote.rank != win.comm->rank) return kSuccess;
+  if (is_attached(win, remote.offset, remote.count, *remote.type)) return kSuccess;
+  return process.fail(kErrRmaRange, "target_disp = %lld: no memory is attached there at rank %d",
+                      printed(remote.offset), remote.rank);
+}
+
+Code check_rank(Process& process, const Win& win, int target_rank) {
+  if (target_rank >= 0 && target_rank < win.comm->size()) return kSuccess;
+  return process.fail(kErrRank, "target_rank = %d, expected 0..%d or MPI_PROC_NULL", target_rank,
+                      win.comm->size() - 1);
+}
+
+/// The target of an operation. An operation with a request is legal in passive target epochs only.
+Code find_target(Process& process, Win& win, int target_rank, Count target_disp, Count target_count,
+                 Datatype* target_type, bool by_request, Remote* remote) {
+  if (const Code code = check_rank(process, win, target_rank)) return code;
+  const char* wrong =
+      by_request ? win.epoch.may_access_by_request(target_rank) : win.epoch.may_access(target_rank);
+  if (wrong != nullptr) return process.fail(kErrRmaSync, "%s", wrong);
+  if (const Code code = check_size(process, target_count, *target_type)) return code;
+  const Part& part = win.part(target_rank);
+  *remote = {target_rank, target_disp, target_count, target_type};
+  if (win.flavor == kDynamic) return check_attached(process, win, *remote);
+  if (const Code code =
+          check_range(process, part, target_rank, target_disp, span_of(target_count, *target_type)))
+    return code;
+  if (remote->bytes() != 0) remote->offset *= part.disp_unit;  // what is in range does not overflow
+  return kSuccess;
+}
+
+Code check_equal(Process& process, const Side& side, const char* name, const Remote& remote) {
+  if (const Code code = check_size(process, side.count, *side.type)) return code;
+  if (side.bytes() == remote.bytes()) return kSuccess;
+  return process.fail(kErrTruncate, "%s has %lld bytes of data and the target %lld, expected as many", name,
+                      printed(side.bytes()), printed(remote.bytes()));
+}
+
+std::byte* address_of(Win& win, const Remote& remote) {
+  if (win.flavor == kDynamic) return reinterpret_cast<std::byte*>(remote.offset);
+  return win.part(remote.rank).base + remote.offset;
+}
+
+/// Runs `operate(RmaRequest*)`, with a request for the user where he wants one.
+template <class Operate>
+void with_request(Win& win, Request** request, Operate&& operate) {
+  win.epoch.accessed();
+  if (request == nullptr) return operate(nullptr);
+  auto* made = new RmaRequest(win);
+  made->begin_part();
+  operate(made);
+  made->end_part();
+  *request = made;
+}
+
+/// What an operation on MPI_PROC_NULL gives: nothing, done.
+Code nothing(Win& win, Request** request) {
+  if (request != nullptr) with_request(win, request, [](RmaRequest*) {});
+  return kSuccess;
+}
+
+Side side(const void* address, Count count, Datatype* type) {
+  return {static_cast<std::byte*>(const_cast<void*>(address)), count, type};
+}
+
+Code put_or_get(Process& process, bool is_put, const Side& origin, int target_rank, Count target_disp,
+                Count target_count, Datatype* target_type, Win& win, Request** request) {
+  if (target_rank == kProcNull) return nothing(win, request);
+  Remote remote;
+  if (const Code code = find_target(process, win, target_rank, target_disp, target_count, target_type,
+                                    request != nullptr, &remote))
+    return code;
+  if (const Code code = check_equal(process, origin, "the origin", remote)) return code;
+  with_request(win, request, [&](RmaRequest* made) {
+    if (remote.bytes() == 0) return;
+    if (!win.is_mapped(target_rank)) {
+      is_put ? win.messenger->put(origin, remote, made) : win.messenger->get(origin, remote, made);
+    } else if (is_put) {
+      put_direct(origin, address_of(win, remote), remote);
+    } else {
+      get_direct(origin, address_of(win, remote), remote);
+    }
+  });
+  return kSuccess;
+}
+
+/// Accumulate, or get_accumulate where `result` is given.
+Code combine_at_target(Process& process, const Side& origin, const Side* result, int target_rank,
+                       Count target_disp, Count target_count, Datatype* target_type, const Op& op, Win& win,
+                       Request** request) {
+  if (target_rank == kProcNull) return nothing(win, request);
+  Remote remote;
+  if (const Code code = find_target(process, win, target_rank, target_disp, target_count, target_type,
+                                    request != nullptr, &remote))
+    return code;
+  const bool reads_origin = op.predefined != kMpiNoOp;
+  if (result != nullptr) {
+    if (const Code code = check_equal(process, *result, "the result", remote)) return code;
+  }
+  if (reads_origin) {
+    if (const Code code = check_equal(process, origin, "the origin", remote)) return code;
+  }
+  Combination how;
+  if (remote.bytes() != 0) {
+    if (const Code code = make_combination(process, op, *target_type, result != nullptr, &how)) return code;
+  }
+  with_request(win, request, [&](RmaRequest* made) {
+    if (remote.bytes() == 0) return;
+    const Side* from = reads_origin ? &origin : nullptr;
+    if (!win.is_mapped(target_rank)) return win.messenger->accumulate(how, from, result, remote, made);
+    const Operand target{address_of(win, remote), remote.count, remote.type,
+                         &win.control->accumulate_mutex(target_rank)};
+    combine_direct(how, from, result, target);
+  });
+  return kSuccess;
+}
+
+Code check_predefined(Process& process, const Datatype& datatype) {
+  if (basic_info(datatype) != nullptr) return kSuccess;
+  return process.fail(kErrType, "datatype is a derived datatype, expected a predefined one");
+}
+
+}  // namespace
+}  // namespace rma
+
+namespace api {
+
+using namespace rma;
+
+Code put(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
+         int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Win* win) {
+  return put_or_get(process, true, side(origin_addr, origin_count, origin_datatype), target_rank, target_disp,
+                    target_count, target_datatype, *win, nullptr);
+}
+
+Code get(Process& process, void* origin_addr, Count origin_count, Datatype* origin_datatype, int target_rank,
+         Count target_disp, Count target_count, Datatype* target_datatype, Win* win) {
+  return put_or_get(process, false, side(origin_addr, origin_count, origin_datatype), target_rank,
+                    target_disp, target_count, target_datatype, *win, nullptr);
+}
+
+Code rput(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
+          int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Win* win,
+          Request** request) {
+  return put_or_get(process, true, side(origin_addr, origin_count, origin_datatype), target_rank, target_disp,
+                    target_count, target_datatype, *win, request);
+}
+
+Code rget(Process& process, void* origin_addr, Count origin_count, Datatype* origin_datatype, int target_rank,
+          Count target_disp, Count target_count, Datatype* target_datatype, Win* win, Request** request) {
+  return put_or_get(process, false, side(origin_addr, origin_count, origin_datatype), target_rank,
+                    target_disp, target_count, target_datatype, *win, request);
+}
+
+Code accumulate(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
+                int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Op* op,
+                Win* win) {
+  return combine_at_target(process, side(origin_addr, origin_count, origin_datatype), nullptr, target_rank,
+                           target_disp, target_count, target_datatype, *op, *win, nullptr);
+}
+
+Code raccumulate(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
+                 int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Op* op,
+                 Win* win, Request** request) {
+  return combine_at_target(process, side(origin_addr, origin_count, origin_datatype), nullptr, target_rank,
+                           target_disp, target_count, target_datatype, *op, *win, request);
+}
+
+Code get_accumulate(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
+                    void* result_addr, Count result_count, Datatype* result_datatype, int target_rank,
+                    Count target_disp, Count target_count, Datatype* target_datatype, Op* op, Win* win) {
+  const Side result = side(result_addr, result_count, result_datatype);
+  return combine_at_target(process, side(origin_addr, origin_count, origin_datatype), &result, target_rank,
+                           target_disp, target_count, target_datatype, *op, *win, nullptr);
+}
+
+Code rget_accumulate(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
+                     void* result_addr, Count result_count, Datatype* result_datatype, int target_rank,
+                     Count target_disp, Count target_count, Datatype* target_datatype, Op* op, Win* win,
+                     Request** request) {
+  const Side result = side(result_addr, result_count, result_datatype);
+  return combine_at_target(process, side(origin_addr, origin_count, origin_datatype), &result, target_rank,
+                           target_disp, target_count, target_datatype, *op, *win, request);
+}
+
+Code fetch_and_op(Process& process, const void* origin_addr, void* result_addr, Datatype* datatype,
+                  int target_rank, Count target_disp, Op* op, Win* win) {
+  if (target_rank == kProcNull) return kSuccess;
+  if (const Code code = check_predefined(process, *datatype)) return code;
+  const Side result = side(result_addr, 1, datatype);
+  return combine_at_target(process, side(origin_addr, 1, datatype), &result, target_rank, target_disp, 1,
+                           datatype, *op, *win, nullptr);
+}
+
+Code compare_and_swap(Process& process, const void* origin_addr, const void* compare_addr, void* result_addr,
+                      Datatype* datatype, int target_rank, Count target_disp, Win* win) {
+  if (target_rank == kProcNull) return kSuccess;
+  const BasicInfo* type = basic_info(*datatype);
+  if (type == nullptr || !can_compare_and_swap(*type))
+    return process.fail(kErrType,
+                        "datatype = %s, expected an integer, logical, multi-language type or MPI_BYTE",
+                        type != nullptr ? type->name : "a derived datatype");
+  Remote remote;
+  if (const Code code = find_target(process, *win, target_rank, target_disp, 1, datatype, false, &remote))
+    return code;
+  win->epoch.accessed();
+  const auto* origin = static_cast<const std::byte*>(origin_addr);
+  const auto* compare = static_cast<const std::byte*>(compare_addr);
+  auto* result = static_cast<std::byte*>(result_addr);
+  if (win->is_mapped(target_rank)) {
+    rma::compare_and_swap(*type, address_of(*win, remote), compare, origin, result,
+                          win->control->accumulate_mutex(target_rank));
+  } else {
+    win->messenger->compare_and_swap(*type, origin, compare, result, remote);
+  }
+  return kSuccess;
+}
+
+}  // namespace api
+}  // namespace tasuki

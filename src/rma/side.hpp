@@ -1,0 +1,28 @@
+// The two sides of a transfer: a user's buffer at the origin, and a place in the window.
+#pragma once
+
+#include "base/types.hpp"
+#include "datatype/datatype.hpp"
+
+namespace tasuki::rma {
+
+/// A buffer of the origin.
+struct Side {
+  std::byte* address = nullptr;
+  Count count = 0;
+  Datatype* type = nullptr;
+
+  Count bytes() const { return type != nullptr ? count * type->size : 0; }
+};
+
+/// A place at the target, checked as far as the origin can.
+struct Remote {
+  int rank;
+  Count offset;  // bytes from the start of the target's part; of a dynamic window: the address
+  Count count;
+  Datatype* type;
+
+  Count bytes() const { return count * type->size; }
+};
+
+}  // namespace tasuki::rma

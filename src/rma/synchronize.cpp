@@ -1,0 +1,235 @@
+// The synchronization calls (MPI 12.5). Each asks the window's Epoch whether it is legal now, completes what
+// has to be complete, meets the other ranks in Control, and tells the Epoch.
+//
+// MPI_MODE_NOCHECK of post and start, and the assertions of a fence, only allow to skip work that costs next
+// to nothing here; so they change nothing but what is legal afterwards.
+#include <atomic>
+#include <utility>
+
+#include "object/group.hpp"
+#include "rma/api.hpp"
+#include "rma/message.hpp"
+#include "runtime/progress.hpp"
+
+namespace tasuki {
+namespace rma {
+namespace {
+
+enum Assertion : int {
+  kNoCheck = 1024,
+  kNoPrecede = 2048,
+  kNoPut = 4096,
+  kNoStore = 8192,
+  kNoSucceed = 16384,
+};
+enum LockType : int { kLockExclusive = 301, kLockShared = 302 };
+
+Code refuse(Process& process, const char* wrong) {
+  return process.fail(kErrRmaSync, "%s", wrong);
+}
+
+Code check_assertion(Process& process, int assertion, int legal, const char* names) {
+  if ((assertion & ~legal) == 0) return kSuccess;
+  return process.fail(kErrAssert, "assert = %d, expected 0 or a sum of %s", assertion, names);
+}
+
+Code check_rank(Process& process, const Win& win, int rank) {
+  if (rank >= 0 && rank < win.comm->size()) return kSuccess;
+  return process.fail(kErrRank, "rank = %d, expected 0..%d", rank, win.comm->size() - 1);
+}
+
+/// The ranks in the window of a group's members.
+Code find_ranks(Process& process, const Win& win, const Group& group, std::vector<int>* ranks) {
+  if (translate_group(group, *win.comm->group, ranks)) return kSuccess;
+  return process.fail(kErrGroup, "group has members that are not in the window's group");
+}
+
+/// Everything that this rank did to mapped memory is visible before what comes next.
+void order_memory() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+void flush(Win& win, int target) {
+  order_memory();
+  if (win.messenger) win.messenger->flush(target);
+}
+
+void flush_all(Win& win) {
+  order_memory();
+  if (win.messenger) win.messenger->flush_all();
+}
+
+/// The end of a call that completes operations: what a target refused is reported now.
+Code completed(Win& win) {
+  return std::exchange(win.pending_error, 0);
+}
+
+/// The end of one that programs call in a loop until memory has changed: that must make progress, and give
+/// way to the rank that is to change it.
+Code looked(Win& win) {
+  win.process.progress->look();
+  return completed(win);
+}
+
+Code check_locks(Process& process, const Win& win, int assertion) {
+  if (win.hints.no_locks)
+    return refuse(process, "the window has the hint no_locks, expected no locks of its ranks");
+  return check_assertion(process, assertion, kNoCheck, "MPI_MODE_NOCHECK");
+}
+
+bool all_complete(const Win& win) {
+  for (const int origin : win.epoch.posted_origins()) {
+    if (!win.control->is_complete(origin)) return false;
+  }
+  return true;
+}
+
+void end_exposure(Win& win) {
+  for (const int origin : win.epoch.posted_origins()) win.control->consume_complete(origin);
+  win.epoch.waited();
+  order_memory();
+}
+
+}  // namespace
+}  // namespace rma
+
+namespace api {
+
+using namespace rma;
+
+Code win_fence(Process& process, int assert, Win* win) {
+  constexpr int kLegal = kNoStore | kNoPut | kNoPrecede | kNoSucceed;
+  constexpr const char* kNames =
+      "MPI_MODE_NOSTORE, MPI_MODE_NOPUT, MPI_MODE_NOPRECEDE and MPI_MODE_NOSUCCEED";
+  if (const Code code = check_assertion(process, assert, kLegal, kNames)) return code;
+  if (const char* wrong = win->epoch.may_fence()) return refuse(process, wrong);
+  rma::flush_all(*win);
+  win->control->barrier();
+  win->epoch.fenced((assert& kNoSucceed) == 0);
+  return completed(*win);
+}
+
+Code win_start(Process& process, Group* group, int assert, Win* win) {
+  if (const Code code = check_assertion(process, assert, kNoCheck, "MPI_MODE_NOCHECK")) return code;
+  if (const char* wrong = win->epoch.may_start()) return refuse(process, wrong);
+  std::vector<int> targets;
+  if (const Code code = find_ranks(process, *win, *group, &targets)) return code;
+  for (const int target : targets) win->control->wait_for_post(target);
+  win->epoch.started(std::move(targets));
+  return kSuccess;
+}
+
+Code win_complete(Process& process, Win* win) {
+  if (const char* wrong = win->epoch.may_complete()) return refuse(process, wrong);
+  order_memory();
+  if (win->messenger) win->messenger->flush(win->epoch.started_targets());
+  for (const int target : win->epoch.started_targets()) win->control->complete(target);
+  win->epoch.completed();
+  return rma::completed(*win);
+}
+
+Code win_post(Process& process, Group* group, int assert, Win* win) {
+  constexpr const char* kNames = "MPI_MODE_NOCHECK, MPI_MODE_NOSTORE and MPI_MODE_NOPUT";
+  if (const Code code = check_assertion(process, assert, kNoCheck | kNoStore | kNoPut, kNames)) return code;
+  if (const char* wrong = win->epoch.may_post()) return refuse(process, wrong);
+  std::vector<int> origins;
+  if (const Code code = find_ranks(process, *win, *group, &origins)) return code;
+  order_memory();
+  for (const int origin : origins) win->control->post(origin);
+  win->epoch.posted(std::move(origins));
+  return kSuccess;
+}
+
+Code win_wait(Process& process, Win* win) {
+  if (const char* wrong = win->epoch.may_wait()) return refuse(process, wrong);
+  process.progress->wait_until([win] { return all_complete(*win); });
+  end_exposure(*win);
+  return kSuccess;
+}
+
+Code win_test(Process& process, Win* win, bool* flag) {
+  if (const char* wrong = win->epoch.may_wait()) return refuse(process, wrong);
+  *flag = all_complete(*win);
+  if (!*flag) {
+    process.progress->look();
+    *flag = all_complete(*win);
+  }
+  if (*flag) end_exposure(*win);
+  return kSuccess;
+}
+
+Code win_lock(Process& process, int lock_type, int rank, int assert, Win* win) {
+  if (lock_type != kLockExclusive && lock_type != kLockShared)
+    return process.fail(kErrLocktype, "lock_type = %d, expected MPI_LOCK_EXCLUSIVE or MPI_LOCK_SHARED",
+                        lock_type);
+  if (const Code code = check_rank(process, *win, rank)) return code;
+  if (const Code code = check_locks(process, *win, assert)) return code;
+  if (const char* wrong = win->epoch.may_lock(rank)) return refuse(process, wrong);
+  const bool exclusive = lock_type == kLockExclusive;
+  const bool unchecked = (assert& kNoCheck) != 0;
+  if (!unchecked) win->control->lock(rank, exclusive);
+  win->epoch.locked(rank, unchecked ? Held::kUnchecked : exclusive ? Held::kExclusive : Held::kShared);
+  return kSuccess;
+}
+
+Code win_unlock(Process& process, int rank, Win* win) {
+  if (const Code code = check_rank(process, *win, rank)) return code;
+  if (const char* wrong = win->epoch.may_unlock(rank)) return refuse(process, wrong);
+  rma::flush(*win, rank);
+  const Held held = win->epoch.held(rank);
+  if (held != Held::kUnchecked) win->control->unlock(rank, held == Held::kExclusive);
+  win->epoch.unlocked(rank);
+  return looked(*win);
+}
+
+Code win_lock_all(Process& process, int assert, Win* win) {
+  if (const Code code = check_locks(process, *win, assert)) return code;
+  if (const char* wrong = win->epoch.may_lock_all()) return refuse(process, wrong);
+  const bool unchecked = (assert& kNoCheck) != 0;
+  for (int target = 0; target < win->size() && !unchecked; ++target) win->control->lock(target, false);
+  win->epoch.locked_all(unchecked ? Held::kUnchecked : Held::kShared);
+  return kSuccess;
+}
+
+Code win_unlock_all(Process& process, Win* win) {
+  if (const char* wrong = win->epoch.may_unlock_all()) return refuse(process, wrong);
+  rma::flush_all(*win);
+  const bool unchecked = win->epoch.held_all() == Held::kUnchecked;
+  for (int target = 0; target < win->size() && !unchecked; ++target) win->control->unlock(target, false);
+  win->epoch.unlocked_all();
+  return looked(*win);
+}
+
+Code win_flush(Process& process, int rank, Win* win) {
+  if (const Code code = check_rank(process, *win, rank)) return code;
+  if (const char* wrong = win->epoch.may_flush(rank)) return refuse(process, wrong);
+  rma::flush(*win, rank);
+  return looked(*win);
+}
+
+Code win_flush_all(Process& process, Win* win) {
+  if (const char* wrong = win->epoch.may_flush_all()) return refuse(process, wrong);
+  rma::flush_all(*win);
+  return looked(*win);
+}
+
+Code win_flush_local(Process& process, int rank, Win* win) {
+  if (const Code code = check_rank(process, *win, rank)) return code;
+  if (const char* wrong = win->epoch.may_flush(rank)) return refuse(process, wrong);
+  if (win->messenger) win->messenger->flush_local(rank);
+  return looked(*win);
+}
+
+Code win_flush_local_all(Process& process, Win* win) {
+  if (const char* wrong = win->epoch.may_flush_all()) return refuse(process, wrong);
+  if (win->messenger) win->messenger->flush_local_all();
+  return looked(*win);
+}
+
+Code win_sync(Process&, Win* win) {
+  order_memory();
+  return looked(*win);
+}
+
+}  // namespace api
+}  // namespace tasuki

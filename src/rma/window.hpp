@@ -1,0 +1,98 @@
+// Win: a window (MPI 12.2), the memory that its ranks offer each other.
+//
+// The memory of a window from MPI_Win_allocate or MPI_Win_allocate_shared lies in a segment that every rank
+// maps: such a rank's part is `mapped` here, and operations on it are plain memory accesses (direct.cpp). The
+// memory of a window from MPI_Win_create or MPI_Win_create_dynamic is its owner's alone: operations on it are
+// messages that the owner carries out (message.hpp); only this rank's own part is mapped.
+//
+// Every window has a segment for what its ranks share: at least Control.
+//
+// Life: made by a collective call; MPI_Win_free, which is collective and waits for all, ends it.
+// Thread safety: guarded by the process lock.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/process.hpp"
+#include "base/types.hpp"
+#include "memory/shared_segment.hpp"
+#include "object/attribute.hpp"
+#include "object/comm.hpp"
+#include "rma/control.hpp"
+#include "rma/epoch.hpp"
+
+namespace tasuki {
+
+namespace rma {
+
+class Messenger;  // rma/message.hpp
+
+enum Flavor : int { kCreate = 311, kAllocate = 312, kDynamic = 313, kShared = 314 };
+enum Model : int { kUnified = 321, kSeparate = 322 };
+
+/// What one rank offers.
+struct Part {
+  Count bytes = 0;
+  Count disp_unit = 1;
+  std::byte* base = nullptr;  // in this process; null where it is not mapped
+};
+
+/// Memory attached to a dynamic window (MPI 12.2.4).
+struct Region {
+  std::byte* base;
+  Count bytes;
+};
+
+/// The hints of MPI 12.2.1 and 12.2.3, as the user gave them.
+struct Hints {
+  bool no_locks = false;
+  std::string accumulate_ordering = "rar,raw,war,waw";
+  std::string accumulate_ops = "same_op_no_op";
+  std::string accumulate_granularity = "0";
+  bool same_size = false;
+  bool same_disp_unit = false;
+  bool noncontiguous = false;  // alloc_shared_noncontig
+};
+
+/// Takes over the hints in `info` that this library knows; `info` may be null.
+void take_hints(Hints* hints, const Info* info);
+
+}  // namespace rma
+
+struct Win final : ErrorOwner {
+  Win(Ref<Comm> own_comm, rma::Flavor its_flavor);
+  ~Win() override;
+  std::string description() const override;
+
+  int size() const { return comm->size(); }
+  int rank() const { return comm->rank; }
+  rma::Part& part(int target) { return parts[static_cast<std::size_t>(target)]; }
+  /// Whether the memory of `target` can be accessed by its address here.
+  bool is_mapped(int target) const { return !messenger || target == comm->rank; }
+
+  Process& process;
+  Ref<Comm> comm;  // its own: its group, and the space of its messages
+  const rma::Flavor flavor;
+  std::vector<rma::Part> parts;  // by rank; of a dynamic window: bases are null, units 1
+  std::vector<rma::Region> attached;
+  std::unique_ptr<SharedSegment> segment;
+  std::optional<rma::Control> control;        // in the segment
+  std::unique_ptr<rma::Messenger> messenger;  // null when all parts are mapped
+  rma::Epoch epoch;
+  Code pending_error = 0;  // of an operation that a target refused: the next synchronization reports it
+
+  std::string name;
+  Attributes attributes;
+  rma::Hints hints;
+  // The values of the predefined attributes (MPI 12.2.6).
+  Aint size_attribute = 0;
+  int unit_attribute = 1;
+  int flavor_attribute = 0;
+  int model_attribute = rma::kUnified;
+};
+
+}  // namespace tasuki

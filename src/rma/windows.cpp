@@ -1,0 +1,28 @@
+// Windows: the hook of all messengers.
+#include "rma/windows.hpp"
+
+#include "rma/message.hpp"
+
+namespace tasuki::rma {
+
+Windows::~Windows() {
+  if (!messengers.empty()) process.progress->remove(this);
+}
+
+void Windows::add(Messenger* messenger) {
+  if (messengers.empty()) process.progress->add(this);
+  messengers.push_back(messenger);
+}
+
+void Windows::remove(Messenger* messenger) {
+  std::erase(messengers, messenger);
+  if (messengers.empty()) process.progress->remove(this);
+}
+
+bool Windows::poll() {
+  bool moved = false;
+  for (Messenger* messenger : messengers) moved |= messenger->poll();
+  return moved;
+}
+
+}  // namespace tasuki::rma

@@ -1,0 +1,18 @@
+"""One-sided communication between processes: each flavor of windows, each synchronization, and bad input."""
+
+import pytest
+from harness import RANKS
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_windows_of_every_flavor(run, ranks):
+    done = run("windows.c", ranks, timeout=120)
+    assert done.returncode == 0, done.text
+    assert done.stdout.count("windows: right") == 1, done.text
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_errors_reach_the_window_and_leave_it_usable(run, ranks):
+    done = run("windows.c", ranks, "errors")
+    assert done.returncode == 0, done.text
+    assert done.stdout.count("windows: right") == 1, done.text
