@@ -207,14 +207,17 @@ void drop_port(Process& process, Port* port) {
   process.dynamic->ports.remove_if([port](const Port& one) { return &one == port; });
 }
 
-Code accept_one(Process& process, Port& port, Ref<Comm>* road) {
+Code accept_one(Process& process, Port& port, bool spawning, Ref<Comm>* road) {
   const Ref<Comm> listening = port.listening;  // another thread may close the port
   for (;;) {
     Hello hello{};
     int endpoint = -1;
     {
       Listening ear(*listening, &hello, sizeof hello);
-      ear.wait([] { return true; });
+      if (!ear.wait([&] { return !spawning || !process.bootstrap.launcher_gone(); })) {
+        return process.fail(kErrSpawn,
+                            "mpiexec has ended before all that it started had called MPI_Init; it says why");
+      }
       endpoint = ear.endpoint();
     }
     const Handshake handshake(process, hello, endpoint);
@@ -312,7 +315,7 @@ Code comm_accept(Process& process, const char* port_name, Info*, int root, Comm*
   if (comm->rank == root) {
     Port* port = port_name != nullptr ? find_port(process, port_name) : nullptr;
     if (port != nullptr) {
-      mine = accept_one(process, *port, &road);
+      mine = accept_one(process, *port, false, &road);
     } else if (port_name == nullptr) {
       mine = refuse_null_port(process);
     } else {

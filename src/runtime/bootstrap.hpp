@@ -42,6 +42,9 @@ class Bootstrap {
     return false;
   }
 
+  /// Whether the launcher of this program's spawns has ended, and with it what it had started.
+  virtual bool launcher_gone() { return false; }
+
   /// Processors that this rank's node offers to the job's ranks (affinity and cgroup quota), at least 1.
   virtual int processors_available() const = 0;
 

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "runtime/local/local.hpp"
 
@@ -99,7 +100,8 @@ int connect_to_launcher(const char* name) {
 }
 
 bool OwnLauncher::start(std::string* error) {
-  if (socket_ >= 0) return true;
+  if (socket_ >= 0 && !gone()) return true;
+  if (socket_ >= 0) close(std::exchange(socket_, -1));
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     *error = std::string("cannot make a socket to an mpiexec: ") + std::strerror(errno);
@@ -119,6 +121,12 @@ bool OwnLauncher::start(std::string* error) {
   }
   socket_ = ends[0];
   return true;
+}
+
+bool OwnLauncher::gone() const {
+  char byte;
+  const ssize_t count = socket_ >= 0 ? recv(socket_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) : 1;
+  return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
 OwnLauncher::~OwnLauncher() {

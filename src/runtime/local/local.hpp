@@ -32,6 +32,8 @@ class OwnLauncher {
   /// Starts it unless it runs. Returns false and the reason in `error`.
   bool start(std::string* error);
   int socket() const { return socket_; }
+  /// Whether one that was started has ended.
+  bool gone() const;
 
  private:
   int socket_ = -1;  // it ends the workers when this end closes without a farewell

@@ -30,6 +30,7 @@ class Singleton final : public Bootstrap {
   bool spawn(const SpawnRequest& request, std::string* error) override {
     return launcher_.start(error) && ask_launcher(launcher_.socket(), request, error);
   }
+  bool launcher_gone() override { return launcher_.gone(); }
   int rank() const override { return 0; }
   int size() const override { return 1; }
   int universe_size() const override { return processors_; }

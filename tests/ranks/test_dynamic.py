@@ -1,0 +1,148 @@
+"""More than one job: spawning, ports, names and joining, with real processes, and how such families end."""
+
+import os
+import pathlib
+import subprocess
+import time
+
+import pytest
+from harness import PREFIX, RANKS, clean_environment, run_command
+
+SPAWNING = ["spawn", "each", "multiple", "generations", "errors"]
+
+
+def processes_of(program):
+    """The numbers of processes that run `program`, zombies aside."""
+    found = []
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            if folder.joinpath("exe").readlink() == program:
+                found.append(folder.name)
+        except OSError:
+            continue
+    return found
+
+
+def wait_for_no(program, seconds=5):
+    """What is left of `program` after at most that time."""
+    end = time.monotonic() + seconds
+    while (left := processes_of(program)) and time.monotonic() < end:
+        time.sleep(0.02)
+    return left
+
+
+@pytest.mark.parametrize("what", SPAWNING)
+@pytest.mark.parametrize("ranks", RANKS)
+def test_spawning_from_a_world(run, ranks, what):
+    done = run("dynamic.c", ranks, what)
+    assert done.returncode == 0, done.text
+    assert f"{what}: right" in done.stdout, done.text
+
+
+@pytest.mark.parametrize("what", SPAWNING)
+def test_spawning_without_mpiexec(build, what):
+    done = run_command(build("dynamic.c"), what)
+    assert done.returncode == 0, done.text
+    assert f"{what}: right" in done.stdout, done.text
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_spawning_a_hundred_times_takes_no_more_descriptors(run, ranks):
+    done = run("dynamic.c", ranks, "many", 100)
+    assert done.returncode == 0, done.text
+    assert "many: right" in done.stdout, done.text
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 8])
+def test_two_ranks_join_over_a_socket(run, ranks):
+    done = run("dynamic.c", ranks, "join")
+    assert done.returncode == 0, done.text
+    assert "join: right" in done.stdout, done.text
+
+
+@pytest.mark.parametrize(("servers", "visitors"), [(1, 1), (2, 3), (4, 2), (1, None), (8, 1)])
+def test_two_jobs_meet_twice_by_a_name(build, servers, visitors):
+    program = build("dynamic.c")
+    service = f"tasuki-test-{os.getpid()}-{servers}-{visitors}"
+    launcher = [PREFIX / "bin" / "mpiexec", "-n"]
+    server = subprocess.Popen(
+        [str(word) for word in [*launcher, servers, program, "serve", service, 2]],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=clean_environment(),
+    )
+    try:
+        assert server.stdout.readline() == "serving\n"
+        words = [program, "visit", service, 2]
+        done = run_command(*([*launcher, visitors] if visitors else []), *words, timeout=30)
+        assert done.returncode == 0, done.text
+        assert "visit: right" in done.stdout, done.text
+        output, _ = server.communicate(timeout=30)
+        assert server.returncode == 0, output
+        assert "serve: right" in output, output
+    finally:
+        server.kill()
+        server.wait()
+
+
+def test_a_name_whose_publisher_died_is_gone(build, run):
+    """A server that is killed leaves an entry behind; it is told from a living one, and replaced."""
+    program = build("dynamic.c")
+    service = f"tasuki-test-{os.getpid()}-dead"
+    server = subprocess.Popen(
+        [str(program), "serve", service, "1"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=clean_environment(),
+    )
+    assert server.stdout.readline() == "serving\n"
+    server.kill()
+    server.wait()
+    done = run("dynamic.c", 1, "visit", service, 1)
+    assert done.returncode != 0
+    assert "which has ended" in done.stderr, done.text
+    done = run("dynamic.c", 1, "visit", service, 1)
+    assert "is not published" in done.stderr, done.text
+
+
+def test_messages_to_children_outlive_their_senders(run):
+    done = run("dynamic.c", 2, "finalize-early")
+    assert done.returncode == 0, done.text
+    assert "late child: right" in done.stdout, done.text
+
+
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize(
+    ("words", "status", "says"),
+    [
+        (["wait-for", "aborting-child"], 42, "MPI_Abort with code 42"),
+        (["wait-for", "leaving-child"], 1, "which has called MPI_Finalize"),
+        (["spawn-no-mpi"], 1, "without calling MPI_Init"),
+        (["die-with-children"], 137, ""),
+    ],
+    ids=["abort", "leave", "no-mpi", "die"],
+)
+def test_the_end_of_one_is_the_end_of_all(build, run, words, status, says, alone):
+    program = build("dynamic.c")
+    done = run_command(program, *words, timeout=20) if alone else run("dynamic.c", 2, *words, timeout=20)
+    # Alone, it is the parent's own end that counts: by an error of its own, or the signal.
+    assert done.returncode != 0 if alone else done.returncode == status, done.text
+    assert says in done.stderr, done.text
+    assert wait_for_no(program) == []
+
+
+def test_an_mpiexec_that_is_none_is_told(build):
+    done = run_command(build("dynamic.c"), "spawn", environment={"TASUKI_MPIEXEC": "/bin/true"}, timeout=20)
+    assert done.returncode != 0
+    assert "is no mpiexec of this library" in done.stderr, done.text
+    done = run_command(build("dynamic.c"), "spawn", environment={"TASUKI_MPIEXEC": "/no/mpiexec"}, timeout=20)
+    assert "cannot start '/no/mpiexec'" in done.stderr, done.text
+
+
+def test_labels_tell_spawned_ranks(mpiexec, build):
+    done = mpiexec("-n", 1, "-l", build("dynamic.c"), "finalize-early")
+    assert done.returncode == 0, done.text
+    assert "[1.0] late child: right" in done.stdout, done.text
