@@ -1,4 +1,4 @@
-"""Files of MPI under real processes: the block that they share, and the C interface with its error handlers."""
+"""Files of MPI under real processes: the block that they share, and the C interface with its handlers."""
 
 import pytest
 from harness import RANKS
