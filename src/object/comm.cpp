@@ -60,7 +60,7 @@ Code refuse_predefined(Process& process, const Comm& comm) {
 
 Comm::~Comm() {
   --process.counters.communicators;
-  if (process.events.is_wanted(Event::kCommFreed)) tell(*this, Event::kCommFreed);
+  tell(*this, Event::kCommFreed);
   forget_communicator(*this);
 }
 
@@ -69,6 +69,7 @@ std::string Comm::description() const {
 }
 
 void tell(const Comm& comm, Event event) {
+  if (!comm.process.events.is_wanted(event)) return;
   const std::int64_t size = comm.group ? comm.group->size() : 0;
   comm.process.events.raise(event, {static_cast<std::int64_t>(comm.context), size, comm.rank});
 }

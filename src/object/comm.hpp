@@ -78,7 +78,7 @@ struct Comm : ErrorOwner {
   int endpoint(int peer_rank) const { return peers().endpoints[static_cast<std::size_t>(peer_rank)]; }
 };
 
-/// Tells a tool what became of `comm`. REQUIRES: the event is wanted.
+/// Tells a tool, if one wants to know, what became of `comm`.
 void tell(const Comm& comm, Event event);
 
 /// A context that no other communicator, of this job or of those that it meets, has or will have: made from

@@ -55,7 +55,8 @@ Request* start_exchange_of_contexts(Comm& comm, Comm& made) {
   const Ref<Comm> alive = Ref<Comm>::share(&made);
   if (!comm.is_inter()) {
     made.context = offer;
-    return start_bcast_bytes(comm, &made.context, sizeof made.context, 0, [alive] {});
+    return start_bcast_bytes(comm, &made.context, sizeof made.context, 0,
+                             [alive] { tell(*alive, Event::kCommCreated); });
   }
   auto offers = std::make_shared<std::array<Context, 2>>();
   offers->front() = offer;
@@ -119,7 +120,7 @@ Comm* make_comm(Comm& parent, Context context, Ref<Group> group) {
   made->rank = group->rank;
   made->group = std::move(group);
   made->errhandler = parent.errhandler;
-  if (made->process.events.is_wanted(Event::kCommCreated)) tell(*made, Event::kCommCreated);
+  if (context != 0) tell(*made, Event::kCommCreated);
   return made;
 }
 

@@ -76,6 +76,7 @@ Comm* make_intercomm(Comm& parent, Context local_offer, Context remote_offer, Re
 void set_inter_contexts(Comm& made, Context local_offer, Context remote_offer) {
   made.context = std::min(local_offer, remote_offer);
   made.local_comm->context = std::max(local_offer, remote_offer);
+  if (made.context != 0) tell(made, Event::kCommCreated);
 }
 
 Comm* make_inter_split(Comm& parent, const InterShares& shares) {
