@@ -17,7 +17,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PREFIX = pathlib.Path(os.environ.get("TASUKI_TEST_PREFIX", ROOT / "build" / "prefix"))
 IMB = ROOT / "build" / "imb"
 # How many benchmarks each program has at 2 and at 4 ranks.
-BENCHMARKS = {"IMB-MPI1": {2: 19, 4: 19}, "IMB-NBC": {2: 13, 4: 13}, "IMB-P2P": {2: 6, 4: 7}}
+BENCHMARKS = {
+    "IMB-MPI1": {2: 19, 4: 19},
+    "IMB-NBC": {2: 13, 4: 13},
+    "IMB-P2P": {2: 6, 4: 7},
+    "IMB-RMA": {2: 17, 4: 15},
+}
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="impi-rt exists for x86-64 only")
 

@@ -346,6 +346,26 @@ static void errors(int flavor) {
   unmake(&window);
 }
 
+/* Making a window with wrong arguments at one rank fails at all, through the communicator's handler. */
+static void bad_makings(void) {
+  MPI_Win win = MPI_WIN_NULL;
+  long memory, *base;
+  const int last = rank == size - 1;
+  int error_class;
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Error_class(MPI_Win_create(&memory, 8, last ? 0 : 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win),
+                  &error_class);
+  CHECK(error_class == MPI_ERR_DISP, "disp_unit = 0: class %d", error_class);
+  MPI_Error_class(MPI_Win_allocate(last ? -8 : 8, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win),
+                  &error_class);
+  CHECK(error_class == MPI_ERR_SIZE, "size = -8: class %d", error_class);
+  const MPI_Aint huge = last ? (MPI_Aint)1 << 50 : 8;
+  MPI_Error_class(MPI_Win_allocate_shared(huge, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win), &error_class);
+  CHECK(error_class == MPI_ERR_NO_MEM, "size = 2^50: class %d", error_class);
+  CHECK(win == MPI_WIN_NULL, "a window was made");
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -363,6 +383,7 @@ int main(int argc, char** argv) {
     unmake(&window);
     if (flavor < 2) large(flavor);
   }
+  if (argc > 1) bad_makings();
   if (argc == 1) {
     far();
     shared();
