@@ -96,7 +96,7 @@ def parts(jobs, long):
     for folder in folders:
         name = "reading" if folder.name == "conformance" else folder.name
         assert name not in known, name
-        chosen.append(pytest_part(name, folder))
+        chosen.append(pytest_part(name, folder, seconds_max=1800 if long else 600))
     # Address and undefined behaviour get along in one build, which saves a third.
     chosen += [unit_part(names.replace(",", "-"), jobs, names) for names in ("thread", "address,undefined")]
     chosen.append(conformance_part(long))
