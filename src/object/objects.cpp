@@ -1,6 +1,8 @@
 // Making and unmaking the predefined objects of a process.
 #include "object/objects.hpp"
 
+#include <utility>
+
 #include "datatype/predefined.hpp"
 #include "object/op.hpp"
 #include "p2p/message.hpp"
@@ -51,6 +53,7 @@ Objects::Objects(Process&) {
 
 Objects::~Objects() {
   // Communicators first: their attributes' callbacks ran at MPI_Finalize, what is left is only memory.
+  release(std::exchange(parent, nullptr));
   for (Comm** comm : {&self, &world}) {
     if (*comm == nullptr) continue;
     predefined[(*comm)->predefined] = nullptr;

@@ -48,7 +48,8 @@ ShmTransport::ShmTransport(SharedRegion region, int rank, int size, const Config
                                               shm::RingReceiver(ring_at(peer, rank), bulk_capacity_),
                                               bells + peer};
   }
-  shm::doorbell_open(bells[rank], use_membarrier);
+  own_bell_ = bells + rank;
+  shm::doorbell_open(*own_bell_, use_membarrier);
 }
 
 int ShmTransport::poll(PacketSink& sink) {

@@ -86,7 +86,7 @@ class ShmTransport final : public Transport {
     bool ended = false;
   };
   int poll_peer(int source, PacketSink& sink);
-  shm::Doorbell& own_bell() { return *peers_[static_cast<std::size_t>(rank_)].bell; }
+  shm::Doorbell& own_bell() { return *own_bell_; }
 
   // foreign_peers.cpp
   int poll_foreign(PacketSink& sink);
@@ -105,7 +105,8 @@ class ShmTransport final : public Transport {
   std::uint64_t bulk_capacity_;
   int armed_ = 0;  // threads of this rank between arm() and disarm()
   bool polling_ = false;
-  std::vector<Peer> peers_;  // by endpoint
+  std::vector<Peer> peers_;            // by endpoint
+  shm::Doorbell* own_bell_ = nullptr;  // not through peers_, which may grow while another thread sleeps
 
   // Of use once there is a mailbox. Correspondents go before the mailbox does.
   std::unique_ptr<shm::Mailbox> mailbox_;
