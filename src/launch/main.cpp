@@ -7,6 +7,7 @@
 
 #include <cstdio>
 
+#include "launch/info.hpp"
 #include "launch/job.hpp"
 #include "launch/options.hpp"
 #include "launch/signals.hpp"
@@ -51,6 +52,15 @@ int main(int argc, char** argv) {
   }
   if (options.version) {
     std::puts("mpiexec (Tasuki) " TASUKI_VERSION);
+    return 0;
+  }
+  if (options.info != InfoForm::kNone) {
+    std::string text;
+    if (!info_text(options.info, environ, isatty(STDOUT_FILENO) != 0, &text, &error)) {
+      std::fprintf(stderr, "mpiexec: %s\n", error.c_str());
+      return kBadUsage;
+    }
+    std::fputs(text.c_str(), stdout);
     return 0;
   }
   if (options.spawn_socket >= 0 && !become_server(options.spawn_socket)) return 1;

@@ -272,6 +272,21 @@ bool version(Parser& parser) {
   return parser.options->version = true;
 }
 
+bool info(Parser& parser) {
+  parser.options->info = InfoForm::kTable;
+  if (!parser.has_attached) return true;
+  std::string word;
+  if (!parser.take(&word)) return false;
+  if (word == "json") {
+    parser.options->info = InfoForm::kJson;
+  } else if (word == "markdown") {
+    parser.options->info = InfoForm::kMarkdown;
+  } else if (word != "table") {
+    return parser.fail(parser.given + "=" + word + ": expected table, json or markdown");
+  }
+  return true;
+}
+
 bool nothing(Parser&) {
   return true;
 }
@@ -324,6 +339,9 @@ constexpr Option kOptions[] = {
      serve_spawns},
     {Group::kJob, "h help ?", "", "print this text", help},
     {Group::kJob, "V version", "", "print the version", version},
+    {Group::kJob, "info", "",
+     "print what this library is, what can be set, and what it counts; --info=json and --info=markdown too",
+     info},
     // What users of other launchers write, and what needs no doing here.
     {Group::kAccepted,
      "oversubscribe nooversubscribe use-hwthread-cpus allow-run-as-root allow-overload quiet q no-local "
@@ -348,25 +366,6 @@ bool any_name(const char* names, Use&& use) {
     while (*begin == ' ') ++begin;
   }
   return false;
-}
-
-std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
-  std::string out;
-  std::size_t column = indent;
-  any_name(text.c_str(), [&](const std::string& word) {
-    if (column > indent && column + 1 + word.size() > width) {
-      out += "\n" + std::string(indent, ' ');
-      column = indent;
-    }
-    if (column > indent) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-    return false;
-  });
-  return out;
 }
 
 }  // namespace

@@ -35,6 +35,9 @@ enum class MapBy { kCore, kNuma, kSocket };
 
 inline constexpr int kNoRank = -1;
 
+/// How --info is to look.
+enum class InfoForm { kNone, kTable, kJson, kMarkdown };
+
 struct Options {
   std::vector<Application> applications;
   std::vector<Assignment> environment;  // for all applications
@@ -51,8 +54,9 @@ struct Options {
   int spawn_socket = -1;  // serves the spawns of the program at its other end, and starts nothing else
   bool help = false;
   bool version = false;
+  InfoForm info = InfoForm::kNone;
 
-  bool needs_no_program() const { return help || version || spawn_socket >= 0; }
+  bool needs_no_program() const { return help || version || info != InfoForm::kNone || spawn_socket >= 0; }
   int ranks() const {
     int sum = 0;
     for (const Application& application : applications) sum += application.ranks;

@@ -1,6 +1,7 @@
-// format(): one vsnprintf to measure, one to write.
+// format() is one vsnprintf to measure and one to write.
 #include "launch/text.hpp"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 
@@ -17,6 +18,26 @@ std::string format(const char* pattern, ...) {
   std::vsnprintf(text.data(), text.size() + 1, pattern, again);
   va_end(again);
   return text;
+}
+
+std::string wrapped(const std::string& text, std::size_t indent, std::size_t width) {
+  std::string out;
+  std::size_t column = indent;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::size_t length = end - begin;
+    if (length > 0) {
+      if (column > indent && column + 1 + length > width) {
+        out += "\n" + std::string(indent, ' ');
+        column = indent;
+      }
+      if (column > indent) out += ' ';
+      column += length + (column > indent ? 1 : 0);
+      out.append(text, begin, length);
+    }
+    begin = end + 1;
+  }
+  return out;
 }
 
 }  // namespace tasuki::launch
