@@ -77,6 +77,8 @@ class Workbench:
         self.path = tempfile.mktemp(prefix="bad-input-")
         self.objects = self.make()
         self.watch(self.objects["FILE"], "file", "File")
+        self.watch(self.objects["WINDOW"], "window", "Win")
+        mpi.Win_lock_all(0, self.objects["WINDOW"])  # an epoch, so that operations are legal
         self.freed = self.make()
         self.free(self.freed)
         mpi.Buffer_attach(self.buffer("attached"), 4096)
@@ -115,6 +117,7 @@ class Workbench:
             "INFO": mpi.Info_create(),
             "ERRHANDLER": mpi.Comm_create_errhandler(function),
             "FILE": mpi.File_open(self.comm, self.path, mpi.MODE_CREATE | mpi.MODE_RDWR, mpi.INFO_NULL),
+            "WINDOW": mpi.Win_create(self.buffer("window"), 4096, 1, mpi.INFO_NULL, self.comm),
         }
 
     @staticmethod
@@ -132,6 +135,7 @@ class Workbench:
         mpi.Info_free(mpi.inout(objects["INFO"]))
         mpi.Errhandler_free(mpi.inout(objects["ERRHANDLER"]))
         mpi.File_close(mpi.inout(objects["FILE"]))
+        mpi.Win_free(mpi.inout(objects["WINDOW"]))
 
     def buffer(self, name):
         return mpi.address(self.buffers.setdefault(name, bytearray(4096)))
@@ -149,6 +153,7 @@ class Workbench:
             "MPI_ERR": self.user_code,
             "stride": 1,
             "order": mpi.ORDER_C,
+            "lock_type": mpi.LOCK_SHARED,
             "split_type": mpi.COMM_TYPE_SHARED,
             "typeclass": mpi.TYPECLASS_INTEGER,
             "errorclass": self.user_class,
@@ -166,7 +171,17 @@ class Workbench:
             return named[p.name]
         if p.kind == "KEYVAL":
             return self.keyval
-        zero = ("RANK", "TAG", "KEY_INDEX", "COLOR", "KEY", "DISPLACEMENT", "POLYDISPLACEMENT", "COORDINATE")
+        zero = (
+            "RANK",
+            "TAG",
+            "ASSERT",
+            "KEY_INDEX",
+            "COLOR",
+            "KEY",
+            "DISPLACEMENT",
+            "POLYDISPLACEMENT",
+            "COORDINATE",
+        )
         if p.kind.startswith(zero) or p.name in ("position", "array_of_starts", "edges", "direction"):
             return 0
         return 1
@@ -263,6 +278,8 @@ def wrong_numbers(function, p):
     ):
         moved = "XFER" in kind or p.name in ("count", "incount", "outcount")
         rows = [(-3, "ERR_COUNT" if moved else "ERR_ARG ERR_COUNT ERR_DIMS")]
+        if kind.startswith("RMA_DISP"):
+            rows = [(-3, "ERR_DISP ERR_RMA_RANGE ERR_ARG")]
     elif kind == "DIMENSION" and pointer and p.direction != "out":
         rows = [(-3, "ERR_DIMS ERR_ARG")]
     for value, classes in rows:
@@ -315,8 +332,10 @@ def expected_handler(bench, function, p, wrong):
     for parameter in function.parameters:
         if parameter.direction == "out" or parameter.length is not None:
             continue
-        if parameter.kind in ("COMMUNICATOR", "FILE") and parameter is p:
+        if parameter.kind in ("COMMUNICATOR", "FILE", "WINDOW") and parameter is p:
             break
+        if parameter.kind == "WINDOW":
+            return "window", bench.objects["WINDOW"]
         if parameter.kind == "COMMUNICATOR" and function.chapter != "io":
             return "comm", bench.communicator(function)
         if parameter.kind == "FILE":
