@@ -2,6 +2,7 @@
 // connection after another, and every way in which a port can be the wrong one.
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <future>
 #include <string>
 #include <thread>
@@ -35,15 +36,25 @@ void run_two_jobs(int servers, int clients, const Body& server, const Body& clie
   test::WorldOptions options;
   options.thread_level = level;
   options.job = 11;
+  std::barrier both_ended(2);
+  // The two see each other's memory through mappings that the thread sanitizer cannot connect.
+  std::barrier all_begun(servers + clients);
+  options.before_memory_goes = [&both_ended] { both_ended.arrive_and_wait(); };
   std::thread other([&] {
     test::WorldOptions client_options = options;
     client_options.job = 22;
     test::run_ranks(
-        clients, [&](Process& process) { client(process, port.get()); }, client_options);
+        clients,
+        [&](Process& process) {
+          all_begun.arrive_and_wait();
+          client(process, port.get());
+        },
+        client_options);
   });
   test::run_ranks(
       servers,
       [&](Process& process) {
+        all_begun.arrive_and_wait();
         if (process.rank == 0) {
           std::string name;
           ASSERT_EQ(api::open_port(process, nullptr, &name), kSuccess);

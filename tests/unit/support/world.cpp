@@ -171,6 +171,7 @@ void run_ranks(int size, const std::function<void(Process&)>& body, const WorldO
     });
   }
   for (std::thread& thread : threads) thread.join();
+  options.before_memory_goes();
 }
 
 }  // namespace tasuki::test

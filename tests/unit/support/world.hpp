@@ -15,6 +15,8 @@ struct WorldOptions {
   Network network = Network::kSharedMemory;  // the real rings, in this program's memory; or the toy
   ThreadLevel thread_level = ThreadLevel::kSingle;
   std::uint64_t job = 0;  // worlds that meet have different ones
+  /// Called when all ranks have ended, before their memory goes: worlds that met ring each other's doorbells.
+  std::function<void()> before_memory_goes = [] {};
   Config config{
       .eager_bytes_max = 1024, .ring_bytes = 16 * 1024, .spin_count = 16};  // small: full FIFOs are common
 };
