@@ -7,6 +7,7 @@ import sys
 
 import mpi_description
 import pytest
+from mpi_description import DESCRIPTION, LIBRARIES
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "ranks"))
@@ -14,8 +15,6 @@ sys.path.insert(0, str(HERE.parent / "ranks"))
 import harness  # noqa: E402
 
 LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
-LIBRARIES = {"standard": "libmpi_abi.so.1", "mpich": "libmpi.so.12"}
-DESCRIPTION = harness.ROOT / "build/property/api.json"
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -10,6 +10,9 @@ sys.path.insert(0, str(ROOT))
 
 from bindgen import constants, entries, procedures  # noqa: E402
 
+DESCRIPTION = ROOT / "build/property/api.json"
+LIBRARIES = {"standard": "libmpi_abi.so.1", "mpich": "libmpi.so.12"}  # by ABI
+
 
 def write(path: pathlib.Path) -> None:
     """Writes what bindgen knows to `path`, unless what lies there is newer than its sources."""
