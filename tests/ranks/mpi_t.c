@@ -282,13 +282,19 @@ static void levels(void) {
   for (int i = 0; i < 5; ++i) MPI_Send(data, 1000, MPI_BYTE, 0, i, MPI_COMM_SELF);
   MPI_Status status;
   MPI_Probe(0, 4, MPI_COMM_SELF, &status);
-  CHECK(read_count(session, level) == level_before + 5, "level %lu", read_count(session, level));
+  /* Other ranks may be in the barrier below already, whose messages are empty. */
+  const unsigned long others = (unsigned long)size;
+  const unsigned long in_use = read_count(session, level);
+  CHECK(in_use >= level_before + 5 && in_use <= level_before + 5 + others, "level %lu",
+        read_count(session, level));
   CHECK(read_count(session, bytes) == bytes_before + 5000, "bytes %lu", read_count(session, bytes));
   for (int i = 0; i < 5; ++i) MPI_Recv(data, 1000, MPI_BYTE, 0, i, MPI_COMM_SELF, MPI_STATUS_IGNORE);
-  CHECK(read_count(session, level) <= level_before, "level %lu", read_count(session, level));
+  CHECK(read_count(session, level) <= level_before + others, "level %lu", read_count(session, level));
   CHECK(read_count(session, highest) >= 5 + level_before, "highest %lu", read_count(session, highest));
   GOOD(MPI_T_pvar_reset(session, highest));
-  CHECK(read_count(session, highest) == read_count(session, level), "reset to the level");
+  CHECK(read_count(session, highest) <= level_before + others, "reset to the level");
+  CHECK(read_count(session, bytes) == bytes_before, "bytes %lu at the end", read_count(session, bytes));
+  MPI_Barrier(MPI_COMM_WORLD);
   unsigned long value = 3;
   FAILS(MPI_T_pvar_write(session, level, &value), MPI_T_ERR_PVAR_NO_WRITE);
   FAILS(MPI_T_pvar_reset(session, level), MPI_T_ERR_PVAR_NO_WRITE);
