@@ -41,7 +41,7 @@ HAND_WRITTEN = set(
     MPI_Abi_get_version MPI_Abi_get_info MPI_Abi_get_fortran_info MPI_Abi_set_fortran_info
     MPI_Abi_get_fortran_booleans MPI_Abi_set_fortran_booleans
     MPI_Get_address MPI_Aint_add MPI_Aint_diff
-    MPI_Comm_spawn MPI_Comm_spawn_multiple
+    MPI_Comm_spawn MPI_Comm_spawn_multiple MPI_Session_init MPI_Session_finalize
     MPI_Status_get_source MPI_Status_get_tag MPI_Status_get_error MPI_Status_set_source MPI_Status_set_tag
     MPI_Status_set_error MPI_Status_set_cancelled MPI_Test_cancelled
     MPI_Status_c2f MPI_Status_f2c MPI_Status_c2f08 MPI_Status_f082c MPI_Status_f2f08 MPI_Status_f082f

@@ -60,6 +60,7 @@ NULL_ALLOWED = [
     ("MPI_Request_get_status.*", "request|array_of_requests"),
     ("MPI_(Wait|Test).*", "request|array_of_requests"),
     ("MPI_Parrived", "request"),
+    ("MPI_Intercomm_create_from_groups", "remote_group"),
     ("MPI_Comm_get_name", "comm"),
     ("MPI_Type_get_name", "datatype"),
     ("MPI_Win_get_name", "win"),
@@ -634,6 +635,8 @@ def body(function: Function, core: CoreFunction, guard: str) -> list[str]:
     for parameter, core_parameter in owners:
         one(result, parameter, core_parameter, False)
         result.done.add(parameter.name)
+    if re.search("_create_from_groups?$", function.base_name):
+        result.declare("call.blame_if_valid_errhandler(errhandler);")
     groups(result)
     for parameter, core_parameter in pairs:
         if parameter is None or parameter.name in result.done:

@@ -2,8 +2,8 @@
 // core gets its Process (directly, or through a Comm or Request that points to it), so that N ranks can
 // live as threads of one program. Only src/environment builds a Process and knows what its parts are made of.
 //
-// Thread safety: with MPI_THREAD_MULTIPLE the binding holds `mutex` during each call; Progress lets go of
-// it while it waits. Below that level nobody locks.
+// Thread safety: with MPI_THREAD_MULTIPLE, and where a session came first, the binding holds `mutex` during
+// each call; Progress lets go of it while it waits. Below that level nobody locks.
 #pragma once
 
 #include <memory>
@@ -51,7 +51,8 @@ struct Process {
   Bootstrap& bootstrap;
   Config config;
   ErrorLog errors;
-  ThreadLevel thread_level = ThreadLevel::kSingle;
+  ThreadLevel thread_level = ThreadLevel::kSingle;  // of the world model
+  bool locking = false;                             // each call holds the mutex
   std::mutex mutex;
   Callbacks* callbacks = nullptr;     // how to call a user's functions; owned by the binding
   const char* call = nullptr;         // the MPI function this rank is in, for messages; owned by the binding

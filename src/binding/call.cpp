@@ -212,6 +212,7 @@ void Call::out_of_handles() {
 void Call::invoke_errhandler(ErrorOwner* owner) {
   if (owner == nullptr) owner = process.objects->self;  // null outside MPI_Init .. MPI_Finalize
   const Errhandler* handler = errhandler_;
+  if (handler != nullptr && handler->owner == Kind::kSession) owner = &process.objects->null_session;
   if (handler == nullptr) {
     handler = (owner != nullptr ? owner->errhandler : process.objects->initial_errhandler).get();
   }

@@ -12,6 +12,15 @@
 namespace tasuki {
 namespace {
 
+/// Whether an object stands for MPI_FILE_NULL or MPI_SESSION_NULL.
+bool stands_for_null(const Object* object) {
+  for (const Process* process : {binding.process, &outside()}) {
+    if (process == nullptr) continue;
+    if (object == &process->objects->null_file || object == &process->objects->null_session) return true;
+  }
+  return false;
+}
+
 template <class T>
 class Lent {
  public:
@@ -20,7 +29,7 @@ class Lent {
       handle_ = abi::handle_of<Handle>(abi::handle_of_number(object->predefined));
       return;
     }
-    if (binding.process != nullptr && object == &binding.process->objects->null_file) {
+    if (stands_for_null(object)) {
       handle_ = HandleOf<T>::null();
       return;
     }

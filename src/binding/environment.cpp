@@ -9,28 +9,16 @@
 #include <cstring>
 #include <string>
 
-#include "base/settings.hpp"
 #include "binding/arguments.hpp"
 #include "binding/call.hpp"
-#include "binding/callbacks.hpp"
+#include "binding/life.hpp"
 #include "object/api.hpp"
 #include "runtime/bootstrap.hpp"
-#include "runtime/local/local.hpp"
-#include "tool/tool.hpp"
 
 namespace tasuki {
 namespace {
 
 constexpr const char* kLibraryVersion = "Tasuki 0.1.0";
-
-AbiCallbacks callbacks;
-
-/// What MPI_Finalize takes down; null outside.
-struct Owned {
-  std::unique_ptr<Bootstrap> bootstrap;
-  std::unique_ptr<Process> process;
-};
-Owned* owned = nullptr;
 
 /// MPI_Abi_set_fortran_info and _booleans: what the Fortran side told.
 struct FortranSide {
@@ -42,40 +30,22 @@ struct FortranSide {
 };
 FortranSide fortran_side;
 
-/// Error classes and codes that the user added live on through MPI_Init and MPI_Finalize.
-void hand_on_user_errors(Process& from, Process& to) {
-  if (from.objects->user_errors.empty()) return;
-  to.objects->user_errors = std::move(from.objects->user_errors);
-  to.objects->attributes.lastusedcode = from.objects->attributes.lastusedcode;
-}
-
-void start(const char* name, ThreadLevel level) {
+int start(const char* name, ThreadLevel level) {
+  const std::lock_guard guard(life_mutex());
   if (binding.life != Life::kBefore) {
     const std::string text = std::string(name) + (binding.life == Life::kRunning
                                                       ? " called a second time"
                                                       : " called after MPI_Finalize: MPI starts only once");
-    if (binding.life == Life::kRunning) owned->bootstrap->abort(1, text);
+    if (binding.process != nullptr) binding.process->bootstrap.abort(1, text);
     die(text.c_str());
   }
   std::string error;
-  std::string warning;
-  owned = new Owned;
-  owned->bootstrap = make_bootstrap(&error);
-  if (owned->bootstrap == nullptr) die(error.c_str());
-  Config config;
-  if (!read_settings(environ, &config, &error, &warning)) owned->bootstrap->abort(1, error);
-  if (!warning.empty() && owned->bootstrap->rank() == 0)
-    std::fprintf(stderr, "tasuki: %s\n", warning.c_str());
-  take_written_settings(outside(), &config);
-  owned->process = make_process(*owned->bootstrap, config, level);
-  owned->process->callbacks = &callbacks;
-  outside().callbacks = &callbacks;
-  hand_on_user_errors(outside(), *owned->process);
-  hand_on_tool(outside(), *owned->process);
-  binding.process = owned->process.get();
-  binding.locking = level == ThreadLevel::kMultiple;
+  if (!begin_use(level, level == ThreadLevel::kMultiple, &error)) die(error.c_str());
+  Call call(name);
+  call.process.thread_level = granted(level);
   binding.life = Life::kRunning;
   binding.main_thread = pthread_self();
+  return call.end(start_world(call.process));
 }
 
 bool is_thread_level(ThreadLevel level) {
@@ -99,8 +69,7 @@ bool is_logical_size(int bytes) {
 using namespace tasuki;
 
 extern "C" int PMPI_Init(int*, char***) {
-  start("MPI_Init", ThreadLevel::kSingle);
-  return MPI_SUCCESS;
+  return start("MPI_Init", ThreadLevel::kSingle);
 }
 
 extern "C" int PMPI_Init_thread(int*, char***, int required, int* provided) {
@@ -113,24 +82,27 @@ extern "C" int PMPI_Init_thread(int*, char***, int required, int* provided) {
                   required);
     die(text);
   }
-  start("MPI_Init_thread", static_cast<ThreadLevel>(level));
-  if (provided != nullptr) *provided = abi::thread_level_from_core(level);
-  return MPI_SUCCESS;
+  const int code = start("MPI_Init_thread", static_cast<ThreadLevel>(level));
+  if (provided != nullptr) {
+    *provided = abi::thread_level_from_core(static_cast<int>(binding.process->thread_level));
+  }
+  return code;
 }
 
 extern "C" int PMPI_Finalize(void) {
+  const std::lock_guard guard(life_mutex());
   int result;
   {
     Call call("MPI_Finalize");
-    result = call.end(finalize_process(call.process));
+    if (binding.life != Life::kRunning) {
+      call.refuse(kErrOther, "MPI_Init was not called, or MPI_Finalize was called already");
+      return call.fail();
+    }
+    result = call.end(finish_world(call.process));
+    if (is_last_user()) rest(call.process);
+    binding.life = Life::kAfter;
   }
-  hand_on_user_errors(*binding.process, outside());
-  hand_on_tool(*binding.process, outside());
-  binding.process = nullptr;
-  binding.locking = false;
-  binding.life = Life::kAfter;
-  delete owned;
-  owned = nullptr;
+  end_use();
   return result;
 }
 

@@ -194,7 +194,7 @@ Code Collectives::run(Execution& execution) {
   Code code = execution.restart();
   bool moved = false;
   if (code == 0 && !execution.advance(&moved)) {
-    if (process_.thread_level == ThreadLevel::kMultiple) {
+    if (process_.locking) {
       // Another thread's sweep has to drive this one too, while this thread sleeps.
       activate(execution);
       process_.progress->wait_until([&] { return execution.over; });

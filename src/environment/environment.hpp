@@ -1,4 +1,8 @@
-// The life of a Process: made by MPI_Init, unmade by MPI_Finalize. The only place that knows all its parts.
+// The life of a Process. The only place that knows all its parts.
+//
+// A rank has one Process from the first call that initialises MPI to the end of the program: a rank of a job
+// can be claimed once, and the rings of its peers go on where they are. The world model (MPI_Init) and each
+// session are its users; between the last user's end and the next one's start it rests.
 #pragma once
 
 #include <memory>
@@ -10,8 +14,7 @@
 
 namespace tasuki {
 
-/// Makes this rank: transport, progress, predefined objects, MPI_COMM_WORLD and MPI_COMM_SELF; returns once
-/// all ranks of the job have done so. `required` is granted as it is.
+/// Makes this rank: transport, progress, predefined objects. Local: a session needs no other rank.
 std::unique_ptr<Process> make_process(Bootstrap& bootstrap, const Config& config, ThreadLevel required);
 
 /// A Process with nothing but objects, for the calls that are legal before MPI_Init and after MPI_Finalize.
@@ -19,8 +22,18 @@ std::unique_ptr<Process> make_process(Bootstrap& bootstrap, const Config& config
 /// end.
 Process* make_outside_process();
 
+/// For the first user after a rest. `locking`: whether calls hold the process lock.
+void set_thread_level(Process& process, ThreadLevel level, bool locking);
+
+/// What MPI_Init does: MPI_COMM_WORLD and MPI_COMM_SELF are there; returns once all ranks have come here.
+Code start_world(Process& process);
+
 /// What MPI_Finalize does (MPI 11.2.2): deletes MPI_COMM_SELF's attributes, completes what is still under way
-/// and returns once all ranks of the job have come here. Afterwards only destruction is legal.
-Code finalize_process(Process& process);
+/// and returns once all ranks of the job have come here. Sessions go on.
+Code finish_world(Process& process);
+
+/// The last user has gone: completes what this rank has to send, and tells whoever cares that it is
+/// finalised. Afterwards the Process is destroyed, or used again.
+void rest(Process& process);
 
 }  // namespace tasuki

@@ -21,7 +21,6 @@ class NoBootstrap final : public Bootstrap {
   int size() const override { return 1; }
   int processors_available() const override { return 1; }
   std::unique_ptr<Transport> make_transport(const Config&) override { return nullptr; }
-  void fence() override {}
   void mark_initialized() override {}
   void mark_finalized() override {}
   [[noreturn]] void abort(int exit_code, const std::string& message) override {

@@ -63,33 +63,46 @@ Code Process::fail(int error_class, const char* format, ...) {
   return errors.record(error_class, text);
 }
 
+void set_thread_level(Process& process, ThreadLevel level, bool locking) {
+  process.thread_level = level;
+  process.locking = locking;
+  process.progress->set_locking(locking);
+}
+
 std::unique_ptr<Process> make_process(Bootstrap& bootstrap, const Config& config, ThreadLevel required) {
   const std::int64_t begin_ns = clock_ns();
   auto process = std::make_unique<Process>(bootstrap, config);
-  process->thread_level = required;
-  process->progress->set_locking(required == ThreadLevel::kMultiple);
+  set_thread_level(*process, required, required == ThreadLevel::kMultiple);
   make_world(*process);
-  bootstrap.fence();  // nobody sends before every doorbell is open
-  {
-    std::unique_lock lock(process->mutex, std::defer_lock);  // as the binding holds it during a call
-    if (required == ThreadLevel::kMultiple) lock.lock();
-    meet_parents(*process);
-  }
-  bootstrap.mark_initialized();
   process->counters.init_ns += static_cast<std::uint64_t>(clock_ns() - begin_ns);
   return process;
 }
 
-Code finalize_process(Process& process) {
+Code start_world(Process& process) {
+  const std::int64_t begin_ns = clock_ns();
+  publish_world(process);
+  process.bootstrap.join_world();
+  const Code code = api::barrier(process, process.objects->world);
+  meet_parents(process);
+  process.bootstrap.mark_initialized();
+  process.counters.init_ns += static_cast<std::uint64_t>(clock_ns() - begin_ns);
+  return code;
+}
+
+Code finish_world(Process& process) {
   const std::int64_t begin_ns = clock_ns();
   const Code code = delete_attributes(process, process.objects->self, &process.objects->self->attributes);
   flush_sends(process);
-  // The fence below waits in the kernel without progress, so first a barrier that makes progress.
   const Code barrier = api::barrier(process, process.objects->world);
-  process.bootstrap.fence();
-  process.bootstrap.mark_finalized();
+  hide_world(process);
   process.counters.finalize_ns += static_cast<std::uint64_t>(clock_ns() - begin_ns);
   return code != 0 ? code : barrier;
+}
+
+void rest(Process& process) {
+  flush_sends(process);
+  process.transport->leave();
+  process.bootstrap.mark_finalized();
 }
 
 }  // namespace tasuki

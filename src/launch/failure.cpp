@@ -17,6 +17,11 @@ bool finished_early(const RankEnd& end) {
   return end.life == Life::kJoined || end.life == Life::kInitialized;
 }
 
+/// Whether other ranks wait, or will wait, for one that does not come.
+bool is_absent(const RankEnd& end) {
+  return !end.in_world && end.others_in_world;
+}
+
 std::string cause(const RankEnd& end) {
   if (end.life == Life::kAborting) {
     if (end.abort_message.empty()) return format("ended the job with code %d", end.abort_code);
@@ -33,8 +38,10 @@ std::string cause(const RankEnd& end) {
     text += " (as a shell tells of " + signal_text(status - 128) + ")";
   }
   if (end.life == Life::kJoined) return text + " in MPI_Init";
-  if (end.life == Life::kInitialized) return text + " without calling MPI_Finalize";
-  if (status == 0 && end.others_joined) return text + " without calling MPI_Init, as other ranks did";
+  if (end.life == Life::kInitialized) {
+    return text + (end.in_world ? " without calling MPI_Finalize" : " without finalising its MPI session");
+  }
+  if (status == 0 && is_absent(end)) return text + " without calling MPI_Init, as other ranks did";
   return text;
 }
 
@@ -44,9 +51,10 @@ Verdict judge(const RankEnd& end) {
   if (end.life == Life::kAborting || WIFSIGNALED(end.wait_status) || finished_early(end)) {
     return Verdict::kFailed;
   }
+  if (is_absent(end)) return Verdict::kFailed;
   const int status = WEXITSTATUS(end.wait_status);
-  if (end.life == Life::kFinalized) return status == 0 ? Verdict::kFine : Verdict::kReturned;
-  return status != 0 || end.others_joined ? Verdict::kFailed : Verdict::kFine;
+  if (status == 0) return Verdict::kFine;
+  return end.life == Life::kFinalized ? Verdict::kReturned : Verdict::kFailed;
 }
 
 int exit_status(const RankEnd& end) {

@@ -16,7 +16,8 @@ struct RankEnd {
   local::Life life = local::Life::kStarted;  // how far it had come
   int abort_code = 0;                        // when life == kAborting
   std::string abort_message;                 // the same
-  bool others_joined = false;                // some other rank has called MPI_Init
+  bool in_world = true;                      // it has called MPI_Init
+  bool others_in_world = false;              // and so has another rank
 };
 
 enum class Verdict {

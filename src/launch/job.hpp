@@ -103,7 +103,7 @@ class Job final : public Ready, private SpawnHandler {
   void look_for_ended();
   void judge_ended(const std::vector<Ended>& ended);
   RankEnd end_of(const Ended& ended);
-  bool any_other_joined(const Ended& ended);
+  bool any_other_in_world(const Ended& ended);
   void fail(const Ended& ended);
   void on_signal(int signal);
   void suspend();

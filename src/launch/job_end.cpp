@@ -58,7 +58,7 @@ void Job::judge_ended(const std::vector<Ended>& ended) {
   std::vector<Ended> failed;
   for (const Ended& one : ended) {
     Segment& segment = one.world->segment;
-    if (segment.rank(one.rank).life.load(std::memory_order_acquire) == Life::kStarted) {
+    if (segment.rank(one.rank).in_world.load(std::memory_order_acquire) == 0) {
       segment.header().absent_rank.store(one.rank + 1, std::memory_order_seq_cst);
     }
     const RankEnd end = end_of(one);
@@ -92,16 +92,17 @@ RankEnd Job::end_of(const Ended& one) {
     end.abort_code = block.abort_code.load(std::memory_order_relaxed);
     end.abort_message.assign(block.abort_message, strnlen(block.abort_message, local::kAbortMessageBytes));
   }
-  end.others_joined = any_other_joined(one);
+  end.in_world = block.in_world.load(std::memory_order_acquire) != 0;
+  end.others_in_world = any_other_in_world(one);
   return end;
 }
 
 /// Of a spawned rank those who spawned it are others too: they wait for it.
-bool Job::any_other_joined(const Ended& ended) {
+bool Job::any_other_in_world(const Ended& ended) {
   if (ended.world->spawned()) return true;
   for (int other = 0; other < ended.world->size(); ++other) {
-    const auto& claimed = ended.world->segment.rank(other).claimed_pid;
-    if (other != ended.rank && claimed.load(std::memory_order_seq_cst) != 0) return true;
+    const auto& in_world = ended.world->segment.rank(other).in_world;
+    if (other != ended.rank && in_world.load(std::memory_order_seq_cst) != 0) return true;
   }
   return false;
 }

@@ -16,6 +16,7 @@
 #include "base/types.hpp"
 #include "object/comm.hpp"
 #include "object/op.hpp"
+#include "object/session.hpp"
 
 namespace tasuki {
 struct Datatype;
@@ -80,6 +81,24 @@ Code comm_free(Process& process, Comm** comm);
 /// Like comm_free, but first waits for the operations that are under way on this rank.
 Code comm_disconnect(Process& process, Comm** comm);
 
+// Communicators from groups alone (MPI 7.4.2, 7.6.2). Collective over the group, or the two groups; calls
+// with other groups or another tag string do not disturb each other. `errhandler` becomes the communicator's
+// and hears of the call's errors. An empty group gives MPI_COMM_NULL. kErrGroup: this process is not in it.
+Code comm_create_from_group(Process& process, Group* group, const char* stringtag, Info* info,
+                            Errhandler* errhandler, Comm** newcomm);
+/// `remote_group` (may be null elsewhere) and `remote_leader` count at the local leader.
+Code intercomm_create_from_groups(Process& process, Group* local_group, int local_leader, Group* remote_group,
+                                  int remote_leader, const char* stringtag, Info* info,
+                                  Errhandler* errhandler, Comm** newintercomm);
+
+// Sessions (MPI 11.3). MPI_Session_init and _finalize are the binding's. The process sets are mpi://WORLD,
+// mpi://SELF and mpix://SHARED; kErrArg: another name, or n beyond them. Infos are new ones.
+Code session_get_info(Process& process, Session* session, Info** info_used);
+Code session_get_num_psets(Process& process, Session* session, Info* info, int* npset_names);
+Code session_get_nth_pset(Process& process, Session* session, Info* info, int n, std::string* pset_name);
+Code session_get_pset_info(Process& process, Session* session, const char* pset_name, Info** info);
+Code group_from_session_pset(Process& process, Session* session, const char* pset_name, Group** newgroup);
+
 // Communicators: hints (MPI 7.4.4). Unknown keys are ignored.
 Code comm_set_info(Process& process, Comm* comm, Info* info);
 Code comm_get_info(Process& process, Comm* comm, Info** info_used);
@@ -123,6 +142,9 @@ Code session_create_errhandler(Process& process, AnyFunction session_errhandler_
 Code comm_set_errhandler(Process& process, Comm* comm, Errhandler* errhandler);
 Code comm_get_errhandler(Process& process, Comm* comm, Errhandler** errhandler);
 Code comm_call_errhandler(Process& process, Comm* comm, int errorcode);
+Code session_set_errhandler(Process& process, Session* session, Errhandler* errhandler);
+Code session_get_errhandler(Process& process, Session* session, Errhandler** errhandler);
+Code session_call_errhandler(Process& process, Session* session, int errorcode);
 Code errhandler_free(Process& process, Errhandler** errhandler);
 
 // Error codes and classes (MPI 9.4, 9.5). kErrArg: not a code, or not one that may be changed so.

@@ -46,8 +46,10 @@ Code refuse_intra(Process& process, const Comm& comm) {
   return process.fail(kErrComm, "comm is an intracommunicator, expected an intercommunicator");
 }
 
-Group* copy_group(Process& process, const Group& group) {
-  return make_group(process, group.endpoints);
+Group* copy_group(const Comm& comm, const Group& group) {
+  Group* copy = make_group(comm.process, group.endpoints);
+  if (copy->predefined == 0) copy->session = comm.session;
+  return copy;
 }
 
 Code refuse_predefined(Process& process, const Comm& comm) {
@@ -118,8 +120,8 @@ Code comm_compare(Process&, Comm* comm1, Comm* comm2, int* result) {
   return kSuccess;
 }
 
-Code comm_group(Process& process, Comm* comm, Group** group) {
-  *group = copy_group(process, *comm->group);
+Code comm_group(Process&, Comm* comm, Group** group) {
+  *group = copy_group(*comm, *comm->group);
   return kSuccess;
 }
 
@@ -136,7 +138,7 @@ Code comm_remote_size(Process& process, Comm* comm, int* size) {
 
 Code comm_remote_group(Process& process, Comm* comm, Group** group) {
   if (const Code code = refuse_intra(process, *comm)) return code;
-  *group = copy_group(process, *comm->remote_group);
+  *group = copy_group(*comm, *comm->remote_group);
   return kSuccess;
 }
 

@@ -17,20 +17,6 @@ namespace tasuki {
 struct Topology;   // object/topology.hpp
 class BufferPool;  // p2p/buffered.hpp: attached buffers of the buffered mode
 
-/// An ordered set of processes. Immutable.
-struct Group : Object {
-  Group() : Object(Kind::kGroup) {}
-  std::vector<int> endpoints;  // rank in the group -> endpoint of the transport
-  int rank = kUndefined;       // of this process, kUndefined when it is not a member
-
-  int size() const { return static_cast<int>(endpoints.size()); }
-};
-
-struct Info : Object {
-  Info() : Object(Kind::kInfo) {}
-  std::vector<std::pair<std::string, std::string>> entries;  // in the order of insertion; keys are unique
-};
-
 struct Errhandler : Object {
   Errhandler() : Object(Kind::kErrhandler) {}
   Kind owner = Kind::kComm;        // what it can be attached to (predefined ones: anything)
@@ -45,6 +31,21 @@ struct ErrorOwner : Object {
   virtual std::string description() const = 0;
 
   Ref<Errhandler> errhandler;
+};
+
+/// An ordered set of processes. Immutable.
+struct Group : Object {
+  Group() : Object(Kind::kGroup) {}
+  std::vector<int> endpoints;  // rank in the group -> endpoint of the transport
+  int rank = kUndefined;       // of this process, kUndefined when it is not a member
+  Ref<ErrorOwner> session;     // that it is derived from, null in the world model
+
+  int size() const { return static_cast<int>(endpoints.size()); }
+};
+
+struct Info : Object {
+  Info() : Object(Kind::kInfo) {}
+  std::vector<std::pair<std::string, std::string>> entries;  // in the order of insertion; keys are unique
 };
 
 /// The planes of a communicator's message space: two messages match only within one plane. The plane is the
@@ -69,6 +70,8 @@ struct Comm : ErrorOwner {
   Ref<Info> info;                            // hints in force, may be null
   BufferPool* buffer = nullptr;              // MPI_Comm_attach_buffer
   std::shared_ptr<const Topology> topology;  // null: none; of a duplicate: the same one
+  Ref<ErrorOwner> session;                   // that it is derived from, null in the world model
+  bool recurring = false;  // its context is used again: messages that are early stay when it goes
   bool freed = false;
 
   int size() const { return group->size(); }

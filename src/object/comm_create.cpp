@@ -120,6 +120,7 @@ Comm* make_comm(Comm& parent, Context context, Ref<Group> group) {
   made->rank = group->rank;
   made->group = std::move(group);
   made->errhandler = parent.errhandler;
+  made->session = parent.session;
   if (context != 0) tell(*made, Event::kCommCreated);
   return made;
 }

@@ -4,6 +4,7 @@
 #include "object/api.hpp"
 #include "object/callbacks.hpp"
 #include "object/objects.hpp"
+#include "object/session.hpp"
 #include "runtime/bootstrap.hpp"
 
 namespace tasuki {
@@ -24,6 +25,12 @@ int exit_status(Code code) {
 }
 
 }  // namespace
+
+Code check_errhandler(Process& process, const Errhandler& errhandler, Kind owner) {
+  if (errhandler.predefined != 0 || errhandler.owner == owner) return kSuccess;
+  return process.fail(kErrErrhandler, "errhandler was not made by MPI_%s_create_errhandler",
+                      owner == Kind::kSession ? "Session" : "Comm");
+}
 
 void call_errhandler(Process& process, const Errhandler& handler, Object* owner, Code code) {
   if (handler.function != nullptr) {
@@ -55,8 +62,7 @@ Code session_create_errhandler(Process&, AnyFunction session_errhandler_fn, Errh
 }
 
 Code comm_set_errhandler(Process& process, Comm* comm, Errhandler* errhandler) {
-  if (errhandler->predefined == 0 && errhandler->owner != Kind::kComm)
-    return process.fail(kErrErrhandler, "errhandler was not made by MPI_Comm_create_errhandler");
+  if (const Code code = check_errhandler(process, *errhandler, Kind::kComm)) return code;
   comm->errhandler = Ref<Errhandler>::share(errhandler);
   return kSuccess;
 }

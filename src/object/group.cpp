@@ -96,6 +96,13 @@ std::vector<int> unmarked_endpoints(const Group& group, const std::vector<bool>&
   return endpoints;
 }
 
+/// A group whose processes are taken from `base` and that belongs to the same session.
+Group* derive_group(Process& process, const Group& base, std::vector<int> endpoints) {
+  Group* group = make_group(process, std::move(endpoints));
+  if (group->predefined == 0) group->session = base.session;
+  return group;
+}
+
 }  // namespace
 
 Group* make_group(Process& process, std::vector<int> endpoints) {
@@ -170,7 +177,7 @@ Code group_union(Process& process, Group* group1, Group* group2, Group** newgrou
   std::vector<int> endpoints = group1->endpoints;
   std::copy_if(group2->endpoints.begin(), group2->endpoints.end(), std::back_inserter(endpoints),
                [&index](int endpoint) { return !index.contains(endpoint); });
-  *newgroup = make_group(process, std::move(endpoints));
+  *newgroup = derive_group(process, *group1, std::move(endpoints));
   return kSuccess;
 }
 
@@ -179,7 +186,7 @@ Code group_intersection(Process& process, Group* group1, Group* group2, Group** 
   std::vector<int> endpoints;
   std::copy_if(group1->endpoints.begin(), group1->endpoints.end(), std::back_inserter(endpoints),
                [&index](int endpoint) { return index.contains(endpoint); });
-  *newgroup = make_group(process, std::move(endpoints));
+  *newgroup = derive_group(process, *group1, std::move(endpoints));
   return kSuccess;
 }
 
@@ -188,7 +195,7 @@ Code group_difference(Process& process, Group* group1, Group* group2, Group** ne
   std::vector<int> endpoints;
   std::copy_if(group1->endpoints.begin(), group1->endpoints.end(), std::back_inserter(endpoints),
                [&index](int endpoint) { return !index.contains(endpoint); });
-  *newgroup = make_group(process, std::move(endpoints));
+  *newgroup = derive_group(process, *group1, std::move(endpoints));
   return kSuccess;
 }
 
@@ -199,14 +206,14 @@ Code group_incl(Process& process, Group* group, int n, const int* ranks, Group**
   endpoints.reserve(static_cast<std::size_t>(n));
   for (int index = 0; index < n; ++index)
     endpoints.push_back(group->endpoints[static_cast<std::size_t>(ranks[index])]);
-  *newgroup = make_group(process, std::move(endpoints));
+  *newgroup = derive_group(process, *group, std::move(endpoints));
   return kSuccess;
 }
 
 Code group_excl(Process& process, Group* group, int n, const int* ranks, Group** newgroup) {
   std::vector<bool> marked;
   if (const Code code = mark_ranks(process, *group, n, ranks, &marked)) return code;
-  *newgroup = make_group(process, unmarked_endpoints(*group, marked));
+  *newgroup = derive_group(process, *group, unmarked_endpoints(*group, marked));
   return kSuccess;
 }
 

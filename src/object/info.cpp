@@ -13,6 +13,7 @@
 
 #include "object/api.hpp"
 #include "object/objects.hpp"
+#include "object/session.hpp"
 
 namespace tasuki {
 namespace {
@@ -35,20 +36,6 @@ void set_if_short(Info* info, const char* key, const std::string& value) {
   if (!value.empty() && value.size() <= kInfoValueMax) set_info(info, key, value);
 }
 
-const char* level_name(ThreadLevel level) {
-  switch (level) {
-    case ThreadLevel::kSingle:
-      return "MPI_THREAD_SINGLE";
-    case ThreadLevel::kFunneled:
-      return "MPI_THREAD_FUNNELED";
-    case ThreadLevel::kSerialized:
-      return "MPI_THREAD_SERIALIZED";
-    case ThreadLevel::kMultiple:
-      return "MPI_THREAD_MULTIPLE";
-  }
-  return "";
-}
-
 /// The program's name and its arguments, joined by blanks, as the kernel has them.
 std::pair<std::string, std::string> command_line() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -61,6 +48,20 @@ std::pair<std::string, std::string> command_line() {
 }
 
 }  // namespace
+
+const char* thread_level_name(ThreadLevel level) {
+  switch (level) {
+    case ThreadLevel::kSingle:
+      return "MPI_THREAD_SINGLE";
+    case ThreadLevel::kFunneled:
+      return "MPI_THREAD_FUNNELED";
+    case ThreadLevel::kSerialized:
+      return "MPI_THREAD_SERIALIZED";
+    case ThreadLevel::kMultiple:
+      return "MPI_THREAD_MULTIPLE";
+  }
+  return "";
+}
 
 const std::string* find_info(const Info* info, const std::string& key) {
   if (info == nullptr) return nullptr;
@@ -93,7 +94,7 @@ void fill_environment_info(const Process& process, Info* info) {
   }
   char directory[PATH_MAX];
   if (getcwd(directory, sizeof directory) != nullptr) set_if_short(info, "wdir", directory);
-  set_if_short(info, "thread_level", level_name(process.thread_level));
+  set_if_short(info, "thread_level", thread_level_name(process.thread_level));
 }
 
 namespace api {

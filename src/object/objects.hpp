@@ -40,6 +40,12 @@ struct NullFile final : ErrorOwner {
   std::string description() const override { return "MPI_FILE_NULL"; }
 };
 
+/// What MPI_SESSION_NULL stands for: the owner of an error of MPI_Session_init.
+struct NullSession final : ErrorOwner {
+  NullSession() : ErrorOwner(Kind::kSession) {}
+  std::string description() const override { return "MPI_SESSION_NULL"; }
+};
+
 struct Objects {
   explicit Objects(Process& process);  // makes every predefined object but the communicators
   ~Objects();
@@ -55,6 +61,7 @@ struct Objects {
   std::map<int, UserError> user_errors;  // by number, kUserErrorFirst and up
   PredefinedAttributes attributes;
   NullFile null_file;
+  NullSession null_session;
   Ref<Errhandler> initial_errhandler;  // MPI 9.3: ERRORS_ARE_FATAL unless mpiexec or the info says otherwise
 };
 

@@ -23,13 +23,12 @@ Comm* make_predefined_comm(Process& process, Predefined number, Context context,
   comm->rank = comm->group->rank;
   comm->name = name;
   comm->errhandler = process.objects->initial_errhandler;
-  process.objects->predefined[number] = comm;
   return comm;
 }
 
 }  // namespace
 
-Code make_world(Process& process) {
+void make_world(Process& process) {
   Objects& objects = *process.objects;
   std::vector<int> everybody(static_cast<std::size_t>(process.size));
   std::iota(everybody.begin(), everybody.end(), 0);
@@ -38,8 +37,17 @@ Code make_world(Process& process) {
   objects.self = make_predefined_comm(process, kMpiCommSelf, kSelfContext, {process.rank}, "MPI_COMM_SELF");
   objects.attributes.appnum = process.bootstrap.application_number();
   objects.attributes.universe_size = process.bootstrap.universe_size();
+}
+
+void publish_world(Process& process) {
+  Objects& objects = *process.objects;
+  for (Comm* comm : {objects.world, objects.self}) objects.predefined[comm->predefined] = comm;
   fill_environment_info(process, predefined_object<Info>(objects, kMpiInfoEnv));
-  return kSuccess;
+}
+
+void hide_world(Process& process) {
+  Objects& objects = *process.objects;
+  for (const Comm* comm : {objects.world, objects.self}) objects.predefined[comm->predefined] = nullptr;
 }
 
 }  // namespace tasuki

@@ -9,6 +9,7 @@
 #include "base/types.hpp"
 #include "datatype/datatype.hpp"
 #include "object/comm.hpp"
+#include "object/session.hpp"
 #include "p2p/message.hpp"
 #include "p2p/request.hpp"
 
@@ -132,5 +133,10 @@ Code comm_attach_buffer(Process& process, Comm* comm, void* buffer, Count size);
 Code comm_detach_buffer(Process& process, Comm* comm, void** buffer_addr, Count* size);
 Code comm_flush_buffer(Process& process, Comm* comm);
 Code comm_iflush_buffer(Process& process, Comm* comm, Request** request);
+/// Of the communicators that are derived from a session.
+Code session_attach_buffer(Process& process, Session* session, void* buffer, Count size);
+Code session_detach_buffer(Process& process, Session* session, void** buffer_addr, Count* size);
+Code session_flush_buffer(Process& process, Session* session);
+Code session_iflush_buffer(Process& process, Session* session, Request** request);
 
 }  // namespace tasuki::api

@@ -96,12 +96,23 @@ void BufferPool::notify(FlushRequest* request) {
 
 // ----- sending ---------------------------------------------------------------------------------------------
 
+namespace {
+
+/// The communicator's own buffer, else its session's, else the process's (MPI 3.6).
+BufferPool* pool_for(const Comm& comm) {
+  if (comm.buffer != nullptr) return comm.buffer;
+  if (comm.session) return static_cast<const Session&>(*comm.session).buffer;
+  return comm.process.p2p->buffer.get();
+}
+
+}  // namespace
+
 Code send_buffered(const void* buffer, Count count, Datatype& datatype, int dest, int tag, Comm& comm) {
   if (dest == kProcNull) return kSuccess;
   Process& process = comm.process;
   PointToPoint& p2p = *process.p2p;
   if (Code code = check_size(process, count, datatype)) return code;
-  BufferPool* pool = comm.buffer != nullptr ? comm.buffer : p2p.buffer.get();
+  BufferPool* pool = pool_for(comm);
   if (pool == nullptr) {
     return process.fail(kErrBuffer,
                         "no buffer is attached, expected one by MPI_Buffer_attach or "
@@ -210,6 +221,26 @@ Code buffer_flush(Process& process) {
 
 Code buffer_iflush(Process& process, Request** request) {
   return start_flush(*process.objects->self, process.p2p->buffer.get(), request);
+}
+
+Code session_attach_buffer(Process& process, Session* session, void* buffer, Count size) {
+  if (Code code = attach(process, session->buffer != nullptr, buffer, size)) return code;
+  session->buffer = new BufferPool(buffer, size, process.counters);
+  return kSuccess;
+}
+
+Code session_detach_buffer(Process& process, Session* session, void** buffer_addr, Count* size) {
+  if (Code code = detach(process, session->buffer, buffer_addr, size)) return code;
+  delete std::exchange(session->buffer, nullptr);
+  return kSuccess;
+}
+
+Code session_flush_buffer(Process& process, Session* session) {
+  return flush(process, session->buffer);
+}
+
+Code session_iflush_buffer(Process& process, Session* session, Request** request) {
+  return start_flush(*process.objects->self, session->buffer, request);
 }
 
 Code comm_attach_buffer(Process& process, Comm* comm, void* buffer, Count size) {

@@ -132,7 +132,7 @@ void forget_communicator(Comm& comm) {
   if (p2p == nullptr) return;
   for (Context plane = 0; plane < 4; ++plane) {
     MatchQueue* queue = p2p->matching.find(comm.context | plane);
-    if (queue == nullptr) continue;
+    if (queue == nullptr || (comm.recurring && queue->arrived.first != nullptr)) continue;
     while (queue->arrived.first != nullptr) {
       auto* message = static_cast<Message*>(queue->arrived.first);
       p2p->matching.remove(message);

@@ -51,10 +51,11 @@ class Bootstrap {
   /// Makes the transport among the ranks of this job. Called once.
   virtual std::unique_ptr<Transport> make_transport(const Config& config) = 0;
 
-  /// Waits until all ranks of the job have come here (any number of times). Used by init and finalize only.
-  virtual void fence() = 0;
+  /// Tells the launcher that this rank takes part in MPI_COMM_WORLD (MPI_Init). Ends the job if a rank has
+  /// ended that does not: the others would wait for it.
+  virtual void join_world() {}
 
-  /// Tells the launcher where this rank is in its life.
+  /// Tells the launcher where this rank is in its life. With sessions it may come back to be initialised.
   virtual void mark_initialized() = 0;
   virtual void mark_finalized() = 0;
 

@@ -93,6 +93,9 @@ class Transport {
 
   // --- processes of other jobs; the defaults know none ---
 
+  /// Lets go of all of them, and tells them so: this process communicates no more, for now or for good.
+  virtual void leave() {}
+
   virtual ProcessName name(int endpoint) const { return {0, endpoint}; }
 
   /// Where processes of other jobs reach this one, from now until its end. Returns false and one line in

@@ -177,7 +177,22 @@ extern "C" decltype(PMPI_Comm_create_errhandler) MPI_Comm_create_errhandler __at
 extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newcomm) {
   Call call("MPI_Comm_create_from_group");
   call.blame_if_valid_errhandler(errhandler);
-  return call.unsupported();
+  Group* core_group = nullptr;
+  Info* core_info = nullptr;
+  Errhandler* core_errhandler = nullptr;
+  Comm* core_newcomm = nullptr;
+  if (!call.handle<Group>(group, "group", &core_group) ||
+      !call.pointer(stringtag, "stringtag") ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler) ||
+      !call.pointer(newcomm, "newcomm")) {
+    return call.fail();
+  }
+  const Code code = api::comm_create_from_group(call.process, core_group, stringtag, core_info, core_errhandler, &core_newcomm);
+  if (code == 0) {
+    *newcomm = call.give<Comm>(core_newcomm);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_create_from_group) MPI_Comm_create_from_group __attribute__((weak, alias("PMPI_Comm_create_from_group")));
 
@@ -705,7 +720,18 @@ extern "C" decltype(PMPI_Group_free) MPI_Group_free __attribute__((weak, alias("
 
 extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name, MPI_Group* newgroup) {
   Call call("MPI_Group_from_session_pset");
-  return call.unsupported();
+  Session* core_session = nullptr;
+  Group* core_newgroup = nullptr;
+  if (!call.handle<Session>(session, "session", &core_session) ||
+      !call.pointer(pset_name, "pset_name") ||
+      !call.pointer(newgroup, "newgroup")) {
+    return call.fail();
+  }
+  const Code code = api::group_from_session_pset(call.process, core_session, pset_name, &core_newgroup);
+  if (code == 0) {
+    *newgroup = call.give<Group>(core_newgroup);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Group_from_session_pset) MPI_Group_from_session_pset __attribute__((weak, alias("PMPI_Group_from_session_pset")));
 
@@ -1058,7 +1084,28 @@ extern "C" decltype(PMPI_Intercomm_create) MPI_Intercomm_create __attribute__((w
 extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
   Call call("MPI_Intercomm_create_from_groups");
   call.blame_if_valid_errhandler(errhandler);
-  return call.unsupported();
+  Group* core_local_group = nullptr;
+  const int core_local_leader = abi::rank_to_core(local_leader);
+  Group* core_remote_group = nullptr;
+  const int core_remote_leader = abi::rank_to_core(remote_leader);
+  Info* core_info = nullptr;
+  Errhandler* core_errhandler = nullptr;
+  Comm* core_newintercomm = nullptr;
+  if (!call.handle<Group>(local_group, "local_group", &core_local_group) ||
+      !call.constant(local_leader, core_local_leader, "local_leader", kErrRank) ||
+      !call.handle_or_null<Group>(remote_group, "remote_group", &core_remote_group) ||
+      !call.constant(remote_leader, core_remote_leader, "remote_leader", kErrRank) ||
+      !call.pointer(stringtag, "stringtag") ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler) ||
+      !call.pointer(newintercomm, "newintercomm")) {
+    return call.fail();
+  }
+  const Code code = api::intercomm_create_from_groups(call.process, core_local_group, core_local_leader, core_remote_group, core_remote_leader, stringtag, core_info, core_errhandler, &core_newintercomm);
+  if (code == 0) {
+    *newintercomm = call.give<Comm>(core_newintercomm);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Intercomm_create_from_groups) MPI_Intercomm_create_from_groups __attribute__((weak, alias("PMPI_Intercomm_create_from_groups")));
 

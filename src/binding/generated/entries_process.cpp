@@ -7,6 +7,7 @@
 #include "binding/translate.hpp"
 #include "dynamic/api.hpp"
 #include "object/api.hpp"
+#include "p2p/api.hpp"
 
 using namespace tasuki;
 
@@ -161,19 +162,35 @@ extern "C" decltype(PMPI_Publish_name) MPI_Publish_name __attribute__((weak, ali
 
 extern "C" int PMPI_Session_attach_buffer(MPI_Session session, void* buffer, int size) {
   Call call("MPI_Session_attach_buffer");
-  return call.unsupported();
+  Session* core_session = nullptr;
+  if (!call.handle<Session>(session, "session", &core_session) ||
+      !call.count(size, "size", kErrArg)) {
+    return call.fail();
+  }
+  return call.end(api::session_attach_buffer(call.process, core_session, abi::buffer_to_core(buffer), size));
 }
 extern "C" decltype(PMPI_Session_attach_buffer) MPI_Session_attach_buffer __attribute__((weak, alias("PMPI_Session_attach_buffer")));
 
 extern "C" int PMPI_Session_attach_buffer_c(MPI_Session session, void* buffer, MPI_Count size) {
   Call call("MPI_Session_attach_buffer_c");
-  return call.unsupported();
+  Session* core_session = nullptr;
+  if (!call.handle<Session>(session, "session", &core_session) ||
+      !call.count(size, "size", kErrArg)) {
+    return call.fail();
+  }
+  return call.end(api::session_attach_buffer(call.process, core_session, abi::buffer_to_core(buffer), size));
 }
 extern "C" decltype(PMPI_Session_attach_buffer_c) MPI_Session_attach_buffer_c __attribute__((weak, alias("PMPI_Session_attach_buffer_c")));
 
 extern "C" int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) {
   Call call("MPI_Session_call_errhandler");
-  return call.unsupported();
+  Session* core_session = nullptr;
+  const int core_errorcode = abi::error_to_core(errorcode);
+  if (!call.handle<Session>(session, "session", &core_session) ||
+      !call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
+    return call.fail();
+  }
+  return call.end(api::session_call_errhandler(call.process, core_session, core_errorcode));
 }
 extern "C" decltype(PMPI_Session_call_errhandler) MPI_Session_call_errhandler __attribute__((weak, alias("PMPI_Session_call_errhandler")));
 
@@ -194,74 +211,163 @@ extern "C" decltype(PMPI_Session_create_errhandler) MPI_Session_create_errhandle
 
 extern "C" int PMPI_Session_detach_buffer(MPI_Session session, void* buffer_addr, int* size) {
   Call call("MPI_Session_detach_buffer");
-  return call.unsupported();
+  Session* core_session = nullptr;
+  void* core_buffer_addr = nullptr;
+  Count core_size = 0;
+  if (!call.handle<Session>(session, "session", &core_session) ||
+      !call.pointer(buffer_addr, "buffer_addr") ||
+      !call.pointer(size, "size")) {
+    return call.fail();
+  }
+  const Code code = api::session_detach_buffer(call.process, core_session, &core_buffer_addr, &core_size);
+  if (code == 0) {
+    *static_cast<void**>(buffer_addr) = abi::buffer_from_core(core_buffer_addr);
+    store_count(core_size, size);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Session_detach_buffer) MPI_Session_detach_buffer __attribute__((weak, alias("PMPI_Session_detach_buffer")));
 
 extern "C" int PMPI_Session_detach_buffer_c(MPI_Session session, void* buffer_addr, MPI_Count* size) {
   Call call("MPI_Session_detach_buffer_c");
-  return call.unsupported();
+  Session* core_session = nullptr;
+  void* core_buffer_addr = nullptr;
+  Count core_size = 0;
+  if (!call.handle<Session>(session, "session", &core_session) ||
+      !call.pointer(buffer_addr, "buffer_addr") ||
+      !call.pointer(size, "size")) {
+    return call.fail();
+  }
+  const Code code = api::session_detach_buffer(call.process, core_session, &core_buffer_addr, &core_size);
+  if (code == 0) {
+    *static_cast<void**>(buffer_addr) = abi::buffer_from_core(core_buffer_addr);
+    store_count(core_size, size);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Session_detach_buffer_c) MPI_Session_detach_buffer_c __attribute__((weak, alias("PMPI_Session_detach_buffer_c")));
 
-extern "C" int PMPI_Session_finalize(MPI_Session* session) {
-  Call call("MPI_Session_finalize");
-  return call.unsupported();
-}
-extern "C" decltype(PMPI_Session_finalize) MPI_Session_finalize __attribute__((weak, alias("PMPI_Session_finalize")));
-
 extern "C" int PMPI_Session_flush_buffer(MPI_Session session) {
   Call call("MPI_Session_flush_buffer");
-  return call.unsupported();
+  Session* core_session = nullptr;
+  if (!call.handle<Session>(session, "session", &core_session)) {
+    return call.fail();
+  }
+  return call.end(api::session_flush_buffer(call.process, core_session));
 }
 extern "C" decltype(PMPI_Session_flush_buffer) MPI_Session_flush_buffer __attribute__((weak, alias("PMPI_Session_flush_buffer")));
 
 extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler) {
   Call call("MPI_Session_get_errhandler");
-  return call.unsupported();
+  Session* core_session = nullptr;
+  Errhandler* core_errhandler = nullptr;
+  if (!call.handle<Session>(session, "session", &core_session) ||
+      !call.pointer(errhandler, "errhandler")) {
+    return call.fail();
+  }
+  const Code code = api::session_get_errhandler(call.process, core_session, &core_errhandler);
+  if (code == 0) {
+    *errhandler = call.give<Errhandler>(core_errhandler);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Session_get_errhandler) MPI_Session_get_errhandler __attribute__((weak, alias("PMPI_Session_get_errhandler")));
 
 extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
   Call call("MPI_Session_get_info");
-  return call.unsupported();
+  Session* core_session = nullptr;
+  Info* core_info_used = nullptr;
+  if (!call.handle<Session>(session, "session", &core_session) ||
+      !call.pointer(info_used, "info_used")) {
+    return call.fail();
+  }
+  const Code code = api::session_get_info(call.process, core_session, &core_info_used);
+  if (code == 0) {
+    *info_used = call.give<Info>(core_info_used);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Session_get_info) MPI_Session_get_info __attribute__((weak, alias("PMPI_Session_get_info")));
 
 extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int* pset_len, char* pset_name) {
   Call call("MPI_Session_get_nth_pset");
-  return call.unsupported();
+  Session* core_session = nullptr;
+  Info* core_info = nullptr;
+  std::string core_pset_name;
+  if (!call.handle<Session>(session, "session", &core_session) ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(pset_len, "pset_len") ||
+      !call.array(pset_name, *pset_len, "pset_name")) {
+    return call.fail();
+  }
+  const Code code = api::session_get_nth_pset(call.process, core_session, core_info, n, &core_pset_name);
+  if (code == 0) {
+    store_info_value(core_pset_name, pset_name, pset_len);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Session_get_nth_pset) MPI_Session_get_nth_pset __attribute__((weak, alias("PMPI_Session_get_nth_pset")));
 
 extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int* npset_names) {
   Call call("MPI_Session_get_num_psets");
-  return call.unsupported();
+  Session* core_session = nullptr;
+  Info* core_info = nullptr;
+  int core_npset_names = 0;
+  if (!call.handle<Session>(session, "session", &core_session) ||
+      !call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.pointer(npset_names, "npset_names")) {
+    return call.fail();
+  }
+  const Code code = api::session_get_num_psets(call.process, core_session, core_info, &core_npset_names);
+  if (code == 0) {
+    *npset_names = core_npset_names;
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Session_get_num_psets) MPI_Session_get_num_psets __attribute__((weak, alias("PMPI_Session_get_num_psets")));
 
 extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_name, MPI_Info* info) {
   Call call("MPI_Session_get_pset_info");
-  return call.unsupported();
+  Session* core_session = nullptr;
+  Info* core_info = nullptr;
+  if (!call.handle<Session>(session, "session", &core_session) ||
+      !call.pointer(pset_name, "pset_name") ||
+      !call.pointer(info, "info")) {
+    return call.fail();
+  }
+  const Code code = api::session_get_pset_info(call.process, core_session, pset_name, &core_info);
+  if (code == 0) {
+    *info = call.give<Info>(core_info);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Session_get_pset_info) MPI_Session_get_pset_info __attribute__((weak, alias("PMPI_Session_get_pset_info")));
 
 extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* request) {
   Call call("MPI_Session_iflush_buffer");
-  return call.unsupported();
+  Session* core_session = nullptr;
+  Request* core_request = nullptr;
+  if (!call.handle<Session>(session, "session", &core_session) ||
+      !call.pointer(request, "request")) {
+    return call.fail();
+  }
+  const Code code = api::session_iflush_buffer(call.process, core_session, &core_request);
+  if (code == 0) {
+    *request = call.give<Request>(core_request);
+  }
+  return call.end(code);
 }
 extern "C" decltype(PMPI_Session_iflush_buffer) MPI_Session_iflush_buffer __attribute__((weak, alias("PMPI_Session_iflush_buffer")));
 
-extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
-  Call call("MPI_Session_init", AnyTime{});
-  call.blame_if_valid_errhandler(errhandler);
-  return call.unsupported();
-}
-extern "C" decltype(PMPI_Session_init) MPI_Session_init __attribute__((weak, alias("PMPI_Session_init")));
-
 extern "C" int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) {
   Call call("MPI_Session_set_errhandler");
-  return call.unsupported();
+  Session* core_session = nullptr;
+  Errhandler* core_errhandler = nullptr;
+  if (!call.handle<Session>(session, "session", &core_session) ||
+      !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler)) {
+    return call.fail();
+  }
+  return call.end(api::session_set_errhandler(call.process, core_session, core_errhandler));
 }
 extern "C" decltype(PMPI_Session_set_errhandler) MPI_Session_set_errhandler __attribute__((weak, alias("PMPI_Session_set_errhandler")));
 

@@ -1,13 +1,10 @@
 // A rank of a job that our mpiexec started: everything goes through the job segment.
-#include <linux/futex.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstdio>
 #include <cstring>
 
@@ -16,14 +13,6 @@
 
 namespace tasuki::local {
 namespace {
-
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value) {
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, value, nullptr, nullptr, 0);
-}
-
-void futex_wake_all(std::atomic<std::uint32_t>& word) {
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-}
 
 /// What the program printed before the end should be seen, but a stream that another thread holds is left
 /// alone.
@@ -62,22 +51,16 @@ class JobBootstrap final : public Bootstrap {
   int processors_available() const override { return std::max(1, job_.header->processors_available); }
 
   std::unique_ptr<Transport> make_transport(const Config& config) override {
-    refuse_absent_ranks();
     map_region(ShmTransport::bytes_needed(job_.size, config));
     return std::make_unique<ShmTransport>(region_, job_.rank, job_.size, config, true);
   }
 
-  void fence() override {
-    JobHeader& header = *job_.header;
-    const std::uint32_t round = header.fence_round.load(std::memory_order_acquire);
-    const std::uint32_t arrived = header.fence_arrived.fetch_add(1, std::memory_order_acq_rel) + 1;
-    if (arrived == static_cast<std::uint32_t>(job_.size)) {
-      header.fence_arrived.store(0, std::memory_order_relaxed);
-      header.fence_round.store(round + 1, std::memory_order_release);
-      futex_wake_all(header.fence_round);
-      return;
+  void join_world() override {
+    block().in_world.store(1, std::memory_order_seq_cst);
+    const std::int32_t absent = job_.header->absent_rank.load(std::memory_order_seq_cst);
+    if (absent != 0) {
+      abort(1, "MPI_Init: rank " + std::to_string(absent - 1) + " ended without calling MPI_Init");
     }
-    while (header.fence_round.load(std::memory_order_acquire) == round) futex_wait(header.fence_round, round);
   }
 
   void mark_initialized() override { block().life.store(Life::kInitialized, std::memory_order_release); }
@@ -101,13 +84,6 @@ class JobBootstrap final : public Bootstrap {
 
  private:
   RankBlock& block() const { return job_.blocks[job_.rank]; }
-
-  void refuse_absent_ranks() {
-    const std::int32_t absent = job_.header->absent_rank.load(std::memory_order_seq_cst);
-    if (absent != 0) {
-      abort(1, "MPI_Init: rank " + std::to_string(absent - 1) + " ended without calling MPI_Init");
-    }
-  }
 
   /// The ranks agree on the region's size (the first one sets it) and each sees to it that it is there.
   void map_region(std::size_t bytes) {

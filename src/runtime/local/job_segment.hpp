@@ -8,9 +8,10 @@
 //
 // Invariants:
 //  1. `claimed_pid` goes from 0 to the process that is this rank, once; nobody else ever is this rank.
-//  2. `life` only grows.
-//  3. Either a rank that claims its block sees `absent_rank` of a rank that ended without claiming, or
-//     mpiexec, which sets it, sees the claim afterwards (both seq_cst): nobody waits for an absent rank.
+//  2. `life` only grows, but for kFinalized: a rank that uses sessions may be kInitialized again.
+//  3. Either a rank that sets `in_world` sees `absent_rank` of a rank that ended without being in the world,
+//  or
+//     mpiexec, which sets it, sees `in_world` afterwards (both seq_cst): nobody waits for an absent rank.
 //  4. The layout is that of kJobVersion: whoever changes it changes the number.
 #pragma once
 
@@ -21,7 +22,7 @@
 namespace tasuki::local {
 
 inline constexpr std::uint64_t kJobMagic = 0x626f6a696b757361;  // "asukijob"
-inline constexpr std::uint32_t kJobVersion = 3;
+inline constexpr std::uint32_t kJobVersion = 4;
 inline constexpr std::size_t kPageBytes = 4096;  // alignment of the parts, whatever the machine's page
 inline constexpr std::size_t kAbortMessageBytes = 1024;
 inline constexpr std::size_t kPortBytes = 256;   // a port's name, with the final NUL
@@ -30,9 +31,9 @@ inline constexpr std::size_t kSocketBytes = 64;  // an abstract socket's name, w
 /// How far a rank is in its life.
 enum class Life : std::uint32_t {
   kStarted = 0,      // its program runs, MPI has not been initialised
-  kJoined = 1,       // inside MPI_Init
-  kInitialized = 2,  // MPI_Init is done
-  kFinalized = 3,    // MPI_Finalize is done
+  kJoined = 1,       // inside MPI_Init or its first MPI_Session_init
+  kInitialized = 2,  // that is done
+  kFinalized = 3,    // MPI and all sessions are finalised
   kAborting = 4,     // it asked for the end of the job: abort_code and abort_message are valid
 };
 
@@ -52,9 +53,6 @@ struct alignas(64) JobHeader {
   std::atomic<std::int32_t> first_abort;       // writer: the first rank that aborts, its rank + 1
   std::atomic<std::int32_t> absent_rank;       // writer: mpiexec; rank + 1 of one that ended without MPI_Init
   std::atomic<std::uint32_t> job_over;         // writer: mpiexec; 1: it ended the job itself
-
-  alignas(64) std::atomic<std::uint32_t> fence_arrived;  // writer: ranks
-  std::atomic<std::uint32_t> fence_round;                // writer: last rank to arrive; the futex word
 };
 static_assert(sizeof(JobHeader) <= kPageBytes);
 
@@ -62,6 +60,7 @@ struct alignas(64) RankBlock {
   std::int32_t application;               // writer: mpiexec, before the rank starts
   std::atomic<std::int32_t> started_pid;  // writer: mpiexec; the program, and its process group
   std::atomic<std::int32_t> claimed_pid;  // writer: the rank; differs from started_pid under a wrapper script
+  std::atomic<std::uint32_t> in_world;    // writer: the rank; 1: it has called MPI_Init
   std::atomic<Life> life;                 // writer: the rank
   std::atomic<std::int32_t> abort_code;   // writer: the rank, before life = kAborting
   char abort_message[kAbortMessageBytes];  // writer: the rank, before life = kAborting; ends with NUL

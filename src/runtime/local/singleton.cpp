@@ -53,7 +53,6 @@ class Singleton final : public Bootstrap {
     return std::make_unique<ShmTransport>(region_, 0, 1, config, true);
   }
 
-  void fence() override {}
   void mark_initialized() override {}
   void mark_finalized() override {}
 

@@ -14,13 +14,13 @@ namespace tasuki::shm {
 void doorbell_open(Doorbell& bell, bool use_membarrier) {
   const bool registered =
       use_membarrier && syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
-  bell.needs_fence.store(registered ? 0 : 1, std::memory_order_seq_cst);
+  bell.has_membarrier.store(registered ? 1 : 0, std::memory_order_seq_cst);
 }
 
 std::uint32_t doorbell_arm(Doorbell& bell) {
   const std::uint32_t ticket = bell.rings.load(std::memory_order_seq_cst);
   bell.sleeping.store(1, std::memory_order_seq_cst);
-  if (bell.needs_fence.load(std::memory_order_relaxed) == 0) {
+  if (bell.has_membarrier.load(std::memory_order_relaxed) != 0) {
     syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
   }
   return ticket;

@@ -4,8 +4,8 @@
 // The sleeper sets `sleeping`, makes every processor see that (membarrier), looks once more for work, and
 // waits on a futex. A peer publishes its packet, then reads `sleeping`. The sleeper's membarrier is a full
 // fence on the peer's processor too, so either the peer sees the flag, or the sleeper's second look sees the
-// packet. Where membarrier does not exist, `needs_fence` makes the peers publish with seq_cst, and seq_cst
-// accesses give the same guarantee.
+// packet. Where the owner has no membarrier, or has not said so yet, the peers publish with seq_cst, and
+// seq_cst accesses give the same guarantee.
 //
 // Thread safety: all functions may be called from any thread or process that maps the doorbell.
 #pragma once
@@ -17,11 +17,12 @@ namespace tasuki::shm {
 
 struct alignas(64) Doorbell {
   std::atomic<std::uint32_t> sleeping;           // writer: owner sets, whoever rings clears
-  std::atomic<std::uint32_t> needs_fence;        // writer: owner, before the job's first message
+  std::atomic<std::uint32_t> has_membarrier;     // writer: owner; 0 in a doorbell that was never opened
   alignas(64) std::atomic<std::uint32_t> rings;  // counts rings; the futex word
 };
 
-/// Tries to register this process for membarrier; sets `needs_fence` when that is impossible or not wanted.
+/// Tries to register this process for membarrier; sets `has_membarrier` when that is possible and wanted.
+/// Peers may ring and publish before.
 void doorbell_open(Doorbell& bell, bool use_membarrier);
 
 /// Announces that the owner is about to sleep and returns the ticket for doorbell_sleep().
@@ -35,8 +36,8 @@ void doorbell_ring(Doorbell& bell);
 
 /// The order with which a packet for the owner of `bell` is to be published.
 inline std::memory_order publish_order(const Doorbell& bell) {
-  return bell.needs_fence.load(std::memory_order_relaxed) != 0 ? std::memory_order_seq_cst
-                                                               : std::memory_order_release;
+  return bell.has_membarrier.load(std::memory_order_relaxed) == 0 ? std::memory_order_seq_cst
+                                                                  : std::memory_order_release;
 }
 
 /// To be called after something was published for the owner.

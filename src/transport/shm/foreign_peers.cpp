@@ -100,8 +100,8 @@ bool ShmTransport::open_foreign(int endpoint, std::string* error) {
   peer.bell = one.to->doorbell();
   one.ended = false;
   // Where only one of the two could register for membarrier, neither may rely on it.
-  if (own_bell().needs_fence.load(std::memory_order_relaxed) != 0) {
-    peer.bell->needs_fence.store(1, std::memory_order_seq_cst);
+  if (own_bell().has_membarrier.load(std::memory_order_relaxed) == 0) {
+    peer.bell->has_membarrier.store(0, std::memory_order_seq_cst);
   }
   return true;
 }
@@ -188,6 +188,19 @@ bool ShmTransport::end(int endpoint, bool finalized) {
   one.ended = true;
   peer = {shm::RingSender::nowhere(), shm::RingReceiver(), &nobody_};
   return true;
+}
+
+void ShmTransport::leave() {
+  for (int endpoint = size_; endpoint < endpoints(); ++endpoint) {
+    Foreign& one = foreign(endpoint);
+    one.to.reset();
+    one.inbound_slot = -1;
+    one.ended = true;
+    peers_[static_cast<std::size_t>(endpoint)] = {shm::RingSender::nowhere(), shm::RingReceiver(), &nobody_};
+  }
+  inbound_.clear();
+  slots_known_.reset();
+  mailbox_.reset();  // which tells those who send
 }
 
 // ----- ports -----------------------------------------------------------------------------------------------

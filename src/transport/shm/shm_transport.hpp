@@ -68,6 +68,7 @@ class ShmTransport final : public Transport {
   int join(const PeerAddress& address, std::string* error) override;
   bool has_ended(int endpoint) const override;
   int endpoints_alive() const override;
+  void leave() override;
   bool open_port(std::uint64_t port) override;
   void close_port(std::uint64_t port) override;
   bool has_port(const PeerAddress& owner, std::uint64_t port) override;

@@ -65,11 +65,24 @@ TEST(Failure, ExitWithoutInit) {
       "mpiexec: rank 2 (pid 4711 on x) exited with status 139 (as a shell tells of signal 11 (Segmentation "
       "fault))");
   RankEnd absent = exited(0, Life::kStarted);
-  absent.others_joined = true;
+  absent.in_world = false;
+  absent.others_in_world = true;
   EXPECT_EQ(judge(absent), Verdict::kFailed);
   EXPECT_EQ(exit_status(absent), 1);
   EXPECT_NE(failure_message(absent, "x", 1).find("without calling MPI_Init, as other ranks did"),
             std::string::npos);
+}
+
+TEST(Failure, SessionsAlone) {
+  RankEnd end = exited(0, Life::kFinalized);
+  end.in_world = false;
+  EXPECT_EQ(judge(end), Verdict::kFine);
+  end.life = Life::kInitialized;
+  EXPECT_EQ(judge(end), Verdict::kFailed);
+  EXPECT_NE(failure_message(end, "x", 1).find("without finalising its MPI session"), std::string::npos);
+  end.life = Life::kFinalized;
+  end.others_in_world = true;
+  EXPECT_EQ(judge(end), Verdict::kFailed) << "the others wait for it in MPI_Init";
 }
 
 TEST(Failure, Abort) {

@@ -2,7 +2,6 @@
 #include "support/world.hpp"
 
 #include <atomic>
-#include <barrier>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -30,7 +29,6 @@ struct World {
       : options(options),
         size(size),
         network(size, 8),
-        fence(size),
         region_bytes(ShmTransport::bytes_needed(size, options.config)) {
     region = static_cast<std::byte*>(::operator new (region_bytes, std::align_val_t{4096}));
     std::memset(region, 0, region_bytes);
@@ -40,7 +38,6 @@ struct World {
   WorldOptions options;
   int size;
   InprocNetwork network;
-  std::barrier<> fence;
   std::size_t region_bytes;
   std::byte* region;
 };
@@ -59,7 +56,6 @@ class ThreadBootstrap final : public Bootstrap {
         SharedRegion{.base = world_.region, .bytes = world_.region_bytes, .job = world_.options.job}, rank_,
         world_.size, config, false);
   }
-  void fence() override { world_.fence.arrive_and_wait(); }
   void mark_initialized() override {}
   void mark_finalized() override {}
   [[noreturn]] void abort(int exit_code, const std::string& message) override {
@@ -160,12 +156,18 @@ void run_ranks(int size, const std::function<void(Process&)>& body, const WorldO
       CoreCallbacks callbacks;
       const std::unique_ptr<Process> process = make_process(bootstrap, options.config, options.thread_level);
       process->callbacks = &callbacks;
+      {
+        std::unique_lock lock(process->mutex, std::defer_lock);
+        if (options.thread_level == ThreadLevel::kMultiple) lock.lock();
+        start_world(*process);
+      }
       body(*process);
       {
         // As the binding does during every call.
         std::unique_lock lock(process->mutex, std::defer_lock);
         if (options.thread_level == ThreadLevel::kMultiple) lock.lock();
-        finalize_process(*process);
+        finish_world(*process);
+        rest(*process);
       }
       watchdog.ended(rank);
     });

@@ -1,0 +1,93 @@
+// Making the one Process, and handing it from user to user.
+#include "binding/life.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <utility>
+
+#include "base/settings.hpp"
+#include "binding/call.hpp"
+#include "binding/callbacks.hpp"
+#include "environment/environment.hpp"
+#include "object/objects.hpp"
+#include "runtime/bootstrap.hpp"
+#include "runtime/local/local.hpp"
+#include "tool/tool.hpp"
+
+namespace tasuki {
+namespace {
+
+AbiCallbacks callbacks;
+
+/// Made by the first user and never unmade: whoever leaves before the others must not take its memory along,
+/// and sessions may come until the program ends.
+struct Owned {
+  std::unique_ptr<Bootstrap> bootstrap;
+  std::unique_ptr<Process> process;
+};
+Owned* owned = nullptr;
+int users = 0;
+
+/// Error classes and codes that the user added live on from use to use.
+void hand_on_user_errors(Process& from, Process& to) {
+  if (from.objects->user_errors.empty()) return;
+  to.objects->user_errors = std::move(from.objects->user_errors);
+  from.objects->user_errors.clear();
+  to.objects->attributes.lastusedcode = from.objects->attributes.lastusedcode;
+}
+
+bool make_owned(ThreadLevel level, std::string* error) {
+  auto made = std::make_unique<Owned>();
+  made->bootstrap = make_bootstrap(error);
+  if (made->bootstrap == nullptr) return false;
+  Config config;
+  std::string warning;
+  if (!read_settings(environ, &config, error, &warning)) made->bootstrap->abort(1, *error);
+  if (!warning.empty() && made->bootstrap->rank() == 0) std::fprintf(stderr, "tasuki: %s\n", warning.c_str());
+  take_written_settings(outside(), &config);
+  made->process = make_process(*made->bootstrap, config, level);
+  made->process->callbacks = &callbacks;
+  owned = made.release();
+  return true;
+}
+
+}  // namespace
+
+std::mutex& life_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+bool begin_use(ThreadLevel level, bool locking, std::string* error) {
+  outside().callbacks = &callbacks;
+  if (owned == nullptr && !make_owned(level, error)) return false;
+  if (users++ == 0) {
+    Process& process = *owned->process;
+    set_thread_level(process, level, locking);
+    hand_on_user_errors(outside(), process);
+    hand_on_tool(outside(), process);
+    binding.process = &process;
+    binding.locking = locking;
+  }
+  return true;
+}
+
+ThreadLevel granted(ThreadLevel level) {
+  return binding.locking ? level : std::min(level, binding.process->thread_level);
+}
+
+bool is_last_user() {
+  return users == 1;
+}
+
+void end_use() {
+  if (--users != 0) return;
+  hand_on_user_errors(*binding.process, outside());
+  hand_on_tool(*binding.process, outside());
+  binding.process->counters = {};  // they come back with the next user
+  binding.process = nullptr;
+  binding.locking = false;
+}
+
+}  // namespace tasuki

@@ -1,0 +1,72 @@
+// The entries that begin and end a session (MPI 11.3): they are users of the Process, as MPI_Init is.
+#include "object/session.hpp"
+
+#include <string>
+
+#include "binding/call.hpp"
+#include "binding/life.hpp"
+#include "environment/environment.hpp"
+#include "runtime/bootstrap.hpp"
+
+using namespace tasuki;
+
+namespace {
+
+/// The checks that need no Process of the job, and its beginning. Errors go to `errhandler`.
+int begin_session(MPI_Info info, MPI_Errhandler errhandler, const MPI_Session* session, ThreadLevel* level) {
+  Call call("MPI_Session_init", AnyTime{});
+  call.blame_if_valid_errhandler(errhandler);
+  Info* core_info = nullptr;
+  Errhandler* core_errhandler = nullptr;
+  if (!call.handle_or_null<Info>(info, "info", &core_info) ||
+      !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler) ||
+      !call.pointer(session, "session")) {
+    return call.fail();
+  }
+  if (const Code code = check_errhandler(call.process, *core_errhandler, Kind::kSession))
+    return call.end(code);
+  if (const Code code = requested_thread_level(call.process, core_info, level)) return call.end(code);
+  std::string error;
+  if (begin_use(*level, true, &error)) return MPI_SUCCESS;
+  call.refuse(kErrOther, "%s", error.c_str());
+  return call.fail();
+}
+
+}  // namespace
+
+extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+  const std::lock_guard guard(life_mutex());
+  ThreadLevel level = ThreadLevel::kSingle;
+  if (const int code = begin_session(info, errhandler, session, &level); code != MPI_SUCCESS) return code;
+  Call call("MPI_Session_init");
+  Errhandler* core_errhandler = nullptr;
+  call.handle<Errhandler>(errhandler, "errhandler",
+                          &core_errhandler);  // this Process's, where it is predefined
+  if (is_last_user()) call.process.bootstrap.mark_initialized();
+  *session = call.give<Session>(new Session(call.process, granted(level), core_errhandler));
+  return MPI_SUCCESS;
+}
+
+extern "C" int PMPI_Session_finalize(MPI_Session* session) {
+  const std::lock_guard guard(life_mutex());
+  {
+    Call call("MPI_Session_finalize");
+    Session* core_session = nullptr;
+    if (!call.pointer(session, "session") || !call.handle<Session>(*session, "session", &core_session)) {
+      return call.fail();
+    }
+    const Ref<Session> last(core_session);
+    finish_session(*last);
+    if (is_last_user()) rest(call.process);
+    call.settle<Session>(nullptr, session);
+  }
+  end_use();
+  return MPI_SUCCESS;
+}
+
+// clang-format off
+extern "C" decltype(PMPI_Session_init) MPI_Session_init
+    __attribute__((weak, alias("PMPI_Session_init")));
+extern "C" decltype(PMPI_Session_finalize) MPI_Session_finalize
+    __attribute__((weak, alias("PMPI_Session_finalize")));
+// clang-format on
