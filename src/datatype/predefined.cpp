@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <iterator>
+#include <type_traits>
 
 #include "datatype/datatype.hpp"
 #include "datatype/layout.hpp"
@@ -126,7 +127,9 @@ constexpr BasicInfo kTable[] = {
     basic<std::byte>(kMpiPacked, "MPI_PACKED", R::kBytes, Group::kNone),
     basic<std::byte>(kMpiByte, "MPI_BYTE", R::kBytes, Group::kByte),
 
-    basic<char>(kMpiChar, "MPI_CHAR", R::kBytes, Group::kNone),
+    // For characters, says the standard (MPI 6.9.2), and not for reductions; programs reduce it all the same,
+    // and other libraries take it as C's char.
+    basic<char>(kMpiChar, "MPI_CHAR", std::is_signed_v<char> ? R::kSigned : R::kUnsigned, Group::kCInteger),
     basic<wchar_t>(kMpiWchar, "MPI_WCHAR", R::kWideChar, Group::kNone, 2),
     basic<signed char>(kMpiSignedChar, "MPI_SIGNED_CHAR", R::kSigned, Group::kCInteger),
     basic<unsigned char>(kMpiUnsignedChar, "MPI_UNSIGNED_CHAR", R::kUnsigned, Group::kCInteger),

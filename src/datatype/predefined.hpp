@@ -53,7 +53,7 @@ enum class Representation : std::uint8_t {
 
 /// The groups of MPI 6.9.2 (which operation takes which type); kPair is that of MPI 6.9.4.
 enum class ReductionGroup : std::uint8_t {
-  kNone,  // characters and PACKED: no predefined operation takes them
+  kNone,  // wide and Fortran characters, PACKED: no predefined operation takes them
   kCInteger,
   kFortranInteger,
   kFloating,

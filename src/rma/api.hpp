@@ -83,6 +83,7 @@ Code win_complete(Process& process, Win* win);
 Code win_post(Process& process, Group* group, int assert, Win* win);
 Code win_wait(Process& process, Win* win);
 Code win_test(Process& process, Win* win, bool* flag);
+// Locking, unlocking and flushing MPI_PROC_NULL does nothing, as do operations on it.
 Code win_lock(Process& process, int lock_type, int rank, int assert, Win* win);
 Code win_lock_all(Process& process, int assert, Win* win);
 Code win_unlock(Process& process, int rank, Win* win);

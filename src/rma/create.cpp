@@ -235,7 +235,7 @@ Code win_shared_query(Process& process, Win* win, int rank, Count* size, Count* 
   const bool mapped = win->is_mapped(rank);
   *size = mapped ? part.bytes : 0;
   *disp_unit = part.disp_unit;
-  *baseptr = mapped ? part.base : nullptr;
+  *baseptr = mapped && part.bytes > 0 ? part.base : nullptr;
   return kSuccess;
 }
 

@@ -162,6 +162,7 @@ Code win_lock(Process& process, int lock_type, int rank, int assert, Win* win) {
   if (lock_type != kLockExclusive && lock_type != kLockShared)
     return process.fail(kErrLocktype, "lock_type = %d, expected MPI_LOCK_EXCLUSIVE or MPI_LOCK_SHARED",
                         lock_type);
+  if (rank == kProcNull) return kSuccess;
   if (const Code code = check_rank(process, *win, rank)) return code;
   if (const Code code = check_locks(process, *win, assert)) return code;
   if (const char* wrong = win->epoch.may_lock(rank)) return refuse(process, wrong);
@@ -173,6 +174,7 @@ Code win_lock(Process& process, int lock_type, int rank, int assert, Win* win) {
 }
 
 Code win_unlock(Process& process, int rank, Win* win) {
+  if (rank == kProcNull) return kSuccess;
   if (const Code code = check_rank(process, *win, rank)) return code;
   if (const char* wrong = win->epoch.may_unlock(rank)) return refuse(process, wrong);
   rma::flush(*win, rank);
@@ -201,6 +203,7 @@ Code win_unlock_all(Process& process, Win* win) {
 }
 
 Code win_flush(Process& process, int rank, Win* win) {
+  if (rank == kProcNull) return kSuccess;
   if (const Code code = check_rank(process, *win, rank)) return code;
   if (const char* wrong = win->epoch.may_flush(rank)) return refuse(process, wrong);
   rma::flush(*win, rank);
@@ -214,6 +217,7 @@ Code win_flush_all(Process& process, Win* win) {
 }
 
 Code win_flush_local(Process& process, int rank, Win* win) {
+  if (rank == kProcNull) return kSuccess;
   if (const Code code = check_rank(process, *win, rank)) return code;
   if (const char* wrong = win->epoch.may_flush(rank)) return refuse(process, wrong);
   if (win->messenger) win->messenger->flush_local(rank);

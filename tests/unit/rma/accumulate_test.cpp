@@ -108,11 +108,11 @@ TEST(Accumulate, GivesWhatAReductionGivesAtAnyAddress) {
 TEST(Accumulate, RefusesWhatIsNotDefined) {
   Combination how;
   EXPECT_FALSE(make_combination(kMpiBand, kMpiDouble, &how));
-  EXPECT_FALSE(make_combination(kMpiSum, kMpiChar, &how));
+  EXPECT_FALSE(make_combination(kMpiSum, kMpiWchar, &how));
   EXPECT_FALSE(make_combination(kMpiMaxloc, kMpiInt, &how));
   EXPECT_FALSE(make_combination(kMpiSum, 0, &how));
   EXPECT_FALSE(make_combination(0, kMpiInt, &how));
-  EXPECT_TRUE(make_combination(kMpiReplace, kMpiChar, &how));
+  EXPECT_TRUE(make_combination(kMpiReplace, kMpiWchar, &how));
 }
 
 TEST(Accumulate, KnowsTheBasicTypeOfDerivedOnes) {
