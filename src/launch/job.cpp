@@ -98,6 +98,8 @@ bool Job::prepare(World* world, Refusal* refusal) {
   refusal->text.clear();
   if (null_fd_ < 0) refusal->text = format("cannot open /dev/null: %s", strerror(errno));
   if (null_fd_ < 0 || !world->segment.make(applications, &refusal->text)) return false;
+  world->segment.header().universe_size =
+      options_.universe_size > 0 ? options_.universe_size : local::processors_available();
   std::snprintf(world->segment.header().launcher_socket, local::kSocketBytes, "%s", spawn_socket_.c_str());
   plan(world);
   ++worlds_made_;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "launch/info.hpp"
 #include "launch/job.hpp"
@@ -44,6 +45,11 @@ int main(int argc, char** argv) {
   std::string error;
   if (!parse_options({argv + 1, argv + argc}, &options, &error)) {
     std::fprintf(stderr, "mpiexec: %s\n", error.c_str());
+    return kBadUsage;
+  }
+  const char* limit = std::getenv("MPIEXEC_TIMEOUT");
+  if (limit != nullptr && options.timeout_seconds == 0 && !parse_seconds(limit, &options.timeout_seconds)) {
+    std::fprintf(stderr, "mpiexec: MPIEXEC_TIMEOUT = \"%s\", expected a number of seconds above 0\n", limit);
     return kBadUsage;
   }
   if (options.help) {

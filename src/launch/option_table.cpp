@@ -199,14 +199,13 @@ bool standard_input(Parser& parser) {
 bool timeout(Parser& parser) {
   std::string word;
   if (!parser.take(&word)) return false;
-  char* end = nullptr;
-  const double seconds = std::strtod(word.c_str(), &end);
-  if (word.empty() || *end != '\0' || !std::isfinite(seconds) || seconds <= 0 || seconds > 1e9) {
-    return parser.fail(
-        format("%s %s: expected a number of seconds above 0", parser.given.c_str(), word.c_str()));
-  }
-  parser.options->timeout_seconds = seconds;
-  return true;
+  if (parse_seconds(word, &parser.options->timeout_seconds)) return true;
+  return parser.fail(
+      format("%s %s: expected a number of seconds above 0", parser.given.c_str(), word.c_str()));
+}
+
+bool universe_size(Parser& parser) {
+  return read_integer(parser, 1, kRanksMax, &parser.options->universe_size);
 }
 
 bool bind_to(Parser& parser) {
@@ -331,7 +330,13 @@ constexpr Option kOptions[] = {
     {Group::kJob, "configfile app appfile", "FILE",
      "read programs from FILE, one a line, each with its options", application_file},
     {Group::kJob, "genv", "NAME VALUE", "set a variable for the ranks of all programs", genv},
-    {Group::kJob, "timeout", "SECONDS", "end the job after that time, with exit status 124", timeout},
+    {Group::kJob, "timeout", "SECONDS",
+     "end the job after that time, with exit status 124; MPIEXEC_TIMEOUT sets it too", timeout},
+    {Group::kJob, "usize universe-size", "N",
+     "how many ranks programs that spawn may take there is room for (MPI_UNIVERSE_SIZE): the processors when "
+     "not "
+     "given",
+     universe_size},
     {Group::kJob, "v verbose", "", "say what is done", verbose},
     {Group::kJob, "serve-spawns", "FD",
      "start no program, but what the one at the other end of the socket FD spawns: a program that runs alone "
@@ -369,6 +374,14 @@ bool any_name(const char* names, Use&& use) {
 }
 
 }  // namespace
+
+bool parse_seconds(const std::string& word, double* seconds) {
+  char* end = nullptr;
+  const double number = std::strtod(word.c_str(), &end);
+  if (word.empty() || *end != '\0' || !std::isfinite(number) || number <= 0 || number > 1e9) return false;
+  *seconds = number;
+  return true;
+}
 
 const Option* find_option(const std::string& name) {
   for (const Option& option : kOptions) {

@@ -47,6 +47,7 @@ struct Options {
   std::string error_pattern;   // the same for standard error
   int stdin_rank = 0;          // who reads mpiexec's standard input, or kNoRank
   double timeout_seconds = 0;  // 0: no limit
+  int universe_size = 0;       // 0: as many as there are processors
   BindTo bind_to = BindTo::kShare;
   MapBy map_by = MapBy::kCore;
   bool report_bindings = false;
@@ -68,6 +69,9 @@ inline constexpr int kRanksMax = 1 << 16;  // of a job: far more than one machin
 
 /// Parses the words after "mpiexec". Returns false and one line in `error` when something is wrong.
 bool parse_options(const std::vector<std::string>& words, Options* options, std::string* error);
+
+/// Reads a time limit: a number of seconds above 0. Returns false, and leaves `seconds`, when it is none.
+bool parse_seconds(const std::string& word, double* seconds);
 
 /// What --help prints.
 std::string help_text();

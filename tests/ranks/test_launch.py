@@ -460,6 +460,15 @@ def test_timeout(mpiexec, run):
     assert mpiexec("--timeout", 30, "true").returncode == 0
 
 
+def test_timeout_from_the_environment(mpiexec):
+    done = mpiexec("sleep", 1000, environment={"MPIEXEC_TIMEOUT": 0.3})
+    assert done.returncode == 124 and done.seconds < END_SECONDS_MAX, done.text
+    done = mpiexec("--timeout", 30, "true", environment={"MPIEXEC_TIMEOUT": 0.001})
+    assert done.returncode == 0, done.text
+    done = mpiexec("true", environment={"MPIEXEC_TIMEOUT": "soon"})
+    assert done.returncode != 0 and 'MPIEXEC_TIMEOUT = "soon", expected a number of seconds' in done.stderr
+
+
 def test_timeout_ends_ranks_that_wait_inside_mpi(mpiexec, build):
     done = mpiexec("-n", 4, "--timeout", 1, build("launch.c"), "sleep", 1)
     assert done.returncode == 124 and done.seconds < 1 + END_SECONDS_MAX, done.text

@@ -47,7 +47,7 @@ class JobBootstrap final : public Bootstrap {
     return started;
   }
   int application_number() const override { return block().application; }
-  int universe_size() const override { return std::max(job_.size, processors_available()); }
+  int universe_size() const override { return std::max(job_.size, job_.header->universe_size); }
   int processors_available() const override { return std::max(1, job_.header->processors_available); }
 
   std::unique_ptr<Transport> make_transport(const Config& config) override {

@@ -45,6 +45,7 @@ struct alignas(64) JobHeader {
   std::int32_t launcher_pid;           // mpiexec
   std::int32_t applications;           // programs of an MPMD job
   std::int32_t processors_available;   // to all ranks together; a rank's own mask tells only its binding
+  std::int32_t universe_size;          // MPI_UNIVERSE_SIZE, if larger than the job
   std::uint64_t ranks_offset;          // of RankBlock[size]
   std::uint64_t transport_offset;      // of the transport's region, which ends the segment
   char launcher_socket[kSocketBytes];  // where mpiexec takes requests; see spawn_request.hpp
