@@ -106,11 +106,6 @@ int Call::fail() {
   return abi::error_from_core(code_);
 }
 
-int Call::unsupported() {
-  code_ = process.fail(kErrUnsupportedOperation, "this function is not supported yet");
-  return fail();
-}
-
 bool Call::refuse(int error_class, const char* format, ...) {
   char text[512];
   va_list arguments;

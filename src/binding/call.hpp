@@ -85,7 +85,6 @@ class Call {
   }
   /// Ends the call with the error that a check found.
   [[gnu::cold, gnu::noinline]] int fail();
-  [[gnu::cold, gnu::noinline]] int unsupported();
 
   /// Whose error handler this call invokes. A null pointer: that of MPI_COMM_SELF.
   void blame_if_valid(MPI_Comm comm) { owner_ = lookup<Comm>(abi::bits_of(comm)); }

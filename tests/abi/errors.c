@@ -34,7 +34,6 @@ static void bad_arguments(MPI_Comm comm) {
   show(MPI_Start(&request));
   show(MPI_Irecv(data, 1, MPI_INT, 0, 0, comm, NULL));
   show(MPI_Comm_rank(MPI_COMM_NULL, data));
-  show(MPI_Win_create_dynamic(MPI_INFO_NULL, comm, NULL));
   MPI_Type_free(&pair);
 }
 

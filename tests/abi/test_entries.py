@@ -20,8 +20,6 @@ from bindgen import prototypes  # noqa: E402
 PREFIX = Path(os.environ.get("TASUKI_TEST_PREFIX", ROOT / "build/prefix"))
 LIBRARIES = {"standard": PREFIX / "lib/libmpi_abi.so.1", "mpich": PREFIX / "lib/libmpi.so.12"}
 INCLUDE = {"standard": ROOT / "include", "mpich": ROOT / "src/binding/mpich"}
-UNSUPPORTED = (ROOT / "bindgen/unsupported.txt").read_text().split()
-UNSUPPORTED_MAX = 179  # may only fall
 
 # Functions and variables of the MPICH ABI that its programs find under these names.
 BEYOND_MPI = {"standard": set(), "mpich": {"MPIR_Dup_fn"}}
@@ -56,42 +54,6 @@ def test_the_mpi_name_is_weak(abi):
     assert (kinds["MPI_Send"], kinds["PMPI_Send"]) == ("W", "T")
 
 
-def test_the_number_of_unsupported_functions_only_falls():
-    assert len(UNSUPPORTED) <= UNSUPPORTED_MAX
-
-
-UNSUPPORTED_PROGRAM = """
-import ctypes, sys
-library, world, self_, errors_return, *names = sys.argv[1:]
-mpi = ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
-pointer = ctypes.c_void_p
-mpi.MPI_Init(None, None)
-for comm in (world, self_):
-    assert mpi.MPI_Comm_set_errhandler(pointer(int(comm)), pointer(int(errors_return))) == 0
-text, length, number = ctypes.create_string_buffer(8192), ctypes.c_int(), ctypes.c_int()
-for name in names:
-    code = getattr(mpi, name)(*[pointer(0)] * 16)
-    mpi.MPI_Error_class(code, ctypes.byref(number))
-    mpi.MPI_Error_string(code, text, ctypes.byref(length))
-    print(name, number.value, text.value.decode())
-mpi.MPI_Finalize()
-"""
-
-
-@pytest.mark.parametrize("abi", LIBRARIES)
-def test_an_unsupported_function_says_so_by_name(abi):
-    """Each is called with nothing but zeros: it looks at none of them."""
-    handles = {"standard": (257, 258, 323), "mpich": (0x44000000, 0x44000001, 0x54000001)}[abi]
-    error_class = {"standard": 55, "mpich": 44}[abi]
-    command = [sys.executable, "-c", UNSUPPORTED_PROGRAM, LIBRARIES[abi], *map(str, handles), *UNSUPPORTED]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert len(lines) == len(UNSUPPORTED)
-    for name, line in zip(UNSUPPORTED, lines, strict=True):
-        assert line.startswith(f"{name} {error_class} {name}: this function is not supported yet"), line
-
-
 EXPECTED = """\
 MPI_Send: dest = 7, expected 0..0 or MPI_PROC_NULL (communicator MPI_COMM_WORLD, rank 0)
 MPI_Send: tag = -5, expected 0..1073741823 (MPI_TAG_UB) (communicator MPI_COMM_WORLD, rank 0)
@@ -107,7 +69,6 @@ MPI_Allreduce: op = MPI_OP_NULL, expected a valid reduction operation (communica
 MPI_Start: request = MPI_REQUEST_NULL, expected a valid request (rank 0 of MPI_COMM_WORLD)
 MPI_Irecv: request = NULL, expected an address (communicator MPI_COMM_WORLD, rank 0)
 MPI_Comm_rank: comm = MPI_COMM_NULL, expected a valid communicator (rank 0 of MPI_COMM_WORLD)
-MPI_Win_create_dynamic: this function is not supported yet (communicator MPI_COMM_WORLD, rank 0)
 freed: detected
 """
 

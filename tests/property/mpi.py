@@ -142,7 +142,6 @@ class Api:
         self.library = ctypes.CDLL(os.environ["PROPERTY_LIBRARY"], mode=ctypes.RTLD_GLOBAL)
         description = json.loads(pathlib.Path(os.environ["PROPERTY_API"]).read_text())
         self.handle = ctypes.c_void_p if self.abi == "standard" else ctypes.c_int
-        self.unsupported = set(description["unsupported"])
         self.rows = {row["name"]: row for row in description["functions"]}
         self.constants, self.category = {}, {}
         for name, category, standard, mpich in description["constants"]:

@@ -17,7 +17,6 @@ LIBRARIES = {"standard": "libmpi_abi.so.1", "mpich": "libmpi.so.12"}  # by ABI
 def write(path: pathlib.Path) -> None:
     """Writes what bindgen knows to `path`, unless what lies there is newer than its sources."""
     sources = [*(ROOT / "bindgen").glob("*.py"), *(ROOT / "bindgen/spec").iterdir()]
-    sources.append(ROOT / "bindgen/unsupported.txt")
     if path.exists() and path.stat().st_mtime > max(source.stat().st_mtime for source in sources):
         return
     functions = [
@@ -33,8 +32,7 @@ def write(path: pathlib.Path) -> None:
         for function in procedures.functions()
     ]
     values = [[c.name, c.category, c.standard, c.mpich] for c in constants.load()]
-    unsupported = (ROOT / "bindgen/unsupported.txt").read_text().split()
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}")
-    partial.write_text(json.dumps({"functions": functions, "constants": values, "unsupported": unsupported}))
+    partial.write_text(json.dumps({"functions": functions, "constants": values}))
     partial.replace(path)
