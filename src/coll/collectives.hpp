@@ -122,12 +122,16 @@ struct CollectiveRequest final : Request {
   std::function<void()> then;      // runs just before the request is done
 };
 
+/// The forms never match each other (MPI 6.12), and each is numbered by itself: a program that starts a
+/// nonblocking one before a blocking one at one rank and behind it at another runs here as it does elsewhere.
+enum class CollectiveForm : std::uint8_t { kBlocking, kNonblocking, kPersistent };
+
 struct Collectives final : ProgressHook {
   explicit Collectives(Process& process) : process_(process) { parameters.wanted = process.config; }
   ~Collectives();  // requests under way are dropped
 
   /// An Execution for the next collective on `comm`, without steps; and back.
-  Execution& open(Comm& comm, bool persistent = false);
+  Execution& open(Comm& comm, CollectiveForm form);
   void close(Execution& execution);
 
   /// Runs to the end, closes, and returns the error.
@@ -160,7 +164,7 @@ TypeShape shape_of(const Datatype& datatype);
 template <class Plan>
 Code run_collective(Comm& comm, Plan&& plan) {
   Collectives& collectives = *comm.process.collectives;
-  Execution& execution = collectives.open(comm);
+  Execution& execution = collectives.open(comm, CollectiveForm::kBlocking);
   if (const Code code = plan(execution); code != 0) {
     collectives.close(execution);
     return code;
@@ -171,7 +175,7 @@ Code run_collective(Comm& comm, Plan&& plan) {
 template <class Plan>
 Code start_collective(Comm& comm, Request** request, Plan&& plan) {
   Collectives& collectives = *comm.process.collectives;
-  Execution& execution = collectives.open(comm);
+  Execution& execution = collectives.open(comm, CollectiveForm::kNonblocking);
   if (const Code code = plan(execution); code != 0) {
     collectives.close(execution);
     return code;
@@ -186,7 +190,7 @@ Code start_collective(Comm& comm, Request** request, Plan&& plan) {
 template <class Plan>
 Code prepare_collective(Comm& comm, Request** request, Plan&& plan) {
   Collectives& collectives = *comm.process.collectives;
-  Execution& execution = collectives.open(comm, true);
+  Execution& execution = collectives.open(comm, CollectiveForm::kPersistent);
   if (const Code code = plan(execution); code != 0) {
     collectives.close(execution);
     return code;

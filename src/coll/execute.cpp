@@ -10,7 +10,7 @@ namespace tasuki {
 namespace {
 
 constexpr Count kScratchKeptBytesMax = 4 << 20;  // more is given back when the collective is over
-constexpr int kPersistentTag = 1 << 30;          // keeps their tags apart from those of the others
+constexpr int kFormShift = 29;                   // of a tag: the form of the collective; its number is below
 
 // The plane of an intercommunicator's local communicator that the local steps of its collectives travel in:
 // not that of the local communicator's own collectives, whose tags are counted apart.
@@ -171,7 +171,7 @@ Collectives::~Collectives() {
   if (!active_.empty()) process_.progress->remove(this);
 }
 
-Execution& Collectives::open(Comm& comm, bool persistent) {
+Execution& Collectives::open(Comm& comm, CollectiveForm form) {
   if (idle_.empty()) {
     all_.push_back(std::make_unique<Execution>(process_));
     idle_.push_back(all_.back().get());
@@ -180,8 +180,9 @@ Execution& Collectives::open(Comm& comm, bool persistent) {
   Execution& execution = *idle_.back();
   idle_.pop_back();
   ++process_.counters.collectives;
-  const int number = static_cast<int>(comm.collective_sequence++ & (kPersistentTag - 1));
-  execution.open(comm, persistent ? number | kPersistentTag : number);
+  const auto index = static_cast<std::size_t>(form);
+  const std::uint32_t number = comm.collective_sequences[index]++ & ((1U << kFormShift) - 1);
+  execution.open(comm, static_cast<int>(number) | static_cast<int>(form) << kFormShift);
   return execution;
 }
 

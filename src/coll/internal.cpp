@@ -87,13 +87,13 @@ Code allgather_remote_bytes(Comm& comm, const void* mine, void* all, Count bytes
 }
 
 Request* start_bcast_bytes(Comm& comm, void* data, Count bytes, int root, std::function<void()> then) {
-  Execution& execution = comm.process.collectives->open(comm);
+  Execution& execution = comm.process.collectives->open(comm, CollectiveForm::kNonblocking);
   bcast_bytes_plan(data, bytes, root)(execution);
   return start_plan(comm, execution, std::move(then));
 }
 
 Request* start_exchange_of_leaders(Comm& comm, void* both, Count bytes, std::function<void()> then) {
-  Execution& execution = comm.process.collectives->open(comm);
+  Execution& execution = comm.process.collectives->open(comm, CollectiveForm::kNonblocking);
   execution.arguments.receive = both;
   inter_exchange_of_leaders(execution.schedule, execution.self(), bytes);
   return start_plan(comm, execution, std::move(then));

@@ -1,6 +1,7 @@
 // Group, Comm, Errhandler and Info: the nouns of MPI chapters 7, 9 and 10.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -58,12 +59,16 @@ struct Comm : ErrorOwner {
   std::string description() const override;
 
   Process& process;
-  Context context = 0;                    // unique; low two bits zero
-  int rank = 0;                           // of this process in the local group
-  Ref<Group> group;                       // local
-  Ref<Group> remote_group;                // of an intercommunicator, else null
-  Ref<Comm> local_comm;                   // of an intercommunicator: its local group, for the core's own use
-  std::uint32_t collective_sequence = 0;  // numbers the collectives started on it: the tag of their messages
+  Context context = 0;      // unique; low two bits zero
+  int rank = 0;             // of this process in the local group
+  Ref<Group> group;         // local
+  Ref<Group> remote_group;  // of an intercommunicator, else null
+  Ref<Comm> local_comm;     // of an intercommunicator: its local group, for the core's own use
+  // Number the blocking, nonblocking and persistent collectives started on it: the tags of their messages.
+  std::array<std::uint32_t, 3> collective_sequences{};
+  std::uint32_t collectives_started() const {
+    return collective_sequences[0] + collective_sequences[1] + collective_sequences[2];
+  }
   std::uint32_t creation_sequence = 0;
   std::string name;
   Attributes attributes;

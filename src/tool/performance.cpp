@@ -33,7 +33,8 @@ bool is_continuous(const CounterRow& row) {
 
 /// What counts as 0..2^64-1 now: of a communicator, 0..2^32-1.
 std::uint64_t raw_value(Process& process, const PerformanceHandle& handle) {
-  if (row_of(handle).bind == Bind::kComm) return handle.comm ? handle.comm->collective_sequence : handle.base;
+  if (row_of(handle).bind == Bind::kComm)
+    return handle.comm ? handle.comm->collectives_started() : handle.base;
   return read_counter(process.counters, row_of(handle).offset);
 }
 
