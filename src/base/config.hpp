@@ -11,7 +11,6 @@ struct Config {
   std::int64_t eager_bytes_max = 16 * 1024;  // above it a message waits for its receive
   std::int64_t ring_bytes = 0;               // bulk bytes per pair of ranks; 0: by the number of ranks
   std::int64_t spin_count = -1;              // polls before yielding; -1: by the processors available
-  std::int64_t verbose = 0;
   std::int64_t explain = 0;  // print what was chosen and why
 
   // The algorithm of each collective that has several: 0 for the cheapest, else 1 + its number in the enum of

@@ -80,7 +80,6 @@ constexpr Setting kSettings[] = {
            Scope::kLocal, Verbosity::kTunerBasic, Part::kProgress,
            "how often a waiting rank looks before it yields its processor; automatic: none when the job has "
            "more ranks than processors"),
-    flag("TASUKI_VERBOSE", &Config::verbose, "say what the library does"),
     flag("TASUKI_EXPLAIN", &Config::explain, "say which way messages take, and why"),
     algorithm("TASUKI_ALLGATHER_ALGORITHM", &Config::allgather_algorithm, kAllgather,
               "how MPI_Allgather and MPI_Allgatherv are done, wherever it is possible so"),

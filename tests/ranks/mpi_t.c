@@ -65,7 +65,7 @@ static void strings(void) {
   CHECK(name[0] == 'x', "a name without a length was written");
   FAILS(MPI_T_cvar_get_index("tasuki_no_such_thing", &length), MPI_T_ERR_INVALID_NAME);
   FAILS(MPI_T_cvar_get_index(NULL, &length), MPI_T_ERR_INVALID);
-  FAILS(MPI_T_cvar_get_index("TASUKI_VERBOSE", NULL), MPI_T_ERR_INVALID);
+  FAILS(MPI_T_cvar_get_index("TASUKI_EXPLAIN", NULL), MPI_T_ERR_INVALID);
 }
 
 /* Every variable says something about itself, and its enumeration is whole. */

@@ -50,11 +50,15 @@ TEST(ConfigTest, BytesWithSuffix) {
 }
 
 TEST(ConfigTest, Flags) {
-  const Setting verbose("TASUKI_VERBOSE", "Yes");
+  {
+    const Setting explain("TASUKI_EXPLAIN", "Yes");
+    const Outcome outcome = read();
+    EXPECT_TRUE(outcome.valid);
+    EXPECT_TRUE(outcome.config.explain);
+  }
   const Setting explain("TASUKI_EXPLAIN", "0");
   const Outcome outcome = read();
   EXPECT_TRUE(outcome.valid);
-  EXPECT_TRUE(outcome.config.verbose);
   EXPECT_FALSE(outcome.config.explain);
 }
 
@@ -65,7 +69,7 @@ TEST(ConfigTest, BadValuesNameTheVariableItsValueAndWhatWasExpected) {
   } cases[] = {{"TASUKI_EAGER_BYTES_MAX", "lots"}, {"TASUKI_EAGER_BYTES_MAX", "-1"},
                {"TASUKI_EAGER_BYTES_MAX", "2G"},   {"TASUKI_RING_BYTES", "12"},
                {"TASUKI_RING_BYTES", "64kk"},      {"TASUKI_SPIN_COUNT", "1e3"},
-               {"TASUKI_VERBOSE", "maybe"}};
+               {"TASUKI_EXPLAIN", "maybe"}};
   for (const auto& bad : cases) {
     const Setting setting(bad.name, bad.value);
     const Outcome outcome = read();

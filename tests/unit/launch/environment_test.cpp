@@ -21,7 +21,7 @@ class RankEnvironment : public testing::Test {
 
   std::vector<std::string> inherited_ = {
       "PATH=/bin",      "HOME=/root",    "PMI_RANK=1",      "PMIX_RANK=1",      "SLURM_PROCID=2",
-      "SLURM_JOB_ID=7", "TASUKI_RANK=5", "TASUKI_JOB_FD=9", "TASUKI_VERBOSE=1", "EMPTY="};
+      "SLURM_JOB_ID=7", "TASUKI_RANK=5", "TASUKI_JOB_FD=9", "TASUKI_EXPLAIN=1", "EMPTY="};
   Options options_;
   Application application_;
 };
@@ -31,7 +31,7 @@ TEST_F(RankEnvironment, PassesOnAllButOtherJobs) {
   EXPECT_STREQ(environment.get("PATH"), "/bin");
   EXPECT_STREQ(environment.get("EMPTY"), "");
   EXPECT_STREQ(environment.get("SLURM_JOB_ID"), "7");
-  EXPECT_STREQ(environment.get("TASUKI_VERBOSE"), "1");
+  EXPECT_STREQ(environment.get("TASUKI_EXPLAIN"), "1");
   for (const char* name : {"PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "TASUKI_RANK", "TASUKI_JOB_FD"}) {
     EXPECT_EQ(environment.get(name), nullptr) << name;
   }
