@@ -6,12 +6,16 @@
 
 namespace tasuki {
 
+/// What MPI_COMM_WORLD, MPI_COMM_SELF and what belongs to no object begin with (MPI 9.3.1).
+enum InitialErrhandler : std::int64_t { kAreFatalFirst = 0, kAbortFirst = 1, kReturnFirst = 2 };
+
 /// Each setting is a number: of bytes, of something else, a flag (0 or 1), or the index of a choice.
 struct Config {
   std::int64_t eager_bytes_max = 16 * 1024;  // above it a message waits for its receive
   std::int64_t ring_bytes = 0;               // bulk bytes per pair of ranks; 0: by the number of ranks
   std::int64_t spin_count = -1;              // polls before yielding; -1: by the processors available
-  std::int64_t explain = 0;  // print what was chosen and why
+  std::int64_t explain = 0;                  // print what was chosen and why
+  std::int64_t initial_errhandler = 0;       // an InitialErrhandler
 
   // The algorithm of each collective that has several: 0 for the cheapest, else 1 + its number in the enum of
   // coll/algorithms.hpp.

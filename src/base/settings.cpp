@@ -33,6 +33,10 @@ constexpr EnumRow kReduce = {"reduce_algorithm", kReduceItems, 3};
 constexpr const char* kReduceScatterItems[] = {"cheapest", "pairwise", "halving", "recursive_doubling"};
 constexpr EnumRow kReduceScatter = {"reduce_scatter_algorithm", kReduceScatterItems, 4};
 
+// The order is that of InitialErrhandler.
+constexpr const char* kErrhandlerItems[] = {"mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"};
+constexpr EnumRow kErrhandler = {"initial_errhandler", kErrhandlerItems, 3};
+
 constexpr Setting number(const char* name, SettingType type, std::int64_t Config::*value, std::int64_t min,
                          std::int64_t max, Change change, Scope scope, Verbosity verbosity, Part part,
                          const char* description) {
@@ -81,6 +85,9 @@ constexpr Setting kSettings[] = {
            "how often a waiting rank looks before it yields its processor; automatic: none when the job has "
            "more ranks than processors"),
     flag("TASUKI_EXPLAIN", &Config::explain, "say which way messages take, and why"),
+    {"TASUKI_INITIAL_ERRHANDLER", SettingType::kChoice, &Config::initial_errhandler, 0, kErrhandler.size - 1,
+     &kErrhandler, Change::kBeforeInit, Scope::kLocal, Verbosity::kUserBasic, Part::kEnvironment,
+     "the error handler that communicators begin with; mpiexec -initial-errhandler sets it"},
     algorithm("TASUKI_ALLGATHER_ALGORITHM", &Config::allgather_algorithm, kAllgather,
               "how MPI_Allgather and MPI_Allgatherv are done, wherever it is possible so"),
     algorithm("TASUKI_ALLREDUCE_ALGORITHM", &Config::allreduce_algorithm, kAllreduce,
@@ -210,6 +217,11 @@ std::string setting_text(const Setting& setting, std::int64_t value) {
   if (!is_valid_setting(setting, value)) return "automatic";
   if (setting.choices != nullptr) return setting.choices->items[value];
   return setting.type == SettingType::kBytes ? bytes_text(value) : std::to_string(value);
+}
+
+bool is_initial_errhandler(const char* name) {
+  std::int64_t item = 0;
+  return parse_choice(kErrhandler, name, &item);
 }
 
 bool read_settings(const char* const* environment, Config* config, std::string* error, std::string* warning) {

@@ -49,4 +49,9 @@ std::string setting_text(const Setting& setting, std::int64_t value);
 /// bad value; leaves one line in `warning` for a name that nobody knows.
 bool read_settings(const char* const* environment, Config* config, std::string* error, std::string* warning);
 
+/// What can be given where an initial error handler is asked for: a value of TASUKI_INITIAL_ERRHANDLER.
+inline constexpr const char* kInitialErrhandlers =
+    "mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return";
+bool is_initial_errhandler(const char* name);
+
 }  // namespace tasuki

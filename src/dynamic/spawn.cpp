@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/settings.hpp"
 #include "coll/coll.hpp"
 #include "dynamic/api.hpp"
 #include "dynamic/dynamic.hpp"
@@ -109,6 +110,12 @@ Code read_program(Process& process, const Programs& programs, int index, SpawnPr
   if (directory == nullptr) directory = find_info(info, "wd");
   if (directory != nullptr) program->directory = *directory;
   if (const std::string* path = find_info(info, "path")) program->path = *path;
+  if (const std::string* handler = find_info(info, "mpi_initial_errhandler")) {
+    if (!is_initial_errhandler(handler->c_str()))
+      return process.fail(kErrInfoValue, "info: mpi_initial_errhandler = \"%s\", expected %s",
+                          handler->c_str(), kInitialErrhandlers);
+    program->initial_errhandler = *handler;
+  }
   return kSuccess;
 }
 

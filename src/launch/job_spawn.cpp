@@ -38,6 +38,8 @@ std::string Job::spawn(const SpawnRequest& request) {
     application.command = program.command;
     application.directory = program.directory;
     application.path = program.path;
+    if (!program.initial_errhandler.empty())
+      application.environment.push_back({"TASUKI_INITIAL_ERRHANDLER", program.initial_errhandler});
     world->applications.push_back(std::move(application));
     ranks += static_cast<std::size_t>(program.ranks);
   }

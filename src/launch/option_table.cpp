@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "base/settings.hpp"
 #include "launch/parser.hpp"
 #include "launch/text.hpp"
 
@@ -59,6 +60,15 @@ bool env(Parser& parser) {
 
 bool genv(Parser& parser) {
   return read_assignment(parser, &parser.options->environment);
+}
+
+bool initial_errhandler(Parser& parser) {
+  std::string word;
+  if (!parser.take(&word)) return false;
+  if (!is_initial_errhandler(word.c_str()))
+    return parser.fail(parser.given + " " + word + ": expected " + kInitialErrhandlers);
+  parser.options->environment.push_back({"TASUKI_INITIAL_ERRHANDLER", word});
+  return true;
 }
 
 bool export_variable(Parser& parser) {
@@ -332,6 +342,11 @@ constexpr Option kOptions[] = {
     {Group::kJob, "genv", "NAME VALUE", "set a variable for the ranks of all programs", genv},
     {Group::kJob, "timeout", "SECONDS",
      "end the job after that time, with exit status 124; MPIEXEC_TIMEOUT sets it too", timeout},
+    {Group::kJob, "initial-errhandler", "NAME",
+     "the error handler that communicators begin with: mpi_errors_are_fatal (when not given), "
+     "mpi_errors_abort or "
+     "mpi_errors_return",
+     initial_errhandler},
     {Group::kJob, "usize universe-size", "N",
      "how many ranks programs that spawn may take there is room for (MPI_UNIVERSE_SIZE): the processors when "
      "not "

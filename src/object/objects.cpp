@@ -31,11 +31,14 @@ void make_errhandlers(Objects& objects) {
 
 }  // namespace
 
-Objects::Objects(Process&) {
+Objects::Objects(Process& process) {
   make_predefined_datatypes(predefined);
   make_ops(*this);
   make_errhandlers(*this);
-  initial_errhandler = Ref<Errhandler>::share(predefined_object<Errhandler>(*this, kMpiErrorsAreFatal));
+  const Predefined initial = process.config.initial_errhandler == kReturnFirst  ? kMpiErrorsReturn
+                             : process.config.initial_errhandler == kAbortFirst ? kMpiErrorsAbort
+                                                                                : kMpiErrorsAreFatal;
+  initial_errhandler = Ref<Errhandler>::share(predefined_object<Errhandler>(*this, initial));
   null_file.errhandler = Ref<Errhandler>::share(predefined_object<Errhandler>(*this, kMpiErrorsReturn));
 
   Group* empty = new Group;

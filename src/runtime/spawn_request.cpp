@@ -84,6 +84,7 @@ std::string encode(const SpawnRequest& request) {
     writer.number(static_cast<std::uint32_t>(program.ranks));
     writer.text(program.directory);
     writer.text(program.path);
+    writer.text(program.initial_errhandler);
     writer.number(static_cast<std::uint32_t>(program.command.size()));
     for (const std::string& word : program.command) writer.text(word);
   }
@@ -99,6 +100,7 @@ bool decode(const std::string& message, SpawnRequest* request) {
     program.ranks = static_cast<std::int32_t>(reader.number());
     program.directory = reader.text();
     program.path = reader.text();
+    program.initial_errhandler = reader.text();
     program.command.resize(reader.length());
     for (std::string& word : program.command) word = reader.text();
     if (program.ranks < 0 || program.command.empty()) return false;

@@ -15,6 +15,7 @@ struct SpawnProgram {
   std::vector<std::string> command;  // the program and its arguments
   std::string directory;             // to start it in; empty: mpiexec's own
   std::string path;                  // directories to look for it, separated by ':'; empty: PATH
+  std::string initial_errhandler;    // mpi_initial_errhandler of its info; empty: mpiexec's
 };
 
 struct SpawnRequest {

@@ -13,8 +13,8 @@ namespace {
 SpawnRequest sample() {
   SpawnRequest request;
   request.parent_port = "tasuki:1.2.3";
-  request.programs.push_back({3, {"./program", "one word", ""}, "/some/where", ""});
-  request.programs.push_back({1, {"python3"}, "", "/bin:/usr/bin"});
+  request.programs.push_back({3, {"./program", "one word", ""}, "/some/where", "", ""});
+  request.programs.push_back({1, {"python3"}, "", "/bin:/usr/bin", "mpi_errors_return"});
   return request;
 }
 
@@ -27,6 +27,8 @@ TEST(SpawnRequests, ComeBackAsTheyWere) {
   EXPECT_EQ(read.programs[0].command, (std::vector<std::string>{"./program", "one word", ""}));
   EXPECT_EQ(read.programs[0].directory, "/some/where");
   EXPECT_EQ(read.programs[1].path, "/bin:/usr/bin");
+  EXPECT_EQ(read.programs[0].initial_errhandler, "");
+  EXPECT_EQ(read.programs[1].initial_errhandler, "mpi_errors_return");
   SpawnAnswer answer;
   ASSERT_TRUE(decode(encode(SpawnAnswer{"no such program"}), &answer));
   EXPECT_EQ(answer.error, "no such program");
@@ -56,7 +58,7 @@ TEST(SpawnRequests, NoProgramOrACommandOfNoWordsIsRefused) {
   SpawnRequest read;
   EXPECT_FALSE(decode(encode(SpawnRequest{}), &read));
   SpawnRequest empty;
-  empty.programs.push_back({1, {}, "", ""});
+  empty.programs.push_back({1, {}, "", "", ""});
   EXPECT_FALSE(decode(encode(empty), &read));
 }
 
