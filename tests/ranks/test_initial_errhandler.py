@@ -1,4 +1,4 @@
-"""The error handler that communicators begin with, as mpiexec, the environment or the parents have it (MPI 9.3)."""
+"""Which error handler communicators begin with: mpiexec, the environment or the parents say it (MPI 9.3)."""
 
 import pytest
 
