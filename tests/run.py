@@ -77,7 +77,7 @@ def pytest_part(name, folder, *options, seconds_max=600):
 
 
 def conformance_part(long):
-    ranks = "1,2,3,4" if long else "2"
+    ranks = "1,2,3,4,5" if long else "2"
     command = [
         sys.executable,
         ROOT / "tests/conformance/run.py",
@@ -86,7 +86,7 @@ def conformance_part(long):
         "--ranks",
         ranks,
     ]
-    return Part("conformance", [[*command, "--junit", OUT / "conformance.xml"]], 3600 if long else 900)
+    return Part("conformance", [[*command, "--junit", OUT / "conformance.xml"]], 7200 if long else 900)
 
 
 def parts(jobs, long):

@@ -55,6 +55,10 @@ NOT_MOVED = """MPI_Type_* MPI_File_get_type_extent* MPI_*Pack*_size* MPI_Get_cou
     MPI_Status_set_elements*""".split()
 
 
+# Their errors go to the error handler that they are given (MPI 7.4.2, 7.6.2, 11.3.1).
+TAKE_HANDLER = ["MPI_Comm_create_from_group", "MPI_Intercomm_create_from_groups", "MPI_Session_init"]
+
+
 def matches(name, patterns):
     return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
@@ -78,6 +82,7 @@ class Workbench:
         self.objects = self.make()
         self.watch(self.objects["FILE"], "file", "File")
         self.watch(self.objects["WINDOW"], "window", "Win")
+        self.watch(self.objects["SESSION"], "session", "Session")
         mpi.Win_lock_all(0, self.objects["WINDOW"])  # an epoch, so that operations are legal
         self.freed = self.make()
         self.free(self.freed)
@@ -102,11 +107,12 @@ class Workbench:
     def make(self):
         """One object of each kind; the message is a matched one from this process to itself."""
         function = ctypes.CFUNCTYPE(None)(lambda: None)
+        given = HANDLER(lambda owner, code: self.heard.append(("given", owner[0], code[0])))
         request = mpi.Recv_init(self.buffer("persistent"), 1, mpi.INT, 0, 5, self.comm)
         sent = mpi.Isend(self.buffer("sent"), 1, mpi.INT, 0, 6, self.comm)
         mpi.Request_free(mpi.inout(sent))
         message, _ = mpi.Mprobe(0, 6, self.comm)
-        self.keep.append(function)
+        self.keep += [function, given]
         return {
             "COMMUNICATOR": mpi.Comm_dup(self.comm),
             "GROUP": mpi.Comm_group(self.comm),
@@ -115,9 +121,10 @@ class Workbench:
             "REQUEST": request,
             "MESSAGE": message,
             "INFO": mpi.Info_create(),
-            "ERRHANDLER": mpi.Comm_create_errhandler(function),
+            "ERRHANDLER": mpi.Comm_create_errhandler(given),
             "FILE": mpi.File_open(self.comm, self.path, mpi.MODE_CREATE | mpi.MODE_RDWR, mpi.INFO_NULL),
             "WINDOW": mpi.Win_create(self.buffer("window"), 4096, 1, mpi.INFO_NULL, self.comm),
+            "SESSION": mpi.Session_init(mpi.INFO_NULL, mpi.ERRORS_RETURN),
         }
 
     @staticmethod
@@ -136,6 +143,7 @@ class Workbench:
         mpi.Errhandler_free(mpi.inout(objects["ERRHANDLER"]))
         mpi.File_close(mpi.inout(objects["FILE"]))
         mpi.Win_free(mpi.inout(objects["WINDOW"]))
+        mpi.Session_finalize(mpi.inout(objects["SESSION"]))
 
     def buffer(self, name):
         return mpi.address(self.buffers.setdefault(name, bytearray(4096)))
@@ -329,11 +337,15 @@ def classes_of(words):
 
 def expected_handler(bench, function, p, wrong):
     """Whose handler hears of the error: the first communicator's, or MPI_COMM_SELF's if that is wrong."""
+    if matches(function.name, TAKE_HANDLER) and p.kind != "ERRHANDLER":
+        return "given", mpi.COMM_SELF
     for parameter in function.parameters:
         if parameter.direction == "out" or parameter.length is not None:
             continue
-        if parameter.kind in ("COMMUNICATOR", "FILE", "WINDOW") and parameter is p:
+        if parameter.kind in ("COMMUNICATOR", "FILE", "WINDOW", "SESSION") and parameter is p:
             break
+        if parameter.kind == "SESSION":
+            return "session", bench.objects["SESSION"]
         if parameter.kind == "WINDOW":
             return "window", bench.objects["WINDOW"]
         if parameter.kind == "COMMUNICATOR" and function.chapter != "io":
@@ -406,6 +418,7 @@ def main():
         assert usable(bench), name
     print(f"right: {calls} calls")
     os.unlink(bench.path)
+    mpi.Session_finalize(mpi.inout(bench.objects["SESSION"]))
     mpi.Finalize()
 
 
