@@ -19,6 +19,7 @@
 namespace tasuki {
 
 class Bootstrap;
+class GlobalMemory;
 class Transport;
 class Progress;
 class Callbacks;
@@ -63,6 +64,7 @@ struct Process {
 
   // The parts, in the order of their dependencies.
   std::unique_ptr<Transport> transport;
+  std::unique_ptr<GlobalMemory> global_memory;
   std::unique_ptr<Progress> progress;
   std::unique_ptr<PointToPoint> p2p;
   std::unique_ptr<Objects> objects;

@@ -10,6 +10,7 @@
 #include "dynamic/dynamic.hpp"
 #include "environment/environment.hpp"
 #include "io/file.hpp"
+#include "memory/global_memory.hpp"
 #include "object/objects.hpp"
 #include "object/world.hpp"
 #include "p2p/point_to_point.hpp"
@@ -34,6 +35,7 @@ Process::Process(Bootstrap& starter, Config configuration)
     : rank(starter.rank()), size(starter.size()), bootstrap(starter), config(configuration) {
   if (config.spin_count < 0) config.spin_count = default_spin_count(starter);
   transport = bootstrap.make_transport(config);
+  global_memory = bootstrap.make_global_memory();
   counters.ranks = static_cast<std::uint64_t>(size);
   counters.packet_bytes_max = transport->bulk_bytes_max();
   progress = std::make_unique<Progress>(*transport, mutex, config.spin_count, counters, events);

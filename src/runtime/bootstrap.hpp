@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/config.hpp"
+#include "memory/global_memory.hpp"
 #include "runtime/spawn_request.hpp"
 
 namespace tasuki {
@@ -50,6 +51,9 @@ class Bootstrap {
 
   /// Makes the transport among the ranks of this job. Called once.
   virtual std::unique_ptr<Transport> make_transport(const Config& config) = 0;
+
+  /// What this rank shares with the ranks of this job, as far as it does. Called once.
+  virtual std::unique_ptr<GlobalMemory> make_global_memory() { return make_private_memory(); }
 
   /// Tells the launcher that this rank takes part in MPI_COMM_WORLD (MPI_Init). Ends the job if a rank has
   /// ended that does not: the others would wait for it.

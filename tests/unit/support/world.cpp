@@ -56,6 +56,9 @@ class ThreadBootstrap final : public Bootstrap {
         SharedRegion{.base = world_.region, .bytes = world_.region_bytes, .job = world_.options.job}, rank_,
         world_.size, config, false);
   }
+  std::unique_ptr<GlobalMemory> make_global_memory() override {
+    return world_.options.global_memory ? make_common_memory(world_.size) : make_private_memory();
+  }
   void mark_initialized() override {}
   void mark_finalized() override {}
   [[noreturn]] void abort(int exit_code, const std::string& message) override {

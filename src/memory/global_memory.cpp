@@ -1,0 +1,33 @@
+// GlobalMemory where there are no arenas: nothing is shared, or everything is.
+#include "memory/global_memory.hpp"
+
+namespace tasuki {
+namespace {
+
+class PrivateMemory final : public GlobalMemory {
+ public:
+  bool reach(int, GlobalAddress, std::size_t) override { return false; }
+};
+
+class CommonMemory final : public GlobalMemory {
+ public:
+  explicit CommonMemory(int ranks) : ranks_(ranks) { own_ = {.begin = 1, .bytes = UINT64_MAX}; }
+  bool reach(int endpoint, GlobalAddress address, std::size_t bytes) override {
+    return endpoint < ranks_ && own_.holds(address, bytes);
+  }
+
+ private:
+  int ranks_;
+};
+
+}  // namespace
+
+std::unique_ptr<GlobalMemory> make_private_memory() {
+  return std::make_unique<PrivateMemory>();
+}
+
+std::unique_ptr<GlobalMemory> make_common_memory(int ranks) {
+  return std::make_unique<CommonMemory>(ranks);
+}
+
+}  // namespace tasuki
