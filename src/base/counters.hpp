@@ -32,7 +32,24 @@ struct Level {
   void subtract(std::uint64_t amount = 1) { value -= amount; }
 };
 
-/// Messages of one protocol, in one direction, and their bytes.
+/// The ways that a message can take (protocol/choose.hpp), as they are counted and told. Both ends of a
+/// message count the same way, once it is known which one it went.
+enum class Way : std::uint8_t {
+  kShort,        // in one slot of the ring
+  kEager,        // at once through the ring, two copies
+  kPull,         // the receiver copied, straight from the sender's buffer
+  kCooperative,  // the sender sent its address, and both copied
+  kWrite,        // into the buffer that the receiver had advertised
+  kPush,         // the sender copied, into the buffer that the receiver named in its answer
+  kAttach,       // the receiver had the kernel copy (process_vm_readv)
+  kTwoCopy,      // in fragments through the ring, after the receiver's answer
+};
+inline constexpr int kWays = 8;
+
+/// "write", "two-copy": as people and JSON read it.
+const char* way_name(Way way);
+
+/// Messages and their bytes.
 struct Traffic {
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
@@ -41,6 +58,15 @@ struct Traffic {
     ++messages;
     bytes += message_bytes;
   }
+};
+
+/// What went one way. A message is counted where it was sent and where it was received (in the same process,
+/// when it went to itself). The receive came first for those received and not in `message_first`: the library
+/// took them out of the ring when a receive for them was open.
+struct WayTraffic {
+  Traffic sent;
+  Traffic received;
+  Traffic message_first;  // of `received`: those that came before their receive
 };
 
 /// How long the queues of a Matching are.
@@ -66,18 +92,13 @@ enum AlgorithmIndex : std::uint8_t {
 };
 
 struct Counters {
-  // The short path writes these; the first two lines of the struct.
-  Traffic sent_short;
-  Traffic received_short;
+  // The short path writes these and the next two of `ways`, which are those of the short messages: two lines.
   QueueLevels queues;
   std::uint64_t receive_requests = 0;
   std::uint64_t polls = 0;
+  WayTraffic ways[kWays];
 
   std::uint64_t send_requests = 0;
-  Traffic sent_eager;
-  Traffic received_eager;
-  Traffic sent_long;
-  Traffic received_long;
   std::uint64_t sends_queued = 0;
 
   Level unexpected_bytes;
@@ -101,6 +122,17 @@ struct Counters {
   std::uint64_t finalize_ns = 0;
   std::uint64_t ranks = 0;
   std::uint64_t packet_bytes_max = 0;
+
+  WayTraffic& of(Way way) { return ways[static_cast<int>(way)]; }
+  const WayTraffic& of(Way way) const { return ways[static_cast<int>(way)]; }
+
+  /// One message, at the end that sends it, once its way is known.
+  void count_sent(Way way, std::uint64_t bytes) { of(way).sent.add(bytes); }
+  /// The same at the end that receives it. What came first is the message when no receive was open for it.
+  void count_received(Way way, std::uint64_t bytes, bool message_first) {
+    of(way).received.add(bytes);
+    if (message_first) of(way).message_first.add(bytes);
+  }
 };
 static_assert(sizeof(Counters) % sizeof(std::uint64_t) == 0);
 

@@ -59,12 +59,9 @@ Message& make_message(PointToPoint& p2p, const Packet& packet, int source, int t
   return *message;
 }
 
-/// A message has arrived.
-inline void count(Traffic& traffic, Count bytes) {
-  traffic.add(static_cast<std::uint64_t>(bytes));
-}
-
-void clear_to_send(PointToPoint& p2p, ReceiveRequest& receive, RequestId sender, Count bytes) {
+void clear_to_send(PointToPoint& p2p, ReceiveRequest& receive, RequestId sender, Count bytes,
+                   bool message_first) {
+  p2p.process.counters.count_received(Way::kTwoCopy, static_cast<std::uint64_t>(bytes), message_first);
   receive.bytes_wanted = std::min(bytes, receive.capacity());
   receive.streaming = receive.bytes_wanted != 0;
   p2p.answer(receive.endpoint,
@@ -108,7 +105,7 @@ void PointToPoint::begin(ReceiveRequest& request) {
 void PointToPoint::accept(ReceiveRequest& request, Message* message) {
   const Ref<Message> taken(message);
   open(request, message->source, message->tag, message->bytes, message->endpoint);
-  if (message->is_long) return clear_to_send(*this, request, message->sender, message->bytes);
+  if (message->is_long) return clear_to_send(*this, request, message->sender, message->bytes, true);
   unpack(request, message->data(), message->arrived_bytes);
   if (message->synchronous) acknowledge(*this, message->endpoint, message->sender);
   if (message->arrived_bytes == message->bytes) return complete(request);
@@ -144,7 +141,7 @@ void PointToPoint::short_message(const Packet& packet) {
   const Count bytes = lead_inline_bytes(header.lead);
   const std::byte* data = packet.head + sizeof(ShortHeader);
   if (bytes > static_cast<Count>(kShortBytesMax)) damaged(packet, "a short message that is too large");
-  count(process.counters.received_short, bytes);
+  process.counters.of(Way::kShort).received.add(static_cast<std::uint64_t>(bytes));
   if (PostedReceive* posted = matching.match_arrival(context, source, tag)) {
     auto& receive = static_cast<ReceiveRequest&>(*posted);
     open(receive, source, tag, bytes, packet.source);
@@ -166,7 +163,7 @@ void PointToPoint::eager_message(const Packet& packet) {
     damaged(packet, "an eager message of a wrong size, or inside another one");
   }
   from.eager_left = bytes - packet.bulk_bytes;
-  count(process.counters.received_eager, bytes);
+  process.counters.of(Way::kEager).received.add(static_cast<std::uint64_t>(bytes));
   if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {
     auto& receive = static_cast<ReceiveRequest&>(*posted);
     open(receive, source, header.tag, bytes, packet.source);
@@ -209,11 +206,10 @@ void PointToPoint::request_to_send(const Packet& packet) {
   const int source = lead_source(header.lead);
   const auto bytes = static_cast<Count>(header.bytes);
   if (bytes < 0) damaged(packet, "a request to send of a wrong size");
-  count(process.counters.received_long, bytes);
   if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {
     auto& receive = static_cast<ReceiveRequest&>(*posted);
     open(receive, source, header.tag, bytes, packet.source);
-    return clear_to_send(*this, receive, header.sender, bytes);
+    return clear_to_send(*this, receive, header.sender, bytes, false);
   }
   Message& message = make_message(*this, packet, source, header.tag, bytes);
   message.is_long = true;
@@ -223,6 +219,10 @@ void PointToPoint::request_to_send(const Packet& packet) {
 
 void PointToPoint::keep(Message& message, Context context, Protocol protocol) {
   ++process.counters.unexpected_arrivals;
+  if (protocol != Protocol::kLong) {  // whose way is known, and counted, when its receive comes
+    const Way way = protocol == Protocol::kShort ? Way::kShort : Way::kEager;
+    process.counters.of(way).message_first.add(static_cast<std::uint64_t>(message.bytes));
+  }
   if (!message.is_long) process.counters.unexpected_bytes.add(static_cast<std::uint64_t>(message.bytes));
   matching.add(context, &message);
   if (process.events.is_wanted(Event::kUnexpectedMessage)) {

@@ -56,7 +56,7 @@ namespace {
     const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
     if (!write_short(p2p.transport, endpoint, envelope, buffer, static_cast<std::size_t>(bytes)))
       return false;
-    comm.process.counters.sent_short.add(static_cast<std::uint64_t>(bytes));
+    comm.process.counters.count_sent(Way::kShort, static_cast<std::uint64_t>(bytes));
     return true;
   }
   return send_packed_at_once(buffer, count, datatype, endpoint, dest, tag, comm, plane);
@@ -174,11 +174,10 @@ bool PointToPoint::push_message(SendRequest& request) {
 }
 
 void PointToPoint::count_sent(Protocol protocol, Count bytes) {
-  Counters& counters = process.counters;
-  Traffic& traffic = protocol == Protocol::kShort   ? counters.sent_short
-                     : protocol == Protocol::kEager ? counters.sent_eager
-                                                    : counters.sent_long;
-  traffic.add(static_cast<std::uint64_t>(bytes));
+  const Way way = protocol == Protocol::kShort   ? Way::kShort
+                  : protocol == Protocol::kEager ? Way::kEager
+                                                 : Way::kTwoCopy;
+  process.counters.count_sent(way, static_cast<std::uint64_t>(bytes));
 }
 
 void PointToPoint::tell_choice(Protocol protocol, int dest, int tag, Count bytes) {

@@ -187,20 +187,27 @@ static MPI_T_pvar_handle started(MPI_T_pvar_session session, const char* name, i
   return handle;
 }
 
+/* The ways that a message of some size may go. */
+static const char* const kShort[] = {"short", NULL};
+static const char* const kEager[] = {"eager", NULL};
+static const char* const kLarge[] = {"pull", "cooperative", "write", "push", "attach", "two_copy", NULL};
+
 /* Each rank sends `messages` of `bytes` around the ring: what was sent and what came is counted exactly. */
-static void count_messages(const char* protocol, int bytes, int messages) {
+static void count_messages(const char* const* ways, int bytes, int messages) {
   const char* const what[] = {"sent_%s_messages", "received_%s_messages", "sent_%s_bytes",
                               "received_%s_bytes"};
   MPI_T_pvar_session session;
-  MPI_T_pvar_handle handles[4];
+  MPI_T_pvar_handle handles[4][6];
   char* out = calloc(1, (size_t)bytes);
   char* in = calloc(1, (size_t)bytes);
   MPI_Barrier(MPI_COMM_WORLD);
   GOOD(MPI_T_pvar_session_create(&session));
   for (int i = 0; i < 4; ++i) {
-    char name[64];
-    snprintf(name, sizeof name, what[i], protocol);
-    handles[i] = started(session, name, i < 2 ? MPI_T_PVAR_CLASS_COUNTER : MPI_T_PVAR_CLASS_AGGREGATE);
+    for (int way = 0; ways[way] != NULL; ++way) {
+      char name[64];
+      snprintf(name, sizeof name, what[i], ways[way]);
+      handles[i][way] = started(session, name, i < 2 ? MPI_T_PVAR_CLASS_COUNTER : MPI_T_PVAR_CLASS_AGGREGATE);
+    }
   }
   /* Nobody sends before all have started, nor stops before all has come. The barriers' own messages are short
    * and empty: log2 of the ranks for each of them, and maybe some of the next one. */
@@ -211,15 +218,17 @@ static void count_messages(const char* protocol, int bytes, int messages) {
   }
   MPI_Barrier(MPI_COMM_WORLD);
   GOOD(MPI_T_pvar_stop(session, MPI_T_PVAR_ALL_HANDLES));
-  unsigned long rounds = 0, got[4];
+  unsigned long rounds = 0, got[4] = {0, 0, 0, 0};
   for (int reach = 1; reach < size; reach *= 2) ++rounds;
-  if (strcmp(protocol, "short") != 0) rounds = 0;
-  for (int i = 0; i < 4; ++i) got[i] = read_count(session, handles[i]);
+  if (ways != kShort) rounds = 0;
+  for (int i = 0; i < 4; ++i) {
+    for (int way = 0; ways[way] != NULL; ++way) got[i] += read_count(session, handles[i][way]);
+  }
   const unsigned long sent = (unsigned long)messages + 2 * rounds;
-  CHECK(got[0] == sent, "%s: %lu sent", protocol, got[0]);
-  CHECK(got[1] >= sent - rounds && got[1] <= sent + rounds, "%s: %lu received", protocol, got[1]);
-  CHECK(got[2] == (unsigned long)messages * (unsigned long)bytes, "%s: %lu bytes sent", protocol, got[2]);
-  CHECK(got[3] == (unsigned long)messages * (unsigned long)bytes, "%s: %lu bytes received", protocol, got[3]);
+  CHECK(got[0] == sent, "%s: %lu sent", ways[0], got[0]);
+  CHECK(got[1] >= sent - rounds && got[1] <= sent + rounds, "%s: %lu received", ways[0], got[1]);
+  CHECK(got[2] == (unsigned long)messages * (unsigned long)bytes, "%s: %lu bytes sent", ways[0], got[2]);
+  CHECK(got[3] == (unsigned long)messages * (unsigned long)bytes, "%s: %lu bytes received", ways[0], got[3]);
   GOOD(MPI_T_pvar_session_free(&session));
   CHECK(session == MPI_T_PVAR_SESSION_NULL, "a freed session is not null");
   free(out);
@@ -368,9 +377,9 @@ int main(int argc, char** argv) {
   every_control_variable();
   write_control_variables(1);
   categories();
-  count_messages("short", 8, 25);
-  count_messages("eager", 5000, 25);
-  count_messages("long", 300000, 5);
+  count_messages(kShort, 8, 25);
+  count_messages(kEager, 5000, 25);
+  count_messages(kLarge, 300000, 5);
   sessions();
   levels();
   bound_to_a_communicator();
