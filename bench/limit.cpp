@@ -1,8 +1,47 @@
-// The limit of the ping-pong: the same rows by two processes with a flag and one memcpy a message, without
-// MPI (shared_pair.h); "push" when the sender copies, "pull" when the receiver does. What does not fit the
-// flag's own line is measured with touched buffers only: bytes that nobody writes or reads stay in one cache
-// and never move.
+// The limits: what two processes do without MPI (shared_pair.h), for the same rows. A message by one memcpy
+// and a flag: "push" when the sender copies, "pull" when the receiver does, "both" when each copies a half; a
+// burst of lines; and one copy of a strided megabyte.
 #include "measure.hpp"
+
+namespace {
+
+void one_way(SharedPair& pair, const bench::Place& place) {
+  for (const bool touched : {false, true}) {
+    for (const std::size_t bytes : bench::kSizes) {
+      if (touched && bytes < bench::kTouchedBytes) continue;
+      for (const CopyMode mode : {kPush, kPull, kBoth}) {
+        if (mode != kPush && bytes < 512) continue;
+        const auto seconds = bench::batches(bytes < 65536 ? 200 : 4, 10, MPI_COMM_WORLD, [&](int rounds) {
+          return pair_one_way_seconds(&pair, bytes, rounds, mode, touched);
+        });
+        if (place.rank == 0) bench::report(kCopyModes[mode], bytes, touched, place.size, seconds);
+      }
+    }
+  }
+}
+
+/// Both copy every other block of bench::kVector, straight from buffer to buffer.
+double strided(SharedPair& pair, int rounds) {
+  const int rank = pair.rank;
+  pair_meet(&pair);
+  const double begin = now_seconds();
+  for (int round = 0; round < rounds; ++round) {
+    for (const int from : {0, 1}) {
+      const std::uint64_t turn = ++pair.turn;
+      if (rank == from) pair_set(pair_line(&pair, 1 - rank, 1), turn);
+      if (rank != from) pair_await(pair_line(&pair, rank, 1), turn);
+      for (std::size_t block = rank == from ? 0 : 1; block < bench::kVectorBlocks; block += 2) {
+        const std::size_t at = block * bench::kVectorStrideBytes;
+        std::memcpy(pair_in(&pair, 1 - from) + at, pair_out(&pair, from) + at, bench::kVectorBlockBytes);
+      }
+      pair_set(pair_line(&pair, 1 - rank, 2), turn);
+      pair_await(pair_line(&pair, rank, 2), turn);
+    }
+  }
+  return (now_seconds() - begin) / rounds / 2;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -12,19 +51,13 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "limit: %d ranks, expected 2 with shared memory\n", place.size);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
-  for (const bool touched : {false, true}) {
-    for (const std::size_t bytes : bench::kSizes) {
-      if (touched != (bytes >= bench::kTouchedBytes)) continue;
-      if (!touched && bytes > sizeof(std::uint64_t)) continue;
-      for (const CopyMode mode : {kPush, kPull}) {
-        const auto seconds = bench::batches(bytes < 65536 ? 200 : 4, 10, MPI_COMM_WORLD, [&](int rounds) {
-          return pair_one_way_seconds(&pair, bytes, rounds, mode, touched);
-        });
-        if (place.rank == 0)
-          bench::report(mode == kPush ? "push" : "pull", bytes, touched, place.size, seconds);
-      }
-    }
-  }
+  one_way(pair, place);
+  const auto stream = bench::batches(200, 10, MPI_COMM_WORLD,
+                                     [&](int rounds) { return pair_stream_seconds(&pair, 64, rounds); });
+  if (place.rank == 0) bench::report("burst", 8, false, place.size, stream);
+  const auto vector =
+      bench::batches(10, 10, MPI_COMM_WORLD, [&](int rounds) { return strided(pair, rounds); });
+  if (place.rank == 0) bench::report("vector", bench::kVectorBytes, false, place.size, vector);
   pair_close(&pair);
   MPI_Finalize();
   return 0;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 #include "shared_pair.h"
@@ -61,5 +62,9 @@ inline constexpr std::size_t kSizes[] = {0,        8,         64,      512,     
                                          64 << 10, 256 << 10, 1 << 20, 4 << 20, 8 << 20};
 inline constexpr std::size_t kBytesMax = 8 << 20;
 inline constexpr std::size_t kTouchedBytes = 4 << 10;
+
+/// The strided message: 1 MiB in blocks of 4 KiB, a block every 8 KiB.
+inline constexpr std::size_t kVectorBlockBytes = 4 << 10, kVectorStrideBytes = 8 << 10, kVectorBlocks = 256;
+inline constexpr std::size_t kVectorBytes = kVectorBlocks * kVectorBlockBytes;
 
 }  // namespace bench

@@ -3,7 +3,8 @@
 Every program is built by each implementation's own mpicxx and started by its own mpiexec. The implementations
 take turns, round after round, so that a machine that gets slower meets all alike. A row's figure is the best
 batch of all rounds (--statistic median: their median); next to it stands the spread, median over best, which
-tells how far the machine was from quiet. "limit" is one memcpy and a flag by two processes (limit.cpp).
+tells how far the machine was from quiet. "limit" is what two processes do without MPI (limit.cpp): a memcpy and
+a flag. "goal" is the highest ratio that we aim at.
 
 Prints the table and writes OUT/bench.json: every batch of every round, with the environment. The peers are
 environments under PEERS as `make peers` makes them; one that is not there is left out, and that is said.
@@ -18,6 +19,7 @@ import platform
 import statistics
 import subprocess
 import sys
+import time
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -26,8 +28,39 @@ from rich.table import Table
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS_MAX = 120
 # program, ranks
-RUNS = [("pingpong", 2), ("burst", 2), ("barrier", 2), ("barrier", 4), ("barrier", 8)]
+RUNS = [
+    ("pingpong", 2),
+    ("burst", 2),
+    ("vector", 2),
+    ("start", 2),
+    ("barrier", 2),
+    ("barrier", 4),
+    ("barrier", 8),
+    ("pingpong", 4),
+    ("pingpong", 8),
+]
 QUICK_RUNS = [("pingpong", 2), ("barrier", 2), ("barrier", 4), ("barrier", 8)]
+WHOLE_RUNS = ("start",)  # programs whose run itself is what is timed
+KIB, MIB = 1 << 10, 1 << 20
+# (row, bytes, touched, ranks) -> the highest ratio to the best of the others
+GOALS = {
+    **{("pingpong", size, False, 2): 0.65 for size in (0, 8, 64)},
+    ("pingpong", 512, False, 2): 0.7,
+    ("pingpong", 4 * KIB, True, 2): 0.8,
+    ("pingpong", 16 * KIB, True, 2): 0.9,
+    ("pingpong", 64 * KIB, True, 2): 0.93,
+    ("pingpong", 256 * KIB, True, 2): 0.93,
+    ("pingpong", MIB, True, 2): 0.8,
+    ("pingpong", 4 * MIB, True, 2): 0.68,
+    ("pingpong", 8 * MIB, True, 2): 0.65,
+    ("pingpong", 64 * KIB, False, 2): 0.4,
+    ("pingpong", MIB, False, 2): 0.4,
+    ("pingpong", 8 * MIB, False, 2): 0.5,
+    ("burst", 8, False, 2): 0.5,
+    ("vector", MIB, False, 2): 0.65,
+    ("start", 0, False, 2): 0.5,
+    **{(row, size, False, ranks): 1.0 for row, size in (("barrier", 0), ("pingpong", 8)) for ranks in (4, 8)},
+}
 
 
 class Implementation:
@@ -65,13 +98,19 @@ class Implementation:
         launcher = self.prefix / "bin" / "mpiexec"
         try:
             options = self.pinned if ranks <= len(os.sched_getaffinity(0)) else self.crowded
+            begin = time.monotonic()
             done = self.call([launcher, *options, "-n", ranks, program])
+            seconds = time.monotonic() - begin
         except subprocess.TimeoutExpired:
             return [], f"{self.name}: {program.name} with {ranks} ranks did not end within {SECONDS_MAX} s"
         if done.returncode != 0:
             told = (done.stderr or done.stdout).strip()[-300:]
             return [], f"{self.name}: {program.name} with {ranks} ranks: {told}"
-        return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")], None
+        rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        name = program.name.removesuffix("-" + self.name)
+        if name in WHOLE_RUNS:
+            rows = [{"row": name, "bytes": 0, "touched": False, "ranks": ranks, "seconds": [seconds]}]
+        return rows, None
 
 
 def implementations(args):
@@ -158,11 +197,11 @@ def collect(present, args, console):
 
 
 def with_limits(seconds):
-    """Folds the limit's push and pull into one figure for each ping-pong row: the better of both."""
+    """Folds the limit's push, pull and both into one figure for each ping-pong row: the best."""
     folded = {pair: values for pair, values in seconds.items() if pair[0] != "limit"}
-    for (name, (_, size, touched, ranks)), values in seconds.items():
+    for (name, (row, size, touched, ranks)), values in seconds.items():
         if name == "limit":
-            key = ("limit", ("pingpong", size, touched, ranks))
+            key = ("limit", ("pingpong" if row in ("push", "pull", "both") else row, size, touched, ranks))
             if key not in folded or min(values) < min(folded[key]):
                 folded[key] = values
     return folded
@@ -180,13 +219,19 @@ def row_text(key):
     if row == "barrier":
         return f"barrier, {ranks} ranks"
     if row == "burst":
-        return "64 sends of 8 B"
-    return f"ping-pong {size_text(size)}{', touched' if touched else ''}"
+        return "64 sends of 8 B, each"
+    if row == "vector":
+        return f"ping-pong {size_text(size)}, strided"
+    if row == "start":
+        return "mpiexec, init, finalize"
+    if row != "pingpong":
+        return row if not size else f"{row} {size_text(size)}"
+    return f"ping-pong {size_text(size)}{', touched' if touched else ''}{f', {ranks} ranks' * (ranks > 2)}"
 
 
 def make_table(folded, present, statistic):
     """Microseconds (GB/s from 4 KiB on), our ratio to the best peer (below 1: we are faster), our share of
-    the limit's speed, and our spread (median over best)."""
+    the limit's speed, and our spread (median over best). Green: the goal is reached, or else 1."""
     table = Table(
         title=f"us (GB/s), {statistic} of all batches; ratio: to the best peer; share: of the limit",
         title_justify="left",
@@ -195,7 +240,7 @@ def make_table(folded, present, statistic):
     table.add_column("row", no_wrap=True)
     for one in present:
         table.add_column(one.name, justify="right", no_wrap=True)
-    for title in ("ratio", "limit", "share", "spread"):
+    for title in ("ratio", "goal", "limit", "share", "spread"):
         table.add_column(title, justify="right")
     pick = min if statistic == "best" else statistics.median
     ours = present[0].name
@@ -206,8 +251,10 @@ def make_table(folded, present, statistic):
         peers = [value for name, value in figures.items() if name not in (ours, "limit")]
         mine, limit = figures.get(ours), figures.get("limit")
         ratio = mine / min(peers) if mine and peers else None
-        colour = "green" if ratio and ratio <= 1 else "red"
+        goal = GOALS.get(key)
+        colour = "green" if ratio and ratio <= (goal or 1) else "red"
         cells.append(f"[{colour}]{ratio:.2f}[/]" if ratio else "-")
+        cells.append(f"{goal:.2f}" if goal else "-")
         cells.append(figure_text(limit, key))
         cells.append(f"{100 * limit / mine:.0f} %" if mine and limit else "-")
         spread = statistics.median(folded[ours, key]) / min(folded[ours, key]) if mine else None
@@ -220,9 +267,9 @@ def figure_text(seconds, key):
     if seconds is None:
         return "-"
     us = 1e6 * seconds
-    text = f"{us:.2f}" if us < 100 else f"{us:.0f}"
-    row, size, _, _ = key
-    return f"{text} ({size / seconds / 1e9:.1f})" if row == "pingpong" and size >= 4096 else text
+    text = f"{us:.3f}" if us < 0.1 else f"{us:.2f}" if us < 100 else f"{us:.0f}"
+    size = key[1]
+    return f"{text} ({size / seconds / 1e9:.1f})" if size >= 4096 else text
 
 
 def parse_arguments():
@@ -234,16 +281,22 @@ def parse_arguments():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="one round of the main rows")
+    parser.add_argument("--only", help="programs to run, separated by commas")
     parser.add_argument("--statistic", choices=["best", "median"], default="best")
     args = parser.parse_args()
     args.runs = QUICK_RUNS if args.quick else RUNS
     args.rounds = 1 if args.quick else args.rounds
+    if args.only:
+        args.runs = [run for run in RUNS if run[0] in args.only.split(",")]
+        if not args.runs:
+            known = ", ".join(dict.fromkeys(program for program, _ in RUNS))
+            parser.error(f"--only {args.only}: expected some of {known}")
     return args
 
 
 def main():
     args, console = parse_arguments(), Console(highlight=False)
-    console = console if console.is_terminal else Console(highlight=False, width=130)
+    console = console if console.is_terminal else Console(highlight=False, width=150)
     present, absent = implementations(args)
     if not present or present[0].name != "tasuki":
         sys.exit(f"{args.prefix}/bin/mpiexec is not there: run `make build` first")

@@ -1,10 +1,11 @@
 /* What two processes can do with bare loads, stores and memcpy: the limit that messages are compared with.
  *
- * Ranks 0 and 1 of a communicator map one file of shared memory. In it lie a flag line and an area for each.
- * The loops below move `bytes` bytes over and back `rounds` times, with nothing but a copy and a flag: push:
- * the sender copies from its private buffer into the receiver's area (the receiver's buffer is shared); pull:
- * the receiver copies from the sender's area into its private buffer (the sender's buffer is shared). One
- * copy a message, as the best message passing could do it. For 0 bytes only a cache line goes over and back.
+ * Ranks 0 and 1 of a communicator map one file of shared memory, in huge pages where the kernel gives them.
+ * In it lie a flag line and two buffers for each, one to send from and one to receive into. The loops below
+ * move `bytes` bytes over and back `rounds` times, with nothing but one copy and a flag or two: push: the
+ * sender copies; pull: the receiver copies, and says when the buffer is free again; both: each copies a half
+ * at the same time. For 0 bytes only a cache line goes over and back. pair_stream_seconds() is a stream of
+ * lines.
  *
  * Plain C11 and C++20, plain MPI-1 for the set-up only. Each process uses its SharedPair from one thread.
  */
@@ -25,14 +26,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kLineBytes = 64, kFlagBytes = 4096 };
-enum CopyMode { kPush, kPull };
+enum { kLineBytes = 64, kFlagBytes = 4096, kStreamLines = 128, kStreamBytes = kStreamLines * kLineBytes };
+enum CopyMode { kPush, kPull, kBoth };
+static const char* const kCopyModes[] = {"push", "pull", "both"};
 
 typedef struct SharedPair {
   int rank;              /* 0 or 1 */
-  size_t bytes_max;      /* of one area */
-  unsigned char* memory; /* flag lines at 0 and 1024, then both areas */
-  unsigned char* local;  /* a private buffer of bytes_max bytes */
+  size_t bytes_max;      /* of one buffer */
+  unsigned char* memory; /* a flag page, the stream's ring, then the four buffers */
   uint64_t turn;         /* how many signals were given and awaited; the same on both sides */
 } SharedPair;
 
@@ -42,22 +43,32 @@ static inline double now_seconds(void) {
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static inline uint64_t* pair_flag(const SharedPair* pair, int rank) {
-  return (uint64_t*)(void*)(pair->memory + (rank == 0 ? 0 : 1024));
+/* Line `line` (0 .. 7) of `rank`'s flags. A pair of lines for each, so that neighbours are not fetched along.
+ */
+static inline uint64_t* pair_line(const SharedPair* pair, int rank, int line) {
+  return (uint64_t*)(void*)(pair->memory + 1024 * rank + 128 * line);
 }
 
-static inline unsigned char* pair_area(const SharedPair* pair, int rank) {
-  return pair->memory + kFlagBytes + (size_t)rank * pair->bytes_max;
+static inline unsigned char* pair_out(const SharedPair* pair, int rank) {
+  return pair->memory + kFlagBytes + kStreamBytes + (size_t)(2 * rank) * pair->bytes_max;
+}
+
+static inline unsigned char* pair_in(const SharedPair* pair, int rank) {
+  return pair_out(pair, rank) + pair->bytes_max;
+}
+
+static inline size_t pair_bytes(const SharedPair* pair) {
+  return kFlagBytes + kStreamBytes + 4 * pair->bytes_max;
 }
 
 /* Maps the memory on ranks 0 and 1 of `comm`, which both call it. Returns 0, or -1 with a line on stderr. */
 static inline int pair_open(SharedPair* pair, size_t bytes_max, MPI_Comm comm) {
   char name[64] = "/dev/shm/shared-pair-XXXXXX";
-  const size_t bytes = kFlagBytes + 2 * bytes_max;
   int file = -1, ready = 0;
   MPI_Comm_rank(comm, &pair->rank);
   pair->bytes_max = bytes_max;
   pair->turn = 0;
+  const size_t bytes = pair_bytes(pair);
   if (pair->rank == 0) {
     file = mkstemp(name);
     if (file < 0) file = mkstemp(strcpy(name, "/tmp/shared-pair-XXXXXX"));
@@ -70,10 +81,9 @@ static inline int pair_open(SharedPair* pair, size_t bytes_max, MPI_Comm comm) {
     MPI_Recv(name, sizeof name, MPI_CHAR, 0, 0, comm, MPI_STATUS_IGNORE);
     file = open(name, O_RDWR);
   }
-  pair->local = (unsigned char*)aligned_alloc(4096, bytes_max);
   void* memory = file < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (file >= 0) close(file);
-  ready = memory != MAP_FAILED && pair->local != NULL;
+  ready = memory != MAP_FAILED;
   int peer_ready = 0;
   MPI_Sendrecv(&ready, 1, MPI_INT, 1 - pair->rank, 0, &peer_ready, 1, MPI_INT, 1 - pair->rank, 0, comm,
                MPI_STATUS_IGNORE);
@@ -83,91 +93,113 @@ static inline int pair_open(SharedPair* pair, size_t bytes_max, MPI_Comm comm) {
     return -1;
   }
   pair->memory = (unsigned char*)memory;
-  memset(pair_area(pair, pair->rank), 1, bytes_max);
-  memset(pair->local, 2, bytes_max);
+  memset(pair_out(pair, pair->rank), 1, 2 * bytes_max);
+#ifdef MADV_COLLAPSE
+  madvise(memory, bytes, MADV_COLLAPSE); /* an improvement where it works */
+#endif
   return 0;
 }
 
 static inline void pair_close(SharedPair* pair) {
-  munmap(pair->memory, kFlagBytes + 2 * pair->bytes_max);
-  free(pair->local);
+  munmap(pair->memory, pair_bytes(pair));
 }
 
-/* Tells the peer that this side's part of the current turn is done. */
-static inline void pair_signal(SharedPair* pair) {
-  __atomic_store_n(pair_flag(pair, 1 - pair->rank), pair->turn + 1, __ATOMIC_RELEASE);
+static inline void pair_set(uint64_t* line, uint64_t value) {
+  __atomic_store_n(line, value, __ATOMIC_RELEASE);
 }
 
-/* Waits for the peer's signal. After 4096 polls it yields: the two may have to share one processor. */
-static inline void pair_await(const SharedPair* pair) {
-  const uint64_t* flag = pair_flag(pair, pair->rank);
+/* Waits until the line holds `value` or more. After 4096 polls it yields: the two may have to share one
+   processor. */
+static inline void pair_await(const uint64_t* line, uint64_t value) {
   unsigned polls = 0;
-  while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) < pair->turn + 1) {
+  while (__atomic_load_n(line, __ATOMIC_ACQUIRE) < value) {
     if (++polls % 4096 == 0) sched_yield();
   }
 }
 
 /* Both sides come together, without MPI. */
 static inline void pair_meet(SharedPair* pair) {
-  pair_signal(pair);
-  pair_await(pair);
   pair->turn++;
+  pair_set(pair_line(pair, 1 - pair->rank, 0), pair->turn);
+  pair_await(pair_line(pair, pair->rank, 0), pair->turn);
 }
 
-static inline void pair_send(SharedPair* pair, size_t bytes, enum CopyMode mode) {
-  if (mode == kPush && bytes > 0) memcpy(pair_area(pair, 1 - pair->rank), pair->local, bytes);
-  pair_signal(pair);
-}
-
-static inline void pair_receive(SharedPair* pair, size_t bytes, enum CopyMode mode) {
-  pair_await(pair);
-  if (mode == kPull && bytes > 0) memcpy(pair->local, pair_area(pair, 1 - pair->rank), bytes);
-}
-
-/* What the owners do to their buffers between transfers when they count as touched: the sender writes all of
-   its own, the receiver reads all of its own. Returns a sum, so that the reads are not optimised away. */
-static inline uint64_t touch(unsigned char* write, const unsigned char* read, size_t bytes, int value) {
-  uint64_t sum = 0;
-  memset(write, value, bytes);
-  for (size_t i = 0; i + 8 <= bytes; i += 8) {
-    uint64_t word;
-    memcpy(&word, read + i, 8);
-    sum += word;
+/* One message of `bytes` bytes from rank `from` to the other; called by both. */
+static inline void pair_message(SharedPair* pair, int from, size_t bytes, enum CopyMode mode) {
+  const int to = 1 - from;
+  const uint64_t turn = ++pair->turn;
+  const unsigned char* out = pair_out(pair, from);
+  unsigned char* in = pair_in(pair, to);
+  const size_t half = mode == kBoth ? bytes / 2 / kLineBytes * kLineBytes : mode == kPush ? bytes : 0;
+  if (pair->rank == from) {
+    if (mode != kPush) pair_set(pair_line(pair, to, 1), turn); /* begin */
+    if (half > 0) memcpy(in, out, half);
+    if (mode != kPull) pair_set(pair_line(pair, to, 2), turn);     /* my part is there */
+    if (mode != kPush) pair_await(pair_line(pair, from, 3), turn); /* and so is yours */
+  } else {
+    if (mode != kPush) pair_await(pair_line(pair, to, 1), turn);
+    if (half < bytes) memcpy(in + half, out + half, bytes - half);
+    if (mode != kPush) pair_set(pair_line(pair, from, 3), turn);
+    if (mode != kPull) pair_await(pair_line(pair, to, 2), turn);
   }
+}
+
+/* What the owners of buffers do when these count as touched: write all of the one that is sent, before; read
+   a byte of each line of the one that is received, after. Returns a sum, so that the reads stay. */
+static inline void touch_out(unsigned char* out, size_t bytes, int value) {
+  memset(out, value, bytes);
+}
+static inline uint64_t touch_in(const unsigned char* in, size_t bytes) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < bytes; i += kLineBytes) sum += in[i];
   return sum;
 }
 
-/* Seconds for one message of `bytes` bytes one way, over `rounds` rounds there and back. */
+/* Seconds for one message of `bytes` bytes one way: half of a round there and back, over `rounds` rounds. The
+   touching is inside the time. */
 static inline double pair_one_way_seconds(SharedPair* pair, size_t bytes, int rounds, enum CopyMode mode,
                                           int touched) {
-  unsigned char* own = pair_area(pair, pair->rank);
-  unsigned char* out = mode == kPush ? pair->local : own;
-  unsigned char* in = mode == kPush ? own : pair->local;
   volatile uint64_t sink = 0;
-  double seconds = 0;
   pair_meet(pair);
-  double begin = now_seconds();
+  const double begin = now_seconds();
   for (int round = 0; round < rounds; round++) {
-    if (touched) {
-      sink = sink + touch(out, in, bytes, round);
-      pair_meet(pair);
-      begin = now_seconds();
-    }
-    if (pair->rank == 0) {
-      pair_send(pair, bytes, mode);
-      pair_receive(pair, bytes, mode);
-    } else {
-      pair_receive(pair, bytes, mode);
-      pair_send(pair, bytes, mode);
-    }
-    pair->turn++;
-    if (touched) {
-      seconds += now_seconds() - begin;
-      pair_meet(pair); /* nobody writes what the other still copies */
-    }
+    if (touched) touch_out(pair_out(pair, pair->rank), bytes, round);
+    pair_message(pair, 0, bytes, mode);
+    pair_message(pair, 1, bytes, mode);
+    if (touched) sink = sink + touch_in(pair_in(pair, pair->rank), bytes);
   }
-  if (!touched) seconds = now_seconds() - begin;
+  const double seconds = now_seconds() - begin;
+  pair_meet(pair);
   return seconds / rounds / 2;
+}
+
+/* Seconds a message of a stream: rank 0 fills lines of a ring, each with its number behind the payload, rank
+   1 takes them in bursts of `burst` and answers each burst with one line. */
+static inline double pair_stream_seconds(SharedPair* pair, int burst, int rounds) {
+  uint64_t* const ring = (uint64_t*)(void*)(pair->memory + kFlagBytes);
+  uint64_t next = 0;
+  volatile uint64_t sink = 0;
+  if (pair->rank == 0) memset(ring, 0, kStreamBytes);
+  pair_meet(pair);
+  const double begin = now_seconds();
+  for (int round = 0; round < rounds; round++) {
+    const uint64_t turn = ++pair->turn;
+    for (int i = 0; i < burst; i++) {
+      uint64_t* const line = ring + next++ % kStreamLines * (kLineBytes / sizeof(uint64_t));
+      if (pair->rank == 0) {
+        line[1] = next;
+        pair_set(line, next);
+      } else {
+        pair_await(line, next);
+        sink = sink + line[1];
+      }
+    }
+    if (pair->rank == 1) pair_set(pair_line(pair, 0, 3), turn);
+    if (pair->rank == 0) pair_await(pair_line(pair, 0, 3), turn);
+  }
+  const double seconds = now_seconds() - begin;
+  pair_meet(pair);
+  return seconds / rounds / burst;
 }
 
 #endif

@@ -1,10 +1,10 @@
 /* A ping-pong between ranks 0 and 1, from 0 bytes to 8 MiB, beside what the memory itself allows.
  *
  * The limit is measured in the same run, by the same two processes: one memcpy a message through shared
- * memory and a flag (bench/shared_pair.h), the better of "the sender copies" and "the receiver copies". All
- * figures are one way; each is the best of several batches. From 64 bytes on the owners write and read their
- * buffers between transfers, as programs do (that time is not counted): bytes that nobody touches would stay
- * in one cache, and nothing would move. Other ranks, if any, wait at the end.
+ * memory and a flag (bench/shared_pair.h), the best of "the sender copies", "the receiver copies" and "each
+ * copies a half". All figures are one way; each is the best of several batches. From 64 bytes on the owners
+ * write their buffers before and read them after, as programs do (that time is counted): bytes that nobody
+ * touches would stay in one cache, and nothing would move. Other ranks, if any, wait at the end.
  *
  *     mpicc -O2 pingpong.c -o pingpong && mpiexec -n 2 ./pingpong
  */
@@ -29,22 +29,16 @@ static double message_seconds(SharedPair* pair, size_t bytes, int rounds, int to
                               unsigned char* in) {
   const int count = (int)bytes, peer = 1 - pair->rank;
   volatile uint64_t sink = 0;
-  double seconds = 0;
   pair_meet(pair);
-  double begin = now_seconds();
+  const double begin = now_seconds();
   for (int round = 0; round < rounds; round++) {
-    if (touched) {
-      sink = sink + touch(out, in, bytes, round);
-      pair_meet(pair);
-      begin = now_seconds();
-    }
+    if (touched) touch_out(out, bytes, round);
     if (pair->rank == 0) MPI_Send(out, count, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
     MPI_Recv(in, count, MPI_BYTE, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (pair->rank == 1) MPI_Send(out, count, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
-    if (touched) seconds += now_seconds() - begin;
+    if (touched) sink = sink + touch_in(in, bytes);
   }
-  if (!touched) seconds = now_seconds() - begin;
-  return seconds / rounds / 2;
+  return (now_seconds() - begin) / rounds / 2;
 }
 
 typedef struct Row {
@@ -67,7 +61,9 @@ static Row measure(SharedPair* pair, size_t bytes, unsigned char* out, unsigned 
   for (int batch = 0; batch < kBatches; batch++) {
     best.message = least(best.message, message_seconds(pair, bytes, rounds, touched, out, in));
     best.limit = least(best.limit, pair_one_way_seconds(pair, bytes, rounds, kPush, touched));
+    if (bytes < 512) continue;
     best.limit = least(best.limit, pair_one_way_seconds(pair, bytes, rounds, kPull, touched));
+    best.limit = least(best.limit, pair_one_way_seconds(pair, bytes, rounds, kBoth, touched));
   }
   return best;
 }
