@@ -2,7 +2,7 @@
 #
 #   bin/      mpiexec (mpirun), mpicc, mpicxx (mpic++)
 #   include/  mpi.h (MPI-5.0 standard ABI), mpich/mpi.h (MPICH ABI)
-#   lib/      libmpi_abi.so.1 (.so), libmpi.so.12, pkgconfig/, cmake/Tasuki/
+#   lib/      libmpi_abi.so.1 (.so), libmpi.so.12, libtasuki_heap.so, pkgconfig/, cmake/Tasuki/
 #
 # There is no libmpi.so: -lmpi would link the MPICH ABI to a program compiled with the standard mpi.h. Who means
 # to link the MPICH ABI says -I<prefix>/include/mpich -l:libmpi.so.12.
@@ -69,5 +69,8 @@ install(FILES ${MADE}/TasukiConfig.cmake ${MADE}/TasukiConfigVersion.cmake
 
 install(TARGETS mpi_abi LIBRARY DESTINATION ${ROOT}${LIBDIR})
 install(TARGETS mpi_mpich LIBRARY DESTINATION ${ROOT}${LIBDIR} NAMELINK_SKIP)
+if(TARGET tasuki_heap)
+  install(TARGETS tasuki_heap LIBRARY DESTINATION ${ROOT}${LIBDIR})
+endif()
 install(TARGETS mpiexec RUNTIME DESTINATION ${ROOT}${BINDIR})
 tasuki_link(mpiexec mpirun ${BINDIR})

@@ -16,6 +16,7 @@ struct Config {
   std::int64_t spin_count = -1;              // polls before yielding; -1: by the processors available
   std::int64_t explain = 0;                  // print what was chosen and why
   std::int64_t initial_errhandler = 0;       // an InitialErrhandler
+  std::int64_t heap = 0;                     // of the heap library, which reads the environment itself
 
   // The algorithm of each collective that has several: 0 for the cheapest, else 1 + its number in the enum of
   // coll/algorithms.hpp.

@@ -37,6 +37,9 @@ constexpr EnumRow kReduceScatter = {"reduce_scatter_algorithm", kReduceScatterIt
 constexpr const char* kErrhandlerItems[] = {"mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"};
 constexpr EnumRow kErrhandler = {"initial_errhandler", kErrhandlerItems, 3};
 
+constexpr const char* kHeapItems[] = {"auto", "global", "private"};
+constexpr EnumRow kHeap = {"heap", kHeapItems, 3};
+
 constexpr Setting number(const char* name, SettingType type, std::int64_t Config::*value, std::int64_t min,
                          std::int64_t max, Change change, Scope scope, Verbosity verbosity, Part part,
                          const char* description) {
@@ -88,6 +91,9 @@ constexpr Setting kSettings[] = {
     {"TASUKI_INITIAL_ERRHANDLER", SettingType::kChoice, &Config::initial_errhandler, 0, kErrhandler.size - 1,
      &kErrhandler, Change::kBeforeInit, Scope::kLocal, Verbosity::kUserBasic, Part::kEnvironment,
      "the error handler that communicators begin with; mpiexec -initial-errhandler sets it"},
+    {"TASUKI_HEAP", SettingType::kChoice, &Config::heap, 0, kHeap.size - 1, &kHeap, Change::kBeforeInit,
+     Scope::kLocal, Verbosity::kUserBasic, Part::kEnvironment,
+     "whether malloc() gives memory that the other ranks of the node can reach; mpiexec --heap sets it"},
     algorithm("TASUKI_ALLGATHER_ALGORITHM", &Config::allgather_algorithm, kAllgather,
               "how MPI_Allgather and MPI_Allgatherv are done, wherever it is possible so"),
     algorithm("TASUKI_ALLREDUCE_ALGORITHM", &Config::allreduce_algorithm, kAllreduce,
@@ -217,6 +223,11 @@ std::string setting_text(const Setting& setting, std::int64_t value) {
   if (!is_valid_setting(setting, value)) return "automatic";
   if (setting.choices != nullptr) return setting.choices->items[value];
   return setting.type == SettingType::kBytes ? bytes_text(value) : std::to_string(value);
+}
+
+bool is_heap(const char* name) {
+  std::int64_t item = 0;
+  return parse_choice(kHeap, name, &item);
 }
 
 bool is_initial_errhandler(const char* name) {

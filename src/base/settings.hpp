@@ -54,4 +54,8 @@ inline constexpr const char* kInitialErrhandlers =
     "mpi_errors_are_fatal, mpi_errors_abort or mpi_errors_return";
 bool is_initial_errhandler(const char* name);
 
+/// The same for TASUKI_HEAP.
+inline constexpr const char* kHeaps = "auto, global or private";
+bool is_heap(const char* name);
+
 }  // namespace tasuki

@@ -37,6 +37,17 @@ bool inherits(const Application& application, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// A library of our installation, or an empty string.
+std::string installed(const char* library) {
+  char own[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", own, sizeof own);
+  if (length <= 0 || length == static_cast<ssize_t>(sizeof own)) return {};
+  std::string directory(own, static_cast<std::size_t>(length));
+  directory.resize(directory.rfind('/'));
+  const std::string path = directory + "/" TASUKI_LIBDIR_FROM_BINDIR "/" + library;
+  return access(path.c_str(), R_OK) == 0 ? path : std::string();
+}
+
 }  // namespace
 
 Environment::Environment(char** inherited, const Options& options, const Application& application) {
@@ -74,6 +85,19 @@ void Environment::append_path(const std::string& name, const std::string& direct
   set(name, path == nullptr || *path == '\0' ? directory : std::string(path) + ":" + directory);
 }
 
+void Environment::preload(const std::string& library) {
+  const std::string name = library.substr(library.rfind('/'));
+  const char* before = get("LD_PRELOAD");
+  std::string list;
+  for (const char* entry = before != nullptr ? before : ""; *entry != '\0';) {
+    const std::size_t length = std::strcspn(entry, ": ");
+    const std::string path(entry, length);
+    if (length > 0 && !path.ends_with(name)) list += path + ":";
+    entry += length + (entry[length] != '\0' ? 1 : 0);
+  }
+  set("LD_PRELOAD", list + library);
+}
+
 const char* Environment::get(const std::string& name) const {
   const std::string* entry = const_cast<Environment*>(this)->find(name);
   return entry != nullptr ? entry->c_str() + name.size() + 1 : nullptr;
@@ -96,13 +120,11 @@ void set_job_variables(Environment& environment, const JobVariables& job, int ra
 }
 
 std::string installed_library() {
-  char own[PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", own, sizeof own);
-  if (length <= 0 || length == static_cast<ssize_t>(sizeof own)) return {};
-  std::string directory(own, static_cast<std::size_t>(length));
-  directory.resize(directory.rfind('/'));
-  const std::string path = directory + "/" TASUKI_LIBDIR_FROM_BINDIR "/libmpi.so.12";
-  return access(path.c_str(), R_OK) == 0 ? path : std::string();
+  return installed("libmpi.so.12");
+}
+
+std::string installed_heap() {
+  return installed("libtasuki_heap.so");
 }
 
 }  // namespace tasuki::launch

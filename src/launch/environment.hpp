@@ -23,6 +23,10 @@ class Environment {
   /// Adds a directory at the end of a list such as LD_LIBRARY_PATH.
   void append_path(const std::string& name, const std::string& directory);
 
+  /// Has the dynamic linker load `library` last of what it preloads; a library of that name from elsewhere
+  /// (of an mpiexec around this one) is taken out.
+  void preload(const std::string& library);
+
   /// The value, or null.
   const char* get(const std::string& name) const;
 
@@ -48,5 +52,8 @@ void set_job_variables(Environment& environment, const JobVariables& job, int ra
 /// The MPICH-ABI library of the installation that this mpiexec belongs to, or an empty string: what mpi4py's
 /// wheel is to load.
 std::string installed_library();
+
+/// The heap library of that installation, or an empty string.
+std::string installed_heap();
 
 }  // namespace tasuki::launch

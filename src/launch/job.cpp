@@ -109,6 +109,7 @@ bool Job::prepare(World* world, Refusal* refusal) {
 /// Finds every program before the first one starts, so that a misspelt one costs nothing.
 bool Job::find_programs(World* world, Refusal* refusal) {
   const std::string library = installed_library();
+  const std::string heap = installed_heap();
   int first_rank = 0;
   for (std::size_t number = 0; number < world->applications.size(); ++number) {
     const Application& application = world->applications[number];
@@ -126,6 +127,13 @@ bool Job::find_programs(World* world, Refusal* refusal) {
       environment.set_if_absent("MPI4PY_LIBMPI", library);
       // Last in the list: programs that find no MPI library elsewhere, as those that were built without ours.
       environment.append_path("LD_LIBRARY_PATH", library.substr(0, library.rfind('/')));
+    }
+    // `auto` is private until a forked child has a heap of its own (heap/rules.cpp), and needs no library
+    // then.
+    const char* wish = environment.get("TASUKI_HEAP");
+    const bool listable = heap.find_first_of(": ") == std::string::npos;
+    if (wish != nullptr && std::strcmp(wish, "global") == 0 && !heap.empty() && listable) {
+      environment.preload(heap);
     }
     const char* path = application.path.empty() ? environment.get("PATH") : application.path.c_str();
     world->programs.push_back(

@@ -71,6 +71,14 @@ bool initial_errhandler(Parser& parser) {
   return true;
 }
 
+bool heap(Parser& parser) {
+  std::string word;
+  if (!parser.take(&word)) return false;
+  if (!is_heap(word.c_str())) return parser.fail(parser.given + " " + word + ": expected " + kHeaps);
+  parser.options->environment.push_back({"TASUKI_HEAP", word});
+  return true;
+}
+
 bool export_variable(Parser& parser) {
   std::string word;
   if (!parser.take(&word)) return false;
@@ -347,6 +355,10 @@ constexpr Option kOptions[] = {
      "mpi_errors_abort or "
      "mpi_errors_return",
      initial_errhandler},
+    {Group::kJob, "heap", "KIND",
+     "whether malloc() gives memory that all ranks can reach, for messages that are copied once: auto (when "
+     "not given: where nothing gets slower by it), global or private",
+     heap},
     {Group::kJob, "usize universe-size", "N",
      "how many ranks programs that spawn may take there is room for (MPI_UNIVERSE_SIZE): the processors when "
      "not "

@@ -56,6 +56,15 @@ TEST_F(RankEnvironment, ListedOrNothing) {
   EXPECT_STREQ(made().get("X"), "1");
 }
 
+TEST_F(RankEnvironment, PreloadsTheHeapBehindWhatTheUserPreloads) {
+  Environment environment = made();
+  environment.preload("/prefix/lib/libtasuki_heap.so");
+  EXPECT_STREQ(environment.get("LD_PRELOAD"), "/prefix/lib/libtasuki_heap.so");
+  environment.set("LD_PRELOAD", "tool.so /other/libtasuki_heap.so:/lib/libjemalloc.so.2");
+  environment.preload("/prefix/lib/libtasuki_heap.so");
+  EXPECT_STREQ(environment.get("LD_PRELOAD"), "tool.so:/lib/libjemalloc.so.2:/prefix/lib/libtasuki_heap.so");
+}
+
 TEST_F(RankEnvironment, EveryNameOnceForExecve) {
   Environment environment = made();
   set_job_variables(environment, {200, 42, 0xabc, 4}, 0);

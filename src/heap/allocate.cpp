@@ -1,0 +1,95 @@
+// mimalloc on the arena. It is loaded out of everybody's sight (RTLD_LOCAL), because its library defines
+// malloc() too. The arena is told to be of large pages, which mimalloc never gives back piece by piece:
+// MADV_DONTNEED, by which it would, frees nothing of shared memory.
+#include "heap/allocate.hpp"
+
+#include <dlfcn.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+
+namespace tasuki::heap {
+namespace {
+
+/// So that every block can hold what malloc's must: two words, aligned.
+constexpr std::size_t kBytesMin = 16;
+
+template <class Function>
+bool find(void* library, const char* name, Function* function) {
+  *function = reinterpret_cast<Function>(dlsym(library, name));
+  return *function != nullptr;
+}
+
+bool find_all(void* library, Mimalloc* mimalloc) {
+  return find(library, "mi_manage_os_memory_ex", &mimalloc->manage) &&
+         find(library, "mi_heap_new_in_arena", &mimalloc->new_heap) &&
+         find(library, "mi_heap_malloc", &mimalloc->allocate) &&
+         find(library, "mi_heap_zalloc", &mimalloc->allocate_zero) &&
+         find(library, "mi_heap_malloc_aligned", &mimalloc->allocate_aligned) &&
+         find(library, "mi_heap_realloc", &mimalloc->reallocate) &&
+         find(library, "mi_free", &mimalloc->deallocate) &&
+         find(library, "mi_usable_size", &mimalloc->usable_bytes);
+}
+
+/// A thread ends: mimalloc will take its heap apart. Our key is older than mimalloc's, so this comes first.
+void forget_heap(void*) {
+  thread_state = {.malloc_heap = nullptr, .heap = nullptr, .no_heap = true};
+}
+
+/// What mimalloc gives is in the arena, or null. Should it ever be elsewhere, free() could not tell.
+void* checked(void* block) {
+  if (state.holds(block)) [[likely]]
+    return block;
+  if (block != nullptr) state.mimalloc.deallocate(block);
+  return nullptr;
+}
+
+}  // namespace
+
+bool load_mimalloc(const char** reason) {
+  if (pthread_key_create(&state.thread_end, forget_heap) != 0) {
+    *reason = "the program has no thread-specific key left";
+    return false;
+  }
+  void* library = dlopen("libmimalloc.so.2", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr || !find_all(library, &state.mimalloc)) {
+    *reason = "libmimalloc.so.2 is not installed, or not of version 2.0.9 or later";
+    return false;
+  }
+  constexpr bool kCommitted = true;
+  constexpr bool kLargePages = true;
+  constexpr bool kZero = true;
+  constexpr bool kExclusive = true;
+  if (!state.mimalloc.manage(reinterpret_cast<void*>(state.base), state.bytes, kCommitted, kLargePages, kZero,
+                             -1, kExclusive, &state.arena)) {
+    *reason = "mimalloc does not take the arena";
+    return false;
+  }
+  return true;
+}
+
+mi_heap_t* thread_heap() {
+  ThreadState& thread = thread_state;
+  if (thread.heap != nullptr || thread.no_heap || !state.open) return thread.heap;
+  thread.no_heap = true;  // what is allocated meanwhile is libc's
+  if (pthread_setspecific(state.thread_end, &thread_state) == 0) {
+    thread.heap = state.mimalloc.new_heap(state.arena);
+  }
+  thread.no_heap = false;
+  if (state.global) thread.malloc_heap = thread.heap;
+  return thread.heap;
+}
+
+void* allocate(mi_heap_t* heap, std::size_t bytes) {
+  return checked(state.mimalloc.allocate(heap, std::max(bytes, kBytesMin)));
+}
+
+void* allocate_zero(mi_heap_t* heap, std::size_t bytes) {
+  return checked(state.mimalloc.allocate_zero(heap, std::max(bytes, kBytesMin)));
+}
+
+void* allocate_aligned(mi_heap_t* heap, std::size_t bytes, std::size_t alignment) {
+  return checked(state.mimalloc.allocate_aligned(heap, std::max(bytes, kBytesMin), alignment));
+}
+
+}  // namespace tasuki::heap

@@ -1,0 +1,24 @@
+// Memory of the arena, by mimalloc: one heap for each thread; blocks may be freed by any thread.
+//
+// Everything here gives null where there is no arena, no heap for this thread, or no room: the callers then
+// turn to libc. Thread safety: any thread, at any time, but for load_mimalloc().
+#pragma once
+
+#include <cstddef>
+
+#include "heap/state.hpp"
+
+namespace tasuki::heap {
+
+/// Loads mimalloc and gives it the arena. Returns false and one line in `reason` when it is not there.
+bool load_mimalloc(const char** reason);
+
+/// This thread's heap, made when it is first asked for; null when it cannot have one.
+mi_heap_t* thread_heap();
+
+/// As malloc(), calloc() and memalign(), for any heap but null.
+void* allocate(mi_heap_t* heap, std::size_t bytes);
+void* allocate_zero(mi_heap_t* heap, std::size_t bytes);
+void* allocate_aligned(mi_heap_t* heap, std::size_t bytes, std::size_t alignment);
+
+}  // namespace tasuki::heap

@@ -1,0 +1,111 @@
+// The memfd, its descriptor and its mapping.
+#include "heap/arena.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+
+#include "heap/interface.hpp"
+
+namespace tasuki::heap {
+namespace {
+
+constexpr unsigned kNoExecuteSeal = 8;                           // MFD_NOEXEC_SEAL, younger than our headers
+constexpr std::uint64_t kSlotBytesMin = std::uint64_t{1} << 32;  // less is not worth it
+
+/// Programs take the lowest descriptors for theirs, count on 0 to 2, and shells like 10 and 255. Far above
+/// would make the kernel's table large.
+int move_out_of_the_way(int fd) {
+  constexpr rlim_t kHigh = 1000;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return fd;
+  const rlim_t lowest = limit.rlim_cur > kHigh + 8 ? kHigh : limit.rlim_cur / 2;
+  const int moved = fcntl(fd, F_DUPFD_CLOEXEC, static_cast<int>(lowest));
+  if (moved < 0) return fd;
+  close(fd);
+  return moved;
+}
+
+int make_memory(std::uint64_t id) {
+  char name[sizeof kArenaName + 16];
+  std::snprintf(name, sizeof name, "%s%016llx", kArenaName, static_cast<unsigned long long>(id));
+  const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  const int fd = memfd_create(name, flags | kNoExecuteSeal);
+  return fd >= 0 ? fd : memfd_create(name, flags);
+}
+
+/// Growing a file beyond this limit raises a signal.
+bool may_be_as_large(std::uint64_t bytes) {
+  rlimit limit{};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
+}
+
+/// Out of core dumps: the kernel would touch every page of it.
+bool map(const Slot& slot, int fd) {
+  void* place = reinterpret_cast<void*>(slot.base);
+  void* memory = mmap(place, slot.bytes, PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
+  if (memory == MAP_FAILED) return false;
+  if (memory != place) {  // a kernel that does not know MAP_FIXED_NOREPLACE
+    munmap(memory, slot.bytes);
+    return false;
+  }
+  madvise(memory, slot.bytes, MADV_DONTDUMP);
+  return true;
+}
+
+}  // namespace
+
+Slot arena_slot(int rank, int ranks, std::uint64_t memory_bytes) {
+  const std::uint64_t all = kArenaLimit - kArenaBase;
+  if (rank < 0 || ranks < 1 || rank >= ranks) return {};
+  const std::uint64_t bytes_max = std::bit_floor(all / static_cast<std::uint64_t>(ranks));
+  const std::uint64_t wanted = std::bit_ceil(std::min(2 * memory_bytes, all));
+  const std::uint64_t bytes = std::min(std::max(wanted, kSlotBytesMin), bytes_max);
+  if (bytes < kSlotBytesMin / 4) return {};
+  return {kArenaBase + static_cast<std::uint64_t>(rank) * bytes, bytes};
+}
+
+std::uint64_t machine_memory_bytes() {
+  struct sysinfo machine {};
+  if (sysinfo(&machine) != 0) return 0;
+  return (std::uint64_t{machine.totalram} + machine.totalswap) * machine.mem_unit;
+}
+
+bool make_arena(const Slot& slot, ArenaFile* file, const char** reason) {
+  if (slot.bytes == 0) {
+    *reason = "the address space has no room for the arenas of so many ranks";
+    return false;
+  }
+  if (!may_be_as_large(slot.bytes)) {
+    *reason = "the limit of file sizes (ulimit -f) forbids shared memory";
+    return false;
+  }
+  std::uint64_t id = 0;
+  if (getrandom(&id, sizeof id, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof id)) {
+    id = static_cast<std::uint64_t>(getpid()) * 0x9e3779b97f4a7c15u;
+  }
+  const int fd = make_memory(id);
+  if (fd < 0) {
+    *reason = "the kernel gives no shared memory (memfd_create)";
+    return false;
+  }
+  if (ftruncate(fd, static_cast<off_t>(slot.bytes)) != 0 || !map(slot, fd)) {
+    *reason = "shared memory cannot be mapped at the place that is meant for it";
+    close(fd);
+    return false;
+  }
+  // No peer shall be made to touch what is not there.
+  fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+  *file = {move_out_of_the_way(fd), id};
+  return true;
+}
+
+}  // namespace tasuki::heap

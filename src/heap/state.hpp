@@ -1,0 +1,70 @@
+// The heap library: malloc() & co. on memory that the other ranks of the node can map (see interface.hpp).
+//
+// Where what is:
+//   interface.hpp what libmpi sees          start.cpp     before main: the decision, then the arena
+//   rules.hpp     global or private?        arena.hpp     the memfd at its address
+//   allocate.hpp  mimalloc on the arena     malloc.cpp    the functions that programs call
+//
+// The library stands between every program and its memory, also those that never call MPI, so it depends on
+// libc alone (no libstdc++; mimalloc comes by dlopen, out of everybody's sight) and never fails a program
+// that runs without it: what cannot be global is libc's.
+//
+// This library has globals, as any malloc must: the one State, and a ThreadState for each thread.
+//
+// Invariants:
+//  1. free() is right for every address: what lies in [base, base + bytes) is mimalloc's, all else libc's.
+//     Both are fixed before main, whether or not there is an arena yet.
+//  2. No block of mimalloc lies outside the arena: what does is given back at once (allocate.cpp).
+#pragma once
+
+#include <mimalloc.h>
+#include <pthread.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "heap/interface.hpp"
+
+namespace tasuki::heap {
+
+/// What mimalloc gives us; null before it was loaded.
+struct Mimalloc {
+  decltype(&mi_manage_os_memory_ex) manage = nullptr;
+  decltype(&mi_heap_new_in_arena) new_heap = nullptr;
+  decltype(&mi_heap_malloc) allocate = nullptr;
+  decltype(&mi_heap_zalloc) allocate_zero = nullptr;
+  decltype(&mi_heap_malloc_aligned) allocate_aligned = nullptr;
+  decltype(&mi_heap_realloc) reallocate = nullptr;
+  decltype(&mi_free) deallocate = nullptr;
+  decltype(&mi_usable_size) usable_bytes = nullptr;
+};
+
+struct State {
+  // Fixed before main.
+  std::uintptr_t base = kArenaBase;
+  std::size_t bytes = 0;
+  int rank = 0;
+  int ranks = 1;
+  bool in_front = false;  // malloc() of this process is ours
+
+  bool global = false;  // malloc() gives memory of the arena. Writer: start.cpp; fork's child
+  bool open = false;    // there is an arena. Writer: open_arena()
+  int fd = -1;
+  Mimalloc mimalloc;
+  mi_arena_id_t arena = 0;
+  pthread_key_t thread_end = 0;  // tells when a thread's heap is going away
+
+  bool holds(const void* address) const { return reinterpret_cast<std::uintptr_t>(address) - base < bytes; }
+};
+
+/// What a thread allocates from. Both heaps are mimalloc's, and the same one or null.
+struct ThreadState {
+  mi_heap_t* malloc_heap = nullptr;  // for malloc(): null while it is to be private
+  mi_heap_t* heap = nullptr;
+  bool no_heap = false;  // it is being made, or the thread is ending: libc serves
+};
+
+extern State state;
+extern thread_local constinit ThreadState thread_state;
+
+}  // namespace tasuki::heap
