@@ -38,8 +38,14 @@ RUNS = [
     ("barrier", 8),
     ("pingpong", 4),
     ("pingpong", 8),
+    ("arrays", 2),
 ]
 QUICK_RUNS = [("pingpong", 2), ("barrier", 2), ("barrier", 4), ("barrier", 8)]
+# Ourselves in other ways (--variants): name -> environment
+VARIANTS = {
+    "private heap": {"TASUKI_HEAP": "private"},
+    "no send requests": {"TASUKI_PROTOCOL_SEND_REQUESTS": "0"},
+}
 WHOLE_RUNS = ("start",)  # programs whose run itself is what is timed
 KIB, MIB = 1 << 10, 1 << 20
 # (row, bytes, touched, ranks) -> the highest ratio to the best of the others
@@ -66,21 +72,26 @@ GOALS = {
 class Implementation:
     """One MPI: where its compiler and launcher are, and what they need."""
 
-    def __init__(self, name, prefix, pinned=(), crowded=(), environment=None):
-        """`pinned`, `crowded`: its launcher's options when each rank has a processor, and when not."""
+    def __init__(self, name, prefix, pinned=(), crowded=(), environment=None, python=None):
+        """`pinned`, `crowded`: its launcher's options when each rank has a processor, and when not.
+        `python`: one that has mpi4py, by default its own environment's."""
         self.name, self.prefix = name, pathlib.Path(prefix).resolve()
+        self.python = pathlib.Path(python or self.prefix / "bin" / "python")
         self.pinned, self.crowded = list(pinned), list(crowded)
         foreign = ("PMI_", "PMIX_", "OMPI_", "SLURM_", "TASUKI_", "I_MPI_")
         self.environment = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
         self.environment.update(environment or {})
 
     def compile(self, program, out):
-        target = out / f"{program}-{self.name}"
+        """The words that run the program."""
+        if (HERE / f"{program}.py").exists():
+            return [self.python, HERE / f"{program}.py"]
+        target = out / f"{program}-{self.name.replace(' ', '-')}"
         words = [self.prefix / "bin" / "mpicxx", "-std=c++20", "-O2", HERE / f"{program}.cpp", "-o", target]
         done = self.call(words)
         if done.returncode != 0:
             sys.exit(f"{self.name}: {done.stdout}{done.stderr}")
-        return target
+        return [target]
 
     def call(self, words):
         words = [str(word) for word in words]
@@ -93,23 +104,22 @@ class Implementation:
             timeout=SECONDS_MAX,
         )
 
-    def run(self, program, ranks):
-        """Rows of one run, or a line that says why there are none."""
+    def run(self, program, words, ranks):
+        """Rows of one run of a program, or a line that says why there are none."""
         launcher = self.prefix / "bin" / "mpiexec"
         try:
             options = self.pinned if ranks <= len(os.sched_getaffinity(0)) else self.crowded
             begin = time.monotonic()
-            done = self.call([launcher, *options, "-n", ranks, program])
+            done = self.call([launcher, *options, "-n", ranks, *words])
             seconds = time.monotonic() - begin
         except subprocess.TimeoutExpired:
-            return [], f"{self.name}: {program.name} with {ranks} ranks did not end within {SECONDS_MAX} s"
+            return [], f"{self.name}: {program} with {ranks} ranks did not end within {SECONDS_MAX} s"
         if done.returncode != 0:
             told = (done.stderr or done.stdout).strip()[-300:]
-            return [], f"{self.name}: {program.name} with {ranks} ranks: {told}"
+            return [], f"{self.name}: {program} with {ranks} ranks: {told}"
         rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        name = program.name.removesuffix("-" + self.name)
-        if name in WHOLE_RUNS:
-            rows = [{"row": name, "bytes": 0, "touched": False, "ranks": ranks, "seconds": [seconds]}]
+        if program in WHOLE_RUNS:
+            rows = [{"row": program, "bytes": 0, "touched": False, "ranks": ranks, "seconds": [seconds]}]
         return rows, None
 
 
@@ -120,8 +130,12 @@ def implementations(args):
         "I_MPI_ROOT": str(impi),
         "LD_LIBRARY_PATH": f"{impi}/lib:{impi}/opt/mpi/libfabric/lib",
     }
+    ours = [
+        Implementation(name, args.prefix, environment=environment, python=sys.executable)
+        for name, environment in {"tasuki": {}, **{name: VARIANTS[name] for name in args.variants}}.items()
+    ]
     known = [
-        Implementation("tasuki", args.prefix),
+        *ours,
         Implementation("mpich", peers / "mpich", pinned=["-bind-to", "core"]),
         Implementation(
             "openmpi",
@@ -186,7 +200,7 @@ def collect(present, args, console):
         for _ in range(args.rounds):
             for one, program, ranks in runs:
                 progress.update(task, description=f"{one.name} {program} {ranks}")
-                rows, trouble = one.run(built[one.name, program], ranks)
+                rows, trouble = one.run(program, built[one.name, program], ranks)
                 if trouble and trouble not in troubles:
                     troubles.append(trouble)
                 for row in rows:
@@ -222,6 +236,8 @@ def row_text(key):
         return "64 sends of 8 B, each"
     if row == "vector":
         return f"ping-pong {size_text(size)}, strided"
+    if row == "numpy":
+        return f"numpy {size_text(size)}{', touched' if touched else ''}"
     if row == "start":
         return "mpiexec, init, finalize"
     if row != "pingpong":
@@ -248,7 +264,7 @@ def make_table(folded, present, statistic):
     for key in keys:
         figures = {name: pick(values) for (name, other), values in folded.items() if other == key}
         cells = [figure_text(figures.get(one.name), key) for one in present]
-        peers = [value for name, value in figures.items() if name not in (ours, "limit")]
+        peers = [value for name, value in figures.items() if name not in (ours, "limit", *VARIANTS)]
         mine, limit = figures.get(ours), figures.get("limit")
         ratio = mine / min(peers) if mine and peers else None
         goal = GOALS.get(key)
@@ -281,6 +297,9 @@ def parse_arguments():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--quick", action="store_true", help="one round of the main rows")
+    parser.add_argument(
+        "--variants", nargs="*", default=[], choices=VARIANTS, help="ourselves in other ways, too"
+    )
     parser.add_argument("--only", help="programs to run, separated by commas")
     parser.add_argument("--statistic", choices=["best", "median"], default="best")
     args = parser.parse_args()
