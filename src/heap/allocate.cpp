@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "heap/gate.hpp"
+
 namespace tasuki::heap {
 namespace {
 
@@ -32,7 +34,7 @@ bool find_all(void* library, Mimalloc* mimalloc) {
 }
 
 /// A thread ends: mimalloc will take its heap apart. Our key is older than mimalloc's, so this comes first.
-void forget_heap(void*) {
+void forget_heap() {
   thread_state = {.malloc_heap = nullptr, .heap = nullptr, .no_heap = true};
 }
 
@@ -47,7 +49,7 @@ void* checked(void* block) {
 }  // namespace
 
 bool load_mimalloc(const char** reason) {
-  if (pthread_key_create(&state.thread_end, forget_heap) != 0) {
+  if (!prepare_gate(forget_heap)) {
     *reason = "the program has no thread-specific key left";
     return false;
   }
@@ -60,8 +62,8 @@ bool load_mimalloc(const char** reason) {
   constexpr bool kLargePages = true;
   constexpr bool kZero = true;
   constexpr bool kExclusive = true;
-  if (!state.mimalloc.manage(reinterpret_cast<void*>(state.base), state.bytes, kCommitted, kLargePages, kZero,
-                             -1, kExclusive, &state.arena)) {
+  if (!state.mimalloc.manage(reinterpret_cast<void*>(state.base), state.bytes - state.static_bytes,
+                             kCommitted, kLargePages, kZero, -1, kExclusive, &state.arena)) {
     *reason = "mimalloc does not take the arena";
     return false;
   }
@@ -72,7 +74,8 @@ mi_heap_t* thread_heap() {
   ThreadState& thread = thread_state;
   if (thread.heap != nullptr || thread.no_heap || !state.open) return thread.heap;
   thread.no_heap = true;  // what is allocated meanwhile is libc's
-  if (pthread_setspecific(state.thread_end, &thread_state) == 0) {
+  {
+    const Inside inside;
     thread.heap = state.mimalloc.new_heap(state.arena);
   }
   thread.no_heap = false;
@@ -81,15 +84,32 @@ mi_heap_t* thread_heap() {
 }
 
 void* allocate(mi_heap_t* heap, std::size_t bytes) {
+  const Inside inside;
   return checked(state.mimalloc.allocate(heap, std::max(bytes, kBytesMin)));
 }
 
 void* allocate_zero(mi_heap_t* heap, std::size_t bytes) {
+  const Inside inside;
   return checked(state.mimalloc.allocate_zero(heap, std::max(bytes, kBytesMin)));
 }
 
 void* allocate_aligned(mi_heap_t* heap, std::size_t bytes, std::size_t alignment) {
+  const Inside inside;
   return checked(state.mimalloc.allocate_aligned(heap, std::max(bytes, kBytesMin), alignment));
+}
+
+void give_back(void* block) {
+  const Inside inside;
+  state.mimalloc.deallocate(block);
+}
+
+void* resize(mi_heap_t* heap, void* block, std::size_t bytes) {
+  const Inside inside;
+  return checked(state.mimalloc.reallocate(heap, block, std::max(bytes, kBytesMin)));
+}
+
+std::size_t usable_bytes(void* block) {
+  return state.mimalloc.usable_bytes(block);
 }
 
 }  // namespace tasuki::heap

@@ -16,6 +16,12 @@ bool load_mimalloc(const char** reason);
 /// This thread's heap, made when it is first asked for; null when it cannot have one.
 mi_heap_t* thread_heap();
 
+/// free(), of a block of the arena.
+void give_back(void* block);
+/// realloc(), of a block of the arena; null when the arena has no room.
+void* resize(mi_heap_t* heap, void* block, std::size_t bytes);
+std::size_t usable_bytes(void* block);
+
 /// As malloc(), calloc() and memalign(), for any heap but null.
 void* allocate(mi_heap_t* heap, std::size_t bytes);
 void* allocate_zero(mi_heap_t* heap, std::size_t bytes);

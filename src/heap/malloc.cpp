@@ -25,16 +25,18 @@ namespace {
 
 constexpr std::size_t kPageBytes = 4096;
 
-/// The heap that malloc() is to take from, or null for libc.
-mi_heap_t* malloc_heap() {
+/// The heap that `caller` is to have from malloc(), or null for libc's.
+mi_heap_t* malloc_heap(const void* caller) {
+  if (state.is_libc(caller)) [[unlikely]]
+    return nullptr;
   mi_heap_t* heap = thread_state.malloc_heap;
   if (heap != nullptr) [[likely]]
     return heap;
   return state.global ? thread_heap() : nullptr;
 }
 
-void* take_aligned(std::size_t alignment, std::size_t bytes) {
-  if (mi_heap_t* heap = malloc_heap()) {
+void* take_aligned(const void* caller, std::size_t alignment, std::size_t bytes) {
+  if (mi_heap_t* heap = malloc_heap(caller)) {
     const int before = errno;
     if (void* block = allocate_aligned(heap, bytes, alignment)) return block;
     errno = before;
@@ -52,9 +54,9 @@ std::size_t usable_bytes_of_libc(void* block) {
 void* leave_arena(void* block, std::size_t bytes) {
   void* other = __libc_malloc(bytes);
   if (other == nullptr) return nullptr;
-  const std::size_t had = state.mimalloc.usable_bytes(block);
+  const std::size_t had = usable_bytes(block);
   std::memcpy(other, block, had < bytes ? had : bytes);
-  state.mimalloc.deallocate(block);
+  give_back(block);
   return other;
 }
 
@@ -70,7 +72,7 @@ using namespace tasuki::heap;
 extern "C" {
 
 [[gnu::visibility("default")]] void* malloc(std::size_t bytes) noexcept {
-  if (mi_heap_t* heap = malloc_heap()) [[likely]] {
+  if (mi_heap_t* heap = malloc_heap(__builtin_return_address(0))) [[likely]] {
     const int before = errno;
     if (void* block = allocate(heap, bytes)) [[likely]]
       return block;
@@ -81,7 +83,7 @@ extern "C" {
 
 [[gnu::visibility("default")]] void free(void* block) noexcept {
   if (state.holds(block)) [[likely]] {
-    state.mimalloc.deallocate(block);
+    give_back(block);
   } else {
     __libc_free(block);
   }
@@ -93,7 +95,7 @@ extern "C" {
     errno = ENOMEM;
     return nullptr;
   }
-  if (mi_heap_t* heap = malloc_heap()) {
+  if (mi_heap_t* heap = malloc_heap(__builtin_return_address(0))) {
     const int before = errno;
     if (void* block = allocate_zero(heap, all)) return block;
     errno = before;
@@ -105,13 +107,12 @@ extern "C" {
   if (block == nullptr) return malloc(bytes);
   if (!state.holds(block)) return __libc_realloc(block, bytes);
   if (bytes == 0) {  // as glibc does
-    state.mimalloc.deallocate(block);
+    give_back(block);
     return nullptr;
   }
   if (mi_heap_t* heap = thread_heap()) {
     const int before = errno;
-    void* moved = state.mimalloc.reallocate(heap, block, bytes < 16 ? 16 : bytes);
-    if (moved != nullptr) return moved;
+    if (void* moved = resize(heap, block, bytes)) return moved;
     errno = before;
   }
   return leave_arena(block, bytes);
@@ -132,7 +133,7 @@ extern "C" {
     errno = EINVAL;
     return nullptr;
   }
-  return take_aligned(alignment, bytes);
+  return take_aligned(__builtin_return_address(0), alignment, bytes);
 }
 
 [[gnu::visibility("default")]] void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
@@ -143,7 +144,7 @@ extern "C" {
                                                   std::size_t bytes) noexcept {
   if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
   const int before = errno;
-  void* taken = take_aligned(alignment, bytes);
+  void* taken = take_aligned(__builtin_return_address(0), alignment, bytes);
   errno = before;
   if (taken == nullptr) return ENOMEM;
   *block = taken;
@@ -151,7 +152,7 @@ extern "C" {
 }
 
 [[gnu::visibility("default")]] void* valloc(std::size_t bytes) noexcept {
-  return take_aligned(kPageBytes, bytes);
+  return take_aligned(__builtin_return_address(0), kPageBytes, bytes);
 }
 
 [[gnu::visibility("default")]] void* pvalloc(std::size_t bytes) noexcept {
@@ -160,12 +161,12 @@ extern "C" {
     errno = ENOMEM;
     return nullptr;
   }
-  return take_aligned(kPageBytes, rounded);
+  return take_aligned(__builtin_return_address(0), kPageBytes, rounded);
 }
 
 [[gnu::visibility("default")]] std::size_t malloc_usable_size(void* block) noexcept {
   if (block == nullptr) return 0;
-  return state.holds(block) ? state.mimalloc.usable_bytes(block) : usable_bytes_of_libc(block);
+  return state.holds(block) ? usable_bytes(block) : usable_bytes_of_libc(block);
 }
 
 [[gnu::visibility("default")]] void cfree(void* block) noexcept {

@@ -1,51 +1,75 @@
-// The rules of TASUKI_HEAP=auto. When in doubt, private: slower messages, and nothing else changes.
+// The rules in the order in which they speak: who asked, what cannot be, what would do harm, what would be
+// slow.
 #include "heap/rules.hpp"
 
-#include <dlfcn.h>
-#include <sys/resource.h>
-
-#include <cstdlib>
 #include <cstring>
 
 namespace tasuki::heap {
 namespace {
 
-Wish read_wish() {
-  const char* text = std::getenv("TASUKI_HEAP");
-  if (text == nullptr || std::strcmp(text, "auto") == 0) return Wish::kAuto;
-  return std::strcmp(text, "global") == 0 ? Wish::kGlobal : Wish::kPrivate;
+/// The arenas lie between 2^45 and 2^46 + 2^45.
+constexpr int kAddressBitsMin = 47;
+
+constexpr Verdict stays_private(const char* reason) {
+  return {false, false, reason};
 }
 
-bool is_loaded(const char* symbol) {
-  return dlsym(RTLD_DEFAULT, symbol) != nullptr;
+/// Why the heap cannot be global whatever the user wishes, or null.
+const char* impossible(const Facts& facts) {
+  if (facts.privileged) return "the program runs with privileges that its user does not have";
+  if (facts.sanitizer != nullptr) return facts.sanitizer;
+  if (facts.valgrind) return "valgrind watches the heap";
+  if (facts.other_allocator) return "the program brings a malloc of its own";
+  if (facts.address_bits < kAddressBitsMin) return "addresses have fewer than 47 bits here";
+  return nullptr;
+}
+
+/// Why a limit of the process or of the system speaks against it, or null.
+const char* limited(const Facts& facts) {
+  // An arena takes addresses for all memory that the machine has, and so do the peers' that are mapped.
+  if (facts.address_space_bytes_max != kUnlimited) return "the address space is limited (ulimit -v)";
+  // Shared memory is not counted: the limit would no longer hold.
+  if (facts.data_bytes_max != kUnlimited) return "data is limited (ulimit -d)";
+  // An arena is a file without a name.
+  if (facts.file_bytes_max != kUnlimited) return "the size of files is limited (ulimit -f)";
+  // Then a page that cannot be had is a signal at its first touch, where malloc should have returned null.
+  if (facts.strict_overcommit) return "memory is not overcommitted (vm.overcommit_memory is 2)";
+  return nullptr;
+}
+
+/// Whether private memory gets huge pages by itself and shared memory cannot have them.
+bool shared_is_slower(const Facts& facts) {
+  return facts.private_huge_pages == HugePages::kAlways && facts.shared_huge_pages == HugePages::kNever;
 }
 
 }  // namespace
 
-Facts gather_facts(int ranks, bool in_front) {
-  Facts facts;
-  facts.wish = read_wish();
-  facts.ranks = ranks;
-  facts.in_front = in_front;
-  facts.sanitizer = is_loaded("__asan_init") || is_loaded("__tsan_init") || is_loaded("__lsan_enable") ||
-                    is_loaded("__msan_init") || is_loaded("__hwasan_init");
-  const char* preloaded = std::getenv("LD_PRELOAD");
-  facts.valgrind = preloaded != nullptr && std::strstr(preloaded, "vgpreload") != nullptr;
-  rlimit limit{};
-  facts.address_limit = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  return facts;
+Wish read_wish(const char* text) {
+  if (text == nullptr || *text == '\0') return Wish::kNone;
+  if (std::strcmp(text, "auto") == 0) return Wish::kAuto;
+  if (std::strcmp(text, "global") == 0) return Wish::kGlobal;
+  if (std::strcmp(text, "private") == 0) return Wish::kPrivate;
+  return Wish::kUnknown;
 }
 
-Decision decide(const Facts& facts) {
-  if (facts.wish == Wish::kPrivate) return {false, "TASUKI_HEAP=private"};
-  if (!facts.in_front) return {false, "another library is this program's malloc"};
-  if (facts.sanitizer) return {false, "a sanitizer watches this program's memory"};
-  if (facts.valgrind) return {false, "valgrind watches this program's memory"};
-  if (facts.wish == Wish::kGlobal) return {true, "TASUKI_HEAP=global"};
-  if (facts.ranks < 2) return {false, "there are no other ranks"};
-  if (facts.address_limit) return {false, "the address space is limited (ulimit -v)"};
-  if (!facts.fork_is_safe) return {false, "a forked child would share its parent's heap"};
-  return {true, "auto"};
+Verdict decide(Wish wish, const Facts& facts) {
+  if (wish == Wish::kNone && facts.ranks == 0) {
+    return stays_private("mpiexec did not start the program, and TASUKI_HEAP is not set");
+  }
+  if (wish == Wish::kUnknown) return stays_private("TASUKI_HEAP is neither auto, global nor private");
+  if (wish == Wish::kPrivate) return stays_private("private was asked for");
+  if (const char* why = impossible(facts)) return stays_private(why);
+
+  const bool advise = facts.private_huge_pages == HugePages::kAlways;
+  if (wish == Wish::kGlobal) return {true, advise, "global was asked for"};
+  if (const char* why = limited(facts)) return stays_private(why);
+  if (facts.ranks == 1) return stays_private("the job has one rank: there is nobody to share it with");
+  if (shared_is_slower(facts)) {
+    return stays_private(
+        "private memory gets huge pages here and shared memory does not "
+        "(/sys/kernel/mm/transparent_hugepage: enabled is always, shmem_enabled is never)");
+  }
+  return {true, advise, "nothing speaks against it"};
 }
 
 }  // namespace tasuki::heap

@@ -1,29 +1,52 @@
-// Whether malloc() is to give global memory: what is known of this process, and what follows from it.
+// The rules of the heap: is this process's heap global memory, which its peers can reach, or private?
+//
+// A pure function of facts, so that a table of facts tests it. What `auto` answers must never make a program
+// slower or wrong; what must not be is private also for those who ask for `global`. heap/facts.hpp gathers
+// the facts of a process. docs/heap.md tells the rules to users.
+//
+// Thread safety: no state. Nothing here allocates: it runs before there is a heap.
 #pragma once
+
+#include <cstdint>
 
 namespace tasuki::heap {
 
-/// What the user asked for: TASUKI_HEAP, which mpiexec --heap sets.
-enum class Wish { kAuto, kGlobal, kPrivate };
+/// What the user asked for, by TASUKI_HEAP or mpiexec --heap.
+enum class Wish : std::uint8_t { kNone, kAuto, kGlobal, kPrivate, kUnknown };
+
+/// Who gets pages of the size of a page table's reach (2 MiB on x86-64) without more ado.
+enum class HugePages : std::uint8_t {
+  kNever,   // nobody
+  kAdvise,  // memory that madvise(MADV_HUGEPAGE) named
+  kAlways,  // all memory that is large enough
+};
+
+inline constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
 struct Facts {
-  Wish wish = Wish::kAuto;
-  int ranks = 1;               // of the job; 1 where there is no launcher
-  bool in_front = true;        // malloc() of this process is ours, not another library's
-  bool sanitizer = false;      // the program was built with one: it watches memory itself
-  bool valgrind = false;       // the same, at run time
-  bool address_limit = false;  // ulimit -v
-  bool fork_is_safe = false;   // a child that goes on without exec gets a copy of its own
+  int ranks = 0;                                       // of the job; 0: not told
+  std::uint64_t address_space_bytes_max = kUnlimited;  // RLIMIT_AS
+  std::uint64_t data_bytes_max = kUnlimited;           // RLIMIT_DATA
+  std::uint64_t file_bytes_max = kUnlimited;           // RLIMIT_FSIZE
+  bool strict_overcommit = false;                      // vm.overcommit_memory = 2
+  int address_bits = 47;                               // of user space
+  bool privileged = false;                             // setuid and its like: the environment is not trusted
+  const char* sanitizer = nullptr;                     // its name, when one is in the process
+  bool valgrind = false;
+  bool other_allocator = false;  // another library or the program itself defines malloc before us
+  HugePages private_huge_pages = HugePages::kNever;
+  HugePages shared_huge_pages = HugePages::kNever;
 };
 
-struct Decision {
+struct Verdict {
   bool global = false;
-  const char* reason = "";
+  bool advise_huge_pages = false;  // madvise(MADV_HUGEPAGE) makes the arena like private memory
+  const char* reason = "";         // a clause that follows "because"
 };
 
-Facts gather_facts(int ranks, bool in_front);
+/// What the text of TASUKI_HEAP means. Null or empty: kNone, which is kAuto for a rank of a job.
+Wish read_wish(const char* text);
 
-/// Pure.
-Decision decide(const Facts& facts);
+Verdict decide(Wish wish, const Facts& facts);
 
 }  // namespace tasuki::heap

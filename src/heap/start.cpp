@@ -1,12 +1,22 @@
 // Before main: who this rank is, whether its heap is to be global, and the arena if so. And what libmpi sees.
 #include <dlfcn.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 
 #include "heap/allocate.hpp"
 #include "heap/arena.hpp"
+#include "heap/facts.hpp"
+#include "heap/fork.hpp"
 #include "heap/rules.hpp"
 #include "heap/state.hpp"
+#include "heap/statics.hpp"
+
+extern "C" void* __libc_malloc(std::size_t bytes);
 
 namespace tasuki::heap {
 
@@ -20,6 +30,18 @@ extern "C" {
 }
 
 namespace tasuki::heap {
+
+void State::forget_sharing() {
+  shared = false;
+  fd = -1;
+  HeapInterface& interface = tasuki_heap_interface;
+  interface.fd = -1;
+  interface.global = 0;
+  interface.bytes = 0;
+  interface.static_bytes = 0;
+  interface.reason = "this process was forked by one that has a global heap";
+}
+
 namespace {
 
 int number_of(const char* name, int otherwise) {
@@ -31,6 +53,20 @@ int number_of(const char* name, int otherwise) {
                                                                           : otherwise;
 }
 
+/// Forks are to give their children heaps of their own.
+void begin_sharing(const ArenaFile& file) {
+  state.fd = tasuki_heap_interface.fd = file.fd;
+  tasuki_heap_interface.id = file.id;
+  struct stat status;
+  if (fstat(file.fd, &status) == 0) {
+    state.file_number = status.st_ino;
+    state.file_device = status.st_dev;
+  }
+  watch_forks();
+  copy_at_fork({state.base, state.bytes - state.static_bytes, 0});
+  state.shared = true;
+}
+
 /// The arena and mimalloc on it. Once; a failure is not tried again.
 int open_arena(const char** reason) {
   static const char* failure = nullptr;
@@ -38,8 +74,7 @@ int open_arena(const char** reason) {
   if (failure == nullptr) {
     ArenaFile file;
     if (make_arena({state.base, state.bytes}, &file, &failure) && load_mimalloc(&failure)) {
-      state.fd = tasuki_heap_interface.fd = file.fd;
-      tasuki_heap_interface.id = file.id;
+      begin_sharing(file);
       state.open = true;
       return 0;
     }
@@ -54,7 +89,7 @@ void* allocate_global(std::size_t bytes, std::size_t alignment) {
 }
 
 void deallocate_global(void* block) {
-  state.mimalloc.deallocate(block);
+  give_back(block);
 }
 
 void describe() {
@@ -68,7 +103,39 @@ void describe() {
   interface.version = kHeapVersion;
 }
 
-[[gnu::constructor]] void start() {
+/// Where libc's own code lies: what it allocates is its own.
+int look_for_libc(dl_phdr_info* object, std::size_t, void*) {
+  const auto wanted = reinterpret_cast<std::uintptr_t>(&__libc_malloc);
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& header = object->dlpi_phdr[i];
+    const std::uintptr_t begin = object->dlpi_addr + header.p_vaddr;
+    if (header.p_type != PT_LOAD || wanted - begin >= header.p_memsz) continue;
+    state.libc_begin = begin;
+    state.libc_bytes = header.p_memsz;
+    return 1;
+  }
+  return 0;
+}
+
+/// How much of the arena's end is for static data. mimalloc takes pieces of 32 MiB.
+std::size_t room_for(const StaticData& data) {
+  constexpr std::size_t kPieceBytes = std::size_t{32} << 20;
+  const std::size_t bytes = (data.bytes + kPieceBytes - 1) & ~(kPieceBytes - 1);
+  return bytes < state.bytes / 2 ? bytes : 0;
+}
+
+/// Static data gets its global address.
+void share_static_data(const StaticData& data) {
+  if (state.static_bytes == 0) return;
+  const std::uint64_t offset = state.bytes - state.static_bytes;
+  if (!move_static_data(data, state.fd, offset, reinterpret_cast<std::byte*>(state.base + offset))) return;
+  copy_at_fork({data.begin, data.bytes, offset});
+  tasuki_heap_interface.static_begin = data.begin;
+  tasuki_heap_interface.static_bytes = data.bytes;
+  tasuki_heap_interface.static_at = state.base + offset;
+}
+
+[[gnu::constructor]] void start(int, char**, char** environment) {
   state.rank = number_of("TASUKI_RANK", 0);
   state.ranks = number_of("TASUKI_SIZE", 1);
   const Slot slot = arena_slot(state.rank, state.ranks, machine_memory_bytes());
@@ -77,9 +144,20 @@ void describe() {
   // A library that came by dlopen(), or behind another malloc, is not in front.
   state.in_front = dlsym(RTLD_DEFAULT, "malloc") == reinterpret_cast<void*>(&malloc);
   describe();
-  const Decision decision = decide(gather_facts(state.ranks, state.in_front));
-  tasuki_heap_interface.reason = decision.reason;
-  if (!decision.global || open_arena(&tasuki_heap_interface.reason) != 0) return;
+  dl_iterate_phdr(look_for_libc, nullptr);
+  const Facts facts = gather_facts(environment, reinterpret_cast<const void*>(&malloc));
+  const Verdict verdict = decide(read_wish(find_variable(environment, "TASUKI_HEAP")), facts);
+  tasuki_heap_interface.reason = verdict.reason;
+  if (!verdict.global) return;
+  const char* statics = find_variable(environment, "TASUKI_STATIC_DATA");
+  const bool with_statics = statics == nullptr || std::strcmp(statics, "private") != 0;
+  const StaticData data = with_statics ? find_static_data() : StaticData{};
+  state.static_bytes = room_for(data);
+  if (open_arena(&tasuki_heap_interface.reason) != 0) return;
+  if (verdict.advise_huge_pages) {
+    madvise(reinterpret_cast<void*>(state.base), state.bytes, MADV_HUGEPAGE);
+  }
+  share_static_data(data);
   state.global = true;
   tasuki_heap_interface.global = 1;
 }

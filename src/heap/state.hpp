@@ -4,6 +4,10 @@
 //   interface.hpp what libmpi sees          start.cpp     before main: the decision, then the arena
 //   rules.hpp     global or private?        arena.hpp     the memfd at its address
 //   allocate.hpp  mimalloc on the arena     malloc.cpp    the functions that programs call
+//   facts.hpp     what the rules go by      statics.hpp   static data of the main program on the arena
+//   fork.hpp      a child has its own heap  copy.hpp      how it gets it
+//   gate.hpp      keeps threads out of the allocator while the process forks
+//   advice.cpp    madvise() on the arena
 //
 // The library stands between every program and its memory, also those that never call MPI, so it depends on
 // libc alone (no libstdc++; mimalloc comes by dlopen, out of everybody's sight) and never fails a program
@@ -14,11 +18,14 @@
 // Invariants:
 //  1. free() is right for every address: what lies in [base, base + bytes) is mimalloc's, all else libc's.
 //     Both are fixed before main, whether or not there is an arena yet.
-//  2. No block of mimalloc lies outside the arena: what does is given back at once (allocate.cpp).
+//  2. What libc allocates for itself is never in the arena: it writes there in the child of a fork() before
+//  the
+//     child has a heap of its own (fork.hpp).
+//  3. Nobody calls mimalloc but inside the gate (gate.hpp).
+//  4. No block of mimalloc lies outside the arena: what does is given back at once (allocate.cpp).
 #pragma once
 
 #include <mimalloc.h>
-#include <pthread.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -50,11 +57,21 @@ struct State {
   bool global = false;  // malloc() gives memory of the arena. Writer: start.cpp; fork's child
   bool open = false;    // there is an arena. Writer: open_arena()
   int fd = -1;
+  bool shared = false;            // others can map the arena. Writer: open_arena(); fork's child
+  std::uint64_t file_number = 0;  // the inode behind `fd`
+  std::uint64_t file_device = 0;
+  std::size_t static_bytes = 0;   // at the arena's end: not for mimalloc
+  std::uintptr_t libc_begin = 0;  // where libc's own code lies
+  std::size_t libc_bytes = 0;
   Mimalloc mimalloc;
   mi_arena_id_t arena = 0;
-  pthread_key_t thread_end = 0;  // tells when a thread's heap is going away
 
   bool holds(const void* address) const { return reinterpret_cast<std::uintptr_t>(address) - base < bytes; }
+  /// In the child of a fork, whose memory is private.
+  void forget_sharing();
+  bool is_libc(const void* code) const {
+    return reinterpret_cast<std::uintptr_t>(code) - libc_begin < libc_bytes;
+  }
 };
 
 /// What a thread allocates from. Both heaps are mimalloc's, and the same one or null.

@@ -1,0 +1,143 @@
+// Limits, huge pages, and who else is in the process.
+#include "heap/facts.hpp"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <initializer_list>
+
+// Whoever watches the heap defines these. Weak: null when the sanitizer is not in the process.
+extern "C" {
+[[gnu::weak]] void __asan_init();
+[[gnu::weak]] void __tsan_init();
+[[gnu::weak]] void __msan_init();
+[[gnu::weak]] void __hwasan_init();
+[[gnu::weak]] void __lsan_init();
+}
+
+namespace tasuki::heap {
+namespace {
+
+constexpr const char* kHugePages = "/sys/kernel/mm/transparent_hugepage/";
+constexpr const char* kHugePages2M = "/sys/kernel/mm/transparent_hugepage/hugepages-2048kB/";
+
+struct Line {
+  char text[256] = "";
+};
+
+/// The first bytes of a file of the kernel's; empty when it cannot be read.
+Line read_line(const char* folder, const char* name) {
+  Line line;
+  char path[256];
+  if (std::strlen(folder) + std::strlen(name) >= sizeof path) return line;
+  std::strcpy(path, folder);
+  std::strcat(path, name);
+  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return line;
+  const ssize_t got = ::read(fd, line.text, sizeof line.text - 1);
+  ::close(fd);
+  line.text[got > 0 ? got : 0] = '\0';
+  return line;
+}
+
+std::uint64_t limit(int resource) {
+  rlimit value;
+  if (::getrlimit(static_cast<__rlimit_resource>(resource), &value) != 0) return kUnlimited;
+  return value.rlim_cur == RLIM_INFINITY ? kUnlimited : value.rlim_cur;
+}
+
+/// `line` may hand the question on ("inherit"): then `general` answers.
+const Line& answering(const Line& line, const Line& general) {
+  return line.text[0] == '\0' || is_chosen(line.text, "inherit") ? general : line;
+}
+
+HugePages private_huge_pages() {
+  if (::prctl(PR_GET_THP_DISABLE, 0, 0, 0, 0) > 0) return HugePages::kNever;
+  const Line general = read_line(kHugePages, "enabled");
+  const Line own_size = read_line(kHugePages2M, "enabled");
+  const Line& line = answering(own_size, general);
+  if (is_chosen(line.text, "always")) return HugePages::kAlways;
+  return is_chosen(line.text, "madvise") ? HugePages::kAdvise : HugePages::kNever;
+}
+
+HugePages shared_huge_pages() {
+  const Line general = read_line(kHugePages, "shmem_enabled");
+  if (is_chosen(general.text, "deny")) return HugePages::kNever;
+  if (is_chosen(general.text, "force")) return HugePages::kAlways;
+  const Line own_size = read_line(kHugePages2M, "shmem_enabled");
+  const Line& line = answering(own_size, general);
+  if (is_chosen(line.text, "always") || is_chosen(line.text, "within_size")) return HugePages::kAlways;
+  return is_chosen(line.text, "advise") ? HugePages::kAdvise : HugePages::kNever;
+}
+
+const char* sanitizer() {
+  if (__asan_init != nullptr) return "AddressSanitizer watches the heap";
+  if (__tsan_init != nullptr) return "ThreadSanitizer watches memory";
+  if (__msan_init != nullptr) return "MemorySanitizer watches the heap";
+  if (__hwasan_init != nullptr) return "HWAddressSanitizer watches the heap";
+  if (__lsan_init != nullptr) return "LeakSanitizer watches the heap";
+  return nullptr;
+}
+
+/// The names that allocators define beside malloc; whoever links one of them wants it.
+bool has_other_allocator(const void* own_malloc) {
+  if (own_malloc == nullptr) return false;
+  const void* first = ::dlsym(RTLD_DEFAULT, "malloc");
+  if (first != nullptr && first != own_malloc) return true;
+  for (const char* name : {"mallctl", "tc_malloc", "mi_malloc", "scalable_malloc", "hoard_malloc"}) {
+    if (::dlsym(RTLD_DEFAULT, name) != nullptr) return true;
+  }
+  return false;
+}
+
+/// Tools of valgrind bring libraries of their own into the process by LD_PRELOAD.
+bool is_valgrind(const char* const* environment) {
+  const char* preload = find_variable(environment, "LD_PRELOAD");
+  return preload != nullptr && std::strstr(preload, "/vgpreload_") != nullptr;
+}
+
+}  // namespace
+
+const char* find_variable(const char* const* environment, const char* name) {
+  const std::size_t length = std::strlen(name);
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    if (std::strncmp(*environment, name, length) == 0 && (*environment)[length] == '=') {
+      return *environment + length + 1;
+    }
+  }
+  return nullptr;
+}
+
+bool is_chosen(const char* line, const char* entry) {
+  const char* open = std::strchr(line, '[');
+  const std::size_t length = std::strlen(entry);
+  return open != nullptr && std::strncmp(open + 1, entry, length) == 0 && open[1 + length] == ']';
+}
+
+Facts gather_facts(const char* const* environment, const void* own_malloc) {
+  Facts facts;
+  const char* ranks = find_variable(environment, "TASUKI_SIZE");
+  facts.ranks = ranks != nullptr ? std::atoi(ranks) : 0;
+  facts.address_space_bytes_max = limit(RLIMIT_AS);
+  facts.data_bytes_max = limit(RLIMIT_DATA);
+  facts.file_bytes_max = limit(RLIMIT_FSIZE);
+  facts.strict_overcommit = read_line("/proc/sys/vm/", "overcommit_memory").text[0] == '2';
+  // The stack lies at the upper end of user space.
+  facts.address_bits = std::bit_width(reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)));
+  facts.privileged = ::getauxval(AT_SECURE) != 0;
+  facts.sanitizer = sanitizer();
+  facts.valgrind = is_valgrind(environment);
+  facts.other_allocator = has_other_allocator(own_malloc);
+  facts.private_huge_pages = private_huge_pages();
+  facts.shared_huge_pages = shared_huge_pages();
+  return facts;
+}
+
+}  // namespace tasuki::heap

@@ -1,0 +1,160 @@
+// The rules of the heap over a table of facts, and the facts of this very process.
+#include "heap/rules.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cstring>
+
+#include "heap/facts.hpp"
+
+namespace tasuki::heap {
+namespace {
+
+/// Two ranks, no limit, and huge pages for nobody who does not ask.
+Facts ordinary() {
+  Facts facts;
+  facts.ranks = 2;
+  facts.private_huge_pages = HugePages::kAdvise;
+  return facts;
+}
+
+struct Case {
+  const char* what;
+  void (*change)(Facts&);
+  bool auto_is_global;
+  bool global_is_global;
+  const char* reason;  // a word of what auto says
+};
+
+constexpr Case kCases[] = {
+    {"nothing special", [](Facts&) {}, true, true, "nothing speaks against it"},
+    {"many ranks", [](Facts& f) { f.ranks = 256; }, true, true, "nothing"},
+    {"ranks not told", [](Facts& f) { f.ranks = 0; }, true, true, "nothing"},
+    {"one rank", [](Facts& f) { f.ranks = 1; }, false, true, "one rank"},
+    {"ulimit -v", [](Facts& f) { f.address_space_bytes_max = 1ull << 40; }, false, true, "ulimit -v"},
+    {"ulimit -d", [](Facts& f) { f.data_bytes_max = 1ull << 30; }, false, true, "ulimit -d"},
+    {"ulimit -f", [](Facts& f) { f.file_bytes_max = 1ull << 30; }, false, true, "ulimit -f"},
+    {"overcommit 2", [](Facts& f) { f.strict_overcommit = true; }, false, true, "overcommit"},
+    {"39 bits", [](Facts& f) { f.address_bits = 39; }, false, false, "47 bits"},
+    {"57 bits", [](Facts& f) { f.address_bits = 56; }, true, true, "nothing"},
+    {"setuid", [](Facts& f) { f.privileged = true; }, false, false, "privileges"},
+    {"sanitizer", [](Facts& f) { f.sanitizer = "XSanitizer is here"; }, false, false, "XSanitizer"},
+    {"valgrind", [](Facts& f) { f.valgrind = true; }, false, false, "valgrind"},
+    {"own malloc", [](Facts& f) { f.other_allocator = true; }, false, false, "malloc of its own"},
+    {"huge pages for private memory alone", [](Facts& f) { f.private_huge_pages = HugePages::kAlways; },
+     false, true, "huge pages"},
+    {"huge pages for both, shared when asked",
+     [](Facts& f) {
+       f.private_huge_pages = HugePages::kAlways;
+       f.shared_huge_pages = HugePages::kAdvise;
+     },
+     true, true, "nothing"},
+    {"huge pages for both",
+     [](Facts& f) {
+       f.private_huge_pages = HugePages::kAlways;
+       f.shared_huge_pages = HugePages::kAlways;
+     },
+     true, true, "nothing"},
+    {"huge pages for nobody", [](Facts& f) { f.private_huge_pages = HugePages::kNever; }, true, true,
+     "nothing"},
+};
+
+TEST(HeapRules, AnswerTheTableOfFacts) {
+  for (const Case& row : kCases) {
+    Facts facts = ordinary();
+    row.change(facts);
+    const Verdict automatic = decide(Wish::kAuto, facts);
+    EXPECT_EQ(automatic.global, row.auto_is_global) << row.what;
+    EXPECT_NE(std::strstr(automatic.reason, row.reason), nullptr) << row.what << ": " << automatic.reason;
+    EXPECT_EQ(decide(Wish::kGlobal, facts).global, row.global_is_global) << row.what;
+    for (Wish wish : {Wish::kUnknown, Wish::kPrivate}) {
+      EXPECT_FALSE(decide(wish, facts).global) << row.what;
+      EXPECT_STRNE(decide(wish, facts).reason, "") << row.what;
+    }
+  }
+}
+
+// Without a wish a rank of a job is as with auto, and a program that runs alone as without the library.
+TEST(HeapRules, NeedNoWishInAJob) {
+  Facts facts = ordinary();
+  EXPECT_TRUE(decide(Wish::kNone, facts).global);
+  facts.private_huge_pages = HugePages::kAlways;
+  EXPECT_FALSE(decide(Wish::kNone, facts).global);
+  facts = ordinary();
+  facts.ranks = 0;
+  EXPECT_FALSE(decide(Wish::kNone, facts).global);
+}
+
+// The arena gets madvise where private memory would have huge pages without it, and nowhere else: a program
+// must not take more memory than it did.
+TEST(HeapRules, AdviseHugePagesOnlyWherePrivateMemoryHasThem) {
+  Facts facts = ordinary();
+  EXPECT_FALSE(decide(Wish::kAuto, facts).advise_huge_pages);
+  facts.shared_huge_pages = HugePages::kAdvise;
+  EXPECT_FALSE(decide(Wish::kGlobal, facts).advise_huge_pages);
+  facts.private_huge_pages = HugePages::kAlways;
+  EXPECT_TRUE(decide(Wish::kAuto, facts).advise_huge_pages);
+  EXPECT_FALSE(decide(Wish::kPrivate, facts).advise_huge_pages);
+}
+
+TEST(HeapRules, ReadTheWish) {
+  EXPECT_EQ(read_wish(nullptr), Wish::kNone);
+  EXPECT_EQ(read_wish(""), Wish::kNone);
+  EXPECT_EQ(read_wish("auto"), Wish::kAuto);
+  EXPECT_EQ(read_wish("global"), Wish::kGlobal);
+  EXPECT_EQ(read_wish("private"), Wish::kPrivate);
+  EXPECT_EQ(read_wish("Global"), Wish::kUnknown);
+  EXPECT_EQ(read_wish("globally"), Wish::kUnknown);
+}
+
+TEST(HeapFacts, FindVariables) {
+  const char* const environment[] = {"TASUKI_SIZES=9", "TASUKI_SIZE=4", "TASUKI_SIZE=5", "EMPTY=", nullptr};
+  EXPECT_STREQ(find_variable(environment, "TASUKI_SIZE"), "4");
+  EXPECT_STREQ(find_variable(environment, "EMPTY"), "");
+  EXPECT_EQ(find_variable(environment, "TASUKI"), nullptr);
+  EXPECT_EQ(find_variable(nullptr, "TASUKI"), nullptr);
+}
+
+TEST(HeapFacts, ReadWhatTheKernelHasChosen) {
+  EXPECT_TRUE(is_chosen("always [madvise] never\n", "madvise"));
+  EXPECT_FALSE(is_chosen("always [madvise] never\n", "always"));
+  EXPECT_FALSE(is_chosen("always [madvise] never\n", "mad"));
+  EXPECT_FALSE(is_chosen("always madvise never\n", "always"));
+  EXPECT_FALSE(is_chosen("", "always"));
+  EXPECT_TRUE(is_chosen("always within_size advise never deny [force]", "force"));
+}
+
+TEST(HeapFacts, ComeFromThisProcess) {
+  const char* const environment[] = {"TASUKI_SIZE=7", nullptr};
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit less = before;
+  less.rlim_cur = 1 << 20;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &less), 0);
+  const Facts facts = gather_facts(environment, nullptr);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(facts.ranks, 7);
+  EXPECT_EQ(facts.file_bytes_max, 1u << 20);
+  EXPECT_FALSE(facts.privileged);
+  EXPECT_FALSE(facts.valgrind);
+  EXPECT_FALSE(facts.other_allocator);
+  EXPECT_GE(facts.address_bits, 32);
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  EXPECT_NE(facts.sanitizer, nullptr);
+#else
+  EXPECT_EQ(facts.sanitizer, nullptr);
+#endif
+}
+
+TEST(HeapFacts, TellValgrindAndOtherAllocators) {
+  const char* const watched[] = {"LD_PRELOAD=/usr/libexec/valgrind/vgpreload_core-amd64-linux.so", nullptr};
+  EXPECT_TRUE(gather_facts(watched, nullptr).valgrind);
+  const char* const other[] = {"LD_PRELOAD=/usr/lib/libsomething.so", nullptr};
+  EXPECT_FALSE(gather_facts(other, nullptr).valgrind);
+  int not_malloc = 0;
+  EXPECT_TRUE(gather_facts(other, &not_malloc).other_allocator);
+}
+
+}  // namespace
+}  // namespace tasuki::heap
