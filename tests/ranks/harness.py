@@ -88,12 +88,16 @@ def run_command(*command, timeout=RUN_SECONDS_MAX, environment=None, stdin="", c
 
 
 def compile_program(source, *flags, compiler="mpicc"):
-    """Compiles tests/ranks/`source` (or a path) by our mpicc, once for each content. Returns the program."""
+    """Compiles tests/ranks/`source` (or a path) by our mpicc, once for each content. Returns the program.
+
+    Flags that are paths are further sources.
+    """
     source = HERE / source
     mpicc = PREFIX / "bin" / compiler
-    headers = sorted(HERE.glob("*.h"))
-    key = hashlib.sha256(" ".join(flags).encode() + str(mpicc).encode())
-    for part in [source, *headers, PREFIX / "include" / "mpi.h"]:
+    headers = sorted([*HERE.glob("*.h"), *source.parent.glob("*.hpp")])
+    sources = [flag for flag in flags if isinstance(flag, pathlib.Path)]
+    key = hashlib.sha256(" ".join(map(str, flags)).encode() + str(mpicc).encode())
+    for part in [source, *sources, *headers, PREFIX / "include" / "mpi.h"]:
         key.update(part.read_bytes())
     program = PROGRAMS / f"{source.stem}-{key.hexdigest()[:12]}"
     if not program.exists():

@@ -1,0 +1,37 @@
+"""Random messages in every mode, memory, layout and order of calls, checked byte by byte (stress.cpp)."""
+
+import json
+import os
+
+import harness
+import pytest
+from protocols import PROTOCOLS
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+def test_one_thread_a_rank(stress, ranks):
+    stress(ranks, 2)
+
+
+@pytest.mark.parametrize("ranks, threads", [(1, 4), (2, 3), (4, 2)])
+def test_threads(stress, ranks, threads):
+    stress(ranks, 2, threads=threads)
+
+
+@pytest.mark.parametrize("name", [name for name in PROTOCOLS if name != "default"])
+def test_each_protocol(stress, name):
+    stress(3, 2, environment=PROTOCOLS[name])
+
+
+def test_the_forced_settings_exist():
+    done = harness.run_command(harness.PREFIX / "bin/mpiexec", "--info=json")
+    assert done.returncode == 0, done.text
+    known = {setting["name"] for setting in json.loads(done.stdout)["settings"]}
+    wanted = {name for environment in PROTOCOLS.values() for name in environment}
+    assert wanted <= known, wanted - known
+
+
+def test_more_ranks_than_processors(stress):
+    """All ranks on one processor: whoever waits must let the one run that it waits for."""
+    first = min(os.sched_getaffinity(0))
+    stress(8, 2, before=("taskset", "-c", first), bytes_max=1 << 20)
