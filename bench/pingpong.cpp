@@ -33,13 +33,18 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "pingpong: %d ranks, expected an even number\n", place.size);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
+  std::vector<std::size_t> sizes(std::begin(bench::kSizes), std::end(bench::kSizes));
+  if (argc > 1) sizes.clear();
+  for (int i = 1; i < argc; ++i) {
+    sizes.push_back(std::min<std::size_t>(std::strtoull(argv[i], nullptr, 10), bench::kBytesMax));
+  }
   auto* out = static_cast<unsigned char*>(std::malloc(bench::kBytesMax));
   auto* in = static_cast<unsigned char*>(std::malloc(bench::kBytesMax));
   std::memset(out, 1, bench::kBytesMax);
   std::memset(in, 2, bench::kBytesMax);
   for (const bool touched : {false, true}) {
-    for (const std::size_t bytes : bench::kSizes) {
-      if (touched && bytes < bench::kTouchedBytes) continue;
+    for (const std::size_t bytes : sizes) {
+      if (touched && bytes < bench::kTouchedBytes && argc == 1) continue;
       if (place.size > 2 && bytes != 8) continue;
       const auto seconds = bench::batches(bytes < 65536 ? 200 : 4, 10, MPI_COMM_WORLD, [&](int rounds) {
         return round_trips(place.rank, bytes, rounds, touched, out, in);

@@ -1,0 +1,110 @@
+"""Where one protocol ends and the next begins on this machine: the thresholds of protocol/choose.hpp.
+
+Runs the ping-pong with each protocol forced in turn, interleaved, round after round; prints the best time
+of each for every size, buffers touched (as programs do), and the thresholds that follow. A threshold is the
+first size from which the second protocol is never slower by more than the noise, so small messages keep the
+simpler way. Settings that make a program use them are printed too.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+from rich.console import Console
+from rich.table import Table
+
+HERE = pathlib.Path(__file__).resolve().parent
+SIZES = [64 << n for n in range(16)] + [3 << n for n in range(9, 16)]
+NOISE = 1.03
+LONG = {"TASUKI_EAGER_BYTES_MAX": "0"}
+WAYS = {
+    "eager": {"TASUKI_EAGER_BYTES_MAX": "4M", "TASUKI_PROTOCOL_SEND_REQUESTS": "0"},
+    "write": {**LONG, "TASUKI_PROTOCOL_WRITE_BYTES_MIN": "1"},
+    "pull": {**LONG, "TASUKI_PROTOCOL_SEND_REQUESTS": "0", "TASUKI_PROTOCOL_COOPERATIVE": "0"},
+    "cooperative": {
+        **LONG,
+        "TASUKI_PROTOCOL_SEND_REQUESTS": "0",
+        "TASUKI_PROTOCOL_COOPERATIVE_BYTES_MIN": "1",
+    },
+    "two-copy": {
+        **LONG,
+        "TASUKI_PROTOCOL_SEND_REQUESTS": "0",
+        "TASUKI_PROTOCOL_PULL": "0",
+        "TASUKI_PROTOCOL_PUSH": "0",
+    },
+}
+
+
+def run(prefix, program, way, sizes):
+    """(bytes, touched) -> best seconds."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TASUKI_")}
+    environment.update(WAYS[way], TASUKI_HEAP="global")
+    words = [prefix / "bin" / "mpiexec", "-n", 2, program, *sizes]
+    done = subprocess.run(
+        [str(word) for word in words], env=environment, capture_output=True, text=True, timeout=300
+    )
+    if done.returncode != 0:
+        sys.exit(f"{way}: {done.stderr or done.stdout}")
+    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    return {(row["bytes"], row["touched"]): min(row["seconds"]) for row in rows}
+
+
+def first_size(best, earlier, later):
+    """The first size from which `later` is never slower than `earlier`, or None."""
+    sizes = sorted({size for size, touched, _ in best if touched})
+    first = None
+    for size in reversed(sizes):
+        if best[size, True, later] > NOISE * best[size, True, earlier]:
+            break
+        first = size
+    return first
+
+
+def print_table(best, ways, touched, console):
+    table = Table(title=f"us one way, buffers {'' if touched else 'un'}touched", title_justify="left")
+    for title in ("bytes", *ways):
+        table.add_column(title, justify="right", no_wrap=True)
+    for size in sorted({size for size, _, _ in best}):
+        figures = [best[size, touched, way] for way in ways]
+        cells = [
+            f"[{'bold green' if figure == min(figures) else 'default'}]{1e6 * figure:.2f}"
+            for figure in figures
+        ]
+        table.add_row(str(size), *cells)
+    console.print(table)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--prefix", type=pathlib.Path, required=True, help="our installed tree")
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--rounds", type=int, default=3)
+    args = parser.parse_args()
+    console = Console(highlight=False)
+    args.out.mkdir(parents=True, exist_ok=True)
+    program = (args.out / "pingpong-fit").resolve()
+    compiler = args.prefix / "bin" / "mpicxx"
+    subprocess.run([compiler, "-std=c++20", "-O2", HERE / "pingpong.cpp", "-o", program], check=True)
+    best = {}
+    for _ in range(args.rounds):
+        for way in WAYS:
+            for (size, touched), seconds in run(args.prefix.resolve(), program, way, SIZES).items():
+                key = size, touched, way
+                best[key] = min(seconds, best.get(key, seconds))
+    for touched in (False, True):
+        print_table(best, WAYS, touched, console)
+    for name, earlier, later in (
+        ("TASUKI_PROTOCOL_WRITE_BYTES_MIN", "eager", "write"),
+        ("TASUKI_EAGER_BYTES_MAX", "eager", "cooperative"),
+        ("TASUKI_PROTOCOL_COOPERATIVE_BYTES_MIN", "pull", "cooperative"),
+    ):
+        console.print(
+            f"{name}: {later} is no slower than {earlier} from {first_size(best, earlier, later)} bytes on"
+        )
+
+
+if __name__ == "__main__":
+    main()
