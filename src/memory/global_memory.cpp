@@ -1,6 +1,8 @@
 // GlobalMemory where there are no arenas: nothing is shared, or everything is.
 #include "memory/global_memory.hpp"
 
+#include <cstdlib>
+
 namespace tasuki {
 namespace {
 
@@ -21,6 +23,15 @@ class CommonMemory final : public GlobalMemory {
 };
 
 }  // namespace
+
+void* GlobalMemory::allocate(std::size_t bytes, std::size_t alignment) {
+  void* memory = nullptr;
+  return posix_memalign(&memory, alignment, bytes) == 0 ? memory : nullptr;
+}
+
+void GlobalMemory::deallocate(void* memory) {
+  std::free(memory);
+}
 
 std::unique_ptr<GlobalMemory> make_private_memory() {
   return std::make_unique<PrivateMemory>();

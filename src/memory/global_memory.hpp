@@ -7,7 +7,7 @@
 // Ranks that are threads of one process share everything; a rank without an arena shares nothing.
 //
 // Ownership: the object belongs to one rank's Process; the arena's memory lives as long as anybody maps it.
-// Thread safety: find() reads what never changes after construction; reach() is guarded by the process lock.
+// Thread safety: all is guarded by the process lock.
 //
 // Invariants:
 //  1. find() never gives an address that is not in the own arena.
@@ -39,6 +39,13 @@ class GlobalMemory {
   /// Whether `bytes` bytes at `address` are in `endpoint`'s arena and can be read and written here. Maps the
   /// arena at the first call that asks for it. `endpoint` may be this rank.
   virtual bool reach(int endpoint, GlobalAddress address, std::size_t bytes) = 0;
+
+  /// `bytes` > 0 of memory, global where that can be had. `alignment` is a power of two and a multiple of a
+  /// pointer's. Null when there is none at all.
+  virtual void* allocate(std::size_t bytes, std::size_t alignment);
+
+  /// Gives back what allocate() gave.
+  virtual void deallocate(void* memory);
 
  protected:
   struct Range {

@@ -1,7 +1,9 @@
-// MPI_Alloc_mem and MPI_Free_mem (MPI 9.2), on the C library's heap.
+// MPI_Alloc_mem and MPI_Free_mem (MPI 9.2), on memory that the other ranks of the node reach, where there is
+// any.
 #include <cerrno>
 #include <cstdlib>
 
+#include "memory/global_memory.hpp"
 #include "object/api.hpp"
 
 namespace tasuki {
@@ -35,16 +37,16 @@ Code alloc_mem(Process& process, Count size, Info* info, void** baseptr) {
     return process.fail(kErrSize, "size = %lld, expected 0 or more", static_cast<long long>(size));
   std::size_t alignment = kAlignment;
   if (const Code code = read_alignment(process, info, &alignment)) return code;
-  void* memory = nullptr;
   // One byte at least, so that each allocation has an address of its own.
-  if (posix_memalign(&memory, alignment, size > 0 ? static_cast<std::size_t>(size) : 1) != 0)
+  void* memory = process.global_memory->allocate(size > 0 ? static_cast<std::size_t>(size) : 1, alignment);
+  if (memory == nullptr)
     return process.fail(kErrNoMem, "size = %lld bytes, more than can be had", static_cast<long long>(size));
   *baseptr = memory;
   return kSuccess;
 }
 
-Code free_mem(Process&, void* base) {
-  std::free(base);
+Code free_mem(Process& process, void* base) {
+  process.global_memory->deallocate(base);
   return kSuccess;
 }
 

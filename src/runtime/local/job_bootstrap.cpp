@@ -7,7 +7,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <vector>
 
+#include "memory/arena_memory.hpp"
+#include "memory/heap.hpp"
 #include "runtime/local/local.hpp"
 #include "transport/shm/shm_transport.hpp"
 
@@ -53,6 +56,12 @@ class JobBootstrap final : public Bootstrap {
   std::unique_ptr<Transport> make_transport(const Config& config) override {
     map_region(ShmTransport::bytes_needed(job_.size, config));
     return std::make_unique<ShmTransport>(region_, job_.rank, job_.size, config, true);
+  }
+
+  std::unique_ptr<GlobalMemory> make_global_memory() override {
+    std::vector<PublishedArena*> arenas;
+    for (int rank = 0; rank < job_.size; ++rank) arenas.push_back(&job_.blocks[rank].arena);
+    return std::make_unique<ArenaMemory>(job_.rank, std::move(arenas), find_heap());
   }
 
   void join_world() override {

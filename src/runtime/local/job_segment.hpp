@@ -19,10 +19,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "memory/arena_memory.hpp"
+
 namespace tasuki::local {
 
 inline constexpr std::uint64_t kJobMagic = 0x626f6a696b757361;  // "asukijob"
-inline constexpr std::uint32_t kJobVersion = 4;
+inline constexpr std::uint32_t kJobVersion = 5;
 inline constexpr std::size_t kPageBytes = 4096;  // alignment of the parts, whatever the machine's page
 inline constexpr std::size_t kAbortMessageBytes = 1024;
 inline constexpr std::size_t kPortBytes = 256;   // a port's name, with the final NUL
@@ -65,6 +67,7 @@ struct alignas(64) RankBlock {
   std::atomic<Life> life;                 // writer: the rank
   std::atomic<std::int32_t> abort_code;   // writer: the rank, before life = kAborting
   char abort_message[kAbortMessageBytes];  // writer: the rank, before life = kAborting; ends with NUL
+  PublishedArena arena;                    // writer: the rank
 };
 static_assert(std::atomic<Life>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
 

@@ -1,0 +1,135 @@
+// What a rank makes of what its peers publish: it maps an arena where arenas belong and if it is the memory
+// that was named, reaches nothing outside of it, and takes all else for private. The peer is a memfd of this
+// process.
+#include "memory/arena_memory.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstring>
+
+namespace tasuki {
+namespace {
+
+constexpr std::uint64_t kBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kId = 0x0123456789abcdef;
+
+class Peers : public testing::Test {
+ protected:
+  void SetUp() override {
+    fd_ = memfd_create("tasuki-arena-0123456789abcdef", MFD_CLOEXEC);
+    ASSERT_GE(fd_, 0);
+    ASSERT_EQ(ftruncate(fd_, kBytes), 0);
+    own_view_ = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+    ASSERT_NE(own_view_, MAP_FAILED);
+    // The thread sanitizer has its shadow there, and does not let the place be mapped.
+    void* place = reinterpret_cast<void*>(kBase);
+    void* probe = mmap(place, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    mappable_ = probe == place;
+    if (mappable_) munmap(probe, kBytes);
+  }
+  void TearDown() override {
+    munmap(own_view_, kBytes);
+    close(fd_);
+  }
+
+  /// Rank 1 publishes its arena.
+  void publish() {
+    PublishedArena& peer = arenas_[1];
+    peer.pid = getpid();
+    peer.fd = fd_;
+    peer.id = kId;
+    peer.base = kBase;
+    peer.bytes = kBytes;
+    peer.is_there.store(1, std::memory_order_release);
+  }
+  ArenaMemory made() { return ArenaMemory(0, {&arenas_[0], &arenas_[1]}, nullptr); }
+
+  static constexpr std::uint64_t kBase = kArenaBase + (std::uint64_t{5} << 40);
+  std::array<PublishedArena, 2> arenas_{};
+  int fd_ = -1;
+  void* own_view_ = nullptr;
+  bool mappable_ = false;
+};
+
+TEST_F(Peers, AreMappedAtTheirAddressWhenFirstAskedFor) {
+  ArenaMemory memory = made();
+  EXPECT_FALSE(memory.reach(1, kBase, 8)) << "not published yet";
+  publish();
+  ASSERT_EQ(memory.reach(1, kBase + 4096, 8), mappable_);
+  if (!mappable_) return;
+  std::strcpy(static_cast<char*>(own_view_) + 4096, "hello");
+  EXPECT_STREQ(reinterpret_cast<char*>(kBase + 4096), "hello");
+}
+
+TEST_F(Peers, NothingOutsideTheArenaIsReached) {
+  publish();
+  ArenaMemory memory = made();
+  EXPECT_EQ(memory.reach(1, kBase, kBytes), mappable_);
+  EXPECT_FALSE(memory.reach(1, kBase, kBytes + 1));
+  EXPECT_FALSE(memory.reach(1, kBase - 1, 1));
+  EXPECT_FALSE(memory.reach(1, kBase + kBytes, 1));
+  EXPECT_FALSE(memory.reach(1, kBase + kBytes - 4, 8));
+  EXPECT_FALSE(memory.reach(1, kBase + 8, UINT64_MAX - 7)) << "wraps around";
+  EXPECT_FALSE(memory.reach(1, UINT64_MAX, 2));
+  EXPECT_FALSE(memory.reach(1, 0, 1));
+  EXPECT_FALSE(memory.reach(0, kBase, 8)) << "this rank has no arena";
+  EXPECT_FALSE(memory.reach(2, kBase, 8)) << "of another job";
+  EXPECT_FALSE(memory.reach(-1, kBase, 8));
+}
+
+TEST_F(Peers, DamagedEntriesAreRefused) {
+  struct {
+    const char* what;
+    void (*damage)(PublishedArena&);
+  } const cases[] = {
+      {"process", [](PublishedArena& peer) { peer.pid = 0; }},
+      {"descriptor", [](PublishedArena& peer) { peer.fd = 0; }},
+      {"no descriptor", [](PublishedArena& peer) { peer.fd = -1; }},
+      {"other memory", [](PublishedArena& peer) { peer.id ^= 1; }},
+      {"larger than its file", [](PublishedArena& peer) { peer.bytes *= 2; }},
+      {"empty", [](PublishedArena& peer) { peer.bytes = 0; }},
+      {"below the room", [](PublishedArena& peer) { peer.base = 4096; }},
+      {"above the room", [](PublishedArena& peer) { peer.base = kArenaLimit - kBytes / 2; }},
+      {"wraps around", [](PublishedArena& peer) { peer.bytes = UINT64_MAX - kArenaBase; }},
+      {"not on a page", [](PublishedArena& peer) { peer.base += 64; }},
+  };
+  for (const auto& [what, damage] : cases) {
+    publish();
+    damage(arenas_[1]);
+    ArenaMemory memory = made();
+    EXPECT_FALSE(memory.reach(1, kBase, 8)) << what;
+    EXPECT_FALSE(memory.reach(1, arenas_[1].base, 8)) << what;
+  }
+}
+
+TEST_F(Peers, NeverHideWhatThisProcessHasThere) {
+  if (!mappable_) return;  // nothing of the program's can be there either
+  void* place = reinterpret_cast<void*>(kBase);
+  ASSERT_EQ(
+      mmap(place, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0),
+      place);
+  *static_cast<int*>(place) = 7;
+  publish();
+  {
+    ArenaMemory memory = made();
+    EXPECT_FALSE(memory.reach(1, kBase, 8));
+  }
+  EXPECT_EQ(*static_cast<int*>(place), 7);
+  munmap(place, 4096);
+}
+
+TEST_F(Peers, WithoutAHeapLibraryAllocationsArePrivate) {
+  ArenaMemory memory = made();
+  void* block = memory.allocate(100, 64);
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 64, 0u);
+  EXPECT_EQ(memory.find(block, 100), 0u);
+  memory.deallocate(block);
+}
+
+}  // namespace
+}  // namespace tasuki
