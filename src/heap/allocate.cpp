@@ -1,6 +1,5 @@
 // mimalloc on the arena. It is loaded out of everybody's sight (RTLD_LOCAL), because its library defines
-// malloc() too. The arena is told to be of large pages, which mimalloc never gives back piece by piece:
-// MADV_DONTNEED, by which it would, frees nothing of shared memory.
+// malloc() too. Memory goes back to the system by madvise(), which this library carries out for the arena.
 #include "heap/allocate.hpp"
 
 #include <dlfcn.h>
@@ -30,7 +29,8 @@ bool find_all(void* library, Mimalloc* mimalloc) {
          find(library, "mi_heap_malloc_aligned", &mimalloc->allocate_aligned) &&
          find(library, "mi_heap_realloc", &mimalloc->reallocate) &&
          find(library, "mi_free", &mimalloc->deallocate) &&
-         find(library, "mi_usable_size", &mimalloc->usable_bytes);
+         find(library, "mi_usable_size", &mimalloc->usable_bytes) &&
+         find(library, "mi_option_set", &mimalloc->set_option);
 }
 
 /// A thread ends: mimalloc will take its heap apart. Our key is older than mimalloc's, so this comes first.
@@ -58,12 +58,15 @@ bool load_mimalloc(const char** reason) {
     *reason = "libmimalloc.so.2 is not installed, or not of version 2.0.9 or later";
     return false;
   }
-  constexpr bool kCommitted = true;
-  constexpr bool kLargePages = true;
+  // What mimalloc frees goes back to the system by madvise(), if that is ours (advice.cpp), as soon as a
+  // whole segment is free. Otherwise it is told that it must not, in its terms: large pages, all there.
+  const bool committed = !state.in_front;
+  const bool large_pages = !state.in_front;
+  state.mimalloc.set_option(mi_option_segment_decommit_delay, 0);
   constexpr bool kZero = true;
   constexpr bool kExclusive = true;
-  if (!state.mimalloc.manage(reinterpret_cast<void*>(state.base), state.bytes - state.static_bytes,
-                             kCommitted, kLargePages, kZero, -1, kExclusive, &state.arena)) {
+  if (!state.mimalloc.manage(reinterpret_cast<void*>(state.base), state.bytes - state.static_bytes, committed,
+                             large_pages, kZero, -1, kExclusive, &state.arena)) {
     *reason = "mimalloc does not take the arena";
     return false;
   }

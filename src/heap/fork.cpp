@@ -249,7 +249,60 @@ void copy_at_fork(const SharedRange& range) {
 
 }  // namespace tasuki::heap
 
+namespace tasuki::heap {
+namespace {
+
+using Fork0 = pid_t (*)();
+
+/// A fork() on a stack that malloc() gave (coroutines have such), done on another one: parent and child would
+/// run on the same stack. The thread's own data must lie elsewhere.
+struct Detour {
+  Fork0 next = nullptr;
+  pid_t result = -1;
+  int error = 0;
+  ucontext_t back;
+};
+
+thread_local constinit Detour* detour = nullptr;
+
+void fork_on_other_stack() {
+  detour->result = detour->next();
+  detour->error = errno;
+}
+
+pid_t fork_by_detour(Fork0 next) {
+  void* stack =
+      mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (stack == MAP_FAILED) return -1;
+  Detour here;
+  here.next = next;
+  detour = &here;
+  ucontext_t there;
+  getcontext(&there);
+  there.uc_stack.ss_sp = stack;
+  there.uc_stack.ss_size = kStackBytes;
+  there.uc_link = &here.back;
+  makecontext(&there, fork_on_other_stack, 0);
+  swapcontext(&here.back, &there);
+  munmap(stack, kStackBytes);
+  errno = here.error;
+  return here.result;
+}
+
+}  // namespace
+}  // namespace tasuki::heap
+
 extern "C" {
+
+[[gnu::visibility("default")]] pid_t fork() noexcept {
+  using namespace tasuki::heap;
+  const auto next = reinterpret_cast<Fork0>(dlsym(RTLD_NEXT, "fork"));
+  if (next == nullptr) {
+    errno = ENOSYS;
+    return -1;
+  }
+  return state.shared && on_shared_stack() ? fork_by_detour(next) : next();
+}
 
 /// pthread_atfork() of all the program: ours go first.
 [[gnu::visibility("default")]] int __register_atfork(void (*before)(), void (*parent)(), void (*child)(),

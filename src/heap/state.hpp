@@ -44,6 +44,7 @@ struct Mimalloc {
   decltype(&mi_heap_realloc) reallocate = nullptr;
   decltype(&mi_free) deallocate = nullptr;
   decltype(&mi_usable_size) usable_bytes = nullptr;
+  decltype(&mi_option_set) set_option = nullptr;
 };
 
 struct State {
