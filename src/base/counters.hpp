@@ -35,7 +35,7 @@ struct Level {
 /// The ways that a message can take (protocol/choose.hpp), as they are counted and told. Both ends of a
 /// message count the same way, once it is known which one it went.
 enum class Way : std::uint8_t {
-  kShort,        // in one slot of the ring
+  kShort,        // in slots of the ring
   kEager,        // at once through the ring, two copies
   kPull,         // the receiver copied, straight from the sender's buffer
   kCooperative,  // the sender sent its address, and both copied

@@ -156,8 +156,20 @@ bool try_once(Process& process, Over&& over) {
 
 }  // namespace
 
+namespace {
+
+Code refuse_to_start(Process& process) {
+  return process.fail(kErrRequest, "the request is not persistent, expected one made by an _init call");
+}
+
+}  // namespace
+
 Code Request::start() {
-  return comm->process.fail(kErrRequest, "the request is not persistent, expected one made by an _init call");
+  return refuse_to_start(comm->process);
+}
+
+Code SentRequest::start() {
+  return refuse_to_start(process);
 }
 
 Code wait_and_release(Request* request, Status* status) {

@@ -134,6 +134,7 @@ void Matching::add(Context context, ArrivedMessage* message) {
   message->queue = &queue;
   append(queue.arrived, message);
   append_to_lane(need_lane(queue, message->source).arrived, message);
+  ++entries_;
   levels_.unexpected_messages.add();
 }
 
@@ -151,12 +152,22 @@ ArrivedMessage* Matching::find_arrived(Context context, int source, int tag) {
   return message;
 }
 
+bool Matching::is_first_of_queue(Context context, int source, int tag) {
+  MatchQueue* queue = find(context);
+  if (queue == nullptr) return true;
+  if (queue->posted_any.first != nullptr) return false;
+  const MatchLane* lane = lane_of(*queue, source);
+  if (lane == nullptr) return true;
+  return lane->posted.first == nullptr && find_arrived(context, source, tag) == nullptr;
+}
+
 void Matching::add(Context context, PostedReceive* receive) {
   MatchQueue& queue = need(context);
   receive->queue = &queue;
   receive->serial = queue.serial_next++;
   append(receive->source == kAnySource ? queue.posted_any : need_lane(queue, receive->source).posted,
          receive);
+  ++entries_;
   levels_.posted_receives.add();
 }
 
@@ -164,6 +175,7 @@ void Matching::remove(PostedReceive* receive) {
   assert(receive->queue != nullptr);
   MatchQueue& queue = *std::exchange(receive->queue, nullptr);
   unlink(receive->source == kAnySource ? queue.posted_any : lane_of(queue, receive->source)->posted, receive);
+  --entries_;
   levels_.posted_receives.subtract();
 }
 
@@ -172,6 +184,7 @@ void Matching::remove(ArrivedMessage* message) {
   MatchQueue& queue = *std::exchange(message->queue, nullptr);
   unlink(queue.arrived, message);
   unlink_from_lane(lane_of(queue, message->source)->arrived, message);
+  --entries_;
   levels_.unexpected_messages.subtract();
 }
 

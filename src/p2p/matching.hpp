@@ -88,6 +88,13 @@ class Matching {
   void remove(PostedReceive* receive);
   void remove(ArrivedMessage* message);
 
+  /// Whether a receive of exactly this, were it posted now, would be the first to match the next message
+  /// from `source` that it matches: no message that has arrived matches it, and no receive in its queue may
+  /// match what it matches.
+  bool is_first(Context context, int source, int tag) {
+    return entries_ == 0 || is_first_of_queue(context, source, tag);
+  }
+
   /// The queue of `context`, or null: for walking through what is left in it.
   MatchQueue* find(Context context) const;
   /// Drops the queue of `context`; its entries are no longer in any queue.
@@ -109,6 +116,7 @@ class Matching {
   std::size_t home(Context context) const {
     return static_cast<std::size_t>((context * 0x9e3779b97f4a7c15u) >> shift_);
   }
+  bool is_first_of_queue(Context context, int source, int tag);
   MatchQueue& need(Context context);
   void grow();
 
@@ -116,6 +124,7 @@ class Matching {
   std::vector<Slot> slots_;  // open addressing with linear probing; a power of two long, at most half full
   int shift_;                // 64 - log2(slots_.size())
   std::size_t used_ = 0;
+  std::size_t entries_ = 0;  // in all queues
 };
 
 }  // namespace tasuki

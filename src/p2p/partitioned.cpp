@@ -329,7 +329,7 @@ Code psend_init(Process& process, const void* buf, int partitions, Count count, 
   if (dest == kProcNull) return kSuccess;
   made->endpoint = comm->endpoint(dest);
   p2p.answer(made->endpoint, std::bit_cast<AnswerHeader>(EnvelopeHeader{
-                                 .lead = lead_word(PacketKind::kPartitionedOffer, 0, comm->rank),
+                                 .lead = lead_word(PacketKind::kPartitionedOffer, comm->rank),
                                  .tag = tag,
                                  .context = comm->context,
                                  .bytes = static_cast<std::uint64_t>(made->cursor.total_bytes()),

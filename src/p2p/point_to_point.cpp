@@ -58,6 +58,7 @@ PointToPoint::PointToPoint(Process& owner)
       transport(*owner.transport),
       bulk_bytes_max(owner.transport->bulk_bytes_max()),
       matching(owner.counters.queues),
+      sent(owner),
       partitioned(std::make_unique<Partitioned>(*this)) {
   if (transport.endpoints() > kRanksMax) {
     process.bootstrap.abort(1, "a job has at most " + std::to_string(kRanksMax) + " ranks, not " +

@@ -121,6 +121,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
   Matching matching;
   std::vector<int> busy;  // endpoints
   std::uint64_t sends_open = 0;
+  SentRequest sent;
   SlotPool<SendRequest> sends;
   SlotPool<ReceiveRequest> receives;
   SlotPool<Message> messages;

@@ -138,9 +138,8 @@ void PointToPoint::short_message(const Packet& packet) {
   const Context context = header.context;
   const int source = lead_source(header.lead);
   const int tag = header.tag;
-  const Count bytes = lead_inline_bytes(header.lead);
+  const Count bytes = packet.data_bytes;
   const std::byte* data = packet.head + sizeof(ShortHeader);
-  if (bytes > static_cast<Count>(kShortBytesMax)) damaged(packet, "a short message that is too large");
   process.counters.of(Way::kShort).received.add(static_cast<std::uint64_t>(bytes));
   if (PostedReceive* posted = matching.match_arrival(context, source, tag)) {
     auto& receive = static_cast<ReceiveRequest&>(*posted);
@@ -149,7 +148,8 @@ void PointToPoint::short_message(const Packet& packet) {
     return complete(receive);
   }
   Message& message = make_message(*this, packet, source, tag, bytes);
-  std::memcpy(message.small, data, static_cast<std::size_t>(bytes));
+  allocate(process, message);
+  std::memcpy(message.data(), data, static_cast<std::size_t>(bytes));
   message.arrived_bytes = bytes;
   keep(message, context, Protocol::kShort);
 }
@@ -257,12 +257,54 @@ Request* start_receive(void* buffer, Count count, Datatype& datatype, int source
   return request;
 }
 
+// ----- the short path
+// ------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// A blocking receive of a short message that comes from one source and that nothing else may match first:
+/// straight out of the source's ring, with no request. It waits a while, as long as nothing but that message
+/// comes; whatever else there is to do is for the usual way. False: nothing has happened.
+[[gnu::always_inline]] inline bool receive_at_once(void* buffer, Count count, const Datatype& datatype,
+                                                   int source, int tag, Comm& comm, Plane plane,
+                                                   Status* status) {
+  if (source < 0 || !datatype.contiguous) return false;
+  Process& process = comm.process;
+  PointToPoint& p2p = *process.p2p;
+  const Context context = comm.context | static_cast<Context>(plane);
+  if (!p2p.matching.is_first(context, source, tag)) return false;
+  const HeadFilter filter{
+      head_words({lead_word(PacketKind::kShort, source), tag == kAnyTag ? 0 : tag, context}),
+      head_words({~LeadWord{0}, tag == kAnyTag ? 0 : -1, 0}).first};
+  SmallPacket taken;
+  Found found;
+  const std::uint32_t looks_per_turn = process.progress->looks_per_turn();
+  std::uint32_t looks = 0;
+  do {
+    found = p2p.transport.take_if(comm.endpoint(source), filter, buffer,
+                                  static_cast<std::uint64_t>(count * datatype.size), looks_per_turn, &taken);
+    looks += looks_per_turn;
+  } while (found == Found::kNothing && process.progress->spins_on(looks));
+  if (found != Found::kTaken) return false;
+  process.counters.count_received(Way::kShort, taken.bytes, false);
+  if (status != nullptr) {
+    ShortHeader header;
+    std::memcpy(&header, &taken.head, sizeof header);
+    *status = Status{.source = source, .tag = header.tag, .bytes = taken.bytes};
+  }
+  return true;
+}
+
+}  // namespace
+
 Code receive_message(void* buffer, Count count, Datatype& datatype, int source, int tag, Comm& comm,
                      Plane plane, Status* status) {
-  if (source == kProcNull) {
+  if (source == kProcNull) [[unlikely]] {
     if (status != nullptr) set_proc_null_status(status);
     return kSuccess;
   }
+  if (receive_at_once(buffer, count, datatype, source, tag, comm, plane, status)) [[likely]]
+    return kSuccess;
   return wait_and_release(start_receive(buffer, count, datatype, source, tag, comm, plane), status);
 }
 

@@ -23,7 +23,7 @@ enum class RequestType : std::uint8_t { kPlain, kGeneralized, kPartitionedSend, 
 struct Request : Object {
   explicit Request(Comm& on) : Object(Kind::kRequest), comm(Ref<Comm>::share(&on)) {}
 
-  Ref<Comm> comm;
+  Ref<Comm> comm;       // null of SentRequest alone
   bool active = false;  // started and not yet waited for
   bool done = false;    // the operation is over; status is final
   bool persistent = false;
@@ -39,6 +39,21 @@ struct Request : Object {
   virtual ErrorOwner* error_owner() { return comm.get(); }
 
   void complete() { done = true; }
+
+ protected:
+  Request() : Object(Kind::kRequest) {}
+};
+
+/// What the user gets for every send that was over before its call returned: one request of the Process,
+/// which each of them has one reference to. It belongs to no communicator, and has no error.
+struct SentRequest final : Request {
+  explicit SentRequest(Process& owner) : process(owner) {
+    active = true;
+    done = true;
+  }
+  Code start() override;
+
+  Process& process;
 };
 
 }  // namespace tasuki

@@ -102,6 +102,17 @@ Code start_user_send(const void* buf, Count count, Datatype* datatype, int dest,
   return kSuccess;
 }
 
+/// A nonblocking send in the standard or ready mode: one that is over at once needs no request of its own.
+Code start_standard_send(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
+                         SendMode mode, Request** request) {
+  if (dest == kProcNull || try_at_once(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint))
+      [[likely]] {
+    *request = retain(&comm->process.p2p->sent);
+    return kSuccess;
+  }
+  return start_user_send(buf, count, datatype, dest, tag, comm, mode, request);
+}
+
 [[gnu::always_inline]] inline Code send_standard(const void* buffer, Count count, Datatype& datatype,
                                                  int dest, int tag, Comm& comm, Plane plane) {
   if (dest == kProcNull) return kSuccess;
@@ -267,12 +278,12 @@ Code ssend(Process&, const void* buf, Count count, Datatype* datatype, int dest,
 
 Code isend(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
            Request** request) {
-  return start_user_send(buf, count, datatype, dest, tag, comm, SendMode::kStandard, request);
+  return start_standard_send(buf, count, datatype, dest, tag, comm, SendMode::kStandard, request);
 }
 
 Code irsend(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
             Request** request) {
-  return start_user_send(buf, count, datatype, dest, tag, comm, SendMode::kReady, request);
+  return start_standard_send(buf, count, datatype, dest, tag, comm, SendMode::kReady, request);
 }
 
 Code issend(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,

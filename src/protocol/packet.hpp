@@ -1,7 +1,7 @@
 // Packet headers: what stands at the head of every packet of point-to-point communication.
 //
 // A message travels in one of three ways (protocol/choose.hpp):
-//   short   one kShort packet, header and payload in the packet's head
+//   short   one kShort packet, header and payload in the packet's head (Transport::put)
 //   eager   one kEager packet with the payload in its bulk; kEagerMore packets with the rest, when it is
 //           larger than one bulk. They follow each other: between two endpoints no other message's kShort,
 //           kEager, kEagerMore or kRequestToSend comes in between.
@@ -45,24 +45,21 @@ enum class PacketKind : std::uint32_t {
 /// Names a live request of its owner: index in the low half, generation in the high half. 0: none.
 using RequestId = std::uint64_t;
 
-/// Kind (bits 0-3), size of the payload in the head (4-9), the sender's rank in the communicator (10-31).
+/// Kind (bits 0-3), nothing (4-9), the sender's rank in the communicator (10-31).
 using LeadWord = std::uint32_t;
 inline constexpr int kRanksMax = 1 << 22;
 
-constexpr LeadWord lead_word(PacketKind kind, std::uint32_t inline_bytes = 0, int source = 0) {
-  return static_cast<LeadWord>(kind) | inline_bytes << 4 | static_cast<LeadWord>(source) << 10;
+constexpr LeadWord lead_word(PacketKind kind, int source = 0) {
+  return static_cast<LeadWord>(kind) | static_cast<LeadWord>(source) << 10;
 }
 constexpr PacketKind lead_kind(LeadWord word) {
   return static_cast<PacketKind>(word & 0xf);
-}
-constexpr std::uint32_t lead_inline_bytes(LeadWord word) {
-  return word >> 4 & 0x3f;
 }
 constexpr int lead_source(LeadWord word) {
   return static_cast<int>(word >> 10);
 }
 
-/// A whole message: the payload follows the header.
+/// A whole message: its payload is the packet's data.
 struct ShortHeader {
   LeadWord lead;
   std::int32_t tag;
@@ -118,8 +115,8 @@ static_assert(sizeof(AnswerHeader) == 32 && sizeof(FragmentHeader) == 24);
 static_assert(std::is_trivially_copyable_v<ShortHeader> && std::is_trivially_copyable_v<EnvelopeHeader>);
 static_assert(sizeof(EnvelopeHeader) <= kHeadBytesMax);
 
-inline constexpr std::size_t kShortBytesMax = kHeadBytesMax - sizeof(ShortHeader);
-static_assert(kShortBytesMax <= 0x3f, "the payload's size has six bits");
+static_assert(sizeof(ShortHeader) == sizeof(HeadWords));
+inline constexpr std::size_t kShortBytesMax = kPutBytesMax;
 
 /// A view of `head` as a header. `head` is 8-byte aligned.
 template <class Header>

@@ -1,6 +1,8 @@
 // Writing packets: everything but the dense short message, which is inlined into the send.
 #include "protocol/write.hpp"
 
+#include <array>
+
 namespace tasuki {
 
 namespace {
@@ -17,14 +19,12 @@ void pack_bulk(const PacketRoom& room, const void* buffer, PackCursor& cursor, s
 
 bool write_short(Transport& transport, int peer, const Envelope& envelope, const void* buffer,
                  PackCursor& cursor) {
-  PacketRoom room;
-  if (!transport.reserve(peer, 0, &room)) return false;
-  const auto bytes = static_cast<std::uint32_t>(cursor.total_bytes());
-  put_header(room, ShortHeader{lead_word(PacketKind::kShort, bytes, envelope.source), envelope.tag,
-                               envelope.context});
-  if (bytes != 0) cursor.pack(buffer, room.head + sizeof(ShortHeader), bytes);
-  transport.commit(peer, room);
-  return true;
+  std::array<std::byte, kShortBytesMax> packed;
+  const auto bytes = static_cast<std::size_t>(cursor.total_bytes());
+  cursor.pack(buffer, packed.data(), bytes);
+  if (write_short(transport, peer, envelope, packed.data(), bytes)) return true;
+  cursor.seek(0);
+  return false;
 }
 
 bool write_eager(Transport& transport, int peer, const Envelope& envelope, RequestId sender,
@@ -33,7 +33,7 @@ bool write_eager(Transport& transport, int peer, const Envelope& envelope, Reque
   const Count total = cursor.total_bytes();
   const std::uint32_t bytes = bulk_bytes_for(transport, total);
   if (!transport.reserve(peer, bytes, &room)) return false;
-  put_header(room, EnvelopeHeader{lead_word(PacketKind::kEager, 0, envelope.source), envelope.tag,
+  put_header(room, EnvelopeHeader{lead_word(PacketKind::kEager, envelope.source), envelope.tag,
                                   envelope.context, static_cast<std::uint64_t>(total), sender});
   pack_bulk(room, buffer, cursor, bytes);
   transport.commit(peer, room);
@@ -56,7 +56,7 @@ bool write_request_to_send(Transport& transport, int peer, const Envelope& envel
                            Count bytes) {
   PacketRoom room;
   if (!transport.reserve(peer, 0, &room)) return false;
-  put_header(room, EnvelopeHeader{lead_word(PacketKind::kRequestToSend, 0, envelope.source), envelope.tag,
+  put_header(room, EnvelopeHeader{lead_word(PacketKind::kRequestToSend, envelope.source), envelope.tag,
                                   envelope.context, static_cast<std::uint64_t>(bytes), sender});
   transport.commit(peer, room);
   return true;

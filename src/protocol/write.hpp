@@ -25,23 +25,20 @@ inline void put_header(const PacketRoom& room, const Header& header) {
   std::memcpy(room.head, &header, sizeof header);
 }
 
+/// The header of a short message, and as the words that it travels in.
+inline ShortHeader short_header(const Envelope& envelope) {
+  return {lead_word(PacketKind::kShort, envelope.source), envelope.tag, envelope.context};
+}
+inline HeadWords head_words(const ShortHeader& header) {
+  HeadWords words;
+  std::memcpy(&words, &header, sizeof words);
+  return words;
+}
+
 /// A short message from dense memory. REQUIRES: bytes <= kShortBytesMax.
 inline bool write_short(Transport& transport, int peer, const Envelope& envelope, const void* data,
                         std::size_t bytes) {
-  const ShortHeader header{lead_word(PacketKind::kShort, static_cast<std::uint32_t>(bytes), envelope.source),
-                           envelope.tag, envelope.context};
-  PacketRoom room;
-  if (!transport.reserve(peer, 0, &room)) [[unlikely]]
-    return false;
-  put_header(room, header);
-  std::byte* const payload = room.head + sizeof header;
-  if (bytes == 8) {  // one number: the usual case of those where every instruction counts
-    std::memcpy(payload, data, 8);
-  } else if (bytes != 0) {
-    std::memcpy(payload, data, bytes);
-  }
-  transport.commit(peer, room);
-  return true;
+  return transport.put(peer, head_words(short_header(envelope)), data, static_cast<std::uint32_t>(bytes));
 }
 
 /// A short message of any type, through a cursor at its start.

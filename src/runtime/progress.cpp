@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/relax.hpp"
 #include "transport/transport.hpp"
 
 namespace tasuki {
@@ -13,14 +14,6 @@ namespace {
 
 constexpr std::uint32_t kYields = 8;  // looks with the processor offered to others, before sleeping
 constexpr std::int64_t kSleepNanosecondsMax = 50'000'000;  // a backstop: every event rings
-
-void relax_processor() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 //  2. poll() never runs inside itself; a nested call returns false at once.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -52,6 +53,14 @@ class Progress {
   /// nothing offers its processor to other ranks now and then.
   bool look();
 
+  /// For a wait that looks at one place only, where what it waits for most likely comes: how often it may
+  /// look there between two turns of the wheel. 1 where a processor that spins is taken from another rank.
+  std::uint32_t looks_per_turn() const { return std::clamp(spin_count_, 1U, kLooksPerTurnMax); }
+
+  /// A turn of the wheel after `looks` of them in all. Returns whether to look on: false when anything moved,
+  /// which may be what is waited for, and when it is time for wait_until().
+  bool spins_on(std::uint32_t looks) { return looks < spin_count_ && !locking_ && !poll(); }
+
   /// Something that the rank's other threads may wait for has happened outside of poll().
   void wake();
 
@@ -72,6 +81,8 @@ class Progress {
   }
 
  private:
+  static constexpr std::uint32_t kLooksPerTurnMax = 64;
+
   struct Waiter {
     std::uint32_t idle_polls = 0;
   };

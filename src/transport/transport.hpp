@@ -3,9 +3,10 @@
 // An endpoint is a process, numbered 0 .. endpoints()-1 (communicators map their ranks to these): first the
 // ranks of this job, then, as they become known, processes of other jobs (MPI 11.7). Those numbers are this
 // process's own; see peer_address.hpp for what may travel. An endpoint's number is never used for another.
-// A packet has a head (at most kHeadBytesMax bytes: the protocol's header, and the payload when it is small)
-// and a bulk part (at most bulk_bytes_max() bytes). Packets from one endpoint to another arrive in order,
-// once. Sending to oneself is legal and works like any other pair.
+// A packet has a head (at most kHeadBytesMax bytes: the protocol's header) and a bulk part (at most
+// bulk_bytes_max() bytes); or, when it was sent by put(), a head alone: two words and up to kPutBytesMax
+// bytes of data. Packets from one endpoint to another arrive in order, once. Sending to oneself is legal and
+// works like any other pair.
 //
 // Thread safety: none; the caller holds the process lock. Different Process objects may run in different
 // threads.
@@ -29,10 +30,20 @@ namespace tasuki {
 
 inline constexpr std::size_t kHeadBytesMax = 56;
 
+/// The two words that the head of a small packet begins with: what its data is, and whose.
+struct HeadWords {
+  std::uint64_t first;
+  std::uint64_t second;
+};
+
+/// Data of a packet that is sent by put(): 40 bytes in its first cache line, 60 in each of 16 more.
+inline constexpr std::uint32_t kPutBytesMax = 1000;
+
 /// A packet that arrived. `head` is 8-byte aligned, `bulk` 64-byte aligned.
 struct Packet {
   int source;
   std::uint32_t bulk_bytes;
+  std::uint32_t data_bytes;  // of a packet that was sent by put(): they follow its HeadWords; else 0
   const std::byte* head;
   const std::byte* bulk;
 };
@@ -42,6 +53,28 @@ struct PacketRoom {
   std::byte* head = nullptr;  // kHeadBytesMax bytes
   std::byte* bulk = nullptr;  // as many as were asked for
   std::uint32_t bulk_bytes = 0;
+};
+
+/// Which small packets take_if() takes: those of which (first ^ value.first) & first_mask and
+/// second ^ value.second are 0.
+struct HeadFilter {
+  HeadWords value;
+  std::uint64_t first_mask;
+
+  bool passes(const HeadWords& head) const {
+    return (((head.first ^ value.first) & first_mask) | (head.second ^ value.second)) == 0;
+  }
+};
+
+/// What take_if() found.
+enum class Found : std::uint8_t {
+  kNothing,  // no packet
+  kOther,    // a packet that it may not take: poll() has to
+  kTaken,
+};
+struct SmallPacket {
+  HeadWords head;
+  std::uint32_t bytes;
 };
 
 class PacketSink {
@@ -73,6 +106,16 @@ class Transport {
 
   /// Publishes the packet in `room`, which reserve() gave for `peer`, and wakes the peer if it sleeps.
   virtual void commit(int peer, const PacketRoom& room) = 0;
+
+  /// Sends a small packet in one step: a head of `head` and `bytes` of `data`. Returns false when the FIFO is
+  /// full; then nothing has happened. REQUIRES: bytes <= kPutBytesMax; else as reserve().
+  virtual bool put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) = 0;
+
+  /// The short way in: when the next packet from `source` is a small one that passes `filter` and whose data
+  /// fits into `capacity` bytes, moves its data to `buffer` and takes it, past any sink. Looks up to `looks`
+  /// times while there is none. Says kOther of sources that have no such way.
+  virtual Found take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
+                        std::uint32_t looks, SmallPacket* taken) = 0;
 
   /// Delivers what has arrived (a bounded number of packets). Returns how many packets were delivered.
   virtual int poll(PacketSink& sink) = 0;

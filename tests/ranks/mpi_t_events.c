@@ -137,7 +137,7 @@ static void sources(void) {
 
 /* A message to oneself that nobody has asked for yet. */
 static void send_unexpected(int tag, int bytes) {
-  char data[64] = {0};
+  char data[2048] = {0};
   MPI_Status status;
   MPI_Send(data, bytes, MPI_BYTE, 0, tag, MPI_COMM_SELF);
   MPI_Probe(0, tag, MPI_COMM_SELF, &status);
@@ -151,10 +151,10 @@ static void unexpected_messages(void) {
   MPI_T_event_registration registration =
       listen_to("unexpected_message", MPI_T_CB_REQUIRE_MPI_RESTRICTED, on_event, &seen);
   GOOD(MPI_T_source_get_timestamp(0, &before));
-  send_unexpected(77, 50);
+  send_unexpected(77, 1500);
   GOOD(MPI_T_source_get_timestamp(0, &after));
   CHECK(seen.calls == 1, "%d calls", seen.calls);
-  CHECK(seen.elements[0] == 0 && seen.elements[2] == 50 && seen.elements[3] == 1, "eager, tag 77, 50 bytes");
+  CHECK(seen.elements[0] == 0 && seen.elements[2] == 1500 && seen.elements[3] == 1, "eager, tag 77, 1500 bytes");
   CHECK(seen.timestamp >= before && seen.timestamp <= after, "time stamp");
   FAILS(MPI_T_event_copy(seen.instance, data), MPI_T_ERR_INVALID_HANDLE);
   FAILS(MPI_T_event_read(seen.instance, 0, data), MPI_T_ERR_INVALID_HANDLE);

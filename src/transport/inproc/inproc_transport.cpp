@@ -2,6 +2,7 @@
 #include "transport/inproc/inproc_transport.hpp"
 
 #include <chrono>
+#include <cstring>
 #include <utility>
 
 namespace tasuki {
@@ -36,6 +37,34 @@ void InprocTransport::commit(int peer, const PacketRoom&) {
   network_.ring(peer);
 }
 
+bool InprocTransport::put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) {
+  PacketRoom room;
+  if (!reserve(peer, 0, &room)) return false;
+  auto& packet = *reserved_[static_cast<std::size_t>(peer)];
+  std::memcpy(packet.head.data(), &head, sizeof head);
+  if (bytes != 0) std::memcpy(packet.head.data() + sizeof head, data, bytes);
+  packet.data_bytes = bytes;
+  packet.small = true;
+  commit(peer, room);
+  return true;
+}
+
+Found InprocTransport::take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
+                               std::uint32_t, SmallPacket* taken) {
+  const std::lock_guard lock(network_.mutex_);
+  auto& fifo = network_.inboxes_[static_cast<std::size_t>(rank_)].fifos[static_cast<std::size_t>(source)];
+  if (fifo.empty()) return Found::kNothing;
+  const InprocNetwork::StoredPacket& packet = *fifo.front();
+  std::memcpy(&taken->head, packet.head.data(), sizeof taken->head);
+  if (polling_ || !packet.small || !filter.passes(taken->head) || packet.data_bytes > capacity)
+    return Found::kOther;
+  taken->bytes = packet.data_bytes;
+  if (packet.data_bytes != 0) std::memcpy(buffer, packet.head.data() + sizeof(HeadWords), packet.data_bytes);
+  fifo.pop_front();
+  network_.ring(source);  // there is room again
+  return Found::kTaken;
+}
+
 int InprocTransport::poll(PacketSink& sink) {
   if (polling_) return 0;
   polling_ = true;
@@ -50,8 +79,8 @@ int InprocTransport::poll(PacketSink& sink) {
       fifo.pop_front();
       network_.ring(source);  // there is room again
     }
-    sink.packet(Packet{source, static_cast<std::uint32_t>(stored->bulk.size()), stored->head.data(),
-                       stored->bulk.data()});
+    sink.packet(Packet{source, static_cast<std::uint32_t>(stored->bulk.size()), stored->data_bytes,
+                       stored->head.data(), stored->bulk.data()});
     ++delivered;
   }
   polling_ = false;

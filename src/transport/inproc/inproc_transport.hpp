@@ -26,7 +26,9 @@ class InprocNetwork {
  private:
   friend class InprocTransport;
   struct StoredPacket {
-    alignas(8) std::array<std::byte, kHeadBytesMax> head;
+    alignas(8) std::array<std::byte, sizeof(HeadWords) + kPutBytesMax> head;
+    std::uint32_t data_bytes = 0;
+    bool small = false;  // sent by put()
     std::vector<std::byte> bulk;
   };
   struct Inbox {
@@ -50,6 +52,9 @@ class InprocTransport final : public Transport {
   std::uint32_t bulk_bytes_max() const override { return 4096; }
   bool reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) override;
   void commit(int peer, const PacketRoom& room) override;
+  bool put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) override;
+  Found take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
+                std::uint32_t looks, SmallPacket* taken) override;
   int poll(PacketSink& sink) override;
   std::uint32_t arm() override;
   void sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;

@@ -178,7 +178,7 @@ bool ShmTransport::end(int endpoint, bool finalized) {
     Packet packet;
     const auto& slot = mailbox_->header().slots[one.inbound_slot];
     if (finalized && slot.state.load(std::memory_order_acquire) != shm::SlotState::kLeft) return false;
-    if (peer.receiver.peek(&packet)) return false;
+    if (peer.receiver.peek(&packet, &gathered_)) return false;
     inbound_.erase(std::find(inbound_.begin(), inbound_.end(), endpoint));
     slots_known_[static_cast<std::size_t>(one.inbound_slot)] = false;
     mailbox_->free_slot(one.inbound_slot);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/relax.hpp"
+
 namespace tasuki {
 namespace {
 
@@ -63,11 +65,26 @@ int ShmTransport::poll(PacketSink& sink) {
   return delivered;
 }
 
+Found ShmTransport::take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
+                            std::uint32_t looks, SmallPacket* taken) {
+  if (source >= size_ || polling_) [[unlikely]]
+    return Found::kOther;
+  Peer& peer = peers_[static_cast<std::size_t>(source)];
+  Found found = peer.receiver.take_if(filter, buffer, capacity, taken);
+  while (found == Found::kNothing && looks-- > 1) {
+    relax_processor();
+    found = peer.receiver.take_if(filter, buffer, capacity, taken);
+  }
+  if (found == Found::kTaken && peer.receiver.take(shm::publish_order(*peer.bell)))
+    shm::doorbell_ring_if_asleep(*peer.bell);
+  return found;
+}
+
 int ShmTransport::poll_peer(int source, PacketSink& sink) {
   Peer& peer = peers_[static_cast<std::size_t>(source)];
   Packet packet;
   int delivered = 0;
-  while (delivered < kPacketsPerPoll && peer.receiver.peek(&packet)) {
+  while (delivered < kPacketsPerPoll && peer.receiver.peek(&packet, &gathered_)) {
     packet.source = source;
     sink.packet(packet);
     ++delivered;

@@ -52,6 +52,15 @@ class ShmTransport final : public Transport {
     to.sender.commit(room, shm::publish_order(*to.bell));
     shm::doorbell_ring_if_asleep(*to.bell);
   }
+  bool put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) override {
+    Peer& to = peers_[static_cast<std::size_t>(peer)];
+    if (!to.sender.put(head, data, bytes, shm::publish_order(*to.bell))) [[unlikely]]
+      return false;
+    shm::doorbell_ring_if_asleep(*to.bell);
+    return true;
+  }
+  Found take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
+                std::uint32_t looks, SmallPacket* taken) override;
   int poll(PacketSink& sink) override;
   std::uint32_t arm() override;
   void sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;
@@ -106,6 +115,7 @@ class ShmTransport final : public Transport {
   std::uint64_t bulk_capacity_;
   int armed_ = 0;  // threads of this rank between arm() and disarm()
   bool polling_ = false;
+  shm::SmallHead gathered_;
   std::vector<Peer> peers_;            // by endpoint
   shm::Doorbell* own_bell_ = nullptr;  // not through peers_, which may grow while another thread sleeps
 

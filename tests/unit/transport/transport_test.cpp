@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -206,6 +207,106 @@ TEST_P(TransportTest, RingWakesOwnSleeper) {
   net[0].sleep(ticket, kHour);
   net[0].disarm();
   other.join();
+}
+
+// ----- small packets: put() and take_if()
+// ---------------------------------------------------------------------
+
+constexpr HeadFilter kAll{{0, 0}, 0};  // of those whose second word is 0
+
+std::uint32_t small_bytes_of(std::uint32_t number) {
+  std::mt19937 random(number);
+  return number % 4 == 0 ? random() % (kPutBytesMax + 1) : random() % 130;  // one line, two, or many
+}
+
+std::vector<std::byte> small_data(int source, std::uint32_t number) {
+  std::vector<std::byte> data(small_bytes_of(number));
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = content(source, number, i);
+  return data;
+}
+
+bool try_put(Transport& from, int to, std::uint32_t number) {
+  const std::vector<std::byte> data = small_data(from.self(), number);
+  return from.put(to, {number, 0}, data.data(), static_cast<std::uint32_t>(data.size()));
+}
+
+/// Takes small packets from poll().
+class SmallChecker final : public PacketSink {
+ public:
+  void packet(const Packet& packet) override {
+    std::uint64_t number;
+    std::memcpy(&number, packet.head, sizeof number);
+    ASSERT_EQ(number, next);
+    ++next;
+    const std::vector<std::byte> wanted = small_data(packet.source, static_cast<std::uint32_t>(number));
+    ASSERT_EQ(packet.data_bytes, wanted.size());
+    ASSERT_TRUE(std::equal(wanted.begin(), wanted.end(), packet.head + sizeof(HeadWords)));
+  }
+  std::uint64_t next = 0;
+};
+
+TEST_P(TransportTest, EverySizeOfSmallPacketArrivesWhole) {
+  Net net(GetParam(), 1);
+  std::vector<std::byte> sent(kPutBytesMax), got(kPutBytesMax + 8);
+  for (std::uint32_t bytes = 0; bytes <= kPutBytesMax; ++bytes) {
+    for (std::uint32_t i = 0; i < bytes; ++i) sent[i] = content(0, bytes, i);
+    got.assign(got.size(), std::byte{0xee});
+    ASSERT_TRUE(net[0].put(0, {bytes, 5}, sent.data(), bytes));
+    SmallPacket taken;
+    ASSERT_EQ(net[0].take_if(0, {{bytes, 5}, ~0ULL}, got.data(), bytes, 1, &taken), Found::kTaken);
+    ASSERT_EQ(taken.bytes, bytes);
+    ASSERT_TRUE(taken.head.first == bytes && taken.head.second == 5);
+    ASSERT_TRUE(std::equal(sent.begin(), sent.begin() + bytes, got.begin()));
+    ASSERT_EQ(got[bytes], std::byte{0xee}) << "written behind the end";
+  }
+}
+
+TEST_P(TransportTest, TakeIfLeavesWhatIsNotMeant) {
+  Net net(GetParam(), 2);
+  std::vector<std::byte> data(100);
+  SmallPacket taken;
+  const auto take = [&](const HeadFilter& filter, std::uint64_t capacity) {
+    return net[1].take_if(0, filter, data.data(), capacity, 3, &taken);
+  };
+  EXPECT_EQ(take(kAll, 100), Found::kNothing);
+  ASSERT_TRUE(net[0].put(1, {0xab12, 7}, data.data(), 90));
+  EXPECT_EQ(take({{0xab12, 8}, ~0ULL}, 100), Found::kOther);
+  EXPECT_EQ(take({{0xcb12, 7}, ~0ULL}, 100), Found::kOther);
+  EXPECT_EQ(take({{0xab12, 7}, ~0ULL}, 89), Found::kOther);
+  EXPECT_EQ(take({{0xcb12, 7}, 0xff}, 90), Found::kTaken);
+  PacketRoom room;
+  ASSERT_TRUE(net[0].reserve(1, 0, &room));
+  std::memset(room.head, 0, kHeadBytesMax);
+  net[0].commit(1, room);
+  EXPECT_EQ(take(kAll, 100), Found::kOther) << "a packet that put() did not send";
+}
+
+// What goes both ways, taken now one way, now the other, by a receiver that is now ahead and now behind.
+TEST_P(TransportTest, SmallPacketsKeepTheirOrder) {
+  constexpr std::uint32_t kPackets = 20000;
+  Net net(GetParam(), 2);
+  std::thread sender([&net] {
+    for (std::uint32_t number = 0; number < kPackets; ++number) {
+      while (!try_put(net[0], 1, number)) std::this_thread::yield();
+    }
+  });
+  SmallChecker checker;
+  std::vector<std::byte> data(kPutBytesMax);
+  while (checker.next < kPackets) {
+    SmallPacket taken;
+    if (checker.next % 3 == 0) {
+      if (net[1].poll(checker) == 0) std::this_thread::yield();
+    } else if (net[1].take_if(0, kAll, data.data(), data.size(), 10, &taken) == Found::kTaken) {
+      const std::vector<std::byte> wanted = small_data(0, static_cast<std::uint32_t>(checker.next));
+      ASSERT_EQ(taken.head.first, checker.next);
+      ASSERT_EQ(taken.bytes, wanted.size());
+      ASSERT_TRUE(std::equal(wanted.begin(), wanted.end(), data.begin()));
+      ++checker.next;
+    } else {
+      std::this_thread::yield();
+    }
+  }
+  sender.join();
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, TransportTest, testing::Values(Which::kSharedMemory, Which::kInproc),
