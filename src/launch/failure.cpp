@@ -29,13 +29,17 @@ std::string cause(const RankEnd& end) {
   }
   if (WIFSIGNALED(end.wait_status)) {
     const int signal = WTERMSIG(end.wait_status);
-    const char* hint = signal == SIGKILL ? ", which the kernel sends too when memory runs out" : "";
-    return "was killed by " + signal_text(signal) + hint;
+    std::string text = "was killed by " + signal_text(signal);
+    if (signal != SIGKILL) return text;
+    if (!end.memory_exceeded.empty()) return text + ": " + end.memory_exceeded;
+    return text + ", which the kernel sends too when memory runs out";
   }
   const int status = WEXITSTATUS(end.wait_status);
   std::string text = format("exited with status %d", status);
   if (status > 128 && status <= 128 + SIGRTMAX) {
-    text += " (as a shell tells of " + signal_text(status - 128) + ")";
+    const bool memory = status - 128 == SIGKILL && !end.memory_exceeded.empty();
+    text += " (as a shell tells of " + signal_text(status - 128) +
+            (memory ? ": " + end.memory_exceeded : "") + ")";
   }
   if (end.life == Life::kJoined) return text + " in MPI_Init";
   if (end.life == Life::kInitialized) {

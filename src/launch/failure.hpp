@@ -16,6 +16,7 @@ struct RankEnd {
   local::Life life = local::Life::kStarted;  // how far it had come
   int abort_code = 0;                        // when life == kAborting
   std::string abort_message;                 // the same
+  std::string memory_exceeded;               // MemoryLimit::exceeded()
   bool in_world = true;                      // it has called MPI_Init
   bool others_in_world = false;              // and so has another rank
 };

@@ -23,6 +23,7 @@
 #include "launch/event_loop.hpp"
 #include "launch/failure.hpp"
 #include "launch/guard.hpp"
+#include "launch/memory_limit.hpp"
 #include "launch/options.hpp"
 #include "launch/sink.hpp"
 #include "launch/spawn.hpp"
@@ -118,6 +119,7 @@ class Job final : public Ready, private SpawnHandler {
   const Inherited& inherited_;
   int signal_fd_;
   std::string host_;
+  const MemoryLimit memory_limit_;  // as it stood before the ranks
   EventLoop loop_;
   Sink output_;
   Sink error_;

@@ -108,7 +108,8 @@ bool Job::any_other_in_world(const Ended& ended) {
 }
 
 void Job::fail(const Ended& ended) {
-  const RankEnd end = end_of(ended);
+  RankEnd end = end_of(ended);
+  end.memory_exceeded = memory_limit_.exceeded();
   if (status_ == 0) status_ = exit_status(end);
   Rank& rank = ended.world->ranks[static_cast<std::size_t>(ended.rank)];
   for (RankStream* stream : {rank.output.get(), rank.error.get()}) {

@@ -45,6 +45,14 @@ TEST(Failure, DeathBySignal) {
             "mpiexec: rank 2 (pid 4711 on x) was killed by signal 11 (Segmentation fault); ending the other "
             "3 ranks");
   EXPECT_NE(failure_message(killed(SIGKILL, Life::kInitialized), "x", 0).find("memory"), std::string::npos);
+  RankEnd big = killed(SIGKILL, Life::kInitialized);
+  big.memory_exceeded = "the limit was reached";
+  EXPECT_EQ(failure_message(big, "x", 0),
+            "mpiexec: rank 2 (pid 4711 on x) was killed by signal 9 (Killed): the limit was reached");
+  big.wait_status = (128 + SIGKILL) << 8;
+  EXPECT_NE(failure_message(big, "x", 0).find("(Killed): the limit was reached"), std::string::npos);
+  big.wait_status = SIGSEGV;
+  EXPECT_EQ(failure_message(big, "x", 0).find("limit"), std::string::npos);
 }
 
 TEST(Failure, ExitWithoutFinalize) {
