@@ -10,6 +10,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/file_size.hpp"
 #include "launch/text.hpp"
 #include "runtime/local/processors.hpp"
 
@@ -47,11 +48,12 @@ bool Segment::make(const std::vector<int>& applications, std::string* error) {
   bytes_ = local::transport_offset(size);
   fd_ = make_memory();
   void* memory = MAP_FAILED;
-  if (fd_ >= 0 && ftruncate(fd_, static_cast<off_t>(bytes_)) == 0) {
+  if (fd_ >= 0 && set_file_bytes(fd_, bytes_)) {
     memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   }
   if (memory == MAP_FAILED) {
-    *error = format("cannot get %zu bytes of shared memory: %s", bytes_, strerror(errno));
+    *error = format("cannot get %zu bytes of shared memory: %s%s", bytes_, strerror(errno),
+                    errno == EFBIG ? " (the limit of file sizes, ulimit -f)" : "");
     return false;
   }
   header_ = static_cast<local::JobHeader*>(memory);

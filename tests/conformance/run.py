@@ -10,6 +10,9 @@ waiting.json says what waits for parts of the library that do not exist yet, and
 tests. They are not run (a test that fails in some of the ranks may leave the others waiting); --all runs
 them, and counts those of the single tests that fail apart. Nothing else may fail. The table is printed,
 build/conformance/report.json has all of it, --junit writes a line a file and run for tests/run.py.
+
+--under runs the suite once more under each of the named environments of tests/stress/protocols.py, in which
+messages take other ways than they would choose: at 2 ranks in the standard ABI, with a table of its own.
 """
 
 import argparse
@@ -32,8 +35,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "stress"))
+
+from protocols import PROTOCOLS  # noqa: E402
+
 ROOT = HERE.parents[1]
 VERSION = "4.1.2"
+UNDER_QUICK = ("test_p2p_buf", "test_p2p_buf_matched", "test_p2p_obj*")
 LOCAL = ("test_datatype", "test_util_dtlib")  # long, and the same at any number of ranks
 
 
@@ -44,6 +52,7 @@ class Run:
     abi: str
     file: str
     ranks: int
+    under: str = "default"  # the name of a protocol
     passed: int = 0
     skipped: int = 0
     failed: list = dataclasses.field(default_factory=list)
@@ -51,6 +60,11 @@ class Run:
     trouble: str = ""  # why the file as a whole failed
     seconds: float = 0.0
     output: str = ""
+
+    @property
+    def name(self):
+        under = "" if self.under == "default" else f" under {self.under}"
+        return f"{self.file} n={self.ranks}{under}"
 
     @property
     def good(self):
@@ -99,15 +113,16 @@ class Suite:
             return [name for name in names if any(fnmatch.fnmatch(name, p) for p in self.args.files)]
         return [name for name in names if self.args.all or not self.waiting.file(name)]
 
-    def environment(self, abi):
+    def environment(self, run):
         foreign = ("PMI_", "PMIX_", "OMPI_", "SLURM_", "TASUKI_", "MPI4PY_")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
-        if abi == "standard":
+        environment.update({name: str(value) for name, value in PROTOCOLS[run.under].items()})
+        if run.abi == "standard":
             environment["PYTHONPATH"] = str(ROOT / "build" / "mpi4py-abi")
         return environment
 
     def run(self, run):
-        folder = self.out / "ranks" / f"{run.abi}-{run.file}-{run.ranks}"
+        folder = self.out / "ranks" / f"{run.abi}-{run.file}-{run.ranks}-{run.under}".replace(" ", "_")
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         inner = f'exec "$@" 2>"{folder}/$$.txt"'
@@ -121,7 +136,7 @@ class Suite:
             process = subprocess.Popen(
                 [str(word) for word in words],
                 cwd=self.source,
-                env=self.environment(run.abi),
+                env=self.environment(run),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -155,6 +170,34 @@ class Suite:
             run.output = "\n".join([*tails, log, run.trouble, *run.failed])
 
 
+def plan_runs(args, files):
+    runs = [Run(abi, file, ranks) for abi in args.abi for file in files for ranks in args.ranks]
+    under = [file for file in files if file not in LOCAL]
+    if args.quick:
+        quick = {"mpich": (2,), "standard": (2, 4)}
+        runs = [run for run in runs if run.ranks in quick[run.abi]]
+        runs = [run for run in runs if run.file not in LOCAL or run.ranks == 2]
+        under = [file for file in under if any(fnmatch.fnmatch(file, p) for p in UNDER_QUICK)]
+    runs = [] if args.under_only else runs
+    return runs + [Run("standard", file, 2, name) for name in args.under for file in under]
+
+
+def table_under(runs, names):
+    """passed/failed by file, a column for each protocol."""
+    table = Table(title="the standard ABI at 2 ranks, by protocol", title_justify="left", header_style="bold")
+    table.add_column("file")
+    for name in names:
+        table.add_column(f"{name}: passed/failed", justify="right")
+    by_file = {}
+    for run in runs:
+        if run.under != "default":
+            failed = "0" if run.good else f"[red]{len(run.failed) or 'all'}[/]"
+            by_file.setdefault(run.file, {})[run.under] = f"{run.passed}/{failed}"
+    for file, row in by_file.items():
+        table.add_row(file, *(row.get(name, "") for name in names))
+    return table
+
+
 def table_of(runs, abi, ranks_list):
     """passed/failed/skipped by file, a group of columns for each number of ranks."""
     table = Table(title=f"mpi4py {VERSION}, {abi} ABI", title_justify="left", header_style="bold")
@@ -166,7 +209,7 @@ def table_of(runs, abi, ranks_list):
         table.add_column("s", justify="right", style="dim")
     by_file = {}
     for run in runs:
-        if run.abi == abi:
+        if run.abi == abi and run.under == "default":
             by_file.setdefault(run.file, {})[run.ranks] = run
     for file, row in by_file.items():
         cells = []
@@ -186,8 +229,8 @@ def write_junit(runs, path):
     """One testcase a file and run, with what failed in it."""
     suite = xml.etree.ElementTree.Element("testsuite", name="conformance")
     for run in runs:
-        name = f"{run.file} n={run.ranks}"
-        case = xml.etree.ElementTree.SubElement(suite, "testcase", classname=f"mpi4py.{run.abi}", name=name)
+        classname = f"mpi4py.{run.abi}"
+        case = xml.etree.ElementTree.SubElement(suite, "testcase", classname=classname, name=run.name)
         if not run.good:
             printable = re.sub(r"[^\t\n\x20-\ufffd]", "?", run.output)
             xml.etree.ElementTree.SubElement(case, "failure").text = printable
@@ -211,6 +254,8 @@ def parse_arguments():
     parser.add_argument(
         "--timeout", type=int, default=240, help="seconds for one file at one number of ranks"
     )
+    parser.add_argument("--under", default="", metavar="NAME,…|all", help="also under these protocols")
+    parser.add_argument("--under-only", action="store_true", help="under these alone")
     parser.add_argument("--all", action="store_true", help="run what waits for later parts as well")
     parser.add_argument("--junit", type=pathlib.Path)
     args = parser.parse_args()
@@ -218,6 +263,11 @@ def parse_arguments():
     args.launcher = args.launcher or args.prefix / "bin" / "mpiexec"
     args.ranks = [int(word) for word in args.ranks.split(",")]
     args.abi = args.abi.split(",")
+    every = [name for name in PROTOCOLS if name != "default"]
+    args.under = every if args.under == "all" else [name for name in args.under.split(",") if name]
+    unknown = set(args.under) - set(PROTOCOLS)
+    if unknown:
+        parser.error(f"--under {', '.join(unknown)}: expected all or {', '.join(every)}")
     return args
 
 
@@ -226,11 +276,7 @@ def main():
     suite, console = Suite(args), Console()
     console = console if console.is_terminal else Console(width=130)
     files = suite.files()
-    runs = [Run(abi, file, ranks) for abi in args.abi for file in files for ranks in args.ranks]
-    if args.quick:
-        quick = {"mpich": (2,), "standard": (2, 4)}
-        runs = [run for run in runs if run.ranks in quick[run.abi]]
-        runs = [run for run in runs if run.file not in LOCAL or run.ranks == 2]
+    runs = plan_runs(args, files)
     columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("", total=len(runs))
@@ -240,11 +286,12 @@ def main():
             progress.advance(task)
             if not run.good:
                 told = ", ".join([run.trouble, *run.failed]) if run.trouble else ", ".join(run.failed)
-                progress.console.print(
-                    f"{run.abi} {run.file} n={run.ranks}: {told}", style="red", markup=False
-                )
-    for abi in args.abi:
-        console.print(table_of(runs, abi, sorted({run.ranks for run in runs if run.abi == abi})))
+                progress.console.print(f"{run.abi} {run.name}: {told}", style="red", markup=False)
+    for abi in [] if args.under_only else args.abi:
+        ranks_list = sorted({run.ranks for run in runs if run.abi == abi and run.under == "default"})
+        console.print(table_of(runs, abi, ranks_list))
+    if args.under:
+        console.print(table_under(runs, args.under))
     suite.out.mkdir(parents=True, exist_ok=True)
     report = {"mpi4py": VERSION, "runs": [dataclasses.asdict(run) for run in runs]}
     (suite.out / "report.json").write_text(json.dumps(report, indent=1))

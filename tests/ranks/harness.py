@@ -60,7 +60,7 @@ def clean_environment(extra=None):
     return environment
 
 
-def run_command(*command, timeout=RUN_SECONDS_MAX, environment=None, stdin="", cwd=None):
+def run_command(*command, timeout=RUN_SECONDS_MAX, environment=None, stdin="", cwd=None, preexec_fn=None):
     """Runs a command to its end or its time limit, and never longer. Fails the test when the limit is hit."""
     words = [str(word) for word in command]
     begin = time.monotonic()
@@ -74,6 +74,7 @@ def run_command(*command, timeout=RUN_SECONDS_MAX, environment=None, stdin="", c
         cwd=cwd,
         env=clean_environment(environment),
         start_new_session=True,
+        preexec_fn=preexec_fn,
     )
     try:
         out, err = process.communicate(stdin, timeout=timeout)
@@ -109,3 +110,10 @@ def compile_program(source, *flags, compiler="mpicc"):
         assert done.returncode == 0, done.text
         partial.replace(program)
     return program
+
+
+def compile_stress():
+    """The program of tests/stress, for whoever wants messages of every kind under his own conditions."""
+    folder = HERE.parent / "stress"
+    more = (folder / "play.cpp", folder / "transfer.cpp", "-std=c++20", "-pthread")
+    return compile_program(folder / "stress.cpp", *more, compiler="mpicxx")

@@ -23,12 +23,7 @@ def seed():
 
 @pytest.fixture(scope="session")
 def program():
-    return harness.compile_program(
-        HERE / "stress.cpp",
-        *(HERE / "play.cpp", HERE / "transfer.cpp"),
-        *("-std=c++20", "-pthread"),
-        compiler="mpicxx",
-    )
+    return harness.compile_stress()
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/file_size.hpp"
 #include "memory/arena_memory.hpp"
 #include "memory/heap.hpp"
 #include "runtime/local/local.hpp"
@@ -103,14 +104,15 @@ class JobBootstrap final : public Bootstrap {
                    " bytes of shared memory where another wants " + std::to_string(agreed) +
                    "; TASUKI_RING_BYTES must be the same for all ranks");
     }
-    const auto offset = static_cast<off_t>(job_.header->transport_offset);
+    const std::uint64_t offset = job_.header->transport_offset;
     void* memory = MAP_FAILED;
-    if (ftruncate(job_.fd, offset + static_cast<off_t>(bytes)) == 0) {
-      memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, job_.fd, offset);
+    if (set_file_bytes(job_.fd, offset + bytes)) {
+      memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, job_.fd,
+                    static_cast<off_t>(offset));
     }
     if (memory == MAP_FAILED) {
-      abort(1, "MPI_Init: cannot get " + std::to_string(bytes) +
-                   " bytes of shared memory: " + std::strerror(errno));
+      abort(1, "MPI_Init: cannot get " + std::to_string(bytes) + " bytes of shared memory: " +
+                   std::strerror(errno) + (errno == EFBIG ? " (the limit of file sizes, ulimit -f)" : ""));
     }
     region_ = {static_cast<std::byte*>(memory), bytes, job_.header->job_id, job_.fd,
                job_.header->transport_offset};

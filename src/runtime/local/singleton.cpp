@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/file_size.hpp"
 #include "runtime/local/local.hpp"
 #include "runtime/local/processors.hpp"
 #include "transport/shm/shm_transport.hpp"
@@ -40,7 +41,7 @@ class Singleton final : public Bootstrap {
     const std::size_t bytes = ShmTransport::bytes_needed(1, config);
     // A file, so that processes of other jobs can ring this one's doorbell. Without one it stays alone.
     int fd = memfd_create("tasuki-singleton", MFD_CLOEXEC);
-    if (fd >= 0 && ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
+    if (fd >= 0 && !set_file_bytes(fd, bytes)) {
       close(fd);
       fd = -1;
     }

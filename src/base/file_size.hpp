@@ -1,0 +1,22 @@
+// Making a file as long as it is to be, memory files too, within the limit of file sizes (ulimit -f).
+#pragma once
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+
+namespace tasuki {
+
+/// ftruncate, but what the limit forbids is an error (EFBIG) instead of a signal that ends the program.
+inline bool set_file_bytes(int fd, std::size_t bytes) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur) {
+    errno = EFBIG;
+    return false;
+  }
+  return ftruncate(fd, static_cast<off_t>(bytes)) == 0;
+}
+
+}  // namespace tasuki
