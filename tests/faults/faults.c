@@ -36,9 +36,11 @@ static void storm(int rank, int ranks, size_t bytes) {
     for (int part = 0; part < 2; ++part) {
       for (int side = 0; side < 2; ++side) {
         if (part == late) {
-          MPI_Irecv(in[place][side], count, MPI_CHAR, neighbours[side], side, MPI_COMM_WORLD, &requests[side]);
+          MPI_Irecv(in[place][side], count, MPI_CHAR, neighbours[side], side, MPI_COMM_WORLD,
+                    &requests[side]);
         } else {
-          MPI_Isend(out[from], count, MPI_CHAR, neighbours[side], 1 - side, MPI_COMM_WORLD, &requests[2 + side]);
+          MPI_Isend(out[from], count, MPI_CHAR, neighbours[side], 1 - side, MPI_COMM_WORLD,
+                    &requests[2 + side]);
         }
       }
     }
