@@ -25,7 +25,7 @@ BUILD = ROOT / "build"
 OUT = BUILD / "test"
 console = Console(highlight=False, soft_wrap=True)
 
-UNDER = "nothing eager,small rings"  # the protocols of tests/stress that the point-to-point files see too
+UNDER = "nothing eager,private heap"  # the protocols of tests/stress that the point-to-point files see too
 
 SANITIZER_OPTIONS = {
     "TSAN_OPTIONS": "halt_on_error=1 second_deadlock_stack=1",

@@ -7,6 +7,7 @@ import os
 
 import harness
 import pytest
+from protocols import PROTOCOLS
 
 LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
 SECONDS = 10 if LONG else 1
@@ -15,8 +16,8 @@ PRELOAD = ("sh", "-c", 'LD_PRELOAD="$0 $LD_PRELOAD" exec "$@"')  # beside what m
 MPIEXEC = harness.PREFIX / "bin/mpiexec"
 
 
-def right(*words, environment=None):
-    done = harness.run_command(*words, timeout=3 * SECONDS + 80, environment=environment)
+def right(*words):
+    done = harness.run_command(*words, timeout=3 * SECONDS + 80, environment=PROTOCOLS["default"])
     assert done.returncode == 0, done.text
     assert done.stdout.count("right") == 1, done.text
     assert done.stderr == "", done.text
@@ -82,13 +83,15 @@ def test_shared_memory_lies_in_no_file_system(faults):
 # ---- limits of the process (ulimit): either all works or one clear line ------------------------------------
 
 
-def limited(limit, *words):
-    return harness.run_command("sh", "-c", f'ulimit {limit} && exec "$@"', "sh", *words)
+def limited(limit, *words, heap="auto"):
+    command = ("sh", "-c", f'ulimit {limit} && exec "$@"', "sh", *words)
+    return harness.run_command(*command, environment={"TASUKI_HEAP": heap})
 
 
+@pytest.mark.parametrize("heap", ["auto", "global"])
 @pytest.mark.parametrize("limit", ["-v 700000", "-d 400000", "-n 32", "-l 0", "-s 1024", "-c 0"])
-def test_a_limit_that_leaves_enough(stress_program, limit):
-    done = limited(limit, MPIEXEC, "-n", 3, stress_program, *ROUNDS)
+def test_a_limit_that_leaves_enough(stress_program, limit, heap):
+    done = limited(limit, MPIEXEC, "-n", 3, stress_program, *ROUNDS, heap=heap)
     assert done.returncode == 0 and done.stdout.count("right") == 1 and done.stderr == "", done.text
 
 

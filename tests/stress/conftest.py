@@ -8,9 +8,10 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "ranks"))
+sys.path[:0] = [str(HERE), str(HERE.parent / "ranks")]
 
 import harness  # noqa: E402
+from protocols import PROTOCOLS  # noqa: E402
 
 LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
 
@@ -30,7 +31,7 @@ def program():
 def stress(program, seed):
     """stress(ranks, seconds, …) -> Done: so long (`make test-long`: ten times) random rounds, right."""
 
-    def run(ranks, seconds, *, threads=1, bytes_max=4 << 20, environment=None, before=()):
+    def run(ranks, seconds, *, threads=1, bytes_max=4 << 20, environment=PROTOCOLS["default"], before=()):
         seconds *= 10 if LONG else 1
         mpiexec = [*before, harness.PREFIX / "bin/mpiexec", "-n", ranks, program]
         arguments = [seed, 1_000_000, seconds, threads, bytes_max]
