@@ -31,10 +31,19 @@ def program():
 def stress(program, seed):
     """stress(ranks, seconds, …) -> Done: so long (`make test-long`: ten times) random rounds, right."""
 
-    def run(ranks, seconds, *, threads=1, bytes_max=4 << 20, environment=PROTOCOLS["default"], before=()):
+    def run(
+        ranks,
+        seconds,
+        *,
+        threads=1,
+        spawned=0,
+        bytes_max=4 << 20,
+        environment=PROTOCOLS["default"],
+        before=(),
+    ):
         seconds *= 10 if LONG else 1
         mpiexec = [*before, harness.PREFIX / "bin/mpiexec", "-n", ranks, program]
-        arguments = [seed, 1_000_000, seconds, threads, bytes_max]
+        arguments = [seed, 1_000_000, seconds, threads, bytes_max, spawned]
         # The program itself tells what hangs, after three times `seconds` and a minute.
         done = harness.run_command(*mpiexec, *arguments, timeout=3 * seconds + 80, environment=environment)
         assert done.returncode == 0, done.text

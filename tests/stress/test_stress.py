@@ -18,6 +18,13 @@ def test_threads(stress, ranks, threads):
     stress(ranks, 2, threads=threads)
 
 
+@pytest.mark.parametrize("heap", ["global", "private"])
+@pytest.mark.parametrize("ranks, spawned", [(1, 1), (2, 2)])
+def test_ranks_of_two_jobs(stress, ranks, spawned, heap):
+    """Both jobs' arenas lie at the same addresses: what one means by an address is not what the other does."""
+    stress(ranks, 1, spawned=spawned, environment={"TASUKI_HEAP": heap})
+
+
 @pytest.mark.parametrize("name", [name for name in PROTOCOLS if name != "default"])
 def test_each_protocol(stress, name):
     stress(3, 2, environment=PROTOCOLS[name])
