@@ -11,12 +11,18 @@ enum InitialErrhandler : std::int64_t { kAreFatalFirst = 0, kAbortFirst = 1, kRe
 
 /// Each setting is a number: of bytes, of something else, a flag (0 or 1), or the index of a choice.
 struct Config {
-  std::int64_t eager_bytes_max = 16 * 1024;  // above it a message waits for its receive
-  std::int64_t ring_bytes = 0;               // bulk bytes per pair of ranks; 0: by the number of ranks
-  std::int64_t spin_count = -1;              // polls before yielding; -1: by the processors available
-  std::int64_t explain = 0;                  // print what was chosen and why
-  std::int64_t initial_errhandler = 0;       // an InitialErrhandler
-  std::int64_t heap = 0;                     // of the heap library, which reads the environment itself
+  std::int64_t eager_bytes_max = 16 * 1024;        // above it a message waits for its receive
+  std::int64_t write_bytes_min = 4 * 1024;         // receives from here on are advertised
+  std::int64_t cooperative_bytes_min = 16 * 1024;  // from here on both ranks copy a message that is pulled
+  std::int64_t send_requests = 1;                  // each protocol: whether it is used
+  std::int64_t pull = 1;
+  std::int64_t cooperative = 1;
+  std::int64_t push = 1;
+  std::int64_t ring_bytes = 0;          // bulk bytes per pair of ranks; 0: by the number of ranks
+  std::int64_t spin_count = -1;         // polls before yielding; -1: by the processors available
+  std::int64_t explain = 0;             // print what was chosen and why
+  std::int64_t initial_errhandler = 0;  // an InitialErrhandler
+  std::int64_t heap = 0;                // of the heap library, which reads the environment itself
 
   // The algorithm of each collective that has several: 0 for the cheapest, else 1 + its number in the enum of
   // coll/algorithms.hpp.

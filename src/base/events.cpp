@@ -20,7 +20,7 @@ constexpr EventRow kTable[] = {
      "protocol (0 short, 1 eager, 2 long)"},
     {"send_chosen", Verbosity::kTunerDetail, Part::kProtocol, &kSend,
      "a send that is not short and at once took a protocol: the destination's rank in the communicator, the "
-     "tag, the bytes, the protocol (0 short, 1 eager, 2 long)"},
+     "tag, the bytes, the protocol (0 short, 1 eager, 2 long, 3 write)"},
     {"sleep", Verbosity::kTunerDetail, Part::kProgress, nullptr, "the rank falls asleep while it waits"},
     {"wake", Verbosity::kTunerDetail, Part::kProgress, &kWake,
      "the rank woke up: how long it slept, in nanoseconds"},

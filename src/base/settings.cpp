@@ -60,6 +60,11 @@ constexpr Setting flag(const char* name, std::int64_t Config::*value, const char
           description};
 }
 
+constexpr Setting protocol(const char* name, std::int64_t Config::*value, const char* description) {
+  return {name,          SettingType::kFlag,     value,           0,          1, &kSwitch, Change::kAnyTime,
+          Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol, description};
+}
+
 constexpr Setting algorithm(const char* name, std::int64_t Config::*value, const EnumRow& choices,
                             const char* description) {
   return {name,
@@ -79,6 +84,22 @@ constexpr Setting kSettings[] = {
     number("TASUKI_EAGER_BYTES_MAX", SettingType::kBytes, &Config::eager_bytes_max, 0, kGiB, Change::kAnyTime,
            Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
            "the longest message that is sent at once; a longer one waits for its receive"),
+    number("TASUKI_PROTOCOL_WRITE_BYTES_MIN", SettingType::kBytes, &Config::write_bytes_min, 1, kGiB,
+           Change::kAnyTime, Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
+           "the smallest receive that is advertised to its sender, and the smallest message written to one"),
+    number("TASUKI_PROTOCOL_COOPERATIVE_BYTES_MIN", SettingType::kBytes, &Config::cooperative_bytes_min, 1,
+           kGiB, Change::kAnyTime, Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
+           "the smallest message that the sender helps to copy when the receiver pulls it"),
+    protocol("TASUKI_PROTOCOL_SEND_REQUESTS", &Config::send_requests,
+             "advertise receives, so that their sender writes straight into the buffer"),
+    protocol("TASUKI_PROTOCOL_PULL", &Config::pull,
+             "copy a long message straight out of the sender's buffer, where that is global memory"),
+    protocol("TASUKI_PROTOCOL_COOPERATIVE", &Config::cooperative,
+             "let both ranks copy a message that is pulled, where both buffers are global memory"),
+    protocol(
+        "TASUKI_PROTOCOL_PUSH", &Config::push,
+        "let the sender of a long message copy it straight into the receiver's buffer, where only that is "
+        "global memory"),
     number(
         "TASUKI_RING_BYTES", SettingType::kBytes, &Config::ring_bytes, 4 * kKiB, 64 * kMiB,
         Change::kBeforeInit, Scope::kAllEqual, Verbosity::kTunerBasic, Part::kTransport,

@@ -90,6 +90,7 @@ class PackCursor {
   PackCursor(const Datatype& datatype, Count count)
       : datatype_(&datatype), count_(count), total_bytes_(datatype.size * count) {}
 
+  Count count() const { return count_; }                           // elements
   Count total_bytes() const { return total_bytes_; }               // of the whole packed form
   Count position() const { return position_; }                     // bytes done
   void seek(Count position_bytes) { position_ = position_bytes; }  // REQUIRES: in 0..total_bytes()

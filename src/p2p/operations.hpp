@@ -16,6 +16,7 @@
 #include "p2p/request.hpp"
 #include "protocol/choose.hpp"
 #include "protocol/packet.hpp"
+#include "protocol/placement.hpp"
 #include "protocol/write.hpp"
 
 namespace tasuki {
@@ -23,6 +24,7 @@ namespace tasuki {
 class BufferPool;
 struct BufferEntry;
 struct SendReceiveRequest;
+struct LargeEnd;
 
 enum class SendMode : std::uint8_t { kStandard, kBuffered, kSynchronous, kReady };
 
@@ -57,6 +59,7 @@ struct SendRequest final : Request {
   PackCursor cursor;
   RequestId receiver = 0;       // whom the fragments of a long message go to, once cleared
   Count bytes_wanted = 0;       // how many of them the receiver takes
+  LargeEnd* large = nullptr;    // of a message that may go straight between the buffers
   SendRequest* next = nullptr;  // in the queue of its peer
   BufferPool* pool = nullptr;   // where `buffer` was taken from, in the buffered mode
   BufferEntry* entry = nullptr;
@@ -79,14 +82,17 @@ struct ReceiveRequest final : Request, PostedReceive {
   Code start() override;
   Code cancel() override;
   Count capacity() const { return cursor.total_bytes(); }
+  Placement place() const { return tasuki::place(buffer, cursor.count(), *datatype); }
 
   void* buffer;
   Ref<Datatype> datatype;
   Context context;
   PackCursor cursor;
+  LargeEnd* large = nullptr;  // of one that is, or wants to be, advertised, or that this rank copies for
   // Once matched:
   int endpoint = 0;        // where the message comes from
   bool streaming = false;  // fragments may come
+  bool pushed_to = false;  // the sender copies, and says when it has
   Count bytes_wanted = 0;  // of a long message: what the clear-to-send asked for
   SendReceiveRequest* pair = nullptr;
 };

@@ -2,7 +2,6 @@
 #include "p2p/partitioned.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <utility>
 
 #include "p2p/api.hpp"
@@ -150,7 +149,6 @@ void PartitionedReceive::clear_sender() {
   }
   PointToPoint& p2p = *comm->process.p2p;
   p2p.answer(endpoint, AnswerHeader{.lead = lead_word(PacketKind::kPartitionedStart),
-                                    .padding = 0,
                                     .sender = sender,
                                     .receiver = p2p.partitioned->receives.id(this),
                                     .bytes_wanted = static_cast<std::uint64_t>(bytes_wanted)});
@@ -328,12 +326,12 @@ Code psend_init(Process& process, const void* buf, int partitions, Count count, 
   *request = made;
   if (dest == kProcNull) return kSuccess;
   made->endpoint = comm->endpoint(dest);
-  p2p.answer(made->endpoint, std::bit_cast<AnswerHeader>(EnvelopeHeader{
-                                 .lead = lead_word(PacketKind::kPartitionedOffer, comm->rank),
-                                 .tag = tag,
-                                 .context = comm->context,
-                                 .bytes = static_cast<std::uint64_t>(made->cursor.total_bytes()),
-                                 .sender = p2p.partitioned->sends.id(made)}));
+  p2p.answer(made->endpoint,
+             as_answer(EnvelopeHeader{.lead = lead_word(PacketKind::kPartitionedOffer, comm->rank),
+                                      .tag = tag,
+                                      .context = comm->context,
+                                      .bytes = static_cast<std::uint64_t>(made->cursor.total_bytes()),
+                                      .sender = p2p.partitioned->sends.id(made)}));
   return kSuccess;
 }
 

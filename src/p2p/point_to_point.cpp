@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "p2p/large.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/partitioned.hpp"
 #include "runtime/bootstrap.hpp"
@@ -59,12 +60,13 @@ PointToPoint::PointToPoint(Process& owner)
       bulk_bytes_max(owner.transport->bulk_bytes_max()),
       matching(owner.counters.queues),
       sent(owner),
-      partitioned(std::make_unique<Partitioned>(*this)) {
+      partitioned(std::make_unique<Partitioned>(*this)),
+      large(std::make_unique<LargeMessages>(*this)) {
   if (transport.endpoints() > kRanksMax) {
     process.bootstrap.abort(1, "a job has at most " + std::to_string(kRanksMax) + " ranks, not " +
                                    std::to_string(transport.endpoints()));
   }
-  table.eager_bytes_max = process.config.eager_bytes_max;
+  read_settings();
   peers.resize(static_cast<std::size_t>(transport.endpoints()));
   process.progress->add(this);
   if (process.config.explain && process.rank == 0) {
@@ -75,6 +77,17 @@ PointToPoint::PointToPoint(Process& owner)
         static_cast<long long>(table.short_bytes_max), static_cast<long long>(table.eager_bytes_max),
         static_cast<long long>(bulk_bytes_max));
   }
+}
+
+void PointToPoint::read_settings() {
+  const Config& config = process.config;
+  table.eager_bytes_max = config.eager_bytes_max;
+  table.write_bytes_min = config.write_bytes_min;
+  table.cooperative_bytes_min = config.cooperative_bytes_min;
+  table.send_requests = config.send_requests != 0;
+  table.pull = config.pull != 0;
+  table.cooperative = config.cooperative != 0;
+  table.push = config.push != 0;
 }
 
 PointToPoint::~PointToPoint() {
@@ -241,6 +254,7 @@ bool PointToPoint::poll() {
     }
   }
   if (transport.poll(*this) != 0) moved = true;
+  if (large->busy()) moved |= large->poll();
   return moved;
 }
 
@@ -262,6 +276,14 @@ void PointToPoint::packet(const Packet& packet) {
       return fragment(packet);
     case PacketKind::kAcknowledge:
       return acknowledged(packet);
+    case PacketKind::kPulling:
+      return pulling(packet);
+    case PacketKind::kPulled:
+      return pulled(packet);
+    case PacketKind::kPushed:
+      return large->pushed(packet);
+    case PacketKind::kWriting:
+      return large->writing(packet);
     case PacketKind::kPartitionedOffer:
       return partitioned->offer(packet);
     case PacketKind::kPartitionedStart:

@@ -32,6 +32,7 @@
 
 namespace tasuki {
 
+class LargeMessages;
 struct Partitioned;
 struct PartitionedSend;
 
@@ -49,6 +50,13 @@ struct SendQueue {
 
 /// What this rank shares with one endpoint.
 struct Peer {
+  // Messages that can match a receive, but for those that were written to an advertised one: how many have
+  // been sent, and how many that it sent have been matched or kept. Whoever sends or takes one counts it.
+  std::uint64_t sent = 0;
+  std::uint64_t arrived = 0;
+  /// Whether a blocking receive of many bytes is advertised to it, or first waits for a short message: what
+  /// came last decides.
+  bool expects_large = true;
   SendQueue messages;                         // short and eager messages and requests to send, in order
   SendQueue streams;                          // long messages that are cleared to send; served in turn
   std::vector<PartitionedSend*> partitioned;  // with partitions that are ready; served in turn
@@ -83,10 +91,13 @@ struct PointToPoint final : PacketSink, ProgressHook {
   SendRequest& answered(const Packet& packet);  // the send that an answer names
   void acknowledged(const Packet& packet);
   void cleared_to_send(const Packet& packet);
+  void pulling(const Packet& packet);
+  void pulled(const Packet& packet);
 
   // --- receive.cpp ---
   void begin(ReceiveRequest& request);                     // matches what has arrived, or posts it
   void accept(ReceiveRequest& request, Message* message);  // receives a message that was taken from its queue
+  void open(ReceiveRequest& request, int source, int tag, Count bytes, int endpoint);  // it is matched
   void complete(ReceiveRequest& request);
   void short_message(const Packet& packet);
   void eager_message(const Packet& packet);
@@ -113,6 +124,9 @@ struct PointToPoint final : PacketSink, ProgressHook {
   /// Whether nothing that this rank has to send waits for anything.
   bool idle() const { return sends_open == 0 && busy.empty(); }
 
+  /// The table as the settings want it.
+  void read_settings();
+
   Process& process;
   Transport& transport;
   ProtocolTable table;
@@ -126,6 +140,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
   SlotPool<ReceiveRequest> receives;
   SlotPool<Message> messages;
   std::unique_ptr<Partitioned> partitioned;
+  std::unique_ptr<LargeMessages> large;
   std::unique_ptr<BufferPool> buffer;  // MPI_Buffer_attach
   Ref<ErrorOwner> error_owner;         // keeps Process::error_owner alive
 };

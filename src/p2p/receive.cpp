@@ -9,6 +9,7 @@
 #include <string>
 
 #include "p2p/api.hpp"
+#include "p2p/large.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/point_to_point.hpp"
 #include "protocol/packet.hpp"
@@ -19,7 +20,9 @@ namespace tasuki {
 namespace {
 
 /// The receive is matched: fills its status, and records a truncation.
-inline void open(ReceiveRequest& receive, int source, int tag, Count bytes, int endpoint) {
+inline void open_matched(ReceiveRequest& receive, int source, int tag, Count bytes, int endpoint) {
+  if (receive.large != nullptr) [[unlikely]]
+    receive.comm->process.p2p->large->withdraw(receive);
   receive.endpoint = endpoint;
   receive.status.source = source;
   receive.status.tag = tag;
@@ -59,26 +62,11 @@ Message& make_message(PointToPoint& p2p, const Packet& packet, int source, int t
   return *message;
 }
 
-void clear_to_send(PointToPoint& p2p, ReceiveRequest& receive, RequestId sender, Count bytes,
-                   bool message_first) {
-  p2p.process.counters.count_received(Way::kTwoCopy, static_cast<std::uint64_t>(bytes), message_first);
-  receive.bytes_wanted = std::min(bytes, receive.capacity());
-  receive.streaming = receive.bytes_wanted != 0;
-  p2p.answer(receive.endpoint,
-             AnswerHeader{.lead = lead_word(PacketKind::kClearToSend),
-                          .padding = 0,
-                          .sender = sender,
-                          .receiver = p2p.receives.id(&receive),
-                          .bytes_wanted = static_cast<std::uint64_t>(receive.bytes_wanted)});
-  if (!receive.streaming) p2p.complete(receive);
-}
-
 void acknowledge(PointToPoint& p2p, int endpoint, RequestId sender) {
-  p2p.answer(endpoint, AnswerHeader{.lead = lead_word(PacketKind::kAcknowledge),
-                                    .padding = 0,
-                                    .sender = sender,
-                                    .receiver = 0,
-                                    .bytes_wanted = 0});
+  p2p.answer(
+      endpoint,
+      AnswerHeader{
+          .lead = lead_word(PacketKind::kAcknowledge), .sender = sender, .receiver = 0, .bytes_wanted = 0});
 }
 
 void set_proc_null_status(Status* status) {
@@ -97,21 +85,33 @@ void PointToPoint::begin(ReceiveRequest& request) {
     return complete(request);
   }
   ArrivedMessage* arrived = matching.find_arrived(request.context, request.source, request.tag);
-  if (arrived == nullptr) return matching.add(request.context, &request);
+  if (arrived == nullptr) {
+    matching.add(request.context, &request);
+    if (request.capacity() >= table.write_bytes_min) large->posted(request);
+    return;
+  }
   matching.remove(arrived);
   accept(request, static_cast<Message*>(arrived));
 }
 
 void PointToPoint::accept(ReceiveRequest& request, Message* message) {
   const Ref<Message> taken(message);
-  open(request, message->source, message->tag, message->bytes, message->endpoint);
-  if (message->is_long) return clear_to_send(*this, request, message->sender, message->bytes, true);
+  open_matched(request, message->source, message->tag, message->bytes, message->endpoint);
+  if (message->is_long) {
+    LongMessage about;
+    std::memcpy(&about, message->small, sizeof about);
+    return large->matched(request, about, message->bytes, true);
+  }
   unpack(request, message->data(), message->arrived_bytes);
   if (message->synchronous) acknowledge(*this, message->endpoint, message->sender);
   if (message->arrived_bytes == message->bytes) return complete(request);
   Peer& from = peer(message->endpoint);
   from.eager_message = nullptr;
   from.eager_receive = &request;
+}
+
+void PointToPoint::open(ReceiveRequest& request, int source, int tag, Count bytes, int endpoint) {
+  open_matched(request, source, tag, bytes, endpoint);
 }
 
 void PointToPoint::complete(ReceiveRequest& request) {
@@ -124,6 +124,7 @@ void PointToPoint::complete(ReceiveRequest& request) {
 Code ReceiveRequest::cancel() {
   if (queue == nullptr) return kSuccess;
   PointToPoint& p2p = *comm->process.p2p;
+  if (large != nullptr && !p2p.large->withdraw(*this)) return kSuccess;  // its message is on its way
   p2p.matching.remove(this);
   status.cancelled = true;
   p2p.complete(*this);
@@ -140,10 +141,13 @@ void PointToPoint::short_message(const Packet& packet) {
   const int tag = header.tag;
   const Count bytes = packet.data_bytes;
   const std::byte* data = packet.head + sizeof(ShortHeader);
+  Peer& from = peer(packet.source);
+  ++from.arrived;
   process.counters.of(Way::kShort).received.add(static_cast<std::uint64_t>(bytes));
   if (PostedReceive* posted = matching.match_arrival(context, source, tag)) {
     auto& receive = static_cast<ReceiveRequest&>(*posted);
-    open(receive, source, tag, bytes, packet.source);
+    from.expects_large = from.expects_large && receive.large == nullptr;  // advertised in vain
+    open_matched(receive, source, tag, bytes, packet.source);
     unpack(receive, data, bytes);
     return complete(receive);
   }
@@ -162,11 +166,12 @@ void PointToPoint::eager_message(const Packet& packet) {
   if (bytes < packet.bulk_bytes || from.eager_left != 0) {
     damaged(packet, "an eager message of a wrong size, or inside another one");
   }
+  ++from.arrived;
   from.eager_left = bytes - packet.bulk_bytes;
   process.counters.of(Way::kEager).received.add(static_cast<std::uint64_t>(bytes));
   if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {
     auto& receive = static_cast<ReceiveRequest&>(*posted);
-    open(receive, source, header.tag, bytes, packet.source);
+    open_matched(receive, source, header.tag, bytes, packet.source);
     unpack(receive, packet.bulk, packet.bulk_bytes);
     if (header.sender != 0) acknowledge(*this, packet.source, header.sender);
     if (from.eager_left == 0) return complete(receive);
@@ -202,18 +207,27 @@ void PointToPoint::more_of_eager(const Packet& packet) {
 }
 
 void PointToPoint::request_to_send(const Packet& packet) {
-  const EnvelopeHeader header = header_of<EnvelopeHeader>(packet);
+  const RequestToSendHeader header = header_of<RequestToSendHeader>(packet);
   const int source = lead_source(header.lead);
   const auto bytes = static_cast<Count>(header.bytes);
+  const LongMessage about{.sender = header.sender,
+                          .source = {header.address, header.stride, header.block_bytes},
+                          .generation = header.generation,
+                          .pull = header.pull,
+                          .regular = header.regular != 0};
   if (bytes < 0) damaged(packet, "a request to send of a wrong size");
+  Peer& from = peer(packet.source);
+  ++from.arrived;
+  from.expects_large = true;
   if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {
     auto& receive = static_cast<ReceiveRequest&>(*posted);
-    open(receive, source, header.tag, bytes, packet.source);
-    return clear_to_send(*this, receive, header.sender, bytes, false);
+    open_matched(receive, source, header.tag, bytes, packet.source);
+    return large->matched(receive, about, bytes, false);
   }
   Message& message = make_message(*this, packet, source, header.tag, bytes);
   message.is_long = true;
-  message.sender = header.sender;
+  static_assert(sizeof about <= sizeof message.small);
+  std::memcpy(message.small, &about, sizeof about);
   keep(message, header.context, Protocol::kLong);
 }
 
@@ -273,6 +287,10 @@ namespace {
   PointToPoint& p2p = *process.p2p;
   const Context context = comm.context | static_cast<Context>(plane);
   if (!p2p.matching.is_first(context, source, tag)) return false;
+  const int endpoint = comm.endpoint(source);
+  const auto capacity = static_cast<std::uint64_t>(count * datatype.size);
+  Peer& from = p2p.peer(endpoint);
+  if (from.expects_large && static_cast<Count>(capacity) >= p2p.table.write_bytes_min) return false;
   const HeadFilter filter{
       head_words({lead_word(PacketKind::kShort, source), tag == kAnyTag ? 0 : tag, context}),
       head_words({~LeadWord{0}, tag == kAnyTag ? 0 : -1, 0}).first};
@@ -281,11 +299,11 @@ namespace {
   const std::uint32_t looks_per_turn = process.progress->looks_per_turn();
   std::uint32_t looks = 0;
   do {
-    found = p2p.transport.take_if(comm.endpoint(source), filter, buffer,
-                                  static_cast<std::uint64_t>(count * datatype.size), looks_per_turn, &taken);
+    found = p2p.transport.take_if(endpoint, filter, buffer, capacity, looks_per_turn, &taken);
     looks += looks_per_turn;
   } while (found == Found::kNothing && process.progress->spins_on(looks));
   if (found != Found::kTaken) return false;
+  ++from.arrived;
   process.counters.count_received(Way::kShort, taken.bytes, false);
   if (status != nullptr) {
     ShortHeader header;

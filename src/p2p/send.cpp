@@ -6,6 +6,7 @@
 #include "base/predefined.hpp"
 #include "object/objects.hpp"
 #include "p2p/api.hpp"
+#include "p2p/large.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/point_to_point.hpp"
 #include "protocol/choose.hpp"
@@ -23,6 +24,7 @@ namespace {
   PointToPoint& p2p = *comm.process.p2p;
   PackCursor cursor(datatype, count);
   const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
+  if (cursor.total_bytes() >= p2p.table.write_bytes_min && p2p.large->may_claim(endpoint)) return false;
   const Protocol protocol = choose(cursor.total_bytes(), false, p2p.table);
   switch (protocol) {
     case Protocol::kShort:
@@ -33,8 +35,10 @@ namespace {
       if (!write_eager(p2p.transport, endpoint, envelope, 0, buffer, cursor)) return false;
       break;
     case Protocol::kLong:
+    case Protocol::kWrite:
       return false;
   }
+  ++p2p.peer(endpoint).sent;
   p2p.count_sent(protocol, cursor.total_bytes());
   if (protocol != Protocol::kShort && comm.process.events.is_wanted(Event::kSendChosen)) {
     p2p.tell_choice(protocol, dest, tag, cursor.total_bytes());
@@ -56,6 +60,7 @@ namespace {
     const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
     if (!write_short(p2p.transport, endpoint, envelope, buffer, static_cast<std::size_t>(bytes)))
       return false;
+    ++p2p.peer(endpoint).sent;
     comm.process.counters.count_sent(Way::kShort, static_cast<std::uint64_t>(bytes));
     return true;
   }
@@ -143,11 +148,14 @@ void PointToPoint::begin(SendRequest& request) {
   ++sends_open;
   if (request.dest == kProcNull) return complete(request);
   request.endpoint = request.comm->endpoint(request.dest);
-  request.protocol = choose(request.cursor.total_bytes(), request.mode == SendMode::kSynchronous, table);
-  if (process.events.is_wanted(Event::kSendChosen)) {
-    tell_choice(request.protocol, request.dest, request.envelope.tag, request.cursor.total_bytes());
-  }
   Peer& to = peer(request.endpoint);
+  const Count bytes = request.cursor.total_bytes();
+  const bool written = bytes >= table.write_bytes_min && to.messages.empty() && large->claim(request);
+  request.protocol =
+      written ? Protocol::kWrite : choose(bytes, request.mode == SendMode::kSynchronous, table);
+  if (process.events.is_wanted(Event::kSendChosen)) {
+    tell_choice(request.protocol, request.dest, request.envelope.tag, bytes);
+  }
   if (to.messages.empty() && push_message(request)) return settle(request);
   ++process.counters.sends_queued;
   to.messages.push(&request);
@@ -168,12 +176,13 @@ bool PointToPoint::push_message(SendRequest& request) {
         break;
       }
       case Protocol::kLong:
-        request.opened =
-            write_request_to_send(transport, to, request.envelope, sends.id(&request), cursor.total_bytes());
+      case Protocol::kWrite:
+        request.opened = large->open(request);
         break;
     }
     if (!request.opened) return false;
-    count_sent(request.protocol, cursor.total_bytes());
+    if (request.protocol != Protocol::kWrite) ++peer(to).sent;
+    if (request.protocol != Protocol::kLong) count_sent(request.protocol, cursor.total_bytes());
   }
   if (request.protocol == Protocol::kEager) {
     while (cursor.position() < cursor.total_bytes()) {
@@ -187,7 +196,7 @@ bool PointToPoint::push_message(SendRequest& request) {
 void PointToPoint::count_sent(Protocol protocol, Count bytes) {
   const Way way = protocol == Protocol::kShort   ? Way::kShort
                   : protocol == Protocol::kEager ? Way::kEager
-                                                 : Way::kTwoCopy;
+                                                 : Way::kWrite;
   process.counters.count_sent(way, static_cast<std::uint64_t>(bytes));
 }
 
@@ -196,6 +205,7 @@ void PointToPoint::tell_choice(Protocol protocol, int dest, int tag, Count bytes
 }
 
 void PointToPoint::settle(SendRequest& request) {
+  if (request.protocol == Protocol::kWrite) return large->write(request);
   const bool waits =
       request.protocol == Protocol::kLong || (request.mode == SendMode::kSynchronous && !request.answered);
   if (!waits) complete(request);
@@ -210,6 +220,7 @@ void PointToPoint::complete(SendRequest& request) {
   request.complete();
   --sends_open;
   if (request.entry != nullptr) request.pool->give_back(request.entry);
+  if (request.large != nullptr) large->forget(request);
   if (request.pair != nullptr) request.pair->part_done();
   release(&request);
 }
@@ -241,6 +252,8 @@ void PointToPoint::cleared_to_send(const Packet& packet) {
   if (request.protocol != Protocol::kLong || wanted < 0 || wanted > request.cursor.total_bytes()) {
     damaged(packet, "a clear-to-send that does not fit its message");
   }
+  if (header.address != 0) return large->push(request, packet);
+  process.counters.count_sent(Way::kTwoCopy, static_cast<std::uint64_t>(request.cursor.total_bytes()));
   request.receiver = header.receiver;
   request.bytes_wanted = wanted;
   if (wanted == 0) return complete(request);
@@ -249,8 +262,21 @@ void PointToPoint::cleared_to_send(const Packet& packet) {
   flush(packet.source);
 }
 
+void PointToPoint::pulling(const Packet& packet) {
+  SendRequest& request = answered(packet);
+  if (request.protocol != Protocol::kLong) damaged(packet, "an offer to share that fits no message");
+  large->pulling(request, packet);
+}
+
+void PointToPoint::pulled(const Packet& packet) {
+  SendRequest& request = answered(packet);
+  if (request.protocol != Protocol::kLong) damaged(packet, "the end of a copy that fits no message");
+  process.counters.count_sent(Way::kPull, static_cast<std::uint64_t>(request.cursor.total_bytes()));
+  complete(request);
+}
+
 Code SendRequest::cancel() {
-  if (!active || done || opened || dest == kProcNull) return kSuccess;
+  if (!active || done || opened || dest == kProcNull || protocol == Protocol::kWrite) return kSuccess;
   PointToPoint& p2p = *comm->process.p2p;
   if (!p2p.peer(endpoint).messages.remove(this)) return kSuccess;
   status.cancelled = true;

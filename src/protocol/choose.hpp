@@ -1,8 +1,13 @@
-// The choice of how a message travels: a pure function of the message and a table.
+// The choice of how a message travels: pure functions of the message and a table.
+//
+// It is made in two steps, each where what it needs is known. The sender chooses the protocol: at once, into
+// an advertised receive, or by a request to send. The receiver of a request to send chooses the way that its
+// bytes go.
 #pragma once
 
 #include <cstdint>
 
+#include "base/counters.hpp"
 #include "base/types.hpp"
 #include "protocol/packet.hpp"
 
@@ -11,13 +16,22 @@ namespace tasuki {
 enum class Protocol : std::uint8_t {
   kShort,  // header and payload in one packet's head
   kEager,  // pushed to the receiver at once
-  kLong,   // waits for the receiver's clear-to-send
+  kLong,   // waits for the receiver's answer
+  kWrite,  // written into a receive that the peer has advertised
 };
 
-/// Where one way ends and the next begins.
+/// Where one way ends and the next begins, and which ways there are.
 struct ProtocolTable {
   Count short_bytes_max = kShortBytesMax;
   Count eager_bytes_max = 16 * 1024;
+  Count write_bytes_min = 4 * 1024;         // receives from here on are advertised, and written to
+  Count cooperative_bytes_min = 16 * 1024;  // pulls from here on are shared with the sender
+  Count claim_bytes_min = 4 * 1024;         // of a transfer, at once
+  Count claim_bytes_max = 256 * 1024;
+  bool send_requests = true;
+  bool pull = true;
+  bool cooperative = true;
+  bool push = true;
 };
 
 /// `acknowledged`: the sender has to know that the message was matched (synchronous mode). A short packet has
@@ -25,6 +39,56 @@ struct ProtocolTable {
 constexpr Protocol choose(Count bytes, bool acknowledged, const ProtocolTable& table) {
   if (bytes <= table.short_bytes_max && !acknowledged) return Protocol::kShort;
   return bytes <= table.eager_bytes_max ? Protocol::kEager : Protocol::kLong;
+}
+
+/// What decides between the ways of a message whose request to send has met its receive.
+struct LongFacts {
+  Count bytes = 0;                  // to be copied
+  bool source_global = false;       // the receiver can read it where it lies
+  bool source_regular = false;      // it has a Placement, global or not
+  bool source_dense = false;        // of one run
+  bool destination_global = false;  // the sender can write to it where it lies
+  bool destination_regular = false;
+  bool destination_dense = false;
+  bool transfer = false;  // the sender has lent one
+};
+
+/// Why a long message goes as it does.
+enum class Why : std::uint8_t {
+  kBothGlobal,         // both buffers can be addressed by both ranks
+  kSourceGlobal,       // the receiver can address the source, the sender not the destination
+  kSmall,              // too small to share
+  kSwitchedOff,        // the better way is switched off
+  kNoTransfer,         // more such messages are open at once than there are transfers
+  kDestinationGlobal,  // the sender can address the destination, the receiver not the source
+  kIrregular,          // a type whose layout does not fit into a packet
+  kBothPrivate,        // neither buffer can be addressed by the other rank
+};
+const char* why_text(Why why);
+
+struct Choice {
+  Way way;
+  Why why;
+};
+
+constexpr Choice choose_long(const LongFacts& facts, const ProtocolTable& table) {
+  const bool receiver_can = facts.source_global && (facts.destination_regular || facts.source_dense);
+  const bool sender_can = facts.destination_global && (facts.source_regular || facts.destination_dense);
+  if (receiver_can && table.pull) {
+    if (!facts.destination_regular) return {Way::kPull, Why::kIrregular};
+    if (!facts.destination_global) return {Way::kPull, Why::kSourceGlobal};
+    if (facts.bytes < table.cooperative_bytes_min) return {Way::kPull, Why::kSmall};
+    if (!table.cooperative) return {Way::kPull, Why::kSwitchedOff};
+    if (!facts.transfer) return {Way::kPull, Why::kNoTransfer};
+    return {Way::kCooperative, Why::kBothGlobal};
+  }
+  if (sender_can && table.push) {
+    if (receiver_can) return {Way::kPush, Why::kSwitchedOff};
+    return {Way::kPush, facts.source_global ? Why::kIrregular : Why::kDestinationGlobal};
+  }
+  if (receiver_can || sender_can) return {Way::kTwoCopy, Why::kSwitchedOff};
+  if (facts.source_global || facts.destination_global) return {Way::kTwoCopy, Why::kIrregular};
+  return {Way::kTwoCopy, Why::kBothPrivate};
 }
 
 }  // namespace tasuki

@@ -5,8 +5,14 @@
 //   eager   one kEager packet with the payload in its bulk; kEagerMore packets with the rest, when it is
 //           larger than one bulk. They follow each other: between two endpoints no other message's kShort,
 //           kEager, kEagerMore or kRequestToSend comes in between.
-//   long    kRequestToSend -> (matched) -> kClearToSend back -> kFragment packets, which may mix with
-//   anything
+//   long    kRequestToSend, with the source's address where that is global memory -> (matched) -> one of
+//             kPulling back: the receiver copies, and the sender may help; both see the end in a Transfer
+//             kPulled back: the receiver has copied, the send is over
+//             kClearToSend back with the destination's address -> the sender copies -> kPushed
+//             kClearToSend back without -> kFragment packets, which may mix with anything
+//   write   kWriting: the sender has claimed the receive, which was advertised (board.hpp), and copies now;
+//   the
+//           receiver may help
 // An eager message whose sender wants to know that it was matched is answered by kAcknowledge.
 //
 // A partitioned message (p2p/partitioned.hpp): kPartitionedOffer, then in every cycle kPartitionedStart back
@@ -22,6 +28,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "base/types.hpp"
@@ -40,6 +47,10 @@ enum class PacketKind : std::uint32_t {
   kPartitionedOffer,
   kPartitionedStart,
   kPartition,
+  kPulling,
+  kPulled,
+  kPushed,
+  kWriting,
 };
 
 /// Names a live request of its owner: index in the low half, generation in the high half. 0: none.
@@ -66,14 +77,43 @@ struct ShortHeader {
   Context context;  // with the plane in its low bits
 };
 
-/// The start of an eager message (kEager: the bulk holds its first bytes), a request to send, or the offer of
-/// a partitioned message.
+/// The start of an eager message (kEager: the bulk holds its first bytes), or the offer of a partitioned
+/// message.
 struct EnvelopeHeader {
   LeadWord lead;
   std::int32_t tag;
   Context context;
   std::uint64_t bytes;  // of the whole message
-  RequestId sender;     // kRequestToSend: to be cleared; kEager: to be acknowledged when matched, 0 if not
+  RequestId sender;     // kEager: to be acknowledged when matched, 0 if not
+};
+
+/// A long message: who sends it, and where it lies.
+struct RequestToSendHeader {
+  LeadWord lead;
+  std::int32_t tag;
+  Context context;
+  std::uint64_t bytes;    // of the whole message
+  RequestId sender;       // to be answered
+  std::uint64_t address;  // with the next two a Placement of the source, in global memory; 0: private
+  std::int64_t stride;
+  std::uint32_t block_bytes;
+  std::uint16_t generation;  // of the transfer
+  std::uint8_t pull;         // PairBoard::pulls, the transfer's; kNoPull: the receiver copies alone
+  std::uint8_t regular;      // 1: the source has a Placement, global or not
+};
+inline constexpr std::uint8_t kNoPull = 0xff;
+
+/// kWriting: the message goes to a receive that was advertised.
+struct WritingHeader {
+  LeadWord lead;
+  std::int32_t tag;
+  RequestId receiver;
+  std::uint64_t bytes;  // of the whole message
+  std::uint64_t
+      address;          // with the next two a Placement of the source, in global memory; 0: the sender copies
+  std::int64_t stride;  // alone
+  std::uint32_t block_bytes;
+  std::uint32_t line;  // of PairBoard::requests
 };
 
 /// The next bytes of the eager message that is on its way between the two endpoints.
@@ -83,14 +123,26 @@ struct EagerMoreHeader {
   std::uint64_t position;  // of the first byte of the bulk in the message
 };
 
-/// Answers of a receiver: kClearToSend, kAcknowledge and kPartitionedStart.
+/// Answers: of a receiver kClearToSend, kPulling, kPulled, kAcknowledge and kPartitionedStart; of a sender
+/// kPushed.
 struct AnswerHeader {
-  LeadWord lead;
-  std::uint32_t padding;
-  RequestId sender;
-  RequestId receiver;          // kClearToSend: the fragments' address
-  std::uint64_t bytes_wanted;  // kClearToSend: fewer than the message has when it is truncated
+  LeadWord lead = 0;
+  std::uint32_t block_bytes = 0;   // of the Placement, see below
+  RequestId sender = 0;            // kPushed: none
+  RequestId receiver = 0;          // kClearToSend: to whom fragments or kPushed go; kPushed: who it is
+  std::uint64_t bytes_wanted = 0;  // kClearToSend, kPulling: fewer than the message has when it is truncated
+  std::uint64_t address = 0;       // kPulling, kClearToSend: the Placement of the destination; 0: private
+  std::int64_t stride = 0;
 };
+
+/// Another header that waits in the answers' queue.
+template <class Header>
+AnswerHeader as_answer(const Header& header) {
+  static_assert(sizeof(Header) <= sizeof(AnswerHeader));
+  AnswerHeader answer;
+  std::memcpy(static_cast<void*>(&answer), &header, sizeof header);
+  return answer;
+}
 
 /// A piece of a long message.
 struct FragmentHeader {
@@ -109,11 +161,11 @@ struct PartitionHeader {
   std::uint64_t end;       // behind the last partition
 };
 
-static_assert(sizeof(PartitionHeader) == 32 && sizeof(EnvelopeHeader) == sizeof(AnswerHeader));
+static_assert(sizeof(PartitionHeader) == 32 && sizeof(RequestToSendHeader) == 56);
 static_assert(sizeof(ShortHeader) == 16 && sizeof(EnvelopeHeader) == 32 && sizeof(EagerMoreHeader) == 16);
-static_assert(sizeof(AnswerHeader) == 32 && sizeof(FragmentHeader) == 24);
+static_assert(sizeof(AnswerHeader) == 48 && sizeof(FragmentHeader) == 24 && sizeof(WritingHeader) == 48);
 static_assert(std::is_trivially_copyable_v<ShortHeader> && std::is_trivially_copyable_v<EnvelopeHeader>);
-static_assert(sizeof(EnvelopeHeader) <= kHeadBytesMax);
+static_assert(sizeof(RequestToSendHeader) <= kHeadBytesMax);
 
 static_assert(sizeof(ShortHeader) == sizeof(HeadWords));
 inline constexpr std::size_t kShortBytesMax = kPutBytesMax;

@@ -15,6 +15,16 @@ void pack_bulk(const PacketRoom& room, const void* buffer, PackCursor& cursor, s
   if (bytes != 0) cursor.pack(buffer, room.bulk, bytes);
 }
 
+/// A packet that is all header.
+template <class Header>
+bool write_head(Transport& transport, int peer, const Header& header) {
+  PacketRoom room;
+  if (!transport.reserve(peer, 0, &room)) return false;
+  put_header(room, header);
+  transport.commit(peer, room);
+  return true;
+}
+
 }  // namespace
 
 bool write_short(Transport& transport, int peer, const Envelope& envelope, const void* buffer,
@@ -52,14 +62,12 @@ bool write_eager_more(Transport& transport, int peer, const void* buffer, PackCu
   return true;
 }
 
-bool write_request_to_send(Transport& transport, int peer, const Envelope& envelope, RequestId sender,
-                           Count bytes) {
-  PacketRoom room;
-  if (!transport.reserve(peer, 0, &room)) return false;
-  put_header(room, EnvelopeHeader{lead_word(PacketKind::kRequestToSend, envelope.source), envelope.tag,
-                                  envelope.context, static_cast<std::uint64_t>(bytes), sender});
-  transport.commit(peer, room);
-  return true;
+bool write_request_to_send(Transport& transport, int peer, const RequestToSendHeader& header) {
+  return write_head(transport, peer, header);
+}
+
+bool write_writing(Transport& transport, int peer, const WritingHeader& header) {
+  return write_head(transport, peer, header);
 }
 
 bool write_fragment(Transport& transport, int peer, RequestId receiver, const void* buffer,
@@ -99,11 +107,7 @@ bool write_partition_names(Transport& transport, int peer, RequestId receiver, i
 }
 
 bool write_answer(Transport& transport, int peer, const AnswerHeader& answer) {
-  PacketRoom room;
-  if (!transport.reserve(peer, 0, &room)) return false;
-  put_header(room, answer);
-  transport.commit(peer, room);
-  return true;
+  return write_head(transport, peer, answer);
 }
 
 }  // namespace tasuki

@@ -52,8 +52,7 @@ bool write_eager(Transport& transport, int peer, const Envelope& envelope, Reque
 bool write_eager_more(Transport& transport, int peer, const void* buffer, PackCursor& cursor);
 
 /// The packets of a long message. write_fragment sends at most up to byte `bytes_wanted` of the message.
-bool write_request_to_send(Transport& transport, int peer, const Envelope& envelope, RequestId sender,
-                           Count bytes);
+bool write_request_to_send(Transport& transport, int peer, const RequestToSendHeader& header);
 bool write_fragment(Transport& transport, int peer, RequestId receiver, const void* buffer,
                     PackCursor& cursor, Count bytes_wanted);
 
@@ -62,6 +61,9 @@ bool write_fragment(Transport& transport, int peer, RequestId receiver, const vo
 bool write_partition(Transport& transport, int peer, RequestId receiver, const void* buffer,
                      PackCursor& cursor, Count end);
 bool write_partition_names(Transport& transport, int peer, RequestId receiver, int first, int end, int of);
+
+/// Tells the receiver that a message is being written to the receive that it had advertised.
+bool write_writing(Transport& transport, int peer, const WritingHeader& header);
 
 /// A clear-to-send, an acknowledgement, or another packet of that size, made ready by its caller.
 bool write_answer(Transport& transport, int peer, const AnswerHeader& answer);

@@ -32,8 +32,8 @@ ToolHandle enum_handle(const Tool& tool, const EnumRow* row) {
 
 void apply_setting(Process& process, const Setting& setting) {
   if (process.p2p == nullptr) return;  // before MPI_Init or after MPI_Finalize
-  if (setting.value == &Config::eager_bytes_max) {
-    process.p2p->table.eager_bytes_max = process.config.eager_bytes_max;
+  if (setting.part == Part::kProtocol) {
+    process.p2p->read_settings();
   } else if (setting.value == &Config::spin_count) {
     process.progress->set_spin_count(process.config.spin_count);
   } else if (setting.part == Part::kCollectives) {

@@ -39,6 +39,9 @@ struct HeadWords {
 /// Data of a packet that is sent by put(): 40 bytes in its first cache line, 60 in each of 16 more.
 inline constexpr std::uint32_t kPutBytesMax = 1000;
 
+/// Of the memory that Transport::board() gives.
+inline constexpr std::size_t kBoardBytes = 4096;
+
 /// A packet that arrived. `head` is 8-byte aligned, `bulk` 64-byte aligned.
 struct Packet {
   int source;
@@ -133,6 +136,11 @@ class Transport {
   /// Wakes `peer` if it sleeps: something that it waits for has changed in memory that both map. The change
   /// was made seq_cst, and the peer looks at it seq_cst between arm() and sleep(), so it misses none.
   virtual void wake(int peer) = 0;
+
+  /// kBoardBytes of memory, aligned to 64, that the endpoints `from` and `to` of this job both map, zero at
+  /// first: for what the protocols agree on about messages from the one to the other. Null where there is
+  /// none.
+  virtual std::byte* board(int /*from*/, int /*to*/) { return nullptr; }
 
   // --- processes of other jobs; the defaults know none ---
 

@@ -8,7 +8,9 @@
 namespace tasuki {
 
 InprocNetwork::InprocNetwork(int size, std::size_t packets_max)
-    : packets_max_(packets_max), inboxes_(static_cast<std::size_t>(size)) {
+    : packets_max_(packets_max),
+      inboxes_(static_cast<std::size_t>(size)),
+      boards_(static_cast<std::size_t>(size) * static_cast<std::size_t>(size)) {
   for (Inbox& inbox : inboxes_) inbox.fifos.resize(static_cast<std::size_t>(size));
 }
 
@@ -100,6 +102,12 @@ void InprocTransport::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
 
 void InprocTransport::ring() {
   wake(rank_);
+}
+
+std::byte* InprocTransport::board(int from, int to) {
+  const std::size_t index =
+      static_cast<std::size_t>(from) * network_.inboxes_.size() + static_cast<std::size_t>(to);
+  return network_.boards_[index].bytes;
 }
 
 void InprocTransport::wake(int peer) {

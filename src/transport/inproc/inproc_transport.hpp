@@ -37,10 +37,14 @@ class InprocNetwork {
     std::uint32_t rings = 0;
   };
   void ring(int endpoint);  // REQUIRES: mutex_ held
+  struct alignas(64) Board {
+    std::byte bytes[kBoardBytes];
+  };
 
   std::mutex mutex_;
   std::size_t packets_max_;
   std::deque<Inbox> inboxes_;  // by destination
+  std::vector<Board> boards_;  // by source * size + destination
 };
 
 class InprocTransport final : public Transport {
@@ -61,6 +65,7 @@ class InprocTransport final : public Transport {
   void disarm() override {}
   void ring() override;
   void wake(int peer) override;
+  std::byte* board(int from, int to) override;
 
  private:
   InprocNetwork& network_;

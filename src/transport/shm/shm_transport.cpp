@@ -28,11 +28,25 @@ std::size_t doorbell_bytes(int size) {
   return sizeof(shm::Doorbell) * static_cast<std::size_t>(size);
 }
 
+/// Where the boards begin: behind the rings, each in a page of its own.
+std::size_t boards_offset(int size, std::uint64_t bulk_capacity) {
+  const auto ranks = static_cast<std::size_t>(size);
+  const std::size_t rings_end = doorbell_bytes(size) + ranks * ranks * ring_bytes(bulk_capacity);
+  return (rings_end + kBoardBytes - 1) / kBoardBytes * kBoardBytes;
+}
+
 }  // namespace
 
 std::size_t ShmTransport::bytes_needed(int size, const Config& config) {
   const auto ranks = static_cast<std::size_t>(size);
-  return doorbell_bytes(size) + ranks * ranks * ring_bytes(ring_bulk_bytes(size, config));
+  return boards_offset(size, ring_bulk_bytes(size, config)) + ranks * ranks * kBoardBytes;
+}
+
+std::byte* ShmTransport::board(int from, int to) {
+  if (from >= size_ || to >= size_) return nullptr;
+  const auto index =
+      static_cast<std::size_t>(to) * static_cast<std::size_t>(size_) + static_cast<std::size_t>(from);
+  return region_.base + boards_offset(size_, bulk_capacity_) + index * kBoardBytes;
 }
 
 ShmTransport::ShmTransport(SharedRegion region, int rank, int size, const Config& config, bool use_membarrier)

@@ -1,9 +1,9 @@
 // ShmTransport: packets between the ranks of one node, through memory that all of them map.
 //
-// The region holds a doorbell per rank, then each rank's inbox: one ring per source. Pages are touched only
-// when used, so pairs that never talk cost address space alone. Processes of other jobs have endpoints beyond
-// the ranks and come through a mailbox (mailbox.hpp), which is made when the first of them is to be known;
-// until then they cost a poll one comparison.
+// The region holds a doorbell per rank, then each rank's inbox, one ring per source, then a board (a page)
+// per ordered pair of ranks. Pages are touched only when used, so pairs that never talk cost address space
+// alone. Processes of other jobs have endpoints beyond the ranks and come through a mailbox (mailbox.hpp),
+// which is made when the first of them is to be known; until then they cost a poll one comparison.
 //
 // Thread safety: as transport.hpp. Each ShmTransport object belongs to one rank; all share the region.
 #pragma once
@@ -70,6 +70,7 @@ class ShmTransport final : public Transport {
     shm::Doorbell* bell = peers_[static_cast<std::size_t>(peer)].bell;
     if (bell != nullptr) shm::doorbell_ring_if_asleep(*bell);
   }
+  std::byte* board(int from, int to) override;
 
   // foreign_peers.cpp
   ProcessName name(int endpoint) const override;

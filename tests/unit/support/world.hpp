@@ -18,8 +18,11 @@ struct WorldOptions {
   std::uint64_t job = 0;  // worlds that meet have different ones
   /// Called when all ranks have ended, before their memory goes: worlds that met ring each other's doorbells.
   std::function<void()> before_memory_goes = [] {};
-  Config config{
-      .eager_bytes_max = 1024, .ring_bytes = 16 * 1024, .spin_count = 16};  // small: full FIFOs are common
+  Config config{.eager_bytes_max = 1024,
+                .write_bytes_min = 512,
+                .cooperative_bytes_min = 8 * 1024,
+                .ring_bytes = 16 * 1024,
+                .spin_count = 16};  // small: full FIFOs are common
 };
 
 /// Runs `body` once per rank, each in a thread with a Process of its own, from init to finalize. A rank that

@@ -1,0 +1,146 @@
+// LargeMessages: messages whose bytes go straight from one buffer to the other, in one copy.
+//
+// Each of the two ranks has an End of such a message, beside its request. Three ways lead there:
+//   write   the receive was advertised (send_requests.cpp): the sender claims it and copies, the receiver
+//   joins
+//           in when it makes progress
+//   pull    the request to send says where the source lies: the receiver copies; where it is worth it, it
+//   says
+//           where the destination lies, and the sender joins in (cooperative copy)
+//   push    only the destination is global memory: the receiver says where, the sender copies
+// Where two may copy they share a Transfer; where one copies alone it tells the other when it is done. Nobody
+// waits for the other's copying but through Progress: an End whose rank has nothing left to claim stays in
+// `active` until the transfer is over, and who finishes last wakes the other.
+//
+// Ownership: an End belongs to its rank's pool and lives from when it is known that a request may go one of
+// these ways until the request is complete or goes another way.
+// Thread safety: the process lock guards it; what the ranks share is in PairBoard and Transfer.
+//
+// Invariants:
+//  1. The request of an End in `active` is open, and only that End's carry() or finish() completes it.
+//  2. A line of an incoming board is marked in `open_lines` from its advertisement until it is free again.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/types.hpp"
+#include "memory/global_memory.hpp"
+#include "p2p/pool.hpp"
+#include "protocol/board.hpp"
+#include "protocol/choose.hpp"
+#include "protocol/packet.hpp"
+#include "protocol/placement.hpp"
+#include "protocol/transfer.hpp"
+#include "transport/transport.hpp"
+
+namespace tasuki {
+
+struct PointToPoint;
+struct SendRequest;
+struct ReceiveRequest;
+
+/// What a request to send tells of its message, as a Message keeps it.
+struct LongMessage {
+  RequestId sender = 0;
+  Placement source;
+  std::uint16_t generation = 0;
+  std::uint8_t pull = kNoPull;
+  bool regular = false;
+};
+
+/// One rank's end of a large message.
+struct LargeEnd {
+  SendRequest* send = nullptr;        // exactly one of the two is there
+  ReceiveRequest* receive = nullptr;  //
+  int endpoint = 0;                   // of the other end
+  Placement here;                     // the own buffer, by its own address; none: irregular
+  GlobalAddress global = 0;           // its global address; 0: private
+  Placement there;                    // the other end's, where this rank may copy; else none
+  Transfer* transfer = nullptr;       // null: this rank copies alone
+  std::uint32_t generation = 0;       // of the transfer
+  int line = -1;                      // of the send request that this is; or of the pull that it has lent
+  Count bytes = 0;                    // to be copied
+  Count copied = 0;                   // alone: of them
+  RequestId other = 0;                // alone: whom to tell
+};
+
+class LargeMessages {
+ public:
+  explicit LargeMessages(PointToPoint& p2p);
+
+  // --- the sender ---
+  /// Whether claim() is worth a call.
+  bool may_claim(int endpoint);
+  /// The message may go to an advertised receive: claims one, so that it does. REQUIRES: nothing is queued.
+  bool claim(SendRequest& send);
+  /// Writes the packet that opens the message: kWriting, or a request to send. False: there is no room.
+  bool open(SendRequest& send);
+  /// A claimed message has been opened: copies it, as far as the receiver does not.
+  void write(SendRequest& send);
+  /// The receiver's answers to a request to send. `push` is for one that has an address.
+  void pulling(SendRequest& send, const Packet& packet);
+  void push(SendRequest& send, const Packet& packet);
+  /// The send is over.
+  void forget(SendRequest& send);
+
+  // --- the receiver ---
+  /// A receive has been posted: advertises it, if that can be.
+  void posted(ReceiveRequest& receive);
+  /// Something has matched an advertised receive, or it is cancelled. False: too late, it has been claimed.
+  bool withdraw(ReceiveRequest& receive);
+  /// A request to send has met its receive.
+  void matched(ReceiveRequest& receive, const LongMessage& message, Count bytes, bool message_first);
+  void writing(const Packet& packet);
+  void pushed(const Packet& packet);
+
+  /// Whether poll() has anything to do.
+  bool busy() const { return !active_.empty() || !advertising_.empty() || !held_back_.empty(); }
+  /// Goes on with what is active; tells senders what has been processed; advertises what had to wait.
+  bool poll();
+
+ private:
+  /// What this rank shares with one peer. The boards are null until they are first needed.
+  struct Peer {
+    PairBoard* out = nullptr;      // for messages to it
+    PairBoard* in = nullptr;       // for messages from it
+    std::uint32_t pulls_used = 0;  // bit: out->pulls that are lent
+    std::array<std::uint16_t, kPulls> pull_generations{};
+    std::uint32_t open_lines = 0;  // bit: in->requests that are not free
+    std::uint32_t serial_next = 0;
+    std::uint64_t published = 0;  // what in->processed says
+  };
+
+  // large.cpp
+  LargeEnd& end_of(SendRequest& send);
+  void lend_pull(LargeEnd& end);
+  bool carry(LargeEnd& end, Count budget);
+  bool carry_alone(LargeEnd& end, Count budget);
+  void move(LargeEnd& end, Count begin, Count to);
+  Count share(const LargeEnd& end) const;
+  void begin(LargeEnd& end, Count budget);
+  void finish(LargeEnd& end);
+  bool reach(int endpoint, const Placement& placement, Count bytes);
+
+  // send_requests.cpp
+  PairBoard* board(PairBoard*& known, int from, int to);
+  bool is_local(int endpoint) const { return static_cast<std::size_t>(endpoint) < peers_.size(); }
+  Peer& peer(int endpoint) { return peers_[static_cast<std::size_t>(endpoint)]; }
+  bool may_advertise(const ReceiveRequest& receive) const;
+  bool advertise(ReceiveRequest& receive);
+  void release_line(int endpoint, int line);
+  void publish(int endpoint);
+  void retry_held_back();
+
+  PointToPoint& p2p_;
+  GlobalMemory& memory_;
+  std::vector<Peer> peers_;  // by endpoint; the ranks of this job
+  SlotPool<LargeEnd> ends_;
+  std::vector<LargeEnd*> active_;
+  std::vector<int> advertising_;      // endpoints with open_lines
+  std::vector<RequestId> held_back_;  // receives that have to wait with their advertisement, as posted
+  std::size_t held_back_next_ = 0;    // which one poll() looks at next
+};
+
+}  // namespace tasuki

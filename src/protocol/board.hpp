@@ -1,0 +1,66 @@
+// PairBoard: what two ranks of a node share for the large messages from one of them, the sender, to the
+// other.
+//
+// On it the receiver advertises receives (send requests): where the sender may write a message's bytes at
+// once. The sender claims one by a compare-and-swap of its state; the receiver takes one back in the same way
+// when something else has matched the receive or it was cancelled. So exactly one of the two gets it. And
+// there lie the words of transfers: a send request holds its own, a message that the receiver pulls takes one
+// of `pulls`.
+//
+// Memory: one page of the transport for each ordered pair (Transport::board), touched when it is first used,
+// zero at first: nothing advertised, nothing processed.
+//
+// Invariants:
+//  1. The sender claims a request only while `processed` equals the number of messages that it has sent: then
+//     the receiver has matched them all, and none of them takes the receive.
+//  2. A receive is advertised only when every earlier open receive that could match the same message is, so
+//     the sender, who takes the one with the lowest serial number that matches, keeps MPI's order.
+//  3. The receiver changes a request's fields only while its state is kFree. What the sender reads before it
+//  has
+//     claimed the request counts only if the claim then succeeds: the state holds a generation.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "protocol/transfer.hpp"
+#include "transport/transport.hpp"
+
+namespace tasuki {
+
+inline constexpr int kSendRequests = 16;
+inline constexpr int kPulls = 32;
+
+/// A receive that the sender may write to.
+struct alignas(64) SendRequestLine {
+  enum State : std::uint32_t { kFree = 0, kOpen = 1, kClaimed = 2 };
+
+  std::atomic<std::uint32_t> state;  // generation * 4 + State; receiver: free to open (release), open to free
+                                     // (CAS), claimed to free; sender: open to claimed (CAS, acq_rel)
+  std::atomic<std::int32_t> tag;     // writer of this and all that follow: receiver; relaxed, under `state`
+  std::atomic<std::uint64_t> context;
+  std::atomic<std::uint64_t> address;      // of the buffer: with the next two a Placement
+  std::atomic<std::int64_t> stride;        //
+  std::atomic<std::uint32_t> block_bytes;  //
+  std::atomic<std::uint32_t> serial;       // order of the receives; wraps around
+  std::atomic<std::uint64_t> capacity;     // bytes
+  std::atomic<std::uint64_t> receive;      // the receive's RequestId
+  Transfer transfer;                       // writers: both
+};
+static_assert(sizeof(SendRequestLine) == 64);
+
+struct alignas(64) PullLine {
+  Transfer transfer;  // owner: sender; writers: both
+};
+
+struct PairBoard {
+  // In one line, which the sender looks at before each large message.
+  alignas(64) std::atomic<std::uint64_t> processed;  // writer: receiver; messages of the sender that it has
+                                                     // taken out of the FIFO and matched or kept; release
+  std::atomic<std::uint32_t> open;  // writer: receiver; bit i: requests[i] is not free; release
+  SendRequestLine requests[kSendRequests];
+  PullLine pulls[kPulls];
+};
+static_assert(sizeof(PairBoard) <= kBoardBytes);
+
+}  // namespace tasuki

@@ -1,0 +1,23 @@
+// The choice, in words.
+#include "protocol/choose.hpp"
+
+#include <iterator>
+
+namespace tasuki {
+
+const char* why_text(Why why) {
+  constexpr const char* kTexts[] = {
+      "both buffers are global memory",
+      "the send buffer is global memory, the receive buffer private",
+      "both buffers are global memory, too little to share",
+      "a better way is switched off",
+      "more messages are open than can be shared at once",
+      "the receive buffer is global memory, the send buffer private",
+      "the datatype's layout is irregular",
+      "both buffers are private memory",
+  };
+  static_assert(std::size(kTexts) == static_cast<std::size_t>(Why::kBothPrivate) + 1);
+  return kTexts[static_cast<int>(why)];
+}
+
+}  // namespace tasuki

@@ -1,0 +1,103 @@
+// What the tests of large messages share: layouts whose bytes the test places itself, and what went which
+// way.
+#pragma once
+
+#include <array>
+
+#include "base/counters.hpp"
+#include "p2p/ranks.hpp"
+
+namespace tasuki::test {
+
+/// Ways for a message to lie in memory.
+enum class Lie { kDense, kBlocks, kSmallBlocks, kIrregular };
+inline constexpr std::array<Lie, 4> kLies = {Lie::kDense, Lie::kBlocks, Lie::kSmallBlocks, Lie::kIrregular};
+
+/// Bytes of one element.
+inline std::size_t element_bytes(Lie lie) {
+  constexpr std::size_t kBytes[] = {1, 1500, 8, 12};
+  return kBytes[static_cast<int>(lie)];
+}
+
+/// Where byte `i` of a message lies.
+inline std::size_t place_of(Lie lie, std::size_t i) {
+  switch (lie) {
+    case Lie::kDense:
+      return i;
+    case Lie::kBlocks:  // elements of three blocks of 500, 700 apart
+      return i / 500 * 700 + i % 500;
+    case Lie::kSmallBlocks:  // eight bytes of each twenty
+      return i / 8 * 20 + i % 8;
+    case Lie::kIrregular:  // five bytes, a gap of four, seven bytes, a gap of four
+      return i / 12 * 20 + (i % 12 < 5 ? i % 12 : i % 12 + 4);
+  }
+  return 0;
+}
+
+/// The types of all lies, of one rank.
+class Types {
+ public:
+  explicit Types(Rank& on) : process_(on.process) {
+    types_[0] = on.byte;
+    Datatype* made = nullptr;
+    EXPECT_EQ(api::type_vector(process_, 3, 500, 700, on.byte, &made, false), 0);
+    EXPECT_EQ(api::type_create_resized(process_, made, 0, 2100, &types_[1], false), 0);
+    api::type_free(process_, &made);
+    EXPECT_EQ(api::type_contiguous(process_, 8, on.byte, &made, false), 0);
+    EXPECT_EQ(api::type_create_resized(process_, made, 0, 20, &types_[2], false), 0);
+    api::type_free(process_, &made);
+    const int lengths[] = {5, 7}, displacements[] = {0, 9};
+    EXPECT_EQ(
+        api::type_indexed(process_, 2, CountArray(lengths), CountArray(displacements), on.byte, &made, false),
+        0);
+    EXPECT_EQ(api::type_create_resized(process_, made, 0, 20, &types_[3], false), 0);
+    api::type_free(process_, &made);
+    for (std::size_t i = 1; i < types_.size(); ++i) EXPECT_EQ(api::type_commit(process_, &types_[i]), 0);
+  }
+  ~Types() {
+    for (std::size_t i = 1; i < types_.size(); ++i) api::type_free(process_, &types_[i]);
+  }
+  Datatype* operator[](Lie lie) { return types_[static_cast<std::size_t>(lie)]; }
+
+ private:
+  Process& process_;
+  std::array<Datatype*, 4> types_{};
+};
+
+/// A buffer in which a message lies in one of the ways; the bytes between are 0xee and have to stay so.
+struct Buffer {
+  Buffer(Lie how, std::size_t elements)
+      : lie(how),
+        count(elements),
+        bytes(elements * element_bytes(how)),
+        memory(place_of(how, bytes) + 32, 0xee) {}
+
+  void put(const Bytes& data) {
+    for (std::size_t i = 0; i < data.size(); ++i) memory[place_of(lie, i)] = data[i];
+  }
+  Bytes get(std::size_t size) const {
+    Bytes data(size);
+    for (std::size_t i = 0; i < size; ++i) data[i] = memory[place_of(lie, i)];
+    return data;
+  }
+  /// Whether nothing was written but the first `size` bytes of the message.
+  bool untouched_beside(std::size_t size) const {
+    Bytes expected(memory.size(), 0xee);
+    for (std::size_t i = 0; i < size; ++i) expected[place_of(lie, i)] = memory[place_of(lie, i)];
+    return expected == memory;
+  }
+
+  Lie lie;
+  std::size_t count;
+  std::size_t bytes;
+  Bytes memory;
+};
+
+inline std::uint64_t sent(Rank& on, Way way) {
+  return on.process.counters.of(way).sent.messages;
+}
+inline std::uint64_t received(Rank& on, Way way) {
+  return on.process.counters.of(way).received.messages;
+}
+
+}  // namespace tasuki::test

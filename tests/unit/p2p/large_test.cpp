@@ -1,0 +1,261 @@
+// Large messages take the way that the two buffers and who came first allow, each way can be switched off,
+// and the bytes are right on all of them, dense or not.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "p2p/large_support.hpp"
+#include "protocol/board.hpp"
+
+namespace tasuki::test {
+namespace {
+
+void run_pair(const std::function<void(Rank&)>& body, const WorldOptions& options = {}) {
+  run_ranks(
+      2,
+      [&](Process& process) {
+        Rank rank(process);
+        body(rank);
+      },
+      options);
+}
+
+constexpr std::size_t kElements[] = {100, 20, 400, 300};  // by Lie: of a message of 100 kB or so
+std::size_t elements_of(Lie lie, std::size_t bytes) {
+  return bytes / element_bytes(lie);
+}
+
+/// One message from rank 0 to rank 1 in 60000 bytes, which all lies can hold.
+constexpr std::size_t kBytes = 60000;
+
+void exchange(Rank& on, Types& types, Lie from, Lie to, bool receive_first) {
+  Bytes go;
+  const Bytes data = pattern(kBytes, static_cast<std::uint32_t>(from) * 4 + static_cast<std::uint32_t>(to));
+  Request* request = nullptr;
+  if (on.rank == 0) {
+    Buffer buffer(from, elements_of(from, kBytes));
+    buffer.put(data);
+    if (receive_first) on.recv(go, 1, 9);
+    ASSERT_EQ(api::isend(on.process, buffer.memory.data(), static_cast<Count>(buffer.count), types[from], 1,
+                         5, on.world, &request),
+              0);
+    if (!receive_first) on.send(go, 1, 9);
+    ASSERT_EQ(on.wait(request), 0);
+    return;
+  }
+  Buffer buffer(to, elements_of(to, kBytes));
+  if (!receive_first) on.recv(go, 0, 9);
+  ASSERT_EQ(api::irecv(on.process, buffer.memory.data(), static_cast<Count>(buffer.count), types[to], 0, 5,
+                       on.world, &request),
+            0);
+  if (receive_first) on.send(go, 0, 9);
+  Status status;
+  ASSERT_EQ(on.wait(request, &status), 0);
+  ASSERT_EQ(status.bytes, static_cast<Count>(kBytes));
+  ASSERT_EQ(buffer.get(kBytes), data);
+  ASSERT_TRUE(buffer.untouched_beside(kBytes));
+}
+
+/// What is expected of a message that comes first, and of one that comes second.
+Way expected_way(Lie from, Lie to, bool receive_first) {
+  const bool from_regular = from != Lie::kIrregular, to_regular = to != Lie::kIrregular;
+  if (receive_first && to_regular && (from_regular || to == Lie::kDense)) return Way::kWrite;
+  if (from_regular && to_regular) return Way::kCooperative;
+  if (from == Lie::kDense) return Way::kPull;
+  if (to == Lie::kDense) return Way::kPush;
+  return Way::kTwoCopy;
+}
+
+TEST(Large, EachPairOfLayoutsTakesItsWay) {
+  static_assert(std::size(kElements) == kLies.size());
+  for (const Network network : {Network::kSharedMemory, Network::kInproc}) {
+    WorldOptions options;
+    options.network = network;
+    run_pair(
+        [](Rank& on) {
+          Types types(on);
+          for (const bool receive_first : {false, true}) {
+            for (const Lie from : kLies) {
+              for (const Lie to : kLies) {
+                const Way way = expected_way(from, to, receive_first);
+                const auto before = on.rank == 0 ? sent(on, way) : received(on, way);
+                exchange(on, types, from, to, receive_first);
+                const auto after = on.rank == 0 ? sent(on, way) : received(on, way);
+                EXPECT_EQ(after, before + 1) << "rank " << on.rank << ", from " << static_cast<int>(from)
+                                             << " to " << static_cast<int>(to) << ", receive first "
+                                             << receive_first << ", expected " << way_name(way);
+              }
+            }
+          }
+        },
+        options);
+  }
+}
+
+struct Case {
+  bool send_requests, pull, cooperative, push, global;
+  Way way;  // of a dense message whose receive came first
+};
+
+TEST(Large, EachWayCanBeSwitchedOff) {
+  const Case cases[] = {
+      {true, true, true, true, true, Way::kWrite},       {false, true, true, true, true, Way::kCooperative},
+      {false, true, false, true, true, Way::kPull},      {false, false, true, true, true, Way::kPush},
+      {false, false, false, false, true, Way::kTwoCopy}, {true, true, true, true, false, Way::kTwoCopy},
+  };
+  for (const Case& one : cases) {
+    WorldOptions options;
+    options.global_memory = one.global;
+    options.config.send_requests = one.send_requests;
+    options.config.pull = one.pull;
+    options.config.cooperative = one.cooperative;
+    options.config.push = one.push;
+    run_pair(
+        [&](Rank& on) {
+          Types types(on);
+          exchange(on, types, Lie::kDense, Lie::kDense, true);
+          EXPECT_EQ(on.rank == 0 ? sent(on, one.way) : received(on, one.way), 1u) << way_name(one.way);
+          for (const Lie from : kLies) {
+            for (const Lie to : kLies) exchange(on, types, from, to, from == Lie::kBlocks);
+          }
+        },
+        options);
+  }
+}
+
+TEST(Large, AMessageToAPostedReceiveNeedsNothingOfItsReceiver) {
+  std::atomic<bool> posted = false, written = false;
+  run_pair([&](Rank& on) {
+    const Bytes data = pattern(300000, 4);
+    if (on.rank == 0) {
+      while (!posted) std::this_thread::yield();
+      EXPECT_EQ(on.send(data, 1, 3), 0);
+      written = true;
+      return;
+    }
+    Bytes got(data.size());
+    Request* request = on.irecv(got, 0, 3);
+    posted = true;
+    while (!written) std::this_thread::yield();  // outside of the library
+    EXPECT_EQ(got, data);
+    EXPECT_EQ(on.wait(request), 0);
+  });
+}
+
+TEST(Large, BothCopyWhenBothWait) {
+  std::atomic<bool> helped = false;
+  WorldOptions options;
+  options.config.send_requests = 0;
+  run_pair(
+      [&](Rank& on) {
+        Bytes data(32 << 20, 1);
+        for (int lap = 0; lap < 3; ++lap) {
+          if (on.rank == 0) {
+            EXPECT_EQ(on.send(data, 1, 3), 0);
+          } else {
+            EXPECT_EQ(on.recv(data, 0, 3), 0);
+          }
+        }
+        if (on.rank == 0) helped = sent(on, Way::kCooperative) == 3;
+      },
+      options);
+  EXPECT_TRUE(helped);
+}
+
+TEST(Large, ToOneself) {
+  run_ranks(1, [](Process& process) {
+    Rank on(process);
+    const Bytes data = pattern(kBytes, 3);
+    for (const bool receive_first : {true, false}) {
+      Bytes got(kBytes);
+      std::vector<Request*> requests;
+      if (receive_first) requests.push_back(on.irecv(got, 0, 1));
+      requests.push_back(on.isend(data, 0, 1));
+      if (!receive_first) requests.push_back(on.irecv(got, 0, 1));
+      EXPECT_EQ(on.waitall(requests), 0);
+      EXPECT_EQ(got, data);
+    }
+    EXPECT_EQ(sent(on, Way::kWrite), 1u);
+    EXPECT_EQ(sent(on, Way::kCooperative), 1u);
+  });
+}
+
+TEST(Large, MoreReceivesThanCanBeAdvertised) {
+  constexpr int kReceives = 3 * kSendRequests + 5;
+  run_pair([](Rank& on) {
+    Bytes go;
+    std::vector<Request*> requests;
+    std::vector<Bytes> data;
+    for (int i = 0; i < kReceives; ++i) {
+      data.push_back(on.rank == 0 ? pattern(5000, static_cast<std::uint32_t>(i)) : Bytes(5000));
+    }
+    if (on.rank == 0) on.recv(go, 1, 9);
+    for (auto& one : data) requests.push_back(on.rank == 0 ? on.isend(one, 1, 1) : on.irecv(one, 0, 1));
+    if (on.rank == 1) on.send(go, 0, 9);
+    EXPECT_EQ(on.waitall(requests), 0);
+    for (int i = 0; i < kReceives; ++i) {
+      EXPECT_EQ(data[static_cast<std::size_t>(i)], pattern(5000, static_cast<std::uint32_t>(i)));
+    }
+    EXPECT_GE(on.rank == 0 ? sent(on, Way::kWrite) : received(on, Way::kWrite),
+              static_cast<std::uint64_t>(kSendRequests));
+  });
+}
+
+TEST(Large, AnEarlierReceiveFromAnySourceHoldsBack) {
+  run_pair([](Rank& on) {
+    const Bytes one = pattern(5000, 1), two = pattern(5000, 2);
+    Bytes go;
+    if (on.rank == 0) {
+      on.recv(go, 1, 9);
+      EXPECT_EQ(on.send(one, 1, 5), 0);
+      EXPECT_EQ(sent(on, Way::kWrite), 0u) << "the receive from any source comes first";
+      on.recv(go, 1, 9);
+      EXPECT_EQ(on.send(two, 1, 5), 0);
+      EXPECT_EQ(sent(on, Way::kWrite), 1u) << "it is gone, the other one is advertised";
+      return;
+    }
+    Bytes first(5000), second(5000);
+    Request* any = on.irecv(first, kAnySource, kAnyTag);
+    Request* specific = on.irecv(second, 0, 5);
+    on.send(go, 0, 9);
+    EXPECT_EQ(on.wait(any), 0);
+    on.process.progress->poll();
+    on.send(go, 0, 9);
+    EXPECT_EQ(on.wait(specific), 0);
+    EXPECT_EQ(first, one);
+    EXPECT_EQ(second, two);
+  });
+}
+
+TEST(Large, AnAdvertisedReceiveCanBeCancelled) {
+  run_pair([](Rank& on) {
+    const Bytes data = pattern(5000, 1);
+    Bytes go;
+    for (int lap = 0; lap < 50; ++lap) {
+      if (on.rank == 0) {
+        on.recv(go, 1, 9);
+        EXPECT_EQ(on.send(data, 1, 5), 0);
+        continue;
+      }
+      Bytes got(5000), again(5000);
+      Request* request = on.irecv(got, 0, 5);
+      if (lap % 2 == 0) on.send(go, 0, 9);  // then the sender may be faster than the cancellation
+      EXPECT_EQ(api::cancel(on.process, request), 0);
+      if (lap % 2 != 0) on.send(go, 0, 9);
+      Status status;
+      EXPECT_EQ(on.wait(request, &status), 0);
+      if (lap % 2 != 0) EXPECT_TRUE(status.cancelled);
+      if (status.cancelled) {
+        EXPECT_EQ(got, Bytes(5000)) << "nothing is written to a receive that was cancelled";
+        EXPECT_EQ(on.recv(again, 0, 5), 0);
+        EXPECT_EQ(again, data);
+      } else {
+        EXPECT_EQ(got, data);
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace tasuki::test
