@@ -203,6 +203,7 @@ void LargeMessages::writing(const Packet& packet) {
     p2p_.damaged(packet, "a message that is written to no receive");
   }
   p2p_.matching.remove(receive);
+  p2p_.peer(packet.source).expects_large = true;
   p2p_.process.counters.count_received(Way::kWrite, header.bytes, false);
   p2p_.open(*receive, lead_source(header.lead), header.tag, bytes, packet.source);
   end->bytes = std::min(bytes, receive->capacity());
