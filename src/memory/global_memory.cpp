@@ -13,12 +13,15 @@ class PrivateMemory final : public GlobalMemory {
 
 class CommonMemory final : public GlobalMemory {
  public:
-  explicit CommonMemory(int ranks) : ranks_(ranks) { own_ = {.begin = 1, .bytes = UINT64_MAX}; }
+  CommonMemory(int ranks, bool own_is_private) : ranks_(ranks) {
+    if (!own_is_private) own_ = kAll;
+  }
   bool reach(int endpoint, GlobalAddress address, std::size_t bytes) override {
-    return endpoint < ranks_ && own_.holds(address, bytes);
+    return endpoint < ranks_ && kAll.holds(address, bytes);
   }
 
  private:
+  static constexpr Range kAll = {.begin = 1, .bytes = UINT64_MAX};
   int ranks_;
 };
 
@@ -37,8 +40,8 @@ std::unique_ptr<GlobalMemory> make_private_memory() {
   return std::make_unique<PrivateMemory>();
 }
 
-std::unique_ptr<GlobalMemory> make_common_memory(int ranks) {
-  return std::make_unique<CommonMemory>(ranks);
+std::unique_ptr<GlobalMemory> make_common_memory(int ranks, bool own_is_private) {
+  return std::make_unique<CommonMemory>(ranks, own_is_private);
 }
 
 }  // namespace tasuki

@@ -63,7 +63,8 @@ class GlobalMemory {
 /// For a rank that shares nothing.
 std::unique_ptr<GlobalMemory> make_private_memory();
 
-/// For ranks that are threads of one process: what any of the first `ranks` endpoints has is global.
-std::unique_ptr<GlobalMemory> make_common_memory(int ranks);
+/// For ranks that are threads of one process: what any of the first `ranks` endpoints has is global, but for
+/// those that make theirs private: they reach the others' all the same.
+std::unique_ptr<GlobalMemory> make_common_memory(int ranks, bool own_is_private = false);
 
 }  // namespace tasuki

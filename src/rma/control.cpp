@@ -6,6 +6,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
+
 #include "runtime/progress.hpp"
 #include "transport/transport.hpp"
 
@@ -14,6 +17,11 @@ namespace {
 
 std::size_t ranks_of(int size) {
   return static_cast<std::size_t>(size);
+}
+
+/// So that 2^steps >= ranks.
+std::size_t barrier_steps(int ranks) {
+  return std::bit_width(static_cast<unsigned>(ranks) - 1);
 }
 
 }  // namespace
@@ -38,18 +46,41 @@ void SharedMutex::wake_one() {
 
 std::size_t Control::bytes_needed(int ranks) {
   const std::size_t size = ranks_of(ranks);
-  return sizeof(FenceState) + size * sizeof(TargetState) + size * size * sizeof(PairState);
+  return size * (sizeof(TargetState) + sizeof(SharedCopy) + barrier_steps(ranks) * sizeof(BarrierFlag) +
+                 size * sizeof(PairState));
 }
 
 Control::Control(std::byte* memory, Comm& comm)
     : comm_(&comm),
       size_(comm.size()),
-      fence_(reinterpret_cast<FenceState*>(memory)),
-      targets_(reinterpret_cast<TargetState*>(memory + sizeof(FenceState))),
-      pairs_(reinterpret_cast<PairState*>(targets_ + size_)),
+      targets_(reinterpret_cast<TargetState*>(memory)),
+      copies_(reinterpret_cast<SharedCopy*>(targets_ + size_)),
+      flags_(reinterpret_cast<BarrierFlag*>(copies_ + size_)),
+      pairs_(reinterpret_cast<PairState*>(flags_ + ranks_of(size_) * barrier_steps(size_))),
       tickets_(ranks_of(size_)),
       posts_used_(ranks_of(size_)),
       completes_used_(ranks_of(size_)) {}
+
+BarrierFlag& Control::flag(int rank, int step) const {
+  return flags_[ranks_of(rank) * barrier_steps(size_) + ranks_of(step)];
+}
+
+/// Memory changes at any moment, so with a processor for each rank it is looked at often, and messages are
+/// moved in between; with fewer processors every look would be taken from the rank that is waited for.
+template <class Done>
+void Control::wait(Done&& done) {
+  constexpr int kLooks = 32;
+  const int looks = comm_->process.config.spin_count > 0 ? kLooks : 1;
+  comm_->process.progress->wait_until([&] {
+    for (int look = 0; look < looks; ++look) {
+      if (done()) return true;
+    }
+    while (help_ != nullptr && help_(help_context_)) {
+      if (done()) return true;
+    }
+    return false;
+  });
+}
 
 PairState& Control::pair(int origin, int target) const {
   return pairs_[ranks_of(target) * ranks_of(size_) + ranks_of(origin)];
@@ -69,7 +100,7 @@ void Control::lock(int target, bool exclusive) {
   const std::atomic<std::uint32_t>& turn = exclusive ? state.done : state.entered_readers;
   if (turn.load() != ticket) {
     state.waiting.fetch_add(1);
-    comm_->process.progress->wait_until([&] { return turn.load() == ticket; });
+    wait([&] { return turn.load() == ticket; });
     state.waiting.fetch_sub(1);
   }
   if (exclusive) {
@@ -95,7 +126,7 @@ void Control::post(int origin) {
 void Control::wait_for_post(int target) {
   const std::uint32_t used = posts_used_[ranks_of(target)]++;
   const PairState& state = pair(comm_->rank, target);
-  comm_->process.progress->wait_until([&] { return state.posts.load() != used; });
+  wait([&] { return state.posts.load() != used; });
 }
 
 void Control::complete(int target) {
@@ -111,14 +142,28 @@ void Control::consume_complete(int origin) {
   ++completes_used_[ranks_of(origin)];
 }
 
+void Control::wait_until_complete(const std::vector<int>& origins) {
+  wait([&] {
+    return std::all_of(origins.begin(), origins.end(), [this](int origin) { return is_complete(origin); });
+  });
+}
+
+void Control::wait_for_copy(int target) {
+  wait([&] { return is_copied(copies_[target]); });
+}
+
+// Each step doubles the ranks that a rank knows to have come: in step s it tells the rank 2^s after it.
 void Control::barrier() {
-  const std::uint32_t round = fence_->round.load();
-  if (fence_->arrived.fetch_add(1) + 1 == static_cast<std::uint32_t>(size_)) {
-    fence_->arrived.store(0);
-    fence_->round.store(round + 1);
-    return wake_all();
+  const std::uint32_t count = ++barriers_;
+  int distance = 1;
+  for (int step = 0; distance < size_; ++step, distance *= 2) {
+    const int next = (comm_->rank + distance) % size_;
+    flag(next, step).entered.store(count);
+    wake(next);
+    const std::atomic<std::uint32_t>& own = flag(comm_->rank, step).entered;
+    // The other one may have come to its next barrier already.
+    wait([&] { return static_cast<std::int32_t>(own.load() - count) >= 0; });
   }
-  comm_->process.progress->wait_until([&] { return fence_->round.load() != round; });
 }
 
 }  // namespace tasuki::rma

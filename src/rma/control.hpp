@@ -23,6 +23,7 @@
 
 #include "base/types.hpp"
 #include "object/comm.hpp"
+#include "rma/shared_copy.hpp"
 
 namespace tasuki::rma {
 
@@ -45,9 +46,9 @@ class SharedMutex {
   std::atomic<std::uint32_t> word_;  // 0: free, 1: held, 2: held and waited for
 };
 
-struct alignas(64) FenceState {
-  std::atomic<std::uint32_t> arrived;  // writer: each rank as it comes, the last one back to 0
-  std::atomic<std::uint32_t> round;    // writer: the last one to come
+/// Of one rank in one step of a barrier: that many barriers has the rank 2^step before it entered.
+struct alignas(64) BarrierFlag {
+  std::atomic<std::uint32_t> entered;  // writer: that rank
 };
 
 /// Of one rank as a target.
@@ -69,9 +70,18 @@ class Control {
  public:
   static std::size_t bytes_needed(int ranks);
 
+  /// What this rank can do while it waits: copy a piece for somebody, see shared_copy.hpp. Returns whether it
+  /// did.
+  using Help = bool (*)(void* context);
+
   /// `memory` holds bytes_needed(comm.size()) bytes that all ranks of `comm` map, zero at first.
   Control(std::byte* memory, Comm& comm);
+  void set_help(Help help, void* context) {
+    help_ = help;
+    help_context_ = context;
+  }
 
+  SharedCopy& shared_copy(int target) { return copies_[target]; }
   SharedMutex& accumulate_mutex(int target) { return targets_[target].accumulate; }
 
   // Passive targets. lock() returns once it is held; the user's locks do not nest.
@@ -83,21 +93,34 @@ class Control {
   void wait_for_post(int target);      // one wait per post
   void complete(int target);           //
   bool is_complete(int origin) const;  // since the last consume_complete()
-  void consume_complete(int origin);   // REQUIRES: is_complete(origin)
+  void wait_until_complete(const std::vector<int>& origins);
+  void consume_complete(int origin);  // REQUIRES: is_complete(origin)
+
+  /// Returns once `target` has copied what it claimed of this rank's shared_copy(target).
+  void wait_for_copy(int target);
 
   /// Returns once all ranks have come here.
   void barrier();
 
+  /// `rank` is to look at what it waits for.
+  void wake(int rank);
+
  private:
   PairState& pair(int origin, int target) const;
-  void wake(int rank);
+  BarrierFlag& flag(int rank, int step) const;
+  template <class Done>
+  void wait(Done&& done);
   void wake_all();
 
   Comm* comm_;
   int size_;
-  FenceState* fence_;
   TargetState* targets_;
+  SharedCopy* copies_;  // by target
+  BarrierFlag* flags_;  // by rank and step
   PairState* pairs_;
+  Help help_ = nullptr;
+  void* help_context_ = nullptr;
+  std::uint32_t barriers_ = 0;
   std::vector<std::uint32_t> tickets_;         // by target: of the exclusive lock that is held
   std::vector<std::uint32_t> posts_used_;      // by target
   std::vector<std::uint32_t> completes_used_;  // by origin

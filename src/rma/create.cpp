@@ -1,14 +1,18 @@
 // Making and ending windows.
 //
-// Every rank tells the others what it brings, wrong arguments included, so that all fail or none. Then rank 0
-// makes the window's segment and the others open it, and again all say whether they could.
+// Every rank tells the others what it brings, wrong arguments included, so that all fail or none. Memory that
+// others can address is mapped. Then rank 0 makes the window's segment and the others open it, and again all
+// say what they have.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "coll/coll.hpp"
+#include "memory/global_memory.hpp"
 #include "object/comm_create.hpp"
 #include "object/objects.hpp"
 #include "rma/api.hpp"
+#include "rma/help.hpp"
 #include "rma/message.hpp"
 #include "transport/transport.hpp"
 
@@ -23,6 +27,7 @@ struct Share {
   Context context = 0;           // of the window, if this is rank 0
   std::int32_t error_class = 0;  // of this rank's arguments
   std::int32_t noncontiguous = 0;
+  GlobalAddress address = 0;  // of its memory; 0: private
 };
 
 /// The window under construction.
@@ -32,6 +37,18 @@ struct Making {
   std::vector<Share> shares;
   std::vector<std::size_t> offsets;  // by rank, in the segment
   std::size_t segment_bytes = 0;
+  std::byte* own_memory = nullptr;  // allocated for the window; this object's until the window has it
+  std::vector<std::byte*> bases;    // by rank: what is mapped here of what the ranks brought
+  bool is_mapped = false;           // all of that is
+  bool in_segment = false;          // the segment holds the memory
+  bool needs_messages = false;      // somebody does not have everything mapped
+
+  explicit Making(Comm& its_comm, Flavor its_flavor) : comm(its_comm), flavor(its_flavor) {}
+  ~Making() {
+    if (own_memory != nullptr) comm.process.global_memory->deallocate(own_memory);
+  }
+  Making(const Making&) = delete;
+  Making& operator=(const Making&) = delete;
 };
 
 Code check_arguments(Process& process, Count size, Count disp_unit, bool base_missing) {
@@ -61,11 +78,48 @@ Code exchange_shares(Making& making, Share share, Code own) {
   return kSuccess;
 }
 
+/// Maps what the others brought, as far as that can be. `own` is what this rank brought.
+void map_parts(Making& making, std::byte* own) {
+  Comm& comm = making.comm;
+  making.is_mapped = making.flavor != kDynamic || comm.size() == 1;
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const Share& its = making.shares[static_cast<std::size_t>(rank)];
+    const bool reached = rank != comm.rank && its.address != 0 &&
+                         comm.process.global_memory->reach(comm.endpoint(rank), its.address,
+                                                           static_cast<std::size_t>(its.bytes));
+    making.bases.push_back(rank == comm.rank ? own
+                           : reached         ? reinterpret_cast<std::byte*>(its.address)
+                                             : nullptr);
+    if (rank != comm.rank && its.bytes != 0 && !reached) making.is_mapped = false;
+  }
+}
+
+/// Whether all ranks give `mine`.
+Code all_agree(Comm& comm, bool mine, bool* all) {
+  const std::int32_t own = mine ? 1 : 0;
+  std::vector<std::int32_t> answers(static_cast<std::size_t>(comm.size()));
+  if (const Code code = allgather_bytes(comm, &own, answers.data(), sizeof own)) return code;
+  *all = std::find(answers.begin(), answers.end(), 0) == answers.end();
+  return kSuccess;
+}
+
+/// Memory that the library allocates lies in the ranks' arenas where all can reach it there; so messages from
+/// and to it are copied once. Otherwise it lies in the segment.
+Code choose_place(Making& making) {
+  making.in_segment = making.flavor == kShared;
+  if (making.flavor != kAllocate) return kSuccess;
+  bool all = false;
+  if (const Code code = all_agree(making.comm, making.is_mapped && making.own_memory != nullptr, &all))
+    return code;
+  making.in_segment = !all;
+  return kSuccess;
+}
+
 /// Where each rank's part lies in the segment, behind Control. Parts that need not follow each other begin
 /// with a page, so that each lies near its owner. Returns false when they are too large for any machine.
 bool lay_out(Making& making) {
   std::size_t end = round_to_pages(Control::bytes_needed(making.comm.size()));
-  if (making.flavor == kAllocate || making.flavor == kShared) {
+  if (making.in_segment) {
     const bool contiguous = making.flavor == kShared && making.shares.front().noncontiguous == 0;
     for (const Share& share : making.shares) {
       making.offsets.push_back(end);
@@ -93,11 +147,15 @@ bool share_segment(Making& making, std::unique_ptr<SharedSegment>* segment, std:
   }
   if (bcast_bytes(comm, &address, sizeof address, 0) != kSuccess) return false;
   if (comm.rank != 0 && address.bytes != 0) *segment = SharedSegment::open(address, error);
-  const std::int32_t mine = *segment ? 1 : 0;
+  enum : std::int32_t { kNothing, kSegment, kSegmentAndParts };
+  const std::int32_t mine = !*segment                               ? kNothing
+                            : making.is_mapped || making.in_segment ? kSegmentAndParts
+                                                                    : kSegment;
   std::vector<std::int32_t> all(static_cast<std::size_t>(comm.size()));
   if (allgather_bytes(comm, &mine, all.data(), sizeof mine) != kSuccess) return false;
   if (comm.rank == 0 && *segment) (*segment)->stop_sharing();
-  const auto missing = std::find(all.begin(), all.end(), 0);
+  making.needs_messages = std::find(all.begin(), all.end(), kSegment) != all.end();
+  const auto missing = std::find(all.begin(), all.end(), kNothing);
   if (missing == all.end()) return true;
   if (mine != 0 || error->empty())
     *error = "rank " + std::to_string(missing - all.begin()) + " of comm cannot have the window's memory";
@@ -111,33 +169,43 @@ void set_attributes(Win& win) {
   win.flavor_attribute = win.flavor;
 }
 
-/// Collective; `base` is this rank's memory where it brings its own.
+/// The window, out of what was agreed on.
+Win* finish_window(Making& making, std::unique_ptr<SharedSegment> segment, const Info* info) {
+  Comm& comm = making.comm;
+  auto* made = new Win(Ref<Comm>(make_comm(comm, making.shares.front().context, comm.group)), making.flavor);
+  take_hints(&made->hints, info);
+  std::byte* memory = segment->base();
+  made->segment = std::move(segment);
+  made->control.emplace(memory, *made->comm);
+  made->control->set_help(help, made);
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const auto index = static_cast<std::size_t>(rank);
+    Part& part = made->part(rank);
+    part.bytes = making.shares[index].bytes;
+    part.disp_unit = making.shares[index].disp_unit;
+    part.base = making.in_segment ? memory + making.offsets[index] : making.bases[index];
+  }
+  if (!making.in_segment) made->own_memory = std::exchange(making.own_memory, nullptr);
+  set_attributes(*made);
+  if (making.needs_messages) made->messenger = std::make_unique<Messenger>(*made);
+  return made;
+}
+
+/// Collective; `base` is this rank's memory, unless the segment will hold it.
 Code make_window(Making& making, Share share, void* base, const Info* info, Code own, Win** win) {
   Comm& comm = making.comm;
   Process& process = comm.process;
   if (comm.is_inter())
     return process.fail(kErrComm, "comm is an intercommunicator, expected an intracommunicator");
+  if (base != nullptr)
+    share.address = process.global_memory->find(base, static_cast<std::size_t>(share.bytes));
   if (const Code code = exchange_shares(making, share, own)) return code;
+  map_parts(making, static_cast<std::byte*>(base));
+  if (const Code code = choose_place(making)) return code;
   std::unique_ptr<SharedSegment> segment;
   std::string error;
   if (!share_segment(making, &segment, &error)) return process.fail(kErrNoMem, "%s", error.c_str());
-
-  Ref<Comm> own_comm(make_comm(comm, making.shares.front().context, comm.group));
-  auto* made = new Win(std::move(own_comm), making.flavor);
-  take_hints(&made->hints, info);
-  std::byte* memory = segment->base();
-  made->segment = std::move(segment);
-  made->control.emplace(memory, *made->comm);
-  for (int rank = 0; rank < comm.size(); ++rank) {
-    const Share& its = making.shares[static_cast<std::size_t>(rank)];
-    Part& part = made->part(rank);
-    part.bytes = its.bytes;
-    part.disp_unit = its.disp_unit;
-    if (!making.offsets.empty()) part.base = memory + making.offsets[static_cast<std::size_t>(rank)];
-  }
-  if (making.flavor == kCreate) made->part(comm.rank).base = static_cast<std::byte*>(base);
-  set_attributes(*made);
-  if (making.offsets.empty() && comm.size() > 1) made->messenger = std::make_unique<Messenger>(*made);
+  Win* made = finish_window(making, std::move(segment), info);
   made->control->barrier();  // no message for the window comes before everybody has it
   *win = made;
   return kSuccess;
@@ -145,12 +213,17 @@ Code make_window(Making& making, Share share, void* base, const Info* info, Code
 
 Code allocate(Process& process, Flavor flavor, Count size, Count disp_unit, const Info* info, Comm& comm,
               void** baseptr, Win** win) {
-  Making making{comm, flavor, {}, {}, 0};
+  Making making(comm, flavor);
   const std::string* hint = find_info(info, "alloc_shared_noncontig");
   const Share share{
       .bytes = size, .disp_unit = disp_unit, .noncontiguous = hint != nullptr && *hint == "true" ? 1 : 0};
   const Code own = check_arguments(process, size, disp_unit, false);
-  if (const Code code = make_window(making, share, nullptr, info, own, win)) return code;
+  if (flavor == kAllocate && own == kSuccess) {
+    // One byte at least, so that all ranks have some.
+    making.own_memory = static_cast<std::byte*>(
+        process.global_memory->allocate(static_cast<std::size_t>(std::max<Count>(1, size)), page_bytes()));
+  }
+  if (const Code code = make_window(making, share, making.own_memory, info, own, win)) return code;
   *baseptr = (*win)->part(comm.rank).base;
   return kSuccess;
 }
@@ -186,7 +259,9 @@ Win::Win(Ref<Comm> own_comm, rma::Flavor its_flavor)
   errhandler = Ref<Errhandler>::share(predefined_object<Errhandler>(*process.objects, kMpiErrorsAreFatal));
 }
 
-Win::~Win() = default;
+Win::~Win() {
+  if (own_memory != nullptr) process.global_memory->deallocate(own_memory);
+}
 
 std::string Win::description() const {
   return "window " + (name.empty() ? std::string("without a name") : name) + ", rank " +
@@ -199,7 +274,7 @@ using namespace rma;
 
 Code win_create(Process& process, void* base, Count size, Count disp_unit, Info* info, Comm* comm,
                 Win** win) {
-  Making making{*comm, rma::kCreate, {}, {}, 0};
+  Making making(*comm, rma::kCreate);
   const Code own = check_arguments(process, size, disp_unit, base == nullptr && size > 0);
   return make_window(making, {.bytes = size, .disp_unit = disp_unit}, base, info, own, win);
 }
@@ -215,7 +290,7 @@ Code win_allocate_shared(Process& process, Count size, Count disp_unit, Info* in
 }
 
 Code win_create_dynamic(Process&, Info* info, Comm* comm, Win** win) {
-  Making making{*comm, rma::kDynamic, {}, {}, 0};
+  Making making(*comm, rma::kDynamic);
   return make_window(making, {}, nullptr, info, kSuccess, win);
 }
 

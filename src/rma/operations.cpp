@@ -6,6 +6,7 @@
 #include "rma/accumulate.hpp"
 #include "rma/api.hpp"
 #include "rma/direct.hpp"
+#include "rma/help.hpp"
 #include "rma/message.hpp"
 #include "rma/request.hpp"
 #include "rma/side.hpp"
@@ -127,6 +128,8 @@ Code put_or_get(Process& process, bool is_put, const Side& origin, int target_ra
     if (remote.bytes() == 0) return;
     if (!win.is_mapped(target_rank)) {
       is_put ? win.messenger->put(origin, remote, made) : win.messenger->get(origin, remote, made);
+    } else if (copy_together(win, is_put, origin, address_of(win, remote), remote)) {
+      return;
     } else if (is_put) {
       put_direct(origin, address_of(win, remote), remote);
     } else {

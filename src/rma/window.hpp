@@ -1,9 +1,11 @@
 // Win: a window (MPI 12.2), the memory that its ranks offer each other.
 //
-// The memory of a window from MPI_Win_allocate or MPI_Win_allocate_shared lies in a segment that every rank
-// maps: such a rank's part is `mapped` here, and operations on it are plain memory accesses (direct.cpp). The
-// memory of a window from MPI_Win_create or MPI_Win_create_dynamic is its owner's alone: operations on it are
-// messages that the owner carries out (message.hpp); only this rank's own part is mapped.
+// A part of a window whose memory this process can address is `mapped`: operations on it are plain memory
+// accesses (direct.cpp). Any other part is its owner's alone: operations on it are messages that the owner
+// carries out (message.hpp). Mapped are this rank's own part; what lies in an arena that this rank can reach
+// (memory/global_memory.hpp), be it from MPI_Win_allocate or the user's; and what lies in the window's
+// segment: all of MPI_Win_allocate_shared, and of MPI_Win_allocate where somebody cannot reach an arena.
+// Never mapped is the others' memory of a dynamic window.
 //
 // Every window has a segment for what its ranks share: at least Control.
 //
@@ -72,18 +74,22 @@ struct Win final : ErrorOwner {
   int rank() const { return comm->rank; }
   rma::Part& part(int target) { return parts[static_cast<std::size_t>(target)]; }
   /// Whether the memory of `target` can be accessed by its address here.
-  bool is_mapped(int target) const { return !messenger || target == comm->rank; }
+  bool is_mapped(int target) const {
+    return !messenger || parts[static_cast<std::size_t>(target)].base != nullptr || target == comm->rank;
+  }
 
   Process& process;
   Ref<Comm> comm;  // its own: its group, and the space of its messages
   const rma::Flavor flavor;
   std::vector<rma::Part> parts;  // by rank; of a dynamic window: bases are null, units 1
   std::vector<rma::Region> attached;
+  std::byte* own_memory = nullptr;  // from global_memory, given back with the window; else null
   std::unique_ptr<SharedSegment> segment;
   std::optional<rma::Control> control;        // in the segment
-  std::unique_ptr<rma::Messenger> messenger;  // null when all parts are mapped
+  std::unique_ptr<rma::Messenger> messenger;  // null when all ranks have all parts mapped
   rma::Epoch epoch;
-  Code pending_error = 0;  // of an operation that a target refused: the next synchronization reports it
+  std::uint32_t looks = 0;  // calls that programs make in loops, see looked() in synchronize.cpp
+  Code pending_error = 0;   // of an operation that a target refused: the next synchronization reports it
 
   std::string name;
   Attributes attributes;

@@ -12,6 +12,14 @@ def test_windows_of_every_flavor(run, ranks):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
+@pytest.mark.parametrize("memory", ["global", "mixed"])
+def test_windows_of_global_memory(mpiexec, build, ranks, memory):
+    done = mpiexec("-n", ranks, "--heap=global", build("windows.c"), memory, timeout=120)
+    assert done.returncode == 0, done.text
+    assert done.stdout.count("windows: right") == 1, done.text
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_errors_reach_the_window_and_leave_it_usable(run, ranks):
     done = run("windows.c", ranks, "errors")
     assert done.returncode == 0, done.text

@@ -1,15 +1,19 @@
 /* Windows of every flavor: what each rank put, got and accumulated arrives, under every way to synchronize.
    With the argument "errors": what is not legal is told by the window's error handler, and the window goes
-   on. */
+   on. With "mixed": the memory that odd ranks bring is none of malloc's, so it is private whatever malloc is.
+   With "global": memory of malloc is, so a peer can be asked for where it is. */
+#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "check.h"
 
 enum { SLOTS = 64 };
 static int rank, size;
 static const char* flavor_name;
+static int mixed;
 
 typedef struct {
   MPI_Win win;
@@ -17,13 +21,28 @@ typedef struct {
   MPI_Aint* places; /* where each rank's slots are: displacements */
 } Window;
 
+static void* take(size_t bytes) {
+  if (!mixed || rank % 2 == 0) return malloc(bytes);
+  void* memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(memory != MAP_FAILED, "mmap");
+  return memory;
+}
+
+static void give_back(void* memory, size_t bytes) {
+  if (!mixed || rank % 2 == 0) {
+    free(memory);
+  } else {
+    munmap(memory, bytes);
+  }
+}
+
 static Window make(int flavor, MPI_Info info) {
   static const char* names[] = {"create", "allocate", "dynamic", "shared"};
   Window made = {MPI_WIN_NULL, NULL, calloc((size_t)size, sizeof(MPI_Aint))};
   const MPI_Aint bytes = SLOTS * (MPI_Aint)sizeof(long);
   MPI_Aint own = 0;
   flavor_name = names[flavor];
-  if (flavor == 0 || flavor == 2) made.base = malloc((size_t)bytes);
+  if (flavor == 0 || flavor == 2) made.base = take((size_t)bytes);
   if (flavor == 0) MPI_Win_create(made.base, bytes, sizeof(long), info, MPI_COMM_WORLD, &made.win);
   if (flavor == 1) MPI_Win_allocate(bytes, sizeof(long), info, MPI_COMM_WORLD, &made.base, &made.win);
   if (flavor == 3) MPI_Win_allocate_shared(bytes, sizeof(long), info, MPI_COMM_WORLD, &made.base, &made.win);
@@ -48,7 +67,7 @@ static void unmake(Window* window) {
   }
   MPI_Win_free(&window->win);
   CHECK(window->win == MPI_WIN_NULL, "the handle is still there");
-  if (own) free(window->base);
+  if (own) give_back(window->base, SLOTS * sizeof(long));
   free(window->places);
 }
 
@@ -187,7 +206,7 @@ static void large(int flavor) {
   MPI_Win win;
   const int target = (rank + 1) % size;
   if (flavor == 0) {
-    base = calloc(2 * COUNT, sizeof(int));
+    base = take(2 * COUNT * sizeof(int));
     MPI_Win_create(base, 2 * COUNT * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
   } else {
     MPI_Win_allocate(2 * COUNT * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
@@ -196,6 +215,7 @@ static void large(int flavor) {
   MPI_Type_vector(COUNT, 1, 2, MPI_INT, &gaps);
   MPI_Type_commit(&gaps);
   for (int i = 0; i < COUNT; ++i) data[i] = rank + i;
+  memset(base, 0, 2 * COUNT * sizeof(int));
   MPI_Win_fence(0, win);
   MPI_Put(data, COUNT, MPI_INT, target, 0, 1, gaps, win);
   MPI_Win_fence(0, win);
@@ -211,7 +231,7 @@ static void large(int flavor) {
   }
   MPI_Type_free(&gaps);
   MPI_Win_free(&win);
-  if (flavor == 0) free(base);
+  if (flavor == 0) give_back(base, 2 * COUNT * sizeof(int));
   free(data);
   free(back);
 }
@@ -223,6 +243,8 @@ static void far(void) {
   char* base;
   MPI_Win win;
   MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+  for (int i = 0; i < 3 && rank == 0; ++i) *(long*)(base + places[i]) = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
   MPI_Win_lock_all(0, win);
   for (int i = 0; i < 3; ++i) {
     long one = 1;
@@ -234,6 +256,65 @@ static void far(void) {
     CHECK(*(long*)(base + places[i]) == size, "far: place %d has %ld", i, *(long*)(base + places[i]));
   }
   MPI_Win_free(&win);
+}
+
+/* Contiguous megabytes, which both ends copy: puts and gets to the rank on the right, of sizes around the
+   pieces, then read and changed by their owner. */
+static void together(int flavor) {
+  enum { BYTES = 3 << 20 };
+  static const int sizes[] = {65535, 65536, 65537, 98304, 1000003, BYTES};
+  unsigned char *base = NULL, *data = malloc(BYTES), *back = malloc(BYTES);
+  MPI_Win win;
+  const int right = (rank + 1) % size, left = (rank + size - 1) % size;
+  if (flavor == 0) {
+    base = take(BYTES);
+    MPI_Win_create(base, BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  } else {
+    MPI_Win_allocate(BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+  }
+  for (int round = 0; round < 12; ++round) {
+    const int bytes = sizes[round % 6], offset = BYTES - bytes < 77 ? 0 : 77;
+    for (int i = 0; i < bytes; ++i) data[i] = (unsigned char)(i * 7 + rank + round);
+    memset(base, 255, BYTES);
+    MPI_Win_fence(0, win);
+    MPI_Put(data, bytes, MPI_BYTE, right, offset, bytes, MPI_BYTE, win);
+    MPI_Win_fence(0, win);
+    for (int i = 0; i < bytes; ++i) {
+      CHECK(base[offset + i] == (unsigned char)(i * 7 + left + round), "put: byte %d of %d is %d", i, bytes,
+            base[offset + i]);
+      base[offset + i] ^= 1;
+    }
+    CHECK(offset == 0 || (base[offset - 1] == 255 && base[offset + bytes] == 255), "put: more was written");
+    MPI_Win_fence(0, win);
+    MPI_Get(back, bytes, MPI_BYTE, right, offset, bytes, MPI_BYTE, win);
+    MPI_Win_fence(0, win);
+    for (int i = 0; i < bytes; ++i) CHECK(back[i] == (data[i] ^ 1), "get: byte %d of %d", i, bytes);
+  }
+  MPI_Win_free(&win);
+  if (flavor == 0) give_back(base, BYTES);
+  free(data);
+  free(back);
+}
+
+/* Memory in arenas has one address in all ranks: MPI_Win_shared_query tells the one that its owner knows. */
+static void same_address(void) {
+  long *base, *its;
+  int unit;
+  MPI_Aint bytes;
+  MPI_Win win;
+  long** bases = malloc((size_t)size * sizeof *bases);
+  MPI_Win_allocate((rank + 1) * 4096, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+  MPI_Allgather(&base, sizeof base, MPI_BYTE, bases, sizeof base, MPI_BYTE, MPI_COMM_WORLD);
+  base[0] = 1000 + rank;
+  MPI_Win_fence(0, win);
+  for (int other = 0; other < size; ++other) {
+    MPI_Win_shared_query(win, other, &bytes, &unit, &its);
+    CHECK(its == bases[other] && bytes == (other + 1) * 4096, "%p is %p here", (void*)bases[other],
+          (void*)its);
+    CHECK(its[0] == 1000 + other, "rank %d's memory has %ld", other, its[0]);
+  }
+  MPI_Win_free(&win);
+  free(bases);
 }
 
 /* The memory of shared windows is one piece, unless the hint allows gaps. */
@@ -370,8 +451,11 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  const int bad = argc > 1 && strcmp(argv[1], "errors") == 0;
+  mixed = argc > 1 && strcmp(argv[1], "mixed") == 0;
+  if (argc > 1 && strcmp(argv[1], "global") == 0) same_address();
   for (int flavor = 0; flavor < 4; ++flavor) {
-    if (argc > 1) {
+    if (bad) {
       errors(flavor);
       continue;
     }
@@ -382,9 +466,10 @@ int main(int argc, char** argv) {
     accumulates(&window);
     unmake(&window);
     if (flavor < 2) large(flavor);
+    if (flavor < 2) together(flavor);
   }
-  if (argc > 1) bad_makings();
-  if (argc == 1) {
+  if (bad) bad_makings();
+  if (!bad) {
     far();
     shared();
   }

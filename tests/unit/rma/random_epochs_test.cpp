@@ -327,9 +327,18 @@ class Rank {
   std::vector<Request*> requests_;
 };
 
-void run_epochs(int size, int flavor, unsigned seed, Network network = Network::kSharedMemory) {
+/// A flavor, and which ranks' memory is global: operations on private memory go as messages.
+struct Kind {
+  int flavor;
+  enum { kNobody, kEven, kAll } global;
+};
+
+void run_epochs(int size, const Kind& kind, unsigned seed, Network network = Network::kSharedMemory) {
   WorldOptions options;
   options.network = network;
+  options.global_memory = kind.global != Kind::kNobody;
+  options.odd_ranks_private = kind.global == Kind::kEven;
+  const int flavor = kind.flavor;
   run_ranks(
       size,
       [=](Process& process) {
@@ -349,7 +358,7 @@ void run_epochs(int size, int flavor, unsigned seed, Network network = Network::
       options);
 }
 
-class RandomEpochs : public testing::TestWithParam<int> {};
+class RandomEpochs : public testing::TestWithParam<Kind> {};
 
 TEST_P(RandomEpochs, OfOneRank) {
   run_epochs(1, GetParam(), 1);
@@ -369,7 +378,10 @@ TEST_P(RandomEpochs, OverTheToyTransport) {
 }
 
 // Allocated, shared, created, dynamic.
-INSTANTIATE_TEST_SUITE_P(Flavors, RandomEpochs, testing::Values(0, 1, 2, 3));
+INSTANTIATE_TEST_SUITE_P(Flavors, RandomEpochs,
+                         testing::Values(Kind{0, Kind::kNobody}, Kind{0, Kind::kEven}, Kind{0, Kind::kAll},
+                                         Kind{1, Kind::kAll}, Kind{2, Kind::kNobody}, Kind{2, Kind::kEven},
+                                         Kind{2, Kind::kAll}, Kind{3, Kind::kAll}));
 
 }  // namespace
 }  // namespace tasuki

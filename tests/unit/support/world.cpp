@@ -57,7 +57,8 @@ class ThreadBootstrap final : public Bootstrap {
         world_.size, config, false);
   }
   std::unique_ptr<GlobalMemory> make_global_memory() override {
-    return world_.options.global_memory ? make_common_memory(world_.size) : make_private_memory();
+    if (!world_.options.global_memory) return make_private_memory();
+    return make_common_memory(world_.size, world_.options.odd_ranks_private && rank_ % 2 == 1);
   }
   void mark_initialized() override {}
   void mark_finalized() override {}

@@ -1,0 +1,69 @@
+// The two sides of a copy that is made together.
+#include "rma/help.hpp"
+
+#include <cstring>
+
+#include "memory/global_memory.hpp"
+
+namespace tasuki::rma {
+namespace {
+
+constexpr Count kWakeBytesMin = 1024 * 1024;  // waking a rank that sleeps takes as long as copying this
+
+std::size_t length(const Piece& piece) {
+  return static_cast<std::size_t>(piece.end - piece.begin);
+}
+
+/// Whether this rank can do what the job says: its own part of the window, and memory of the origin's arena.
+bool is_possible(Win& win, const CopyJob& job) {
+  const Part& own = win.part(win.rank());
+  return job.origin >= 0 && job.origin < win.size() && job.offset >= 0 && job.bytes > 0 &&
+         job.bytes <= own.bytes && job.offset <= own.bytes - job.bytes &&
+         win.process.global_memory->reach(win.comm->endpoint(job.origin), job.origin_address,
+                                          static_cast<std::size_t>(job.bytes));
+}
+
+}  // namespace
+
+bool copy_together(Win& win, bool is_put, const Side& origin, std::byte* target, const Remote& remote) {
+  const Count bytes = remote.bytes();
+  if (bytes < kSharedCopyBytesMin || remote.rank == win.rank() || !origin.type->contiguous ||
+      !remote.type->contiguous || win.process.config.spin_count == 0)
+    return false;
+  const CopyJob job{
+      .origin_address = win.process.global_memory->find(origin.address, static_cast<std::size_t>(bytes)),
+      .offset = remote.offset,
+      .bytes = bytes,
+      .origin = win.rank(),
+      .is_put = is_put,
+  };
+  SharedCopy& copy = win.control->shared_copy(remote.rank);
+  if (job.origin_address == 0 || !begin_copy(copy, job)) return false;
+  if (bytes >= kWakeBytesMin) win.control->wake(remote.rank);
+  const std::byte* from = is_put ? origin.address : target;
+  std::byte* to = is_put ? target : origin.address;
+  for (Piece piece = claim_front(copy, bytes); !piece.empty(); piece = claim_front(copy, bytes)) {
+    std::memcpy(to + piece.begin, from + piece.begin, length(piece));
+  }
+  win.control->wait_for_copy(remote.rank);
+  end_copy(copy);
+  return true;
+}
+
+bool help(void* context) {
+  Win& win = *static_cast<Win*>(context);
+  SharedCopy& copy = win.control->shared_copy(win.rank());
+  CopyJob job;
+  const std::uint64_t claims = read_job(copy, &job);
+  Piece piece;
+  if (!has_work(claims, job) || !is_possible(win, job) || !try_claim_back(copy, claims, job, &piece))
+    return false;
+  std::byte* own = win.part(win.rank()).base + job.offset + piece.begin;
+  auto* others = reinterpret_cast<std::byte*>(job.origin_address + static_cast<std::uint64_t>(piece.begin));
+  std::memcpy(job.is_put ? own : others, job.is_put ? others : own, length(piece));
+  add_copied(copy);
+  win.control->wake(job.origin);
+  return true;
+}
+
+}  // namespace tasuki::rma
