@@ -17,17 +17,26 @@ enum { THREADS = 8, BLOCKS = 600, WAVES = 4 };
 static int expect_global;
 static uintptr_t arena_begin, arena_end;
 
-/* Where this rank's arena is: the mapping of the file of that name. */
+/* Where this rank's arena is: the mappings side by side, of the file of that name, that hold what malloc
+ * gives. */
 static void find_arena(void) {
   char line[512];
+  void* block = malloc(1);
+  unsigned long run_begin = 0, run_end = 0, run_file = 0;
   FILE* maps = fopen("/proc/self/maps", "r");
   while (fgets(line, sizeof line, maps) != NULL) {
-    unsigned long begin, end;
-    if (strstr(line, "/memfd:tasuki-arena-") == NULL || sscanf(line, "%lx-%lx", &begin, &end) != 2) continue;
-    arena_begin = begin;
-    arena_end = end;
+    unsigned long begin, end, file;
+    if (strstr(line, "/memfd:tasuki-arena-") == NULL) continue;
+    if (sscanf(line, "%lx-%lx %*s %*s %*s %lu", &begin, &end, &file) != 3) continue;
+    if (begin != run_end || file != run_file) run_begin = begin;
+    run_end = end;
+    run_file = file;
+    if ((uintptr_t)block < run_begin || (uintptr_t)block >= run_end) continue;
+    arena_begin = run_begin;
+    arena_end = run_end;
   }
   fclose(maps);
+  free(block);
 }
 
 static int is_global(const void* block) {
