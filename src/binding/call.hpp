@@ -118,7 +118,7 @@ class Call {
     return lookup<T>(abi::bits_of(value));
   }
   /// A datatype to communicate with.
-  bool committed(MPI_Datatype value, const char* argument, Datatype** type) {
+  [[gnu::always_inline]] bool committed(MPI_Datatype value, const char* argument, Datatype** type) {
     if (!handle<Datatype>(value, argument, type)) return false;
     return (*type)->committed || uncommitted(*type, argument);
   }
@@ -173,12 +173,14 @@ class Call {
 
   // Data: a buffer with its count and datatype.
 
-  bool data(const void* buffer, const char* argument, Count count_value, const char* count_name,
-            MPI_Datatype type_value, const char* type_name, Datatype** type) {
+  [[gnu::always_inline]] bool data(const void* buffer, const char* argument, Count count_value,
+                                   const char* count_name, MPI_Datatype type_value, const char* type_name,
+                                   Datatype** type) {
     return count(count_value, count_name) && committed(type_value, type_name, type) &&
            this->buffer(buffer, argument, count_value, **type);
   }
-  bool buffer(const void* buffer, const char* argument, Count count, const Datatype& type) {
+  [[gnu::always_inline]] bool buffer(const void* buffer, const char* argument, Count count,
+                                     const Datatype& type) {
     if (abi::is_in_place(buffer)) [[unlikely]]
       return in_place(argument);
     return buffer != nullptr || count == 0 || null_buffer(argument, count, type);

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
-#include "base/relax.hpp"
+#include "base/hints.hpp"
 #include "transport/transport.hpp"
 
 namespace tasuki {

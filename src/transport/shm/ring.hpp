@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/hints.hpp"
 #include "transport/transport.hpp"
 
 namespace tasuki::shm {
@@ -104,6 +105,17 @@ struct RingShared {
 };
 static_assert(sizeof(RingShared) == (1 + kSlots) * kLineBytes);
 
+/// Stores with release or seq_cst, as `order` says at run time. A store whose order the compiler does not
+/// know is a seq_cst one, that is a full fence.
+template <class T>
+inline void publish(std::atomic<T>& field, T value, std::memory_order order) {
+  if (order == std::memory_order_release) [[likely]] {
+    field.store(value, std::memory_order_release);
+  } else {
+    field.store(value, std::memory_order_seq_cst);
+  }
+}
+
 inline std::uint64_t bulk_rounded(std::uint32_t bytes) {
   return (std::uint64_t{bytes} + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
@@ -142,7 +154,7 @@ class RingSender {
     Slot& slot = shared_->slots[next_ % kSlots];
     slot.sizes = room.bulk_bytes;
     if (room.bulk_bytes != 0) bulk_head_ = bulk_end(room.bulk_bytes);
-    slot.sequence.store(++next_, order);
+    publish(slot.sequence, ++next_, order);
   }
 
   /// A small packet in one step: Transport::put(). `order` as of commit().
@@ -154,7 +166,7 @@ class RingSender {
     slot.sizes = kSmall | bytes;
     std::memcpy(slot.head, &head, sizeof head);
     copy_line(slot.head + sizeof head, static_cast<const std::byte*>(data), bytes);
-    slot.sequence.store(++next_, order);
+    publish(slot.sequence, ++next_, order);
     return true;
   }
 
@@ -191,7 +203,12 @@ class RingSender {
     }
     Slot& last = shared_->slots[next_ % kSlots];
     copy_line(last.more(), data, left);
-    last.sequence.store(++next_, order);
+    publish(last.sequence, ++next_, order);
+    // The next message is likely as large. Its first line the receiver is looking at; the others can be here
+    // when they are written.
+    for (std::uint32_t line = 1; line < lines; ++line) {
+      prefetch_to_write(&shared_->slots[(next_ + line) % kSlots]);
+    }
     return true;
   }
 
@@ -254,6 +271,17 @@ class RingReceiver {
       copy_line(to, slot.head + sizeof(HeadWords), bytes);
       return Found::kTaken;
     }
+    if (bytes <= kFirstLineBytes + kMoreLineBytes) {  // as all_lines_are_there() and gather(), unrolled
+      const Slot& second = shared_->slots[(next_ + 1) % kSlots];
+      for (std::uint32_t looks = 0; second.sequence.load(std::memory_order_acquire) != next_ + 2; ++looks) {
+        if (looks == kLooksForLines) return Found::kNothing;
+        relax_processor();
+      }
+      std::memcpy(to, slot.head + sizeof(HeadWords), kFirstLineBytes);
+      copy_line(to + kFirstLineBytes, second.more(), bytes - kFirstLineBytes);
+      lines_ = 2;
+      return Found::kTaken;
+    }
     if (!all_lines_are_there(bytes)) return Found::kNothing;
     gather(to, bytes);
     lines_ = lines_of(bytes);
@@ -269,8 +297,8 @@ class RingReceiver {
       return false;
     slots_reported_ = next_;
     bulk_reported_ = bulk_tail_;
-    shared_->credits.bulk_taken.store(bulk_tail_, order);
-    shared_->credits.slots_taken.store(next_, order);
+    publish(shared_->credits.bulk_taken, bulk_tail_, order);
+    publish(shared_->credits.slots_taken, next_, order);
     return true;
   }
 
@@ -283,7 +311,7 @@ class RingReceiver {
   /// they are worth a short wait; a sender that was stopped is not.
   [[gnu::noinline]] bool all_lines_are_there(std::uint32_t bytes) const {
     const std::uint32_t lines = lines_of(bytes);
-    std::uint32_t looks = kLooksForLines;
+    std::uint32_t looks = 4 * kLooksForLines;
     for (std::uint32_t line = 1; line < lines; ++line) {
       const Slot& slot = shared_->slots[(next_ + line) % kSlots];
       while (slot.sequence.load(std::memory_order_seq_cst) != next_ + line + 1) {
@@ -305,7 +333,7 @@ class RingReceiver {
     copy_line(to, shared_->slots[line % kSlots].more(), left);
   }
 
-  static constexpr std::uint32_t kLooksForLines = 256;
+  static constexpr std::uint32_t kLooksForLines = 64;
 
   RingShared* shared_ = nullptr;
   std::uint64_t bulk_capacity_ = 0;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/relax.hpp"
+#include "base/hints.hpp"
 
 namespace tasuki {
 namespace {
