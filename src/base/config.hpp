@@ -23,6 +23,7 @@ struct Config {
   std::int64_t explain = 0;             // print what was chosen and why
   std::int64_t initial_errhandler = 0;  // an InitialErrhandler
   std::int64_t heap = 0;                // of the heap library, which reads the environment itself
+  std::int64_t static_data = 0;         // likewise
 
   // The algorithm of each collective that has several: 0 for the cheapest, else 1 + its number in the enum of
   // coll/algorithms.hpp.

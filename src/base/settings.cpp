@@ -39,6 +39,8 @@ constexpr EnumRow kErrhandler = {"initial_errhandler", kErrhandlerItems, 3};
 
 constexpr const char* kHeapItems[] = {"auto", "global", "private"};
 constexpr EnumRow kHeap = {"heap", kHeapItems, 3};
+constexpr const char* kStaticDataItems[] = {"global", "private"};
+constexpr EnumRow kStaticData = {"static_data", kStaticDataItems, 2};
 
 constexpr Setting number(const char* name, SettingType type, std::int64_t Config::*value, std::int64_t min,
                          std::int64_t max, Change change, Scope scope, Verbosity verbosity, Part part,
@@ -115,6 +117,9 @@ constexpr Setting kSettings[] = {
     {"TASUKI_HEAP", SettingType::kChoice, &Config::heap, 0, kHeap.size - 1, &kHeap, Change::kBeforeInit,
      Scope::kLocal, Verbosity::kUserBasic, Part::kEnvironment,
      "whether malloc() gives memory that the other ranks of the node can reach; mpiexec --heap sets it"},
+    {"TASUKI_STATIC_DATA", SettingType::kChoice, &Config::static_data, 0, kStaticData.size - 1, &kStaticData,
+     Change::kBeforeInit, Scope::kLocal, Verbosity::kUserBasic, Part::kEnvironment,
+     "whether the other ranks can reach the program's static data too, where malloc() gives such memory"},
     algorithm("TASUKI_ALLGATHER_ALGORITHM", &Config::allgather_algorithm, kAllgather,
               "how MPI_Allgather and MPI_Allgatherv are done, wherever it is possible so"),
     algorithm("TASUKI_ALLREDUCE_ALGORITHM", &Config::allreduce_algorithm, kAllreduce,

@@ -1,8 +1,8 @@
 // The three handlers, and how parent and child wait for each other.
 //
 // The parent waits at a pipe: it ends, whatever happens to the child. The child writes kBegun and kDone; an
-// end without kDone is a child that died, without kBegun a fork that failed. Where there are no descriptors
-// left for a pipe, a word of shared memory has to do.
+// end without kDone or kRefused is a child that died, without kBegun a fork that failed. Where there are no
+// descriptors left for a pipe, a word of shared memory has to do.
 #include "heap/fork.hpp"
 
 #include <dlfcn.h>
@@ -20,6 +20,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -33,6 +34,7 @@ namespace {
 
 constexpr char kBegun = 'b';
 constexpr char kDone = 'd';
+constexpr char kRefused = 'r';
 constexpr int kWithoutPipeSecondsMax = 60;
 constexpr int kExitStatus = 71;  // EX_OSERR
 constexpr int kRangesMax = 2;
@@ -55,9 +57,12 @@ struct Fork {
 constinit Fork forks;
 
 /// A line on standard error, without stdio: its locks may be anybody's.
-void say(const char* text, long number, const char* more) {
+[[gnu::format(printf, 1, 2)]] void say(const char* format, ...) {
   char line[300];
-  const int length = std::snprintf(line, sizeof line, "tasuki: fork: %s %ld %s\n", text, number, more);
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = std::vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
   if (length > 0 && write(STDERR_FILENO, line, static_cast<std::size_t>(length)) < 0) return;
 }
 
@@ -118,7 +123,8 @@ void wait_for_child() {
     if (next == kDone) break;
   }
   if (last == kBegun) {
-    say("a child of process", getpid(), "ended before it had its copy of the heap (no memory for it?)");
+    say("tasuki: fork: a child of process %d ended before it had its copy of the heap (no memory for it?)\n",
+        getpid());
   }
 }
 
@@ -140,7 +146,8 @@ void prepare() {
   forks.signals = before;
   forks.under_way = true;
   if (on_shared_stack()) {
-    say("process", getpid(), "cannot fork on a stack that malloc() gave (set TASUKI_HEAP=private)");
+    say("tasuki: fork: process %d cannot fork on a stack that malloc() gave (set TASUKI_HEAP=private)\n",
+        getpid());
     abort();
   }
   close_gate();
@@ -199,8 +206,10 @@ void copy_heap() {
   const long badness = large ? raise_badness() : 0;
   for (int i = 0; i < forks.ranges_size; ++i) {
     if (const char* why = make_private(forks.ranges[i], fd)) {
-      say("process", getpid(), "ends: it needs a copy of its parent's heap, and there is");
-      say("MiB to copy:", static_cast<long>(file_bytes(fd) >> 20), why);
+      say("tasuki: fork: child %d ends: it needs a copy of the heap of process %d (%zu MiB), and there is "
+          "%s\n",
+          getpid(), getppid(), file_bytes(fd) >> 20, why);
+      tell_parent(kRefused);
       _exit(kExitStatus);
     }
   }

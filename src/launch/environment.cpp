@@ -7,6 +7,7 @@
 #include <climits>
 #include <cstring>
 
+#include "heap/facts.hpp"
 #include "launch/text.hpp"
 #include "runtime/foreign.hpp"
 #include "runtime/local/job_segment.hpp"
@@ -121,6 +122,12 @@ void set_job_variables(Environment& environment, const JobVariables& job, int ra
 
 std::string installed_library() {
   return installed("libmpi.so.12");
+}
+
+heap::Verdict heap_verdict(const char* wish, int ranks) {
+  heap::Facts facts = heap::gather_facts(environ, nullptr);
+  facts.ranks = ranks;
+  return heap::decide(heap::read_wish(wish), facts);
 }
 
 std::string installed_heap() {

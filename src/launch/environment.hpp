@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "heap/rules.hpp"
 #include "launch/options.hpp"
 
 namespace tasuki::launch {
@@ -52,6 +53,9 @@ void set_job_variables(Environment& environment, const JobVariables& job, int ra
 /// The MPICH-ABI library of the installation that this mpiexec belongs to, or an empty string: what mpi4py's
 /// wheel is to load.
 std::string installed_library();
+
+/// Whether the heap of a job's ranks is to be global, and why, as far as it can be told from here.
+heap::Verdict heap_verdict(const char* wish, int ranks);
 
 /// The heap library of that installation, or an empty string.
 std::string installed_heap();

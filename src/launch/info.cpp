@@ -4,6 +4,8 @@
 #include "base/counters.hpp"
 #include "base/events.hpp"
 #include "base/settings.hpp"
+#include "heap/facts.hpp"
+#include "launch/environment.hpp"
 #include "launch/text.hpp"
 #include "runtime/local/processors.hpp"
 
@@ -14,7 +16,8 @@ constexpr std::size_t kColumns = 80;
 constexpr std::size_t kIndent = 6;
 
 struct Now {
-  Config config;  // with what the environment says
+  Config config;       // with what the environment says
+  heap::Verdict heap;  // of programs of several ranks
   bool bold;
 };
 
@@ -55,6 +58,8 @@ std::string table(const Now& now) {
   text += item("compiler", "g++ " __VERSION__ ", " TASUKI_BUILD);
   text += item("hwloc", TASUKI_HWLOC ? "yes" : "no: every processor is taken for a core");
   text += item("processors", std::to_string(local::processors_available()));
+  text += item("heap of several ranks", now.heap.global ? "global" : "private");
+  text += paragraph(std::string("Because ") + now.heap.reason + ".");
   text += heading("Settings: environment variables, and control variables of MPI_T", now.bold);
   for (const Setting& setting : settings()) {
     const std::string source =
@@ -124,6 +129,8 @@ std::string json(const Now& now) {
          field("compiler", quoted("g++ " __VERSION__)) + ",\n  " + field("build", quoted(TASUKI_BUILD)) +
          ",\n  " + field("hwloc", TASUKI_HWLOC ? "true" : "false") + ",\n  " +
          field("processors", std::to_string(local::processors_available())) + ",\n  " +
+         field("heap", quoted(now.heap.global ? "global" : "private")) + ",\n  " +
+         field("heap_reason", quoted(now.heap.reason)) + ",\n  " +
          field("settings", array(settings(), of_setting)) + ",\n  " +
          field("performance_variables", array(counter_table(), of_counter)) + ",\n  " +
          field("events", array(event_table(), of_event)) + "\n}\n";
@@ -170,7 +177,8 @@ std::string markdown() {
 
 bool info_text(InfoForm form, const char* const* environment, bool bold, std::string* text,
                std::string* error) {
-  Now now{.config = {}, .bold = bold};
+  Now now{
+      .config = {}, .heap = heap_verdict(heap::find_variable(environment, "TASUKI_HEAP"), 2), .bold = bold};
   std::string warning;
   if (!read_settings(environment, &now.config, error, &warning)) return false;
   *text = form == InfoForm::kTable ? table(now) : form == InfoForm::kJson ? json(now) : markdown();

@@ -110,6 +110,7 @@ bool Job::prepare(World* world, Refusal* refusal) {
 bool Job::find_programs(World* world, Refusal* refusal) {
   const std::string library = installed_library();
   const std::string heap = installed_heap();
+  const int ranks = static_cast<int>(world->ranks.size());
   int first_rank = 0;
   for (std::size_t number = 0; number < world->applications.size(); ++number) {
     const Application& application = world->applications[number];
@@ -128,11 +129,9 @@ bool Job::find_programs(World* world, Refusal* refusal) {
       // Last in the list: programs that find no MPI library elsewhere, as those that were built without ours.
       environment.append_path("LD_LIBRARY_PATH", library.substr(0, library.rfind('/')));
     }
-    // `auto` is private until a forked child has a heap of its own (heap/rules.cpp), and needs no library
-    // then.
-    const char* wish = environment.get("TASUKI_HEAP");
+    // A program whose heap will be private needs no library. Nor one in a list that a colon or space breaks.
     const bool listable = heap.find_first_of(": ") == std::string::npos;
-    if (wish != nullptr && std::strcmp(wish, "global") == 0 && !heap.empty() && listable) {
+    if (!heap.empty() && listable && heap_verdict(environment.get("TASUKI_HEAP"), ranks).global) {
       environment.preload(heap);
     }
     const char* path = application.path.empty() ? environment.get("PATH") : application.path.c_str();
