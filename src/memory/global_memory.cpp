@@ -40,8 +40,8 @@ std::unique_ptr<GlobalMemory> make_private_memory() {
   return std::make_unique<PrivateMemory>();
 }
 
-std::unique_ptr<GlobalMemory> make_common_memory(int ranks, bool own_is_private) {
-  return std::make_unique<CommonMemory>(ranks, own_is_private);
+std::unique_ptr<GlobalMemory> make_common_memory(int ranks, bool own_is_private, bool reaches_nobody) {
+  return std::make_unique<CommonMemory>(reaches_nobody ? 0 : ranks, own_is_private);
 }
 
 }  // namespace tasuki

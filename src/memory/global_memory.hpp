@@ -64,7 +64,8 @@ class GlobalMemory {
 std::unique_ptr<GlobalMemory> make_private_memory();
 
 /// For ranks that are threads of one process: what any of the first `ranks` endpoints has is global, but for
-/// those that make theirs private: they reach the others' all the same.
-std::unique_ptr<GlobalMemory> make_common_memory(int ranks, bool own_is_private = false);
+/// those that make theirs private: they reach the others' all the same, but for those that reach nobody's.
+std::unique_ptr<GlobalMemory> make_common_memory(int ranks, bool own_is_private = false,
+                                                 bool reaches_nobody = false);
 
 }  // namespace tasuki

@@ -105,15 +105,14 @@ void LargeMessages::pulling(SendRequest& send, const Packet& packet) {
   begin(end, kTurnBytes);
 }
 
-void LargeMessages::push(SendRequest& send, const Packet& packet) {
+bool LargeMessages::push(SendRequest& send, const Packet& packet) {
   const AnswerHeader& header = header_of<AnswerHeader>(packet);
   const Placement there{header.address, header.stride, header.block_bytes};
   LargeEnd& end = *send.large;
-  end.bytes = static_cast<Count>(header.bytes_wanted);
+  const auto bytes = static_cast<Count>(header.bytes_wanted);
+  if (!reach(end.endpoint, there, bytes) || !(end.here.exists() || there.dense())) return false;
+  end.bytes = bytes;
   end.other = header.receiver;
-  if (!reach(end.endpoint, there, end.bytes) || !(end.here.exists() || there.dense())) {
-    p2p_.damaged(packet, "a destination that cannot be written to");
-  }
   p2p_.process.counters.count_sent(Way::kPush, static_cast<std::uint64_t>(send.cursor.total_bytes()));
   if (end.transfer != nullptr) {  // lent in vain
     peer(end.endpoint).pulls_used &= ~(1u << end.line);
@@ -121,6 +120,7 @@ void LargeMessages::push(SendRequest& send, const Packet& packet) {
   }
   end.there = there;
   begin(end, kTurnBytes);
+  return true;
 }
 
 void LargeMessages::forget(SendRequest& send) {
@@ -172,7 +172,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
     answer.block_bytes = here.block_bytes;
   }
   if (choice.way == Way::kPush) {
-    receive.pushed_to = true;
+    receive.pushed_to = receive.streaming = true;
     return p2p_.answer(receive.endpoint, answer);
   }
   LargeEnd& end = *ends_.make();

@@ -79,9 +79,10 @@ class LargeMessages {
   bool open(SendRequest& send);
   /// A claimed message has been opened: copies it, as far as the receiver does not.
   void write(SendRequest& send);
-  /// The receiver's answers to a request to send. `push` is for one that has an address.
+  /// The receiver's answers to a request to send. `push` is for one that has an address; false: this rank
+  /// cannot write there, so that fragments have to go (the receiver does not know what its peers can map).
   void pulling(SendRequest& send, const Packet& packet);
-  void push(SendRequest& send, const Packet& packet);
+  bool push(SendRequest& send, const Packet& packet);
   /// The send is over.
   void forget(SendRequest& send);
 

@@ -92,7 +92,7 @@ struct ReceiveRequest final : Request, PostedReceive {
   // Once matched:
   int endpoint = 0;        // where the message comes from
   bool streaming = false;  // fragments may come
-  bool pushed_to = false;  // the sender copies, and says when it has
+  bool pushed_to = false;  // the sender copies, and says when it has; or sends fragments
   Count bytes_wanted = 0;  // of a long message: what the clear-to-send asked for
   SendReceiveRequest* pair = nullptr;
 };

@@ -251,6 +251,7 @@ void PointToPoint::fragment(const Packet& packet) {
   if (receive == nullptr || !receive->streaming || receive->endpoint != packet.source) {
     damaged(packet, "a fragment for no receive that waits for one");
   }
+  receive->pushed_to = false;  // the sender cannot write to where it was told
   const Count position = receive->cursor.position();
   if (static_cast<Count>(header.position) != position || packet.bulk_bytes == 0 ||
       packet.bulk_bytes > receive->bytes_wanted - position) {

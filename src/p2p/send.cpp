@@ -252,7 +252,7 @@ void PointToPoint::cleared_to_send(const Packet& packet) {
   if (request.protocol != Protocol::kLong || wanted < 0 || wanted > request.cursor.total_bytes()) {
     damaged(packet, "a clear-to-send that does not fit its message");
   }
-  if (header.address != 0) return large->push(request, packet);
+  if (header.address != 0 && large->push(request, packet)) return;
   process.counters.count_sent(Way::kTwoCopy, static_cast<std::uint64_t>(request.cursor.total_bytes()));
   request.receiver = header.receiver;
   request.bytes_wanted = wanted;

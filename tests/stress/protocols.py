@@ -15,4 +15,38 @@ PROTOCOLS = {
     "all eager": GLOBAL | {"TASUKI_EAGER_BYTES_MAX": "1G"},
     # Rings that are always full.
     "small rings": GLOBAL | {"TASUKI_RING_BYTES": "4k"},
+    # All receives are advertised, and both ranks copy whatever can be cut.
+    "all written": GLOBAL
+    | {
+        "TASUKI_EAGER_BYTES_MAX": 0,
+        "TASUKI_PROTOCOL_WRITE_BYTES_MIN": 1,
+        "TASUKI_PROTOCOL_COOPERATIVE_BYTES_MIN": 1,
+    },
+    # The receiver pulls, alone or with the sender.
+    "pulled alone": GLOBAL
+    | {
+        "TASUKI_EAGER_BYTES_MAX": 0,
+        "TASUKI_PROTOCOL_SEND_REQUESTS": "off",
+        "TASUKI_PROTOCOL_COOPERATIVE": "off",
+    },
+    "pulled together": GLOBAL
+    | {
+        "TASUKI_EAGER_BYTES_MAX": 0,
+        "TASUKI_PROTOCOL_SEND_REQUESTS": "off",
+        "TASUKI_PROTOCOL_COOPERATIVE_BYTES_MIN": 1,
+    },
+    # The sender pushes into memory that the receiver names.
+    "pushed": GLOBAL
+    | {
+        "TASUKI_EAGER_BYTES_MAX": 0,
+        "TASUKI_PROTOCOL_SEND_REQUESTS": "off",
+        "TASUKI_PROTOCOL_PULL": "off",
+    },
+    # The pipeline, though the memory is global.
+    "two copies": GLOBAL
+    | {
+        "TASUKI_PROTOCOL_SEND_REQUESTS": "off",
+        "TASUKI_PROTOCOL_PULL": "off",
+        "TASUKI_PROTOCOL_PUSH": "off",
+    },
 }

@@ -2,20 +2,24 @@
 
 import json
 import os
+import pathlib
 
 import harness
 import pytest
 from protocols import PROTOCOLS
 
+HERE = pathlib.Path(__file__).resolve().parent
+LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
+
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
 def test_one_thread_a_rank(stress, ranks):
-    stress(ranks, 2)
+    stress(ranks, 1)
 
 
 @pytest.mark.parametrize("ranks, threads", [(1, 4), (2, 3), (4, 2)])
 def test_threads(stress, ranks, threads):
-    stress(ranks, 2, threads=threads)
+    stress(ranks, 1, threads=threads)
 
 
 @pytest.mark.parametrize("heap", ["global", "private"])
@@ -27,7 +31,17 @@ def test_ranks_of_two_jobs(stress, ranks, spawned, heap):
 
 @pytest.mark.parametrize("name", [name for name in PROTOCOLS if name != "default"])
 def test_each_protocol(stress, name):
-    stress(3, 2, environment=PROTOCOLS[name])
+    stress(3, 1, environment=PROTOCOLS[name])
+
+
+@pytest.mark.parametrize("name", ["default", "all written"])
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_receives_that_are_cancelled(ranks, name, seed):
+    program = harness.compile_program(HERE / "cancels.c")
+    seconds = 20 if LONG else 1
+    mpiexec = (harness.PREFIX / "bin/mpiexec", "-n", ranks)
+    done = harness.run_command(*mpiexec, program, seed, seconds, timeout=60, environment=PROTOCOLS[name])
+    assert done.returncode == 0 and done.stdout.startswith("right: "), done.text
 
 
 def test_the_forced_settings_exist():

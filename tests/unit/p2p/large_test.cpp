@@ -124,6 +124,32 @@ TEST(Large, EachWayCanBeSwitchedOff) {
   }
 }
 
+TEST(Large, WhatNobodyCanMapGoesThroughTheRing) {
+  for (const bool pull : {true, false}) {
+    WorldOptions options;
+    options.reach_nobody = true;
+    options.config.pull = pull;
+    run_pair(
+        [](Rank& on) {
+          Types types(on);
+          std::uint64_t messages = 0;
+          for (const bool receive_first : {false, true}) {
+            for (const Lie from : kLies) {
+              for (const Lie to : kLies) exchange(on, types, from, to, receive_first);
+              messages += std::size(kLies);
+            }
+          }
+          // The receiver, which does not know what its sender can map, may have offered to be pushed to.
+          if (on.rank == 0) {
+            EXPECT_EQ(sent(on, Way::kTwoCopy), messages);
+          } else {
+            EXPECT_EQ(received(on, Way::kTwoCopy) + received(on, Way::kPush), messages);
+          }
+        },
+        options);
+  }
+}
+
 TEST(Large, AMessageToAPostedReceiveNeedsNothingOfItsReceiver) {
   std::atomic<bool> posted = false, written = false;
   run_pair([&](Rank& on) {

@@ -58,7 +58,8 @@ class ThreadBootstrap final : public Bootstrap {
   }
   std::unique_ptr<GlobalMemory> make_global_memory() override {
     if (!world_.options.global_memory) return make_private_memory();
-    return make_common_memory(world_.size, world_.options.odd_ranks_private && rank_ % 2 == 1);
+    return make_common_memory(world_.size, world_.options.odd_ranks_private && rank_ % 2 == 1,
+                              world_.options.reach_nobody);
   }
   void mark_initialized() override {}
   void mark_finalized() override {}

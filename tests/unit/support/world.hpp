@@ -15,6 +15,7 @@ struct WorldOptions {
   Network network = Network::kSharedMemory;  // the real rings, in this program's memory; or the toy
   bool global_memory = true;                 // the ranks may write into each other's buffers
   bool odd_ranks_private = false;            // but for those of odd ranks
+  bool reach_nobody = false;                 // it is global, but nobody can map it (forbidden)
   ThreadLevel thread_level = ThreadLevel::kSingle;
   std::uint64_t job = 0;  // worlds that meet have different ones
   /// Called when all ranks have ended, before their memory goes: worlds that met ring each other's doorbells.
