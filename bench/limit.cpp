@@ -41,6 +41,28 @@ double strided(SharedPair& pair, int rounds) {
   return (now_seconds() - begin) / rounds / 2;
 }
 
+/// Rank 0's bytes into rank 1's buffer, half by each, then both meet. Seconds of one.
+double put_and_meet(SharedPair& pair, std::size_t bytes, int rounds) {
+  const std::size_t half = bytes / 2 / kLineBytes * kLineBytes;
+  const std::size_t begin = pair.rank == 0 ? 0 : half;
+  const std::size_t end = pair.rank == 0 ? half : bytes;
+  pair_meet(&pair);
+  const double start = now_seconds();
+  for (int round = 0; round < rounds; ++round) {
+    if (end > begin) std::memcpy(pair_in(&pair, 1) + begin, pair_out(&pair, 0) + begin, end - begin);
+    pair_meet(&pair);
+  }
+  return (now_seconds() - start) / rounds;
+}
+
+void fences(SharedPair& pair, const bench::Place& place) {
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{8}, std::size_t{4} << 20}) {
+    const auto seconds = bench::batches(bytes < 65536 ? 200 : 4, 10, MPI_COMM_WORLD,
+                                        [&](int rounds) { return put_and_meet(pair, bytes, rounds); });
+    if (place.rank == 0) bench::report(bytes == 0 ? "fence" : "put_fence", bytes, false, place.size, seconds);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -58,6 +80,7 @@ int main(int argc, char** argv) {
   const auto vector =
       bench::batches(10, 10, MPI_COMM_WORLD, [&](int rounds) { return strided(pair, rounds); });
   if (place.rank == 0) bench::report("vector", bench::kVectorBytes, false, place.size, vector);
+  fences(pair, place);
   pair_close(&pair);
   MPI_Finalize();
   return 0;

@@ -32,6 +32,7 @@ RUNS = [
     ("pingpong", 2),
     ("burst", 2),
     ("vector", 2),
+    ("rma", 2),
     ("start", 2),
     ("barrier", 2),
     ("barrier", 4),
@@ -65,6 +66,11 @@ GOALS = {
     ("burst", 8, False, 2): 0.5,
     ("vector", MIB, False, 2): 0.65,
     ("start", 0, False, 2): 0.5,
+    ("fence", 0, False, 2): 0.65,
+    ("put_fence", 8, False, 2): 0.65,
+    ("put_fence", 4 * MIB, False, 2): 0.65,
+    ("put_flush", 8, False, 2): 1.0,
+    ("fetch_and_op_flush", 8, False, 2): 1.0,
     **{(row, size, False, ranks): 1.0 for row, size in (("barrier", 0), ("pingpong", 8)) for ranks in (4, 8)},
 }
 
@@ -241,7 +247,7 @@ def row_text(key):
     if row == "start":
         return "mpiexec, init, finalize"
     if row != "pingpong":
-        return row if not size else f"{row} {size_text(size)}"
+        return row.replace("_", " ") + (f" {size_text(size)}" if size else "")
     return f"ping-pong {size_text(size)}{', touched' if touched else ''}{f', {ranks} ranks' * (ranks > 2)}"
 
 
