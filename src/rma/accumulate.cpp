@@ -91,6 +91,28 @@ bool is_word(const BasicInfo& type, const std::byte* place) {
          reinterpret_cast<std::uintptr_t>(place) % size == 0;
 }
 
+template <class Word>
+bool fetch_one(std::uint16_t op, std::byte* place, const std::byte* in, std::byte* result) {
+  std::atomic_ref<Word> cell(*reinterpret_cast<Word*>(place));
+  Word operand{};
+  if (op != kMpiNoOp) std::memcpy(&operand, in, sizeof operand);
+  switch (op) {
+    case kMpiSum:
+      operand = cell.fetch_add(operand, kOrder);
+      break;
+    case kMpiReplace:
+      operand = cell.exchange(operand, kOrder);
+      break;
+    case kMpiNoOp:
+      operand = cell.load(std::memory_order_acquire);
+      break;
+    default:
+      return false;
+  }
+  std::memcpy(result, &operand, sizeof operand);
+  return true;
+}
+
 // ----- under the lock --------------------------------------------------------------------------------------
 
 /// The elements of a pair type with padding between packed bytes and the machine's structs, one of the two
@@ -242,6 +264,16 @@ Code make_combination(Process& process, const Op& op, const Datatype& datatype, 
                         "throughout");
   if (make_combination(op.predefined, type->predefined, combination)) return kSuccess;
   return process.fail(kErrOp, "op = %s is not defined for target_datatype = %s", op_name(op), type->name);
+}
+
+bool fetch_word(const BasicInfo& type, std::uint16_t op, std::byte* place, const std::byte* in,
+                std::byte* result) {
+  const bool has_sum = type.group == ReductionGroup::kCInteger ||
+                       type.group == ReductionGroup::kFortranInteger ||
+                       type.group == ReductionGroup::kMultiLanguage;
+  if (!has_sum || !type.supported || !is_integer(type) || !is_word(type, place)) return false;
+  if (type.size == 8) return fetch_one<std::uint64_t>(op, place, in, result);
+  return type.size == 4 && fetch_one<std::uint32_t>(op, place, in, result);
 }
 
 void combine(const Combination& how, const Operand& target, Count from, Count to, const std::byte* in,

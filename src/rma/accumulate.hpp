@@ -60,6 +60,11 @@ struct Operand {
 void combine(const Combination& combination, const Operand& target, Count from, Count to, const std::byte* in,
              std::byte* result);
 
+/// The commonest case of the above: an integer that the processor can add to, exchange or read. Returns
+/// false, having done nothing, where it is another case. `in` is not read for kMpiNoOp.
+bool fetch_word(const BasicInfo& type, std::uint16_t op, std::byte* place, const std::byte* in,
+                std::byte* result);
+
 /// MPI_Compare_and_swap of one element: `result` gets the old value.
 void compare_and_swap(const BasicInfo& type, std::byte* place, const std::byte* compare,
                       const std::byte* origin, std::byte* result, SharedMutex& mutex);

@@ -99,7 +99,7 @@ class Control {
   /// Returns once `target` has copied what it claimed of this rank's shared_copy(target).
   void wait_for_copy(int target);
 
-  /// Returns once all ranks have come here.
+  /// Returns once all ranks have come here. What a rank did to memory before it, all see after it.
   void barrier();
 
   /// `rank` is to look at what it waits for.

@@ -19,6 +19,14 @@ class Epoch {
  public:
   explicit Epoch(int ranks) : targets_(static_cast<std::size_t>(ranks)) {}
 
+  /// Implies that may_access() is null. (A started epoch takes the long way to it.)
+  bool is_open(int target) const {
+    return access_ == Access::kLockAll || access_ == Access::kFence ||
+           (access_ == Access::kLock && held(target) != Held::kNot);
+  }
+
+  bool is_locked_all() const { return access_ == Access::kLockAll; }
+
   // --- questions ---
   const char* may_access(int target) const;
   const char* may_access_by_request(int target) const;

@@ -8,6 +8,7 @@
 #include "rma/direct.hpp"
 #include "rma/help.hpp"
 #include "rma/message.hpp"
+#include "rma/quick.hpp"
 #include "rma/request.hpp"
 #include "rma/side.hpp"
 
@@ -98,6 +99,7 @@ std::byte* address_of(Win& win, const Remote& remote) {
 template <class Operate>
 void with_request(Win& win, Request** request, Operate&& operate) {
   win.epoch.accessed();
+  win.has_stored = true;  // perhaps
   if (request == nullptr) return operate(nullptr);
   auto* made = new RmaRequest(win);
   made->begin_part();
@@ -184,12 +186,29 @@ using namespace rma;
 
 Code put(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
          int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Win* win) {
+  if (target_rank >= 0) [[likely]] {
+    const Count bytes = quick_bytes(origin_count, *origin_datatype, target_count, *target_datatype);
+    std::byte* place = bytes > 0 ? quick_place(*win, target_rank, target_disp, bytes) : nullptr;
+    if (place != nullptr) {
+      quick_copy(place, static_cast<const std::byte*>(origin_addr), bytes);
+      win->has_stored = true;
+      return kSuccess;
+    }
+  }
   return put_or_get(process, true, side(origin_addr, origin_count, origin_datatype), target_rank, target_disp,
                     target_count, target_datatype, *win, nullptr);
 }
 
 Code get(Process& process, void* origin_addr, Count origin_count, Datatype* origin_datatype, int target_rank,
          Count target_disp, Count target_count, Datatype* target_datatype, Win* win) {
+  if (target_rank >= 0) [[likely]] {
+    const Count bytes = quick_bytes(origin_count, *origin_datatype, target_count, *target_datatype);
+    const std::byte* place = bytes > 0 ? quick_place(*win, target_rank, target_disp, bytes) : nullptr;
+    if (place != nullptr) {
+      quick_copy(static_cast<std::byte*>(origin_addr), place, bytes);
+      return kSuccess;
+    }
+  }
   return put_or_get(process, false, side(origin_addr, origin_count, origin_datatype), target_rank,
                     target_disp, target_count, target_datatype, *win, nullptr);
 }
@@ -242,6 +261,11 @@ Code fetch_and_op(Process& process, const void* origin_addr, void* result_addr, 
                   int target_rank, Count target_disp, Op* op, Win* win) {
   if (target_rank == kProcNull) return kSuccess;
   if (const Code code = check_predefined(process, *datatype)) return code;
+  std::byte* place = quick_place(*win, target_rank, target_disp, datatype->size);
+  if (place != nullptr &&
+      fetch_word(*basic_info(*datatype), op->predefined, place, static_cast<const std::byte*>(origin_addr),
+                 static_cast<std::byte*>(result_addr)))
+    return kSuccess;
   const Side result = side(result_addr, 1, datatype);
   return combine_at_target(process, side(origin_addr, 1, datatype), &result, target_rank, target_disp, 1,
                            datatype, *op, *win, nullptr);
@@ -259,6 +283,7 @@ Code compare_and_swap(Process& process, const void* origin_addr, const void* com
   if (const Code code = find_target(process, *win, target_rank, target_disp, 1, datatype, false, &remote))
     return code;
   win->epoch.accessed();
+  win->has_stored = true;
   const auto* origin = static_cast<const std::byte*>(origin_addr);
   const auto* compare = static_cast<const std::byte*>(compare_addr);
   auto* result = static_cast<std::byte*>(result_addr);

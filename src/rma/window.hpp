@@ -88,6 +88,7 @@ struct Win final : ErrorOwner {
   std::optional<rma::Control> control;        // in the segment
   std::unique_ptr<rma::Messenger> messenger;  // null when all ranks have all parts mapped
   rma::Epoch epoch;
+  bool has_stored = false;  // plain stores to mapped memory since order_memory() in synchronize.cpp
   std::uint32_t looks = 0;  // calls that programs make in loops, see looked() in synchronize.cpp
   Code pending_error = 0;   // of an operation that a target refused: the next synchronization reports it
 

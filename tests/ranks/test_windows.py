@@ -12,7 +12,7 @@ def test_windows_of_every_flavor(run, ranks):
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
-@pytest.mark.parametrize("memory", ["global", "mixed"])
+@pytest.mark.parametrize("memory", ["global", "mixed", "closed", "closed-late"])
 def test_windows_of_global_memory(mpiexec, build, ranks, memory):
     done = mpiexec("-n", ranks, "--heap=global", build("windows.c"), memory, timeout=120)
     assert done.returncode == 0, done.text

@@ -1,12 +1,15 @@
 /* Windows of every flavor: what each rank put, got and accumulated arrives, under every way to synchronize.
    With the argument "errors": what is not legal is told by the window's error handler, and the window goes
    on. With "mixed": the memory that odd ranks bring is none of malloc's, so it is private whatever malloc is.
-   With "global": memory of malloc is, so a peer can be asked for where it is. */
+   With "global": memory of malloc is, so a peer can be asked for where it is. With "closed" and "closed-late"
+   the program closes all descriptors that it does not know, before or after MPI_Init: what peers cannot open
+   is private to them. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "check.h"
 
@@ -20,6 +23,10 @@ typedef struct {
   long* base;
   MPI_Aint* places; /* where each rank's slots are: displacements */
 } Window;
+
+static void close_descriptors(void) {
+  for (int fd = 3; fd < 2000; ++fd) close(fd);
+}
 
 static void* take(size_t bytes) {
   if (!mixed || rank % 2 == 0) return malloc(bytes);
@@ -448,7 +455,9 @@ static void bad_makings(void) {
 }
 
 int main(int argc, char** argv) {
+  if (argc > 1 && strcmp(argv[1], "closed") == 0) close_descriptors();
   MPI_Init(&argc, &argv);
+  if (argc > 1 && strcmp(argv[1], "closed-late") == 0) close_descriptors();
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const int bad = argc > 1 && strcmp(argv[1], "errors") == 0;
