@@ -6,6 +6,19 @@ is no setting of the library any more is an error (test_stress.py looks), so tha
 
 GLOBAL = {"TASUKI_HEAP": "global"}
 
+# What has to be among the ways of a few hundred messages, and what must not.
+LARGE = {"write", "pull", "cooperative", "push"}
+WAYS = {
+    "private heap": ({"short", "eager", "two_copy"}, set()),
+    "nothing eager": ({"short", "write", "cooperative", "pull"}, set()),
+    "all eager": ({"short", "eager"}, {"pull", "cooperative", "push", "two_copy"}),
+    "all written": ({"short", "write", "cooperative"}, set()),
+    "pulled alone": ({"pull"}, {"write", "cooperative"}),
+    "pulled together": ({"pull", "cooperative"}, {"write"}),
+    "pushed": ({"push"}, {"write", "pull", "cooperative"}),
+    "two copies": ({"two_copy"}, LARGE),
+}
+
 PROTOCOLS = {
     "default": GLOBAL,
     # Two copies, or the system's help: nothing of the others can be reached.

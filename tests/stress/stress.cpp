@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "actor.hpp"
+#include "ways.hpp"
 
 namespace {
 
@@ -148,11 +149,14 @@ int main(int argc, char** argv) {
     actors.push_back(
         std::make_unique<stress::Actor>(rank, ranks, thread, comms[static_cast<std::size_t>(thread)].data()));
   }
+  stress::Ways ways;
+  ways.begin();
   signal(SIGALRM, tell_state);
   const char* limit = std::getenv("STRESS_SECONDS_MAX");
   alarm(static_cast<unsigned>(limit != nullptr ? std::atoi(limit) : 3 * arguments.seconds + 60));
   play_all(arguments, all, rank);
   alarm(0);
+  ways.print(all);
   for (std::vector<MPI_Comm>& set : comms) {
     for (int i = 0; i < stress::kShared; ++i) {
       if (set[static_cast<std::size_t>(i)] != MPI_COMM_NULL) MPI_Comm_free(&set[static_cast<std::size_t>(i)]);

@@ -6,7 +6,7 @@ import pathlib
 
 import harness
 import pytest
-from protocols import PROTOCOLS
+from protocols import PROTOCOLS, WAYS
 
 HERE = pathlib.Path(__file__).resolve().parent
 LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
@@ -31,7 +31,11 @@ def test_ranks_of_two_jobs(stress, ranks, spawned, heap):
 
 @pytest.mark.parametrize("name", [name for name in PROTOCOLS if name != "default"])
 def test_each_protocol(stress, name):
-    stress(3, 1, environment=PROTOCOLS[name])
+    done = stress(3, 1, environment=PROTOCOLS[name])
+    counts = dict(word.split("=") for word in done.stdout.split("ways: ")[1].split("\n")[0].split())
+    used = {way for way, count in counts.items() if int(count) > 0}
+    wanted, forbidden = WAYS.get(name, (set(), set()))
+    assert wanted <= used and not forbidden & used, done.text
 
 
 @pytest.mark.parametrize("name", ["default", "all written"])
