@@ -9,6 +9,8 @@
 namespace tasuki {
 namespace {
 
+using shm::AttentionBits;
+
 constexpr int kPacketsPerPoll =
     32;  // of one source, so that a flood from one peer does not starve the others
 
@@ -28,11 +30,27 @@ std::size_t doorbell_bytes(int size) {
   return sizeof(shm::Doorbell) * static_cast<std::size_t>(size);
 }
 
+std::size_t rings_offset(int size) {
+  return doorbell_bytes(size) + AttentionBits::bytes_needed(size) * static_cast<std::size_t>(size);
+}
+
 /// Where the boards begin: behind the rings, each in a page of its own.
 std::size_t boards_offset(int size, std::uint64_t bulk_capacity) {
   const auto ranks = static_cast<std::size_t>(size);
-  const std::size_t rings_end = doorbell_bytes(size) + ranks * ranks * ring_bytes(bulk_capacity);
+  const std::size_t rings_end = rings_offset(size) + ranks * ranks * ring_bytes(bulk_capacity);
   return (rings_end + kBoardBytes - 1) / kBoardBytes * kBoardBytes;
+}
+
+/// The bits of the receiver `rank`; none where all rings are watched.
+AttentionBits attention_bits(const SharedRegion& region, int rank, int size) {
+  const std::size_t bytes = AttentionBits::bytes_needed(size);
+  if (bytes == 0) return {};
+  return AttentionBits::at(region.base + doorbell_bytes(size) + bytes * static_cast<std::size_t>(rank), size);
+}
+
+shm::Raise raise_at(const SharedRegion& region, int sender, int receiver, int size) {
+  const AttentionBits bits = attention_bits(region, receiver, size);
+  return bits.waiting == nullptr ? shm::Raise() : shm::Raise(bits, sender);
 }
 
 }  // namespace
@@ -50,19 +68,23 @@ std::byte* ShmTransport::board(int from, int to) {
 }
 
 ShmTransport::ShmTransport(SharedRegion region, int rank, int size, const Config& config, bool use_membarrier)
-    : region_(region), rank_(rank), size_(size), bulk_capacity_(ring_bulk_bytes(size, config)) {
+    : region_(region),
+      rank_(rank),
+      size_(size),
+      bulk_capacity_(ring_bulk_bytes(size, config)),
+      attention_(size, attention_bits(region, rank, size)) {
   auto* bells = reinterpret_cast<shm::Doorbell*>(region.base);
   const auto ring_at = [&](int from, int to) {
     const auto index =
         static_cast<std::size_t>(to) * static_cast<std::size_t>(size) + static_cast<std::size_t>(from);
-    return reinterpret_cast<shm::RingShared*>(region.base + doorbell_bytes(size) +
+    return reinterpret_cast<shm::RingShared*>(region.base + rings_offset(size) +
                                               index * ring_bytes(bulk_capacity_));
   };
   peers_.resize(static_cast<std::size_t>(size));
   for (int peer = 0; peer < size; ++peer) {
     peers_[static_cast<std::size_t>(peer)] = {shm::RingSender(ring_at(rank, peer), bulk_capacity_),
                                               shm::RingReceiver(ring_at(peer, rank), bulk_capacity_),
-                                              bells + peer};
+                                              bells + peer, raise_at(region, rank, peer, size)};
   }
   own_bell_ = bells + rank;
   shm::doorbell_open(*own_bell_, use_membarrier);
@@ -71,8 +93,8 @@ ShmTransport::ShmTransport(SharedRegion region, int rank, int size, const Config
 int ShmTransport::poll(PacketSink& sink) {
   if (polling_) return 0;
   polling_ = true;
-  int delivered = 0;
-  for (int source = 0; source < size_; ++source) delivered += poll_peer(source, sink);
+  int delivered =
+      attention_.poll(armed_ != 0, kPacketsPerPoll, [&](int source) { return poll_peer(source, sink); });
   if (mailbox_ != nullptr) [[unlikely]]
     delivered += poll_foreign(sink);
   polling_ = false;
@@ -89,8 +111,9 @@ Found ShmTransport::take_if(int source, const HeadFilter& filter, void* buffer, 
     relax_processor();
     found = peer.receiver.take_if(filter, buffer, capacity, taken);
   }
-  if (found == Found::kTaken && peer.receiver.take(shm::publish_order(*peer.bell)))
-    shm::doorbell_ring_if_asleep(*peer.bell);
+  if (found != Found::kTaken) return found;
+  if (peer.receiver.take(shm::publish_order(*peer.bell))) shm::doorbell_ring_if_asleep(*peer.bell);
+  if (!attention_.watches_all()) attention_.watch(source);
   return found;
 }
 

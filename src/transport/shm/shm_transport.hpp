@@ -1,6 +1,7 @@
 // ShmTransport: packets between the ranks of one node, through memory that all of them map.
 //
-// The region holds a doorbell per rank, then each rank's inbox, one ring per source, then a board (a page)
+// The region holds a doorbell per rank, then, where there are many, the bits that say which rings are to be
+// looked at (attention.hpp), then each rank's inbox, one ring per source, then a board (a page)
 // per ordered pair of ranks. Pages are touched only when used, so pairs that never talk cost address space
 // alone. Processes of other jobs have endpoints beyond the ranks and come through a mailbox (mailbox.hpp),
 // which is made when the first of them is to be known; until then they cost a poll one comparison.
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "base/config.hpp"
+#include "transport/shm/attention.hpp"
 #include "transport/shm/doorbell.hpp"
 #include "transport/shm/mailbox.hpp"
 #include "transport/shm/ring.hpp"
@@ -50,12 +52,14 @@ class ShmTransport final : public Transport {
   void commit(int peer, const PacketRoom& room) override {
     Peer& to = peers_[static_cast<std::size_t>(peer)];
     to.sender.commit(room, shm::publish_order(*to.bell));
+    to.raise();
     shm::doorbell_ring_if_asleep(*to.bell);
   }
   bool put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) override {
     Peer& to = peers_[static_cast<std::size_t>(peer)];
     if (!to.sender.put(head, data, bytes, shm::publish_order(*to.bell))) [[unlikely]]
       return false;
+    to.raise();
     shm::doorbell_ring_if_asleep(*to.bell);
     return true;
   }
@@ -88,6 +92,7 @@ class ShmTransport final : public Transport {
     shm::RingSender sender;
     shm::RingReceiver receiver;
     shm::Doorbell* bell;
+    shm::Raise raise{};
   };
   /// A process of another job.
   struct Foreign {
@@ -116,6 +121,7 @@ class ShmTransport final : public Transport {
   std::uint64_t bulk_capacity_;
   int armed_ = 0;  // threads of this rank between arm() and disarm()
   bool polling_ = false;
+  shm::Attention attention_;
   shm::SmallHead gathered_;
   std::vector<Peer> peers_;            // by endpoint
   shm::Doorbell* own_bell_ = nullptr;  // not through peers_, which may grow while another thread sleeps
