@@ -22,7 +22,8 @@ namespace {
 /// A fork() that takes longer than this to begin waits for a lock of libc's whose holder waits for us.
 constexpr int kPatienceSeconds = 5;
 /// Who has not left the allocator by then is stopped by something else, a debugger or a signal handler.
-constexpr int kYieldsMax = 20000;
+constexpr int kYieldsMax = 100;
+constexpr int kNapsMax = 100'000;  // of 0.1 ms and more: a thread may wait long for a processor
 
 constinit pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 constinit GateRecord* first = nullptr;
@@ -36,6 +37,17 @@ void fence_everywhere() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   const timespec while_stores_arrive = {0, 1'000'000};
   nanosleep(&while_stores_arrive, nullptr);
+}
+
+void wait_until_outside(const GateRecord& record) {
+  for (int i = 0; record.inside.load(std::memory_order_acquire) != 0 && i < kYieldsMax + kNapsMax; ++i) {
+    const timespec nap = {0, 100'000};
+    if (i < kYieldsMax) {
+      sched_yield();
+    } else {
+      nanosleep(&nap, nullptr);
+    }
+  }
 }
 
 /// The record lies in the thread's own memory. What the thread frees after this is not counted.
@@ -88,13 +100,14 @@ void wait_at_gate() {
 }
 
 void close_gate() {
+  if (gate_record.place == Place::kNew) list_in_gate();  // not while it holds the lock
   gate_record.has_key = true;
   pthread_mutex_lock(&list_lock);
   gate_is_closed.store(kClosing, std::memory_order_seq_cst);
   fence_everywhere();
   for (GateRecord* record = first; record != nullptr; record = record->next) {
     if (record == &gate_record) continue;
-    for (int i = 0; i < kYieldsMax && record->inside.load(std::memory_order_acquire) != 0; ++i) sched_yield();
+    wait_until_outside(*record);
   }
 }
 

@@ -174,9 +174,12 @@ def test_wrapper_is_found_through_a_link_in_the_path(sources):
 def test_wrapper_answers_as_mpich_and_open_mpi_users_expect():
     mpicc = PREFIX / "bin/mpicc"
     prefix = PREFIX.resolve()
+    heap = "-Wl,--push-state,--no-as-needed,-ltasuki_heap,--pop-state "
+    if not (prefix / "lib/libtasuki_heap.so").exists():
+        heap = ""  # built without mimalloc
     compiling, linking = (
         f"-I{prefix}/include",
-        f"-L{prefix}/lib -Wl,-rpath,{prefix}/lib -Wl,--enable-new-dtags -lmpi_abi",
+        f"-L{prefix}/lib -Wl,-rpath,{prefix}/lib -Wl,--enable-new-dtags {heap}-lmpi_abi",
     )
     for option in ("-show", "-showme", "--showme", "-link_info", "-link-info"):
         assert output(mpicc, option) == f"cc {compiling} {linking}"
@@ -190,6 +193,7 @@ def test_wrapper_answers_as_mpich_and_open_mpi_users_expect():
     assert "-lmpi_abi" not in output(mpicc, "-show", "--version")
     assert output(mpicc, "-show", "-o", "x", "x.c").endswith("-lmpi_abi")
     assert "-lmpi_abi" not in output(mpicc, "-show", "-E", "x.c")
+    assert "tasuki_heap" not in output(mpicc, "-show", TASUKI_HEAP_LINK="no")
 
 
 def test_another_compiler_may_be_named():
