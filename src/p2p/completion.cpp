@@ -23,13 +23,16 @@ inline bool is_over(const Request* request) {
   return is_inactive(request) || request->done;
 }
 
-/// Errors of a completion call belong to the communicator, window or file of the request.
-Code blame(Process& process, Request& request) {
-  const Code code = request.status.error;
-  if (code == kSuccess) [[likely]]
-    return kSuccess;
+[[gnu::cold, gnu::noinline]] void blame_owner(Process& process, Request& request) {
   process.p2p->error_owner = Ref<ErrorOwner>::share(request.error_owner());
   process.error_owner = request.error_owner();
+}
+
+/// Errors of a completion call belong to the communicator, window or file of the request.
+inline Code blame(Process& process, Request& request) {
+  const Code code = request.status.error;
+  if (code != kSuccess) [[unlikely]]
+    blame_owner(process, request);
   return code;
 }
 

@@ -148,7 +148,12 @@ void PointToPoint::short_message(const Packet& packet) {
     auto& receive = static_cast<ReceiveRequest&>(*posted);
     from.expects_large = from.expects_large && receive.large == nullptr;  // advertised in vain
     open_matched(receive, source, tag, bytes, packet.source);
-    unpack(receive, data, bytes);
+    if (receive.datatype->contiguous) [[likely]] {
+      const Count taken = std::min(bytes, receive.capacity());
+      if (taken > 0) std::memcpy(receive.buffer, data, static_cast<std::size_t>(taken));
+    } else {
+      unpack(receive, data, bytes);
+    }
     return complete(receive);
   }
   Message& message = make_message(*this, packet, source, tag, bytes);

@@ -154,7 +154,8 @@ static void unexpected_messages(void) {
   send_unexpected(77, 1500);
   GOOD(MPI_T_source_get_timestamp(0, &after));
   CHECK(seen.calls == 1, "%d calls", seen.calls);
-  CHECK(seen.elements[0] == 0 && seen.elements[2] == 1500 && seen.elements[3] == 1, "eager, tag 77, 1500 bytes");
+  CHECK(seen.elements[0] == 0 && seen.elements[2] == 1500 && seen.elements[3] == 1,
+        "eager, tag 77, 1500 bytes");
   CHECK(seen.timestamp >= before && seen.timestamp <= after, "time stamp");
   FAILS(MPI_T_event_copy(seen.instance, data), MPI_T_ERR_INVALID_HANDLE);
   FAILS(MPI_T_event_read(seen.instance, 0, data), MPI_T_ERR_INVALID_HANDLE);
