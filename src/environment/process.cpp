@@ -11,6 +11,7 @@
 #include "environment/environment.hpp"
 #include "io/file.hpp"
 #include "memory/global_memory.hpp"
+#include "memory/heap.hpp"
 #include "object/objects.hpp"
 #include "object/world.hpp"
 #include "p2p/point_to_point.hpp"
@@ -29,6 +30,13 @@ std::int64_t default_spin_count(const Bootstrap& bootstrap) {
   return bootstrap.size() <= bootstrap.processors_available() ? 50000 : 0;
 }
 
+void explain_heap() {
+  const HeapInterface* heap = find_heap();
+  const char* reason = heap != nullptr ? heap->reason : "the heap library is not loaded (see mpiexec --info)";
+  std::fprintf(stderr, "tasuki: the heap is %s, because %s\n",
+               heap != nullptr && heap->global != 0 ? "global" : "private", reason);
+}
+
 }  // namespace
 
 Process::Process(Bootstrap& starter, Config configuration)
@@ -36,6 +44,7 @@ Process::Process(Bootstrap& starter, Config configuration)
   if (config.spin_count < 0) config.spin_count = default_spin_count(starter);
   transport = bootstrap.make_transport(config);
   global_memory = bootstrap.make_global_memory();
+  if (config.explain && rank == 0) explain_heap();
   counters.ranks = static_cast<std::uint64_t>(size);
   counters.packet_bytes_max = transport->bulk_bytes_max();
   progress = std::make_unique<Progress>(*transport, mutex, config.spin_count, counters, events);
