@@ -114,7 +114,8 @@ typedef Slot {
 
 typedef Pair {
   Slot slots[SLOTS];
-  byte advertised;   /* advertisements made; writer: the receiver */
+  byte advertised;   /* advertisements made; writer: the receiver; one atomic word with the next */
+  byte in_use;       /* bit i: slot i is not free */
   byte acknowledged; /* matchable messages that the receiver has processed; writer: the receiver */
   byte sent;         /* matchable messages sent; the sender's own */
 }
@@ -198,19 +199,22 @@ inline help(m_, at_front) {
  * requests that were advertised before the look began are considered: of those all are seen, so that none is
  * overlooked that is older than the one that is taken. */
 inline claim(s_, m_) {
-  known = pairs[s_].advertised;
+  d_step { known = pairs[s_].advertised; used = pairs[s_].in_use }
 #ifdef BROKEN_SCAN_WITHOUT_LIMIT
   known = 255;
 #endif
 #ifdef BROKEN_ACKNOWLEDGED_UNCHECKED
-  may = true;
+  may = (used != 0);
 #else
-  may = (pairs[s_].sent == pairs[s_].acknowledged);
+  may = (used != 0 && pairs[s_].sent == pairs[s_].acknowledged);
 #endif
   slot = 0;
   do
   :: slot < SLOTS && may ->
-     word = pairs[s_].slots[slot].word;
+     if
+     :: (used & (1 << slot)) -> word = pairs[s_].slots[slot].word
+     :: else -> word = FREE
+     fi;
      if
      :: word != FREE && word != CLAIMED ->
         /* Another receive may have got the slot since: then the claim fails, or it is younger than `known`. */
@@ -250,7 +254,7 @@ inline claim(s_, m_) {
        }
     :: else -> best = 0; pairs[s_].sent++; fifo[s_]!DESCRIPTOR, m_, 0
     fi;
-    slot = 0; word = 0; known = 0; may = false; best_word = 0; best_serial = 0
+    slot = 0; word = 0; known = 0; used = 0; may = false; best_word = 0; best_serial = 0
   }
   if
   :: best != 0 -> atomic { transfers[m_].sender_helps = true; fifo[s_]!WRITING, m_, taken; best = 0; taken = 0 }
@@ -263,7 +267,7 @@ inline claim(s_, m_) {
 
 proctype Sender(byte s) {
   byte next, m, kind;
-  byte slot, word, known, best, best_word, best_serial, taken; /* of claim() */
+  byte slot, word, known, used, best, best_word, best_serial, taken; /* of claim() */
   bool may;
   byte chunk, check;
 end:
@@ -319,7 +323,7 @@ inline next_to_advertise() {
        receives[check].source != ANY ->
        for (i : 0 .. SLOTS - 1) {
          if
-         :: found == SLOTS && pairs[receives[check].source].slots[i].word == FREE -> found = i
+         :: found == SLOTS && !(pairs[receives[check].source].in_use & (1 << i)) -> found = i
          :: else
          fi
        }
@@ -358,8 +362,20 @@ inline advertise() {
        :: else -> r = 0; found = 0; break
        fi
      }
-     d_step { pairs[receives[r].source].advertised++; r = 0 }
+     d_step {
+       pairs[receives[r].source].advertised++;
+       pairs[receives[r].source].in_use = pairs[receives[r].source].in_use | (1 << (receives[r].slot - 1));
+       r = 0
+     }
   od
+}
+
+/* The slot that was freed may be used again. */
+inline let_go(s_) {
+  if
+  :: d_step { freed != 0 -> pairs[s_].in_use = pairs[s_].in_use & (255 - (1 << (freed - 1))); freed = 0 }
+  :: freed == 0
+  fi
 }
 
 /* Takes the receive's request back; `won` is whether the sender had not claimed it. */
@@ -370,6 +386,7 @@ inline revoke(r_) {
      if
      :: pairs[receives[r_].source].slots[receives[r_].slot - 1].word == GENERATION(r_) ->
         pairs[receives[r_].source].slots[receives[r_].slot - 1].word = FREE;
+        freed = receives[r_].slot;
         receives[r_].slot = 0
      :: else -> won = false
      fi
@@ -427,6 +444,7 @@ inline arrive(m_) {
     fi;
     found = 0
   }
+  let_go(SENDER_OF(m_));
 #ifndef BROKEN_ACKNOWLEDGED_BEFORE_THE_MATCH
   pairs[SENDER_OF(m_)].acknowledged++;
 #endif
@@ -440,8 +458,10 @@ inline written(r_, m_) {
     receives[r_].state = MATCHED;
     transfers[m_].receiver_helps = true;
     pairs[receives[r_].source].slots[receives[r_].slot - 1].word = FREE;
+    freed = receives[r_].slot;
     receives[r_].slot = 0
   }
+  let_go(SENDER_OF(m_));
   advertise()
 }
 
@@ -499,7 +519,7 @@ inline complete(m_) {
 }
 
 proctype Receiver() {
-  byte posted, m, r, i, kind, found, cancels, chunk, check, who;
+  byte posted, m, r, i, kind, found, cancels, chunk, check, who, freed;
   bool won, looked_for;
 end:
   do
@@ -538,10 +558,13 @@ end:
               looked_for = true
             }
          :: else
-         fi;
-         who = 0
+         fi
      }
-     if :: looked_for -> looked_for = false; advertise() :: else fi
+     if
+     :: looked_for -> looked_for = false; let_go(receives[who].source); advertise()
+     :: else
+     fi;
+     who = 0
   :: fifo[0]?kind, m, who -> goto came
 #if SENDERS > 1
   :: fifo[1]?kind, m, who -> goto came
