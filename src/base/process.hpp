@@ -22,6 +22,7 @@ class Bootstrap;
 class GlobalMemory;
 class Transport;
 class Progress;
+class Reporter;
 class Callbacks;
 class Tool;
 struct Objects;
@@ -66,6 +67,7 @@ struct Process {
   std::unique_ptr<Transport> transport;
   std::unique_ptr<GlobalMemory> global_memory;
   std::unique_ptr<Progress> progress;
+  std::unique_ptr<Reporter> reporter;  // null where nobody wants this rank's counts
   std::unique_ptr<PointToPoint> p2p;
   std::unique_ptr<Objects> objects;
   std::unique_ptr<Collectives> collectives;

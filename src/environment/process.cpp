@@ -17,6 +17,7 @@
 #include "p2p/point_to_point.hpp"
 #include "rma/windows.hpp"
 #include "runtime/progress.hpp"
+#include "runtime/reporter.hpp"
 #include "transport/transport.hpp"
 
 namespace tasuki {
@@ -48,6 +49,10 @@ Process::Process(Bootstrap& starter, Config configuration)
   counters.ranks = static_cast<std::uint64_t>(size);
   counters.packet_bytes_max = transport->bulk_bytes_max();
   progress = std::make_unique<Progress>(*transport, mutex, config.spin_count, counters, events);
+  if (bootstrap.report(&counters)) {
+    reporter = std::make_unique<Reporter>(bootstrap, counters);
+    progress->add(reporter.get());
+  }
   p2p = std::make_unique<PointToPoint>(*this);
   objects = std::make_unique<Objects>(*this);
   collectives = std::make_unique<Collectives>(*this);

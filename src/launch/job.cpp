@@ -100,6 +100,7 @@ bool Job::prepare(World* world, Refusal* refusal) {
   if (null_fd_ < 0 || !world->segment.make(applications, &refusal->text)) return false;
   world->segment.header().universe_size =
       options_.universe_size > 0 ? options_.universe_size : local::processors_available();
+  world->segment.header().wants_statistics = options_.statistics != StatisticsForm::kNone ? 1 : 0;
   std::snprintf(world->segment.header().launcher_socket, local::kSocketBytes, "%s", spawn_socket_.c_str());
   plan(world);
   ++worlds_made_;
@@ -180,6 +181,7 @@ int Job::main_loop() {
   }
   drain();
   flush_sinks();
+  report_statistics();
   if (options_.verbose) say(format("mpiexec: the job is over with exit status %d", status_));
   flush_sinks();
   return status_;

@@ -28,6 +28,7 @@
 #include "launch/sink.hpp"
 #include "launch/spawn.hpp"
 #include "launch/spawn_service.hpp"
+#include "launch/statistics.hpp"
 #include "launch/terminal_input.hpp"
 #include "launch/world.hpp"
 
@@ -72,6 +73,8 @@ class Job final : public Ready, private SpawnHandler {
   void drain();
   void flush_sinks();
   void say(const std::string& text);
+  void take_statistics(World& world);
+  void report_statistics();
   template <class Each>
   void for_each_stream(Each&& each) const {
     for (const auto& world : worlds_) world->for_each_stream(each);
@@ -128,6 +131,7 @@ class Job final : public Ready, private SpawnHandler {
   SpawnService spawns_;
   std::string spawn_socket_;                    // its name; empty: nobody can spawn
   std::vector<std::unique_ptr<World>> worlds_;  // the command line's first, if there is one
+  JobStatistics statistics_;                    // of worlds that are over; empty where nobody wants them
   int worlds_made_ = 0;
   int null_fd_ = -1;
 

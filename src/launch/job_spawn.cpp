@@ -71,6 +71,7 @@ void Job::retire_worlds() {
   if (phase_ != Phase::kRunning) return;
   std::erase_if(worlds_, [this](const auto& world) {
     if (!world->spawned() || !is_over(*world)) return false;
+    take_statistics(*world);
     for (const Rank& rank : world->ranks) {
       if (rank.pid <= 0) continue;
       kill(-rank.pid, SIGTERM);

@@ -304,6 +304,28 @@ bool info(Parser& parser) {
   return true;
 }
 
+bool statistics(Parser& parser) {
+  parser.options->statistics = StatisticsForm::kTable;
+  if (!parser.has_attached) return true;
+  std::string word;
+  if (!parser.take(&word)) return false;
+  if (word == "json") {
+    parser.options->statistics = StatisticsForm::kJson;
+  } else if (word == "ranks") {
+    parser.options->statistics = StatisticsForm::kRanks;
+  } else if (word != "table") {
+    return parser.fail(parser.given + "=" + word + ": expected table, ranks or json");
+  }
+  return true;
+}
+
+bool statistics_file(Parser& parser) {
+  if (!parser.take(&parser.options->statistics_file)) return false;
+  if (parser.options->statistics == StatisticsForm::kNone)
+    parser.options->statistics = StatisticsForm::kTable;
+  return true;
+}
+
 bool nothing(Parser&) {
   return true;
 }
@@ -364,6 +386,12 @@ constexpr Option kOptions[] = {
      "not "
      "given",
      universe_size},
+    {Group::kJob, "stats", "",
+     "at the end print what the messages of all ranks were and which way they went; --stats=ranks: of each "
+     "rank "
+     "too; --stats=json: for programs, on standard output",
+     statistics},
+    {Group::kJob, "stats-file", "FILE", "the same, to FILE", statistics_file},
     {Group::kJob, "v verbose", "", "say what is done", verbose},
     {Group::kJob, "serve-spawns", "FD",
      "start no program, but what the one at the other end of the socket FD spawns: a program that runs alone "

@@ -38,6 +38,9 @@ inline constexpr int kNoRank = -1;
 /// How --info is to look.
 enum class InfoForm { kNone, kTable, kJson, kMarkdown };
 
+/// What --stats is to print: nothing, all ranks together, each rank too, or all of it for programs.
+enum class StatisticsForm { kNone, kTable, kRanks, kJson };
+
 struct Options {
   std::vector<Application> applications;
   std::vector<Assignment> environment;  // for all applications
@@ -52,7 +55,9 @@ struct Options {
   MapBy map_by = MapBy::kCore;
   bool report_bindings = false;
   bool verbose = false;
-  int spawn_socket = -1;  // serves the spawns of the program at its other end, and starts nothing else
+  StatisticsForm statistics = StatisticsForm::kNone;
+  std::string statistics_file;  // where to; empty: standard error, or standard output for kJson
+  int spawn_socket = -1;        // serves the spawns of the program at its other end, and starts nothing else
   bool help = false;
   bool version = false;
   InfoForm info = InfoForm::kNone;

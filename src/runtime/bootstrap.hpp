@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/config.hpp"
+#include "base/statistics.hpp"
 #include "memory/global_memory.hpp"
 #include "runtime/spawn_request.hpp"
 
@@ -62,6 +63,11 @@ class Bootstrap {
   /// Tells the launcher where this rank is in its life. With sessions it may come back to be initialised.
   virtual void mark_initialized() = 0;
   virtual void mark_finalized() = 0;
+
+  /// Has these counts reported to the launcher: at the end of this rank's use of MPI, when it aborts, and
+  /// whenever publish() is called. Returns whether the launcher wants to know. They live as long as this.
+  virtual bool report(const Counters* /*counters*/) { return false; }
+  virtual void publish() {}
 
   /// Tells the launcher `message` and that the whole job is to end with `exit_code`; ends this process.
   [[noreturn]] virtual void abort(int exit_code, const std::string& message) = 0;

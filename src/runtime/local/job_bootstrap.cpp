@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/file_size.hpp"
 #include "memory/arena_memory.hpp"
 #include "memory/heap.hpp"
@@ -73,10 +74,29 @@ class JobBootstrap final : public Bootstrap {
     }
   }
 
-  void mark_initialized() override { block().life.store(Life::kInitialized, std::memory_order_release); }
-  void mark_finalized() override { block().life.store(Life::kFinalized, std::memory_order_release); }
+  void mark_initialized() override {
+    if (begin_ns_ == 0) begin_ns_ = clock_ns();
+    block().life.store(Life::kInitialized, std::memory_order_release);
+  }
+  void mark_finalized() override {
+    publish(true);
+    if (begin_ns_ != 0) earlier_ns_ += clock_ns() - begin_ns_;
+    begin_ns_ = 0;
+    block().life.store(Life::kFinalized, std::memory_order_release);
+  }
+
+  bool report(const Counters* counters) override {
+    if (job_.header->wants_statistics == 0) return false;
+    counters_ = counters;
+    begin_ns_ = clock_ns();
+    const HeapInterface* const heap = find_heap();
+    heap_ = heap != nullptr && heap->global != 0 ? HeapKind::kGlobal : HeapKind::kPrivate;
+    return true;
+  }
+  void publish() override { publish(false); }
 
   [[noreturn]] void abort(int exit_code, const std::string& message) override {
+    publish(false);
     flush_standard_output();
     std::snprintf(block().abort_message, kAbortMessageBytes, "%s", message.c_str());
     block().abort_code.store(exit_code, std::memory_order_relaxed);
@@ -94,6 +114,17 @@ class JobBootstrap final : public Bootstrap {
 
  private:
   RankBlock& block() const { return job_.blocks[job_.rank]; }
+
+  /// Between two uses of MPI the counts are elsewhere, and what was published at the end of the last one
+  /// stays.
+  void publish(bool finished) {
+    if (counters_ == nullptr || begin_ns_ == 0) return;
+    RunStatistics statistics = statistics_of(*counters_);
+    statistics.running_ns = static_cast<std::uint64_t>(earlier_ns_ + clock_ns() - begin_ns_);
+    statistics.heap = static_cast<std::uint64_t>(heap_);
+    statistics.finished = finished ? 1 : 0;
+    store(statistics, &block().statistics);
+  }
 
   /// The ranks agree on the region's size (the first one sets it) and each sees to it that it is there.
   void map_region(std::size_t bytes) {
@@ -120,6 +151,10 @@ class JobBootstrap final : public Bootstrap {
 
   Attachment job_;
   SharedRegion region_;
+  const Counters* counters_ = nullptr;  // what is reported; null: nothing is wanted
+  HeapKind heap_ = HeapKind::kUnknown;  // what malloc() gave at the start
+  std::int64_t begin_ns_ = 0;           // of the present use of MPI; 0: there is none
+  std::int64_t earlier_ns_ = 0;         // how long the earlier ones took
 };
 
 }  // namespace

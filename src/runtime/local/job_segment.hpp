@@ -19,12 +19,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/statistics.hpp"
 #include "memory/arena_memory.hpp"
 
 namespace tasuki::local {
 
 inline constexpr std::uint64_t kJobMagic = 0x626f6a696b757361;  // "asukijob"
-inline constexpr std::uint32_t kJobVersion = 5;
+inline constexpr std::uint32_t kJobVersion = 6;
 inline constexpr std::size_t kPageBytes = 4096;  // alignment of the parts, whatever the machine's page
 inline constexpr std::size_t kAbortMessageBytes = 1024;
 inline constexpr std::size_t kPortBytes = 256;   // a port's name, with the final NUL
@@ -56,6 +57,7 @@ struct alignas(64) JobHeader {
   std::atomic<std::int32_t> first_abort;       // writer: the first rank that aborts, its rank + 1
   std::atomic<std::int32_t> absent_rank;       // writer: mpiexec; rank + 1 of one that ended without MPI_Init
   std::atomic<std::uint32_t> job_over;         // writer: mpiexec; 1: it ended the job itself
+  std::uint32_t wants_statistics;              // writer: mpiexec, before the ranks start; 1: see RankBlock
 };
 static_assert(sizeof(JobHeader) <= kPageBytes);
 
@@ -68,6 +70,7 @@ struct alignas(64) RankBlock {
   std::atomic<std::int32_t> abort_code;   // writer: the rank, before life = kAborting
   char abort_message[kAbortMessageBytes];  // writer: the rank, before life = kAborting; ends with NUL
   PublishedArena arena;                    // writer: the rank
+  RunStatistics statistics;  // writer: the rank, through store(), where they are wanted; valid at any time
 };
 static_assert(std::atomic<Life>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
 

@@ -1,0 +1,74 @@
+// The extract of the counters, and the way through shared memory.
+#include "base/statistics.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+
+namespace tasuki {
+namespace {
+
+static_assert(std::is_trivially_copyable_v<RunStatistics> && std::is_standard_layout_v<RunStatistics>);
+constexpr std::size_t kNumbers = sizeof(RunStatistics) / sizeof(std::uint64_t);
+
+void add(const Traffic& from, Traffic* to) {
+  to->messages += from.messages;
+  to->bytes += from.bytes;
+}
+
+void add(const WayTraffic& from, WayTraffic* to) {
+  add(from.sent, &to->sent);
+  add(from.received, &to->received);
+  add(from.message_first, &to->message_first);
+}
+
+}  // namespace
+
+WayTraffic RunStatistics::all() const {
+  WayTraffic sum;
+  for (const WayTraffic& way : ways) tasuki::add(way, &sum);
+  return sum;
+}
+
+void RunStatistics::add(const RunStatistics& other) {
+  for (int way = 0; way < kWays; ++way) tasuki::add(other.ways[way], &ways[way]);
+  running_ns = std::max(running_ns, other.running_ns);
+  unexpected_bytes_highest = std::max(unexpected_bytes_highest, other.unexpected_bytes_highest);
+  unexpected_messages_highest = std::max(unexpected_messages_highest, other.unexpected_messages_highest);
+  collectives += other.collectives;
+  polls += other.polls;
+  sleeps += other.sleeps;
+  asleep_ns += other.asleep_ns;
+  errors += other.errors;
+  heap = std::max(heap, other.heap);
+  finished = std::min(finished, other.finished);
+}
+
+RunStatistics statistics_of(const Counters& counters) {
+  RunStatistics statistics;
+  std::copy(std::begin(counters.ways), std::end(counters.ways), statistics.ways);
+  statistics.unexpected_bytes_highest = counters.unexpected_bytes.highest;
+  statistics.unexpected_messages_highest = counters.queues.unexpected_messages.highest;
+  statistics.collectives = counters.collectives;
+  statistics.polls = counters.polls;
+  statistics.sleeps = counters.sleeps;
+  statistics.asleep_ns = counters.asleep_ns;
+  statistics.errors = counters.errors;
+  return statistics;
+}
+
+void store(const RunStatistics& from, RunStatistics* shared) {
+  const auto* const source = reinterpret_cast<const std::uint64_t*>(&from);
+  auto* const target = reinterpret_cast<std::uint64_t*>(shared);
+  for (std::size_t i = 0; i < kNumbers; ++i) __atomic_store_n(&target[i], source[i], __ATOMIC_RELAXED);
+}
+
+RunStatistics load(const RunStatistics& shared) {
+  RunStatistics statistics;
+  const auto* const source = reinterpret_cast<const std::uint64_t*>(&shared);
+  auto* const target = reinterpret_cast<std::uint64_t*>(&statistics);
+  for (std::size_t i = 0; i < kNumbers; ++i) target[i] = __atomic_load_n(&source[i], __ATOMIC_RELAXED);
+  return statistics;
+}
+
+}  // namespace tasuki

@@ -1,0 +1,50 @@
+// What the ranks reported of their messages: taken out of the job segments, and given out at the end.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "launch/job.hpp"
+#include "launch/text.hpp"
+
+namespace tasuki::launch {
+
+/// Of ranks that have ended, in whatever way.
+void Job::take_statistics(World& world) {
+  if (options_.statistics == StatisticsForm::kNone) return;
+  for (int rank = 0; rank < world.size(); ++rank) {
+    RankStatistics taken{.name = world.rank_name(rank), .counts = load(world.segment.rank(rank).statistics)};
+    taken.started = taken.counts.running_ns != 0;
+    statistics_.add(std::move(taken));
+  }
+  struct stat info {};
+  if (fstat(world.segment.fd(), &info) != 0) return;
+  statistics_.shared_bytes += static_cast<std::uint64_t>(info.st_size);
+  statistics_.shared_bytes_touched += static_cast<std::uint64_t>(info.st_blocks) * 512;
+}
+
+void Job::report_statistics() {
+  const StatisticsForm form = options_.statistics;
+  if (form == StatisticsForm::kNone) return;
+  for (const auto& world : worlds_) take_statistics(*world);
+  if (statistics_.ranks.empty()) return;
+  const bool to_file = !options_.statistics_file.empty();
+  const bool bold = !to_file && form != StatisticsForm::kJson && isatty(STDERR_FILENO) != 0;
+  const std::string text = statistics_text(form, statistics_, bold);
+  if (to_file) {
+    std::ofstream file(options_.statistics_file);
+    file << text;
+    file.close();
+    if (file) return;
+    say(format("mpiexec: cannot write '%s': %s", options_.statistics_file.c_str(), strerror(errno)));
+    if (status_ == 0) status_ = 1;
+  } else if (form == StatisticsForm::kJson) {
+    output_.write((output_.open_line_owner != nullptr ? "\n" : "") + text);
+  } else {
+    say(text.substr(0, text.size() - 1));
+  }
+}
+
+}  // namespace tasuki::launch
