@@ -134,6 +134,7 @@ class LargeMessages {
   bool advertise(ReceiveRequest& receive);
   void release_line(int endpoint, int line);
   void publish(int endpoint);
+  static void publish_open(Peer& from);
   void retry_held_back();
 
   PointToPoint& p2p_;

@@ -44,7 +44,7 @@ PairBoard* LargeMessages::board(PairBoard*& known, int from, int to) {
 bool LargeMessages::may_claim(int endpoint) {
   if (!is_local(endpoint)) return false;
   const PairBoard* const shared = board(peer(endpoint).out, p2p_.transport.self(), endpoint);
-  return shared != nullptr && shared->open.load(std::memory_order_relaxed) != 0;
+  return shared != nullptr && (shared->open.load(std::memory_order_relaxed) & kAllLines) != 0;
 }
 
 bool LargeMessages::claim(SendRequest& send) {
@@ -52,7 +52,9 @@ bool LargeMessages::claim(SendRequest& send) {
   Peer& to = peer(send.endpoint);
   PairBoard* const shared = board(to.out, p2p_.transport.self(), send.endpoint);
   if (shared == nullptr) return false;
-  std::uint32_t open = shared->open.load(std::memory_order_acquire) & kAllLines;
+  const std::uint64_t word = shared->open.load(std::memory_order_acquire);
+  std::uint32_t open = static_cast<std::uint32_t>(word) & kAllLines;
+  const auto serial_end = static_cast<std::uint32_t>(word >> 32);
   if (open == 0) return false;
   if (shared->processed.load(std::memory_order_acquire) != p2p_.peer(send.endpoint).sent) return false;
 
@@ -68,6 +70,7 @@ bool LargeMessages::claim(SendRequest& send) {
       continue;
     }
     const std::uint32_t serial = line.serial.load(std::memory_order_relaxed);
+    if (static_cast<std::int32_t>(serial - serial_end) >= 0) continue;  // younger than this look
     if (best != nullptr && static_cast<std::int32_t>(serial - best_serial) > 0) continue;
     best = &line;
     best_state = state;
@@ -133,6 +136,10 @@ bool LargeMessages::may_advertise(const ReceiveRequest& receive) const {
   return true;
 }
 
+void LargeMessages::publish_open(Peer& from) {
+  from.in->open.store(std::uint64_t{from.serial_next} << 32 | from.open_lines, std::memory_order_release);
+}
+
 /// Takes a free line, if there is one and the order allows.
 bool LargeMessages::advertise(ReceiveRequest& receive) {
   LargeEnd& end = *receive.large;
@@ -155,7 +162,7 @@ bool LargeMessages::advertise(ReceiveRequest& receive) {
   if (from.open_lines == 0) advertising_.push_back(end.endpoint);
   from.open_lines |= 1u << end.line;
   publish(end.endpoint);
-  from.in->open.store(from.open_lines, std::memory_order_release);
+  publish_open(from);
   return true;
 }
 
@@ -182,7 +189,7 @@ void LargeMessages::release_line(int endpoint, int line) {
   freed.state.store(state_word(generation_of(freed.state.load(std::memory_order_relaxed)), Line::kFree),
                     std::memory_order_relaxed);
   from.open_lines &= ~(1u << line);
-  from.in->open.store(from.open_lines, std::memory_order_release);
+  publish_open(from);
   if (from.open_lines != 0) return;
   advertising_.erase(std::find(advertising_.begin(), advertising_.end(), endpoint));
 }

@@ -14,7 +14,9 @@
 //  1. The sender claims a request only while `processed` equals the number of messages that it has sent: then
 //     the receiver has matched them all, and none of them takes the receive.
 //  2. A receive is advertised only when every earlier open receive that could match the same message is, so
-//     the sender, who takes the one with the lowest serial number that matches, keeps MPI's order.
+//     the sender, who takes the one with the lowest serial number that matches, keeps MPI's order. It
+//     passes over those that are younger than its look at `open`: a request may have been taken back since,
+//     and a younger one have taken its line, while one between the two stands in a line that was not in use.
 //  3. The receiver changes a request's fields only while its state is kFree. What the sender reads before it
 //  has
 //     claimed the request counts only if the claim then succeeds: the state holds a generation.
@@ -57,7 +59,9 @@ struct PairBoard {
   // In one line, which the sender looks at before each large message.
   alignas(64) std::atomic<std::uint64_t> processed;  // writer: receiver; messages of the sender that it has
                                                      // taken out of the FIFO and matched or kept; release
-  std::atomic<std::uint32_t> open;  // writer: receiver; bit i: requests[i] is not free; release
+  // Low half: bit i: requests[i] is not free. High half: the serial number that the next one to be advertised
+  // will get. One word, so that who reads it knows of all requests that are older. Writer: receiver; release.
+  std::atomic<std::uint64_t> open;
   SendRequestLine requests[kSendRequests];
   PullLine pulls[kPulls];
 };
