@@ -1,4 +1,4 @@
-"""Static data of a program whose heap is global: mapped from the arena, the same to the program, and sent from."""
+"""Static data of a program whose heap is global: mapped from the arena, and the same to the program."""
 
 import pytest
 
