@@ -9,6 +9,9 @@ namespace tasuki {
 /// What MPI_COMM_WORLD, MPI_COMM_SELF and what belongs to no object begin with (MPI 9.3.1).
 enum InitialErrhandler : std::int64_t { kAreFatalFirst = 0, kAbortFirst = 1, kReturnFirst = 2 };
 
+/// Which ranks say what way their messages take.
+enum Explain : std::int64_t { kExplainNothing = 0, kExplainRank0 = 1, kExplainAll = 2 };
+
 /// Each setting is a number: of bytes, of something else, a flag (0 or 1), or the index of a choice.
 struct Config {
   std::int64_t eager_bytes_max = 16 * 1024;        // above it a message waits for its receive
@@ -20,7 +23,7 @@ struct Config {
   std::int64_t push = 1;
   std::int64_t ring_bytes = 0;          // bulk bytes per pair of ranks; 0: by the number of ranks
   std::int64_t spin_count = -1;         // polls before yielding; -1: by the processors available
-  std::int64_t explain = 0;             // print what was chosen and why
+  std::int64_t explain = 0;             // an Explain
   std::int64_t initial_errhandler = 0;  // an InitialErrhandler
   std::int64_t heap = 0;                // of the heap library, which reads the environment itself
   std::int64_t static_data = 0;         // likewise

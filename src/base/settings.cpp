@@ -16,6 +16,9 @@ constexpr std::int64_t kGiB = 1024 * kMiB;
 
 constexpr const char* kSwitchItems[] = {"off", "on"};
 constexpr EnumRow kSwitch = {"switch", kSwitchItems, 2};
+// The order is that of Explain.
+constexpr const char* kExplainItems[] = {"off", "on", "all"};
+constexpr EnumRow kExplain = {"explain", kExplainItems, 3};
 
 // The order is that of the enums in coll/algorithms.hpp; a test compares.
 constexpr const char* kAllgatherItems[] = {"cheapest", "recursive_doubling", "bruck", "ring"};
@@ -46,20 +49,6 @@ constexpr Setting number(const char* name, SettingType type, std::int64_t Config
                          std::int64_t max, Change change, Scope scope, Verbosity verbosity, Part part,
                          const char* description) {
   return {name, type, value, min, max, nullptr, change, scope, verbosity, part, description};
-}
-
-constexpr Setting flag(const char* name, std::int64_t Config::*value, const char* description) {
-  return {name,
-          SettingType::kFlag,
-          value,
-          0,
-          1,
-          &kSwitch,
-          Change::kAnyTime,
-          Scope::kLocal,
-          Verbosity::kUserBasic,
-          Part::kEnvironment,
-          description};
 }
 
 constexpr Setting protocol(const char* name, std::int64_t Config::*value, const char* description) {
@@ -110,7 +99,9 @@ constexpr Setting kSettings[] = {
            Scope::kLocal, Verbosity::kTunerBasic, Part::kProgress,
            "how often a waiting rank looks before it yields its processor; automatic: none when the job has "
            "more ranks than processors"),
-    flag("TASUKI_EXPLAIN", &Config::explain, "say which way messages take, and why"),
+    {"TASUKI_EXPLAIN", SettingType::kChoice, &Config::explain, 0, kExplain.size - 1, &kExplain,
+     Change::kAnyTime, Scope::kLocal, Verbosity::kUserBasic, Part::kEnvironment,
+     "say on standard error which way messages take, and why: rank 0 alone, or all ranks"},
     {"TASUKI_INITIAL_ERRHANDLER", SettingType::kChoice, &Config::initial_errhandler, 0, kErrhandler.size - 1,
      &kErrhandler, Change::kBeforeInit, Scope::kLocal, Verbosity::kUserBasic, Part::kEnvironment,
      "the error handler that communicators begin with; mpiexec -initial-errhandler sets it"},
@@ -210,6 +201,7 @@ bool parse_setting(const Setting& setting, const char* text, std::int64_t* value
       break;
     case SettingType::kChoice:
       good = parse_choice(*setting.choices, text, &parsed);
+      if (!good && setting.choices == &kExplain) good = parse_flag(text, &parsed);
       break;
   }
   if (!good || !is_valid_setting(setting, parsed)) return false;

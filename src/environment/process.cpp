@@ -90,6 +90,7 @@ std::unique_ptr<Process> make_process(Bootstrap& bootstrap, const Config& config
   auto process = std::make_unique<Process>(bootstrap, config);
   set_thread_level(*process, required, required == ThreadLevel::kMultiple);
   make_world(*process);
+  if (process->p2p->explainer != nullptr) process->p2p->explainer->start();
   process->counters.init_ns += static_cast<std::uint64_t>(clock_ns() - begin_ns);
   return process;
 }

@@ -105,7 +105,7 @@ void LargeMessages::pulling(SendRequest& send, const Packet& packet) {
   if (end.transfer == nullptr || end.bytes <= 0 || end.bytes > send.cursor.total_bytes()) {
     p2p_.damaged(packet, "an offer to share that does not fit its message");
   }
-  p2p_.process.counters.count_sent(Way::kCooperative, static_cast<std::uint64_t>(send.cursor.total_bytes()));
+  p2p_.count_sent(Way::kCooperative, send.cursor.total_bytes(), end.endpoint, kReceiverChose);
   const Placement there{header.address, header.stride, header.block_bytes};
   if (reach(end.endpoint, there, end.bytes)) end.there = there;
   begin(end, kTurnBytes);
@@ -119,7 +119,7 @@ bool LargeMessages::push(SendRequest& send, const Packet& packet) {
   if (!reach(end.endpoint, there, bytes) || !(end.here.exists() || there.dense())) return false;
   end.bytes = bytes;
   end.other = header.receiver;
-  p2p_.process.counters.count_sent(Way::kPush, static_cast<std::uint64_t>(send.cursor.total_bytes()));
+  p2p_.count_sent(Way::kPush, send.cursor.total_bytes(), end.endpoint, kReceiverChose);
   if (end.transfer != nullptr) {  // lent in vain
     peer(end.endpoint).pulls_used &= ~(1u << end.line);
     end.transfer = nullptr;
@@ -160,7 +160,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
       .destination_dense = here.dense(),
       .transfer = may_lend};
   const Choice choice = choose_long(facts, p2p_.table);
-  p2p_.process.counters.count_received(choice.way, static_cast<std::uint64_t>(bytes), message_first);
+  p2p_.count_received(choice.way, bytes, receive.endpoint, why_text(choice.why), message_first);
   AnswerHeader answer{.lead = lead_word(PacketKind::kClearToSend),
                       .sender = message.sender,
                       .receiver = p2p_.receives.id(&receive),
@@ -210,7 +210,7 @@ void LargeMessages::writing(const Packet& packet) {
   }
   p2p_.matching.remove(receive);
   p2p_.peer(packet.source).expects_large = true;
-  p2p_.process.counters.count_received(Way::kWrite, header.bytes, false);
+  p2p_.count_received(Way::kWrite, bytes, packet.source, kAdvertised, false);
   p2p_.open(*receive, lead_source(header.lead), header.tag, bytes, packet.source);
   end->bytes = std::min(bytes, receive->capacity());
   const Placement there{header.address, header.stride, header.block_bytes};

@@ -69,14 +69,6 @@ PointToPoint::PointToPoint(Process& owner)
   read_settings();
   peers.resize(static_cast<std::size_t>(transport.endpoints()));
   process.progress->add(this);
-  if (process.config.explain && process.rank == 0) {
-    std::fprintf(
-        stderr,
-        "tasuki: messages up to %lld bytes go in one slot, up to %lld at once, longer ones wait for their "
-        "receive and go in pieces of %lld\n",
-        static_cast<long long>(table.short_bytes_max), static_cast<long long>(table.eager_bytes_max),
-        static_cast<long long>(bulk_bytes_max));
-  }
 }
 
 void PointToPoint::read_settings() {
@@ -88,6 +80,12 @@ void PointToPoint::read_settings() {
   table.pull = config.pull != 0;
   table.cooperative = config.cooperative != 0;
   table.push = config.push != 0;
+  const bool explain = config.explain == kExplainAll || (config.explain != 0 && process.rank == 0);
+  if (explain && explainer == nullptr) {
+    explainer = std::make_unique<Explainer>(process);
+  } else if (!explain) {
+    explainer.reset();
+  }
 }
 
 PointToPoint::~PointToPoint() {

@@ -21,6 +21,7 @@
 #include "base/process.hpp"
 #include "base/types.hpp"
 #include "p2p/buffered.hpp"
+#include "p2p/explain.hpp"
 #include "p2p/matching.hpp"
 #include "p2p/message.hpp"
 #include "p2p/operations.hpp"
@@ -84,7 +85,9 @@ struct PointToPoint final : PacketSink, ProgressHook {
   void begin(SendRequest& request);         // sends what can be sent now, queues the rest
   bool push_message(SendRequest& request);  // what waits for no answer; false: no room for all of it
   void settle(SendRequest& request);        // that has left: the send may be over
-  void count_sent(Protocol protocol, Count bytes);
+  /// A message whose way is known, at this end; `why` is constant text for TASUKI_EXPLAIN.
+  void count_sent(Way way, Count bytes, int endpoint, const char* why);
+  void count_received(Way way, Count bytes, int endpoint, const char* why, bool message_first);
   [[gnu::cold]] void tell_choice(Protocol protocol, int dest, int tag, Count bytes);  // to a tool
   bool push_stream(SendRequest& request);  // one fragment of a long message; false: no room
   void complete(SendRequest& request);
@@ -140,6 +143,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
   SlotPool<ReceiveRequest> receives;
   SlotPool<Message> messages;
   std::unique_ptr<Partitioned> partitioned;
+  std::unique_ptr<Explainer> explainer;  // null where nobody wants to know
   std::unique_ptr<LargeMessages> large;
   std::unique_ptr<BufferPool> buffer;  // MPI_Buffer_attach
   Ref<ErrorOwner> error_owner;         // keeps Process::error_owner alive

@@ -237,11 +237,19 @@ void PointToPoint::request_to_send(const Packet& packet) {
   keep(message, header.context, Protocol::kLong);
 }
 
+void PointToPoint::count_received(Way way, Count bytes, int endpoint, const char* why, bool message_first) {
+  process.counters.count_received(way, static_cast<std::uint64_t>(bytes), message_first);
+  if (explainer != nullptr) [[unlikely]]
+    explainer->received(way, bytes, endpoint, why, message_first);
+}
+
 void PointToPoint::keep(Message& message, Context context, Protocol protocol) {
   ++process.counters.unexpected_arrivals;
   if (protocol != Protocol::kLong) {  // whose way is known, and counted, when its receive comes
     const Way way = protocol == Protocol::kShort ? Way::kShort : Way::kEager;
     process.counters.of(way).message_first.add(static_cast<std::uint64_t>(message.bytes));
+    if (explainer != nullptr) [[unlikely]]
+      explainer->received(way, message.bytes, message.endpoint, kSentAtOnce, true);
   }
   if (!message.is_long) process.counters.unexpected_bytes.add(static_cast<std::uint64_t>(message.bytes));
   matching.add(context, &message);

@@ -39,7 +39,8 @@ namespace {
       return false;
   }
   ++p2p.peer(endpoint).sent;
-  p2p.count_sent(protocol, cursor.total_bytes());
+  p2p.count_sent(protocol == Protocol::kShort ? Way::kShort : Way::kEager, cursor.total_bytes(), endpoint,
+                 kSentAtOnce);
   if (protocol != Protocol::kShort && comm.process.events.is_wanted(Event::kSendChosen)) {
     p2p.tell_choice(protocol, dest, tag, cursor.total_bytes());
   }
@@ -182,7 +183,13 @@ bool PointToPoint::push_message(SendRequest& request) {
     }
     if (!request.opened) return false;
     if (request.protocol != Protocol::kWrite) ++peer(to).sent;
-    if (request.protocol != Protocol::kLong) count_sent(request.protocol, cursor.total_bytes());
+    if (request.protocol != Protocol::kLong) {
+      const bool written = request.protocol == Protocol::kWrite;
+      const Way way = written                                ? Way::kWrite
+                      : request.protocol == Protocol::kShort ? Way::kShort
+                                                             : Way::kEager;
+      count_sent(way, cursor.total_bytes(), to, written ? kAdvertised : kSentAtOnce);
+    }
   }
   if (request.protocol == Protocol::kEager) {
     while (cursor.position() < cursor.total_bytes()) {
@@ -193,11 +200,10 @@ bool PointToPoint::push_message(SendRequest& request) {
   return true;
 }
 
-void PointToPoint::count_sent(Protocol protocol, Count bytes) {
-  const Way way = protocol == Protocol::kShort   ? Way::kShort
-                  : protocol == Protocol::kEager ? Way::kEager
-                                                 : Way::kWrite;
+void PointToPoint::count_sent(Way way, Count bytes, int endpoint, const char* why) {
   process.counters.count_sent(way, static_cast<std::uint64_t>(bytes));
+  if (explainer != nullptr) [[unlikely]]
+    explainer->sent(way, bytes, endpoint, why);
 }
 
 void PointToPoint::tell_choice(Protocol protocol, int dest, int tag, Count bytes) {
@@ -253,7 +259,7 @@ void PointToPoint::cleared_to_send(const Packet& packet) {
     damaged(packet, "a clear-to-send that does not fit its message");
   }
   if (header.address != 0 && large->push(request, packet)) return;
-  process.counters.count_sent(Way::kTwoCopy, static_cast<std::uint64_t>(request.cursor.total_bytes()));
+  count_sent(Way::kTwoCopy, request.cursor.total_bytes(), request.endpoint, kReceiverChose);
   request.receiver = header.receiver;
   request.bytes_wanted = wanted;
   if (wanted == 0) return complete(request);
@@ -271,7 +277,7 @@ void PointToPoint::pulling(const Packet& packet) {
 void PointToPoint::pulled(const Packet& packet) {
   SendRequest& request = answered(packet);
   if (request.protocol != Protocol::kLong) damaged(packet, "the end of a copy that fits no message");
-  process.counters.count_sent(Way::kPull, static_cast<std::uint64_t>(request.cursor.total_bytes()));
+  count_sent(Way::kPull, request.cursor.total_bytes(), request.endpoint, kReceiverChose);
   complete(request);
 }
 

@@ -66,6 +66,11 @@ enum class Why : std::uint8_t {
 };
 const char* why_text(Why why);
 
+/// Why the others go as they do.
+inline constexpr const char* kSentAtOnce = "it is small enough to be sent at once";
+inline constexpr const char* kAdvertised = "the receive was posted first, and its buffer is global memory";
+inline constexpr const char* kReceiverChose = "no receive was advertised for it, and so its receiver chose";
+
 struct Choice {
   Way way;
   Why why;

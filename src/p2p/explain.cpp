@@ -1,0 +1,95 @@
+// What TASUKI_EXPLAIN says.
+#include "p2p/explain.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+
+#include "base/process.hpp"
+#include "p2p/point_to_point.hpp"
+
+namespace tasuki {
+namespace {
+
+const char* way_text(Way way) {
+  constexpr const char* kTexts[] = {
+      "short: in slots of the ring",
+      "eager: at once through the ring, two copies",
+      "pull: the receiver copies",
+      "cooperative: both ranks copy",
+      "write: into the buffer of a receive that was advertised, both ranks copy",
+      "push: the sender copies",
+      "attach: the kernel copies for the receiver",
+      "two-copy: in fragments through the ring",
+  };
+  static_assert(std::size(kTexts) == kWays);
+  return kTexts[static_cast<int>(way)];
+}
+
+/// What makes two messages the same case.
+std::uint64_t case_of(bool sending, Way way, Count bytes, const char* why, int first) {
+  std::uint64_t hash = reinterpret_cast<std::uintptr_t>(why);
+  for (const std::uint64_t part :
+       {std::uint64_t{sending}, static_cast<std::uint64_t>(way),
+        static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(bytes))),
+        static_cast<std::uint64_t>(first)}) {
+    hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 29;
+  }
+  return hash;
+}
+
+}  // namespace
+
+BytesText::BytesText(Count bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  auto amount = static_cast<double>(bytes);
+  int unit = 0;
+  for (; amount >= 1024 && unit < 6; ++unit) amount /= 1024;
+  std::snprintf(text, sizeof text, "%.4g %s", amount, kUnits[unit]);
+}
+
+void Explainer::start() const {
+  const ProtocolTable& table = process_.p2p->table;
+  const auto off = [](bool on) { return on ? "" : " (switched off)"; };
+  std::fprintf(
+      stderr,
+      "tasuki: rank %d: up to %s a message goes in slots of the ring, up to %s at once in its bulk\n"
+      "tasuki: rank %d: from %s on into a receive that waits and is advertised%s\n"
+      "tasuki: rank %d: else the receiver copies from the sender's buffer%s, from %s on both do%s, or the "
+      "sender does%s;\n"
+      "tasuki: rank %d: what neither rank can reach goes through the ring in pieces of %s\n",
+      process_.rank, BytesText(table.short_bytes_max).text, BytesText(table.eager_bytes_max).text,
+      process_.rank, BytesText(table.write_bytes_min).text, off(table.send_requests), process_.rank,
+      off(table.pull), BytesText(table.cooperative_bytes_min).text, off(table.cooperative), off(table.push),
+      process_.rank, BytesText(process_.p2p->bulk_bytes_max).text);
+}
+
+void Explainer::sent(Way way, Count bytes, int endpoint, const char* why) {
+  if (is_new(case_of(true, way, bytes, why, 0))) say(way, bytes, endpoint, "to", why, "");
+}
+
+void Explainer::received(Way way, Count bytes, int endpoint, const char* why, bool message_first) {
+  if (!is_new(case_of(false, way, bytes, why, message_first ? 2 : 1))) return;
+  say(way, bytes, endpoint, "from", why,
+      message_first ? "; the message came before its receive" : "; the receive was posted first");
+}
+
+bool Explainer::is_new(std::uint64_t one) {
+  if (cases_.size() == kCasesMax || std::find(cases_.begin(), cases_.end(), one) != cases_.end())
+    return false;
+  cases_.push_back(one);
+  if (cases_.size() < kCasesMax) return true;
+  std::fprintf(stderr, "tasuki: rank %d: more cases are not told\n", process_.rank);
+  return false;
+}
+
+void Explainer::say(Way way, Count bytes, int endpoint, const char* direction, const char* why,
+                    const char* first) {
+  char peer[32];
+  std::snprintf(peer, sizeof peer, endpoint < process_.size ? "rank %d" : "another job", endpoint);
+  std::fprintf(stderr, "tasuki: rank %d: %s %s %s: %s: %s%s\n", process_.rank, BytesText(bytes).text,
+               direction, peer, way_text(way), why, first);
+}
+
+}  // namespace tasuki

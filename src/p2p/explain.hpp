@@ -1,0 +1,48 @@
+// Explainer: TASUKI_EXPLAIN. Says on standard error which way messages take and why, one line for each case
+// that differs in direction, way, reason, size (as a power of two) or in who came first.
+//
+// It exists only where it is wanted; messages on the short path are not asked about.
+//
+// Thread safety: the process lock guards it.
+//
+// Invariant: at most kCasesMax lines are written, and as much is kept.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/counters.hpp"
+#include "base/types.hpp"
+
+namespace tasuki {
+
+struct Process;
+
+class Explainer {
+ public:
+  static constexpr std::size_t kCasesMax = 256;
+
+  explicit Explainer(const Process& process) : process_(process) {}
+
+  /// Where one way ends and the next begins.
+  void start() const;
+
+  /// A message leaves for `endpoint`, or comes from there. `why` is constant text.
+  void sent(Way way, Count bytes, int endpoint, const char* why);
+  void received(Way way, Count bytes, int endpoint, const char* why, bool message_first);
+
+ private:
+  bool is_new(std::uint64_t one);
+  void say(Way way, Count bytes, int endpoint, const char* direction, const char* why, const char* first);
+
+  const Process& process_;
+  std::vector<std::uint64_t> cases_;
+};
+
+/// "64 KiB", "1.5 MiB", "100 B".
+struct BytesText {
+  explicit BytesText(Count bytes);
+  char text[32];
+};
+
+}  // namespace tasuki

@@ -1,0 +1,53 @@
+"""TASUKI_EXPLAIN: one line for each distinct case, of rank 0 or of all ranks, and none where nobody asked."""
+
+import pytest
+
+
+def lines_of(done, rank):
+    return [line for line in done.stderr.splitlines() if line.startswith(f"tasuki: rank {rank}: ")]
+
+
+@pytest.mark.parametrize("setting", ["1", "all"])
+def test_each_case_is_told_once(run, setting):
+    done = run("statistics.c", 2, environment={"TASUKI_EXPLAIN": setting})
+    assert done.returncode == 0, done.text
+    assert done.stderr.count("the heap is") == 1, done.text
+    for rank in range(2):
+        lines = lines_of(done, rank)
+        if rank == 1 and setting != "all":
+            assert lines == [], done.text
+            continue
+        assert len(lines) == len(set(lines)), done.text
+        assert any("at once" in line for line in lines), done.text
+        peer = "to rank 1" if rank == 0 else "from rank 0"
+        # Ten messages of 500,000 bytes may go different ways, but each way is told once.
+        large = [line for line in lines if f"488.3 KiB {peer}" in line]
+        assert 1 <= len(large) <= 6, done.text
+        if rank == 0:
+            assert sum(f"2.93 KiB {peer}: eager" in line for line in lines) == 1, done.text
+        else:
+            assert all("the receive was posted first" in line for line in large), done.text
+
+
+def test_who_came_first_and_a_switched_off_protocol_are_told(run):
+    environment = {"TASUKI_EXPLAIN": "all", "TASUKI_PROTOCOL_PULL": 0, "TASUKI_PROTOCOL_PUSH": 0}
+    done = run("statistics.c", 2, "well", "message", environment=environment)
+    assert done.returncode == 0, done.text
+    received = [line for line in lines_of(done, 1) if "488.3 KiB from rank 0" in line]
+    assert received, done.text
+    assert all("two-copy" in line and "the message came before its receive" in line for line in received), (
+        done.text
+    )
+    assert any("(switched off)" in line for line in lines_of(done, 0)), done.text
+
+
+def test_nothing_is_told_where_nobody_asked(run):
+    done = run("statistics.c", 2, environment={"TASUKI_EXPLAIN": "0"})
+    assert done.returncode == 0, done.text
+    assert done.stderr == "", done.text
+
+
+def test_another_word_is_refused(run):
+    done = run("ring.c", 2, environment={"TASUKI_EXPLAIN": "everything"})
+    assert done.returncode != 0, done.text
+    assert "expected off, on or all" in done.stderr, done.text
