@@ -205,12 +205,15 @@ class RingSender {
     copy_line(last.more(), data, left);
     publish(last.sequence, ++next_, order);
     // The next message is likely as large. Its first line the receiver is looking at; the others can be here
-    // when they are written.
+    // when they are written. With few lines that only takes them from a receiver that is still reading.
+    if (lines < kLinesToPrepare) return true;
     for (std::uint32_t line = 1; line < lines; ++line) {
       prefetch_to_write(&shared_->slots[(next_ + line) % kSlots]);
     }
     return true;
   }
+
+  static constexpr std::uint32_t kLinesToPrepare = 8;
 
   RingShared* shared_ = nullptr;
   std::uint64_t bulk_capacity_ = 0;
