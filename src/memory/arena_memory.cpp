@@ -73,22 +73,13 @@ void ArenaMemory::publish() {
   static_at_ = heap_->static_at;
 }
 
-const ArenaMemory::Range& ArenaMemory::mapped(int endpoint) {
-  if (endpoint == rank_) return own_;
-  static constexpr Range kNothing;
-  if (static_cast<std::size_t>(endpoint) >= peers_.size()) return kNothing;
+bool ArenaMemory::reach(int endpoint, GlobalAddress address, std::size_t bytes) {
+  if (endpoint == rank_) return own_.holds(address, bytes);
+  if (static_cast<std::size_t>(endpoint) >= peers_.size()) return false;
   Peer& peer = peers_[static_cast<std::size_t>(endpoint)];
   if (peer.mapped.bytes == 0 && !peer.refused) [[unlikely]]
     map(endpoint);
-  return peer.mapped;
-}
-
-bool ArenaMemory::reach(int endpoint, GlobalAddress address, std::size_t bytes) {
-  return mapped(endpoint).holds(address, bytes);
-}
-
-bool ArenaMemory::can_reach(int endpoint) {
-  return mapped(endpoint).bytes != 0;
+  return peer.mapped.holds(address, bytes);
 }
 
 bool ArenaMemory::is_sound(const PublishedArena& arena) const {

@@ -38,7 +38,6 @@ class ArenaMemory final : public GlobalMemory {
   ~ArenaMemory() override;
 
   bool reach(int endpoint, GlobalAddress address, std::size_t bytes) override;
-  bool can_reach(int endpoint) override;
   void* allocate(std::size_t bytes, std::size_t alignment) override;
   void deallocate(void* memory) override;
 
@@ -50,7 +49,6 @@ class ArenaMemory final : public GlobalMemory {
 
   bool open_own();
   void publish();
-  const Range& mapped(int endpoint);
   void map(int endpoint);
   bool is_sound(const PublishedArena& arena) const;
 

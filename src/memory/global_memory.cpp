@@ -9,7 +9,6 @@ namespace {
 class PrivateMemory final : public GlobalMemory {
  public:
   bool reach(int, GlobalAddress, std::size_t) override { return false; }
-  bool can_reach(int) override { return false; }
 };
 
 class CommonMemory final : public GlobalMemory {
@@ -20,7 +19,6 @@ class CommonMemory final : public GlobalMemory {
   bool reach(int endpoint, GlobalAddress address, std::size_t bytes) override {
     return endpoint < ranks_ && kAll.holds(address, bytes);
   }
-  bool can_reach(int endpoint) override { return endpoint < ranks_; }
 
  private:
   static constexpr Range kAll = {.begin = 1, .bytes = UINT64_MAX};

@@ -40,9 +40,6 @@ class GlobalMemory {
   /// arena at the first call that asks for it. `endpoint` may be this rank.
   virtual bool reach(int endpoint, GlobalAddress address, std::size_t bytes) = 0;
 
-  /// Whether reach() can be true of anything of `endpoint`'s. Maps its arena as reach() does.
-  virtual bool can_reach(int endpoint) = 0;
-
   /// `bytes` > 0 of memory, global where that can be had. `alignment` is a power of two and a multiple of a
   /// pointer's. Null when there is none at all.
   virtual void* allocate(std::size_t bytes, std::size_t alignment);

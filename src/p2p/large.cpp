@@ -53,12 +53,6 @@ void LargeMessages::lend_pull(LargeEnd& end) {
   end.transfer->start(end.generation);
 }
 
-/// The receiver cannot know of itself whether this rank is able to write to it, so it is told.
-std::uint8_t LargeMessages::sender_flags(const LargeEnd& end) const {
-  const bool reaches = is_local(end.endpoint) && memory_.can_reach(end.endpoint);
-  return static_cast<std::uint8_t>((end.here.exists() ? kSenderRegular : 0) | (reaches ? kSenderReaches : 0));
-}
-
 bool LargeMessages::open(SendRequest& send) {
   LargeEnd& end = end_of(send);
   const Count bytes = send.cursor.total_bytes();
@@ -91,7 +85,7 @@ bool LargeMessages::open(SendRequest& send) {
                           .block_bytes = block_bytes,
                           .generation = static_cast<std::uint16_t>(end.generation),
                           .pull = end.transfer != nullptr ? static_cast<std::uint8_t>(end.line) : kNoPull,
-                          .flags = sender_flags(end)});
+                          .regular = end.here.exists()});
 }
 
 void LargeMessages::write(SendRequest& send) {
@@ -155,7 +149,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
       .source_global = wanted != 0 && p2p_.table.pull && reach(receive.endpoint, message.source, wanted),
       .source_regular = message.regular,
       .source_dense = message.source.dense(),
-      .destination_global = global != 0 && message.sender_reaches,
+      .destination_global = global != 0,
       .destination_regular = here.exists(),
       .destination_dense = here.dense(),
       .transfer = may_lend};

@@ -48,7 +48,6 @@ struct LongMessage {
   std::uint16_t generation = 0;
   std::uint8_t pull = kNoPull;
   bool regular = false;
-  bool sender_reaches = false;  // it can write to this rank's global memory
 };
 
 /// One rank's end of a large message.
@@ -124,7 +123,6 @@ class LargeMessages {
   void begin(LargeEnd& end, Count budget);
   void finish(LargeEnd& end);
   bool reach(int endpoint, const Placement& placement, Count bytes);
-  std::uint8_t sender_flags(const LargeEnd& end) const;
 
   // send_requests.cpp
   PairBoard* board(PairBoard*& known, int from, int to);

@@ -99,11 +99,9 @@ struct RequestToSendHeader {
   std::uint32_t block_bytes;
   std::uint16_t generation;  // of the transfer
   std::uint8_t pull;         // PairBoard::pulls, the transfer's; kNoPull: the receiver copies alone
-  std::uint8_t flags;        // kSenderRegular and kSenderReaches, or 0
+  std::uint8_t regular;      // 1: the source has a Placement, global or not
 };
 inline constexpr std::uint8_t kNoPull = 0xff;
-inline constexpr std::uint8_t kSenderRegular = 1;  // the source has a Placement, global or not
-inline constexpr std::uint8_t kSenderReaches = 2;  // the sender can write to the receiver's global memory
 
 /// kWriting: the message goes to a receive that was advertised.
 struct WritingHeader {

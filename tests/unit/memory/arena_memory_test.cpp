@@ -58,10 +58,7 @@ class Peers : public testing::Test {
 TEST_F(Peers, AreMappedAtTheirAddressWhenFirstAskedFor) {
   ArenaMemory memory = made();
   EXPECT_FALSE(memory.reach(1, kBase, 8)) << "not published yet";
-  EXPECT_FALSE(memory.can_reach(1));
   publish();
-  EXPECT_EQ(memory.can_reach(1), mappable_);
-  EXPECT_FALSE(memory.can_reach(2));
   ASSERT_EQ(memory.reach(1, kBase + 4096, 8), mappable_);
   if (!mappable_) return;
   std::strcpy(static_cast<char*>(own_view_) + 4096, "hello");
