@@ -19,6 +19,13 @@ def test_windows_of_global_memory(mpiexec, build, ranks, memory):
     assert done.stdout.count("windows: right") == 1, done.text
 
 
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_what_mpi_allocates_is_global_though_malloc_is_private(mpiexec, build, ranks):
+    done = mpiexec("-n", ranks, "--heap=private", build("windows.c"), "private", timeout=120)
+    assert done.returncode == 0, done.text
+    assert done.stdout.count("windows: right") == 1, done.text
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_errors_reach_the_window_and_leave_it_usable(run, ranks):
     done = run("windows.c", ranks, "errors")

@@ -1,9 +1,9 @@
 /* Windows of every flavor: what each rank put, got and accumulated arrives, under every way to synchronize.
    With the argument "errors": what is not legal is told by the window's error handler, and the window goes
    on. With "mixed": the memory that odd ranks bring is none of malloc's, so it is private whatever malloc is.
-   With "global": memory of malloc is, so a peer can be asked for where it is. With "closed" and "closed-late"
-   the program closes all descriptors that it does not know, before or after MPI_Init: what peers cannot open
-   is private to them. */
+   With "global" and "private" (of malloc's memory): what MPI allocates has one address in all ranks. With
+   "closed" and "closed-late" the program closes all descriptors that it does not know, before or after
+   MPI_Init: what peers cannot open is private to them. */
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdlib.h>
@@ -324,6 +324,25 @@ static void same_address(void) {
   free(bases);
 }
 
+/* MPI_Alloc_mem gives such memory too, also where malloc does not. */
+static void alloc_mem(void) {
+  long *base, *its;
+  int unit;
+  MPI_Aint bytes;
+  MPI_Win win;
+  long** bases = malloc((size_t)size * sizeof *bases);
+  MPI_Alloc_mem(8000, MPI_INFO_NULL, &base);
+  MPI_Win_create(base, 8000, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Allgather(&base, sizeof base, MPI_BYTE, bases, sizeof base, MPI_BYTE, MPI_COMM_WORLD);
+  for (int other = 0; other < size; ++other) {
+    MPI_Win_shared_query(win, other, &bytes, &unit, &its);
+    CHECK(its == bases[other] && bytes == 8000, "%p is %p here", (void*)bases[other], (void*)its);
+  }
+  MPI_Win_free(&win);
+  MPI_Free_mem(base);
+  free(bases);
+}
+
 /* The memory of shared windows is one piece, unless the hint allows gaps. */
 static void shared(void) {
   MPI_Info info;
@@ -462,7 +481,9 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const int bad = argc > 1 && strcmp(argv[1], "errors") == 0;
   mixed = argc > 1 && strcmp(argv[1], "mixed") == 0;
-  if (argc > 1 && strcmp(argv[1], "global") == 0) same_address();
+  const int arenas = argc > 1 && (strcmp(argv[1], "global") == 0 || strcmp(argv[1], "private") == 0);
+  if (arenas) alloc_mem();
+  if (arenas) same_address();
   for (int flavor = 0; flavor < 4; ++flavor) {
     if (bad) {
       errors(flavor);
