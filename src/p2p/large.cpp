@@ -204,7 +204,7 @@ void LargeMessages::writing(const Packet& packet) {
   }
   p2p_.matching.remove(receive);
   p2p_.peer(packet.source).expects_large = true;
-  p2p_.count_received(Way::kWrite, bytes, packet.source, kAdvertised, false);
+  p2p_.count_received(Way::kWrite, bytes, packet.source, "the receive buffer is global memory", false);
   p2p_.open(*receive, lead_source(header.lead), header.tag, bytes, packet.source);
   end->bytes = std::min(bytes, receive->capacity());
   const Placement there{header.address, header.stride, header.block_bytes};
