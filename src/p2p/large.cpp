@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/hints.hpp"
 #include "p2p/point_to_point.hpp"
 #include "protocol/write.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 /// What one turn copies of one message, so that others get their turn.
 constexpr Count kTurnBytes = Count{1} << 20;
 constexpr Count kAll = INT64_MAX;
+constexpr int kLastPieceLooks = 200;
 
 }  // namespace
 
@@ -89,7 +91,16 @@ bool LargeMessages::open(SendRequest& send) {
 }
 
 void LargeMessages::write(SendRequest& send) {
-  begin(*send.large, kAll);
+  LargeEnd& end = *send.large;
+  end.part = TransferPart(end.transfer, end.generation, end.bytes, true);
+  bool over = carry(end, kAll);
+  // The receiver's last piece is on its way: where there are processors enough, it is there in a moment.
+  const int looks_max = p2p_.process.progress->may_spin() ? kLastPieceLooks : 0;
+  for (int looks = 0; !over && looks < looks_max; ++looks) {
+    relax_processor();
+    over = end.part.look();
+  }
+  over ? finish(end) : active_.push_back(&end);
 }
 
 void LargeMessages::pulling(SendRequest& send, const Packet& packet) {
@@ -224,6 +235,9 @@ void LargeMessages::pushed(const Packet& packet) {
 // ----- copying ---------------------------------------------------------------------------------------------
 
 void LargeMessages::begin(LargeEnd& end, Count budget) {
+  if (end.transfer != nullptr) {
+    end.part = TransferPart(end.transfer, end.generation, end.bytes, end.send != nullptr);
+  }
   if (carry(end, budget)) return finish(end);
   active_.push_back(&end);
 }
@@ -251,18 +265,25 @@ bool LargeMessages::poll() {
 /// Copies what this rank can, up to `budget` bytes. Returns whether all of the message has been copied.
 bool LargeMessages::carry(LargeEnd& end, Count budget) {
   if (end.transfer == nullptr) return carry_alone(end, budget);
-  const bool from_front = end.send != nullptr;
-  ByteRange mine{0, 0};  // claims of one side follow each other
-  while (end.there.exists() && mine.bytes() < budget) {
-    const ByteRange piece = end.transfer->claim(end.generation, end.bytes, from_front, share(end));
-    if (piece.empty()) break;
+  if (!end.there.exists()) return end.part.look();
+  return carry_part(end, budget);
+}
+
+bool LargeMessages::carry_part(LargeEnd& end, Count budget) {
+  const ClaimSizes sizes{.divisor = p2p_.table.claim_divisor,
+                         .bytes_min = p2p_.table.claim_bytes_min,
+                         .bytes_max = p2p_.table.claim_bytes_max};
+  ByteRange piece = end.part.claim({}, sizes);
+  if (piece.empty()) return end.part.look();
+  for (Count done = 0; !piece.empty(); piece = end.part.claim(piece, sizes)) {
     move(end, piece.begin, piece.end);
-    if (mine.empty()) mine = piece;
-    mine = {std::min(mine.begin, piece.begin), std::max(mine.end, piece.end)};
+    end.copied += piece.bytes();
+    done += piece.bytes();
+    if (done < budget) continue;
+    end.part.report(piece);
+    break;
   }
-  if (mine.empty()) return end.transfer->is_over(end.generation, end.bytes);
-  end.copied += mine.bytes();
-  if (!end.transfer->add_done(end.bytes, mine)) return false;
+  if (!end.part.is_over()) return false;
   p2p_.transport.wake(end.endpoint);
   return true;
 }
@@ -272,12 +293,6 @@ bool LargeMessages::carry_alone(LargeEnd& end, Count budget) {
   move(end, end.copied, to);
   end.copied = to;
   return to == end.bytes;
-}
-
-/// A part of what is left, so that both ends come to the end of their claims at about the same time.
-Count LargeMessages::share(const LargeEnd& end) const {
-  const Count left = end.transfer->unclaimed(end.generation, end.bytes);
-  return std::clamp(left / 3, p2p_.table.claim_bytes_min, p2p_.table.claim_bytes_max);
 }
 
 /// Copies the message's bytes [begin, to).

@@ -60,9 +60,10 @@ struct LargeEnd {
   Placement there;                    // the other end's, where this rank may copy; else none
   Transfer* transfer = nullptr;       // null: this rank copies alone
   std::uint32_t generation = 0;       // of the transfer
+  TransferPart part;                  // in the transfer, from when the copying begins
   int line = -1;                      // of the send request that this is; or of the pull that it has lent
   Count bytes = 0;                    // to be copied
-  Count copied = 0;                   // alone: of them
+  Count copied = 0;                   // of them by this rank
   RequestId other = 0;                // alone: whom to tell
 };
 
@@ -119,7 +120,7 @@ class LargeMessages {
   bool carry(LargeEnd& end, Count budget);
   bool carry_alone(LargeEnd& end, Count budget);
   void move(LargeEnd& end, Count begin, Count to);
-  Count share(const LargeEnd& end) const;
+  bool carry_part(LargeEnd& end, Count budget);
   void begin(LargeEnd& end, Count budget);
   void finish(LargeEnd& end);
   bool reach(int endpoint, const Placement& placement, Count bytes);

@@ -172,6 +172,7 @@ void PointToPoint::eager_message(const Packet& packet) {
     damaged(packet, "an eager message of a wrong size, or inside another one");
   }
   ++from.arrived;
+  from.expects_large = from.expects_large || bytes >= table.write_bytes_min;
   from.eager_left = bytes - packet.bulk_bytes;
   process.counters.of(Way::kEager).received.add(static_cast<std::uint64_t>(bytes));
   if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {

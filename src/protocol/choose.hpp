@@ -26,7 +26,8 @@ struct ProtocolTable {
   Count eager_bytes_max = 16 * 1024;
   Count write_bytes_min = 4 * 1024;         // receives from here on are advertised, and written to
   Count cooperative_bytes_min = 16 * 1024;  // pulls from here on are shared with the sender
-  Count claim_bytes_min = 4 * 1024;         // of a transfer, at once
+  Count claim_divisor = 3;                  // of a transfer: a rank claims this part of what is left at once
+  Count claim_bytes_min = 4 * 1024;
   Count claim_bytes_max = 256 * 1024;
   bool send_requests = true;
   bool pull = true;

@@ -38,79 +38,107 @@ struct ByteRange {
   Count bytes() const { return end - begin; }
 };
 
+/// How much a rank claims at once: a part of what is left, so that both come to the end at about the same
+/// time, within bounds.
+struct ClaimSizes {
+  Count divisor = 2;
+  Count bytes_min = kGrainBytes;
+  Count bytes_max = INT64_MAX;
+};
+
 class Transfer {
  public:
   static constexpr std::uint32_t kGenerations = 1 << 10;
 
   /// The owner begins a transfer. Nobody takes part in the one before any more.
-  void start(std::uint32_t generation) {
-    word_.store(std::uint64_t{generation % kGenerations} << kGenerationAt, std::memory_order_release);
-  }
-
-  /// Claims up to `bytes_wanted` bytes of a message of `bytes`; an empty range when none is left.
-  ByteRange claim(std::uint32_t generation, Count bytes, bool from_front, Count bytes_wanted) {
-    const int shift = grain_shift(bytes);
-    const auto grains = static_cast<std::uint64_t>(grains_of(bytes, shift));
-    const auto wanted = static_cast<std::uint64_t>(std::max<Count>(1, bytes_wanted >> shift));
-    std::uint64_t word = word_.load(std::memory_order_relaxed);
-    for (;;) {
-      const std::uint64_t front = field(word, kFrontAt);
-      const std::uint64_t back = field(word, kBackAt);
-      if (!is_of(word, generation) || front + back >= grains) return {};
-      const std::uint64_t taken = std::min(wanted, grains - front - back);
-      const std::uint64_t next = word + (taken << (from_front ? kFrontAt : kBackAt));
-      if (!word_.compare_exchange_weak(word, next, std::memory_order_acq_rel, std::memory_order_relaxed)) {
-        continue;
-      }
-      const std::uint64_t first = from_front ? front : grains - back - taken;
-      return {static_cast<Count>(first << shift),
-              std::min(bytes, static_cast<Count>((first + taken) << shift))};
-    }
-  }
-
-  /// Bytes of which nobody has claimed the copying; 0 when it is over.
-  Count unclaimed(std::uint32_t generation, Count bytes) const {
-    const std::uint64_t word = word_.load(std::memory_order_relaxed);
-    if (!is_of(word, generation)) return 0;
-    const int shift = grain_shift(bytes);
-    const Count claimed = static_cast<Count>(field(word, kFrontAt) + field(word, kBackAt));
-    return (grains_of(bytes, shift) - claimed) << shift;
-  }
-
-  /// `range` of this rank's claims, or several that follow each other, have been copied. Returns whether
-  /// that was the last of it. seq_cst, because a peer may be about to sleep (Transport::wake).
-  bool add_done(Count bytes, const ByteRange& range) {
-    const int shift = grain_shift(bytes);
-    const auto added = static_cast<std::uint64_t>(grains_of(range.bytes(), shift));
-    const std::uint64_t word = word_.fetch_add(added << kDoneAt, std::memory_order_seq_cst);
-    return static_cast<Count>(field(word, kDoneAt) + added) == grains_of(bytes, shift);
-  }
-
-  bool is_over(std::uint32_t generation, Count bytes) const {
-    const std::uint64_t word = word_.load(std::memory_order_seq_cst);
-    return !is_of(word, generation) ||
-           static_cast<Count>(field(word, kDoneAt)) == grains_of(bytes, grain_shift(bytes));
-  }
+  void start(std::uint32_t generation) { word_.store(first_word(generation), std::memory_order_release); }
 
  private:
+  friend class TransferPart;
   static constexpr int kFieldBits = 18;
   static constexpr std::uint64_t kFieldMask = (std::uint64_t{1} << kFieldBits) - 1;
   static constexpr int kDoneAt = 0, kFrontAt = kFieldBits, kBackAt = 2 * kFieldBits,
                        kGenerationAt = 3 * kFieldBits;
 
-  static std::uint64_t field(std::uint64_t word, int at) { return word >> at & kFieldMask; }
-  static bool is_of(std::uint64_t word, std::uint32_t generation) {
-    return word >> kGenerationAt == generation % kGenerations;
-  }
-  static Count grains_of(Count bytes, int shift) { return (bytes + (Count{1} << shift) - 1) >> shift; }
-  static int grain_shift(Count bytes) {
-    int shift = kGrainShift;
-    while (grains_of(bytes, shift) > static_cast<Count>(kFieldMask)) ++shift;
-    return shift;
+  static constexpr std::uint64_t first_word(std::uint32_t generation) {
+    return std::uint64_t{generation % kGenerations} << kGenerationAt;
   }
 
   std::atomic<std::uint64_t> word_;  // generation, back, front, done; writers: both ranks
 };
 static_assert(sizeof(Transfer) == 8 && std::atomic<std::uint64_t>::is_always_lock_free);
+
+/// One rank's part in a transfer. It remembers what it last saw of the word, so that it need not read before
+/// it writes: each step moves the line once.
+class TransferPart {
+ public:
+  TransferPart() = default;
+  TransferPart(Transfer* transfer, std::uint32_t generation, Count bytes, bool from_front)
+      : transfer_(transfer), seen_(Transfer::first_word(generation)), bytes_(bytes), from_front_(from_front) {
+    while (grains_of(bytes) > static_cast<Count>(Transfer::kFieldMask)) ++shift_;
+    grains_ = static_cast<std::uint64_t>(grains_of(bytes));
+  }
+
+  /// Whether there is one: a default part is none.
+  bool exists() const { return transfer_ != nullptr; }
+
+  /// The bytes of `copied`, which an earlier call gave, have been copied; claims the next piece. Empty: there
+  /// is none left. seq_cst, because the other rank may be about to sleep (Transport::wake).
+  ByteRange claim(const ByteRange& copied, const ClaimSizes& sizes) { return step(copied, &sizes); }
+
+  /// The same without a claim.
+  void report(const ByteRange& copied) { step(copied, nullptr); }
+
+  /// Whether everything has been copied, as far as this rank has seen; look() sees what is new.
+  bool is_over() const { return !is_mine() || field(Transfer::kDoneAt) == grains_; }
+  bool look() {
+    if (is_over()) return true;
+    seen_ = transfer_->word_.load(std::memory_order_seq_cst);
+    return is_over();
+  }
+
+ private:
+  bool is_mine() const { return generation_of(seen_) == generation_; }
+  static std::uint64_t generation_of(std::uint64_t word) { return word >> Transfer::kGenerationAt; }
+  std::uint64_t field(int at) const { return seen_ >> at & Transfer::kFieldMask; }
+  Count grains_of(Count bytes) const { return (bytes + (Count{1} << shift_) - 1) >> shift_; }
+
+  ByteRange step(const ByteRange& copied, const ClaimSizes* sizes) {
+    const auto done = static_cast<std::uint64_t>(grains_of(copied.bytes()));
+    for (;;) {
+      if (!is_mine()) return {};
+      const std::uint64_t front = field(Transfer::kFrontAt);
+      const std::uint64_t back = field(Transfer::kBackAt);
+      const std::uint64_t left = grains_ - front - back;
+      const std::uint64_t taken = sizes != nullptr ? share_of(left, *sizes) : 0;
+      const std::uint64_t next = seen_ + (done << Transfer::kDoneAt) +
+                                 (taken << (from_front_ ? Transfer::kFrontAt : Transfer::kBackAt));
+      if (next == seen_) return {};
+      if (!transfer_->word_.compare_exchange_weak(seen_, next, std::memory_order_seq_cst,
+                                                  std::memory_order_seq_cst)) {
+        continue;
+      }
+      seen_ = next;
+      if (taken == 0) return {};
+      const std::uint64_t first = from_front_ ? front : grains_ - back - taken;
+      return {static_cast<Count>(first << shift_),
+              std::min(bytes_, static_cast<Count>((first + taken) << shift_))};
+    }
+  }
+
+  std::uint64_t share_of(std::uint64_t left, const ClaimSizes& sizes) const {
+    const Count part = (static_cast<Count>(left) << shift_) / sizes.divisor;
+    const Count wanted = std::max(sizes.bytes_min, std::min(part, sizes.bytes_max)) >> shift_;
+    return std::min(left, static_cast<std::uint64_t>(std::max<Count>(wanted, 1)));
+  }
+
+  Transfer* transfer_ = nullptr;
+  std::uint64_t seen_ = 0;
+  std::uint64_t generation_ = generation_of(seen_);
+  std::uint64_t grains_ = 0;
+  Count bytes_ = 0;
+  int shift_ = kGrainShift;
+  bool from_front_ = false;
+};
 
 }  // namespace tasuki

@@ -53,6 +53,9 @@ class Progress {
   /// nothing offers its processor to other ranks now and then.
   bool look();
 
+  /// Whether a processor that spins is not taken from another rank.
+  bool may_spin() const { return spin_count_ != 0; }
+
   /// For a wait that looks at one place only, where what it waits for most likely comes: how often it may
   /// look there between two turns of the wheel. 1 where a processor that spins is taken from another rank.
   std::uint32_t looks_per_turn() const { return std::clamp(spin_count_, 1U, kLooksPerTurnMax); }

@@ -13,18 +13,24 @@ namespace {
 
 constexpr Count kMiB = 1024 * 1024;
 
-/// Claims until nothing is left; adds to `hits` for each grain.
+/// Claims until nothing is left; adds to `hits` for each byte.
 void take_part(Transfer& transfer, std::uint32_t generation, Count bytes, bool from_front, unsigned seed,
                std::vector<std::uint8_t>* hits) {
   std::mt19937 random(seed);
+  TransferPart part(&transfer, generation, bytes, from_front);
+  ByteRange piece;
   for (;;) {
-    const auto wanted = static_cast<Count>(random() % 20000);
-    const ByteRange piece = transfer.claim(generation, bytes, from_front, wanted);
+    const ClaimSizes sizes{.divisor = 1 + static_cast<Count>(random() % 6),
+                           .bytes_min = static_cast<Count>(random() % 9000)};
+    if (random() % 4 == 0) {
+      part.report(piece);
+      piece = {};
+    }
+    piece = part.claim(piece, sizes);
     if (piece.empty()) break;
     for (Count at = piece.begin; at < piece.end; ++at) ++(*hits)[static_cast<std::size_t>(at)];
-    transfer.add_done(bytes, piece);
   }
-  while (!transfer.is_over(generation, bytes)) std::this_thread::yield();
+  while (!part.look()) std::this_thread::yield();
   for (const std::uint8_t hit : *hits) ASSERT_EQ(hit, 1);
 }
 
@@ -46,17 +52,20 @@ TEST(Transfer, OneAloneGetsItAll) {
   for (const bool front : {true, false}) {
     for (const Count bytes : {Count{1}, kGrainBytes, kGrainBytes + 1, Count{100000}}) {
       transfer.start(7);
+      TransferPart part(&transfer, 7, bytes, front);
       Count done = 0;
+      ByteRange piece;
       while (done < bytes) {
-        EXPECT_FALSE(transfer.is_over(7, bytes));
-        const ByteRange piece = transfer.claim(7, bytes, front, 5000);
+        EXPECT_FALSE(part.look());
+        piece = part.claim(piece, {.divisor = 3, .bytes_min = 5000});
         ASSERT_FALSE(piece.empty());
         EXPECT_EQ(front ? piece.begin : bytes - piece.end, done);
         done += piece.bytes();
-        EXPECT_EQ(transfer.add_done(bytes, piece), done == bytes);
       }
       EXPECT_EQ(done, bytes);
-      EXPECT_TRUE(transfer.is_over(7, bytes));
+      EXPECT_FALSE(part.look()) << "the last piece has not been copied";
+      EXPECT_TRUE(part.claim(piece, {}).empty());
+      EXPECT_TRUE(part.is_over());
     }
   }
 }
@@ -64,24 +73,29 @@ TEST(Transfer, OneAloneGetsItAll) {
 TEST(Transfer, TheLateComerTakesNothingOfTheNextOne) {
   Transfer transfer;
   transfer.start(Transfer::kGenerations - 1);
+  TransferPart late(&transfer, Transfer::kGenerations - 1, kMiB, true);
   transfer.start(Transfer::kGenerations);
-  EXPECT_TRUE(transfer.is_over(Transfer::kGenerations - 1, kMiB));
-  EXPECT_TRUE(transfer.claim(Transfer::kGenerations - 1, kMiB, true, kMiB).empty());
-  EXPECT_EQ(transfer.unclaimed(Transfer::kGenerations - 1, kMiB), 0);
-  EXPECT_EQ(transfer.claim(Transfer::kGenerations, kMiB, true, kMiB).bytes(), kMiB);
+  EXPECT_TRUE(late.claim({}, {}).empty());
+  EXPECT_TRUE(late.look());
+  TransferPart next(&transfer, Transfer::kGenerations, kMiB, true);
+  EXPECT_EQ(next.claim({}, {.divisor = 1}).bytes(), kMiB);
 }
 
 TEST(Transfer, CountsMessagesOfAnySize) {
   Transfer transfer;
   for (const Count bytes : {256 * kMiB - 1024, 256 * kMiB, 256 * kMiB + 1, (Count{1} << 40) + 12345}) {
     transfer.start(1);
-    const ByteRange front = transfer.claim(1, bytes, true, bytes / 3);
-    const ByteRange back = transfer.claim(1, bytes, false, bytes);
-    EXPECT_EQ(front.begin, 0);
-    EXPECT_EQ(front.end, back.begin);
-    EXPECT_EQ(back.end, bytes);
-    EXPECT_FALSE(transfer.add_done(bytes, back));
-    EXPECT_TRUE(transfer.add_done(bytes, front));
+    TransferPart front(&transfer, 1, bytes, true), back(&transfer, 1, bytes, false);
+    const ByteRange first = front.claim({}, {.divisor = 3});
+    const ByteRange rest = back.claim({}, {.divisor = 1});
+    EXPECT_EQ(first.begin, 0);
+    EXPECT_EQ(first.end, rest.begin);
+    EXPECT_EQ(rest.end, bytes);
+    back.report(rest);
+    EXPECT_FALSE(back.is_over());
+    front.report(first);
+    EXPECT_TRUE(front.is_over());
+    EXPECT_TRUE(back.look());
   }
 }
 
