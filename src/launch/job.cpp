@@ -111,7 +111,8 @@ bool Job::prepare(World* world, Refusal* refusal) {
 bool Job::find_programs(World* world, Refusal* refusal) {
   const std::string library = installed_library();
   const std::string heap = installed_heap();
-  const int ranks = static_cast<int>(world->ranks.size());
+  int ranks = 0;
+  for (const Application& application : world->applications) ranks += application.ranks;
   int first_rank = 0;
   for (std::size_t number = 0; number < world->applications.size(); ++number) {
     const Application& application = world->applications[number];
