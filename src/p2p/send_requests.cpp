@@ -93,11 +93,13 @@ bool LargeMessages::claim(SendRequest& send) {
                                            std::memory_order_acq_rel, std::memory_order_relaxed)) {
     return false;
   }
+  retire(best->transfer);
   end.there = there;
   end.bytes = bytes;
-  end.transfer = &best->transfer;
-  end.generation = generation_of(best_state);
   end.line = static_cast<int>(best - shared->requests);
+  end.generation = ++to.claims[static_cast<std::size_t>(end.line)];
+  end.transfer = &best->transfer;
+  end.transfer->start(end.generation);
   end.other = receive;
   return true;
 }
@@ -149,7 +151,7 @@ bool LargeMessages::advertise(ReceiveRequest& receive) {
   if (from.open_lines == kAllLines || !may_advertise(receive)) return false;
   end.line = __builtin_ctz(~from.open_lines);
   Line& line = from.in->requests[end.line];
-  end.generation = generation_of(line.state.load(std::memory_order_relaxed)) + 1;
+  end.line_generation = generation_of(line.state.load(std::memory_order_relaxed)) + 1;
   end.transfer = &line.transfer;
   line.tag.store(receive.tag, std::memory_order_relaxed);
   line.context.store(receive.context, std::memory_order_relaxed);
@@ -159,8 +161,7 @@ bool LargeMessages::advertise(ReceiveRequest& receive) {
   line.capacity.store(static_cast<std::uint64_t>(receive.capacity()), std::memory_order_relaxed);
   line.receive.store(p2p_.receives.id(&receive), std::memory_order_relaxed);
   line.serial.store(from.serial_next++, std::memory_order_relaxed);
-  line.transfer.start(end.generation);
-  line.state.store(state_word(end.generation, Line::kOpen), std::memory_order_release);
+  line.state.store(state_word(end.line_generation, Line::kOpen), std::memory_order_release);
   if (from.open_lines == 0) advertising_.push_back(end.endpoint);
   from.open_lines |= 1u << end.line;
   publish(end.endpoint);
@@ -172,8 +173,8 @@ bool LargeMessages::withdraw(ReceiveRequest& receive) {
   LargeEnd* const end = receive.large;
   if (end->line >= 0) {
     Line& line = peer(end->endpoint).in->requests[end->line];
-    std::uint32_t open = state_word(end->generation, Line::kOpen);
-    if (!line.state.compare_exchange_strong(open, state_word(end->generation, Line::kFree),
+    std::uint32_t open = state_word(end->line_generation, Line::kOpen);
+    if (!line.state.compare_exchange_strong(open, state_word(end->line_generation, Line::kFree),
                                             std::memory_order_acq_rel, std::memory_order_relaxed)) {
       return false;
     }

@@ -8,10 +8,10 @@
 //
 // A word serves one transfer after another, each with a generation of its own. So a rank that looks late, at
 // a word that serves the next transfer already, learns that its own is over, and claims nothing of that one.
-// (A word goes through all generations only while both ranks take part in every one of them, so a rank cannot
-// be that late.)
+// (A word goes through all generations only while both ranks take part in every one of them, and a sender
+// that claims a line again lets go of the message before: so no rank is that late.)
 //
-// Thread safety: all functions may be called by both ranks at once, but start(), which is the owner's.
+// Thread safety: all functions may be called by both ranks at once, but start(), which is the sender's.
 //
 // Invariants:
 //  1. front + back <= grains of the message; done <= front + back.
@@ -50,7 +50,7 @@ class Transfer {
  public:
   static constexpr std::uint32_t kGenerations = 1 << 10;
 
-  /// The owner begins a transfer. Nobody takes part in the one before any more.
+  /// The sender begins a transfer. Nobody takes part in the one before any more.
   void start(std::uint32_t generation) { word_.store(first_word(generation), std::memory_order_release); }
 
  private:
