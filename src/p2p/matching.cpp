@@ -62,12 +62,12 @@ MatchLane& need_lane(MatchQueue& queue, int source) {
 Matching::Matching(QueueLevels& levels)
     : levels_(levels), slots_(std::size_t{1} << kFirstTableBits), shift_(64 - kFirstTableBits) {}
 
-MatchQueue* Matching::find(Context context) const {
+MatchQueue* Matching::search(Context context) {
   const std::size_t mask = slots_.size() - 1;
   for (std::size_t i = home(context);; i = (i + 1) & mask) {
     const Slot& slot = slots_[i];
     if (slot.queue == nullptr) return nullptr;
-    if (slot.context == context) return slot.queue.get();
+    if (slot.context == context) return found_ = slot.queue.get();
   }
 }
 
@@ -107,6 +107,7 @@ void Matching::forget(Context context) {
   for (MatchLane& lane : queue.lanes) {
     while (lane.posted.first != nullptr) remove(lane.posted.first);
   }
+  found_ = nullptr;
   slots_[hole].queue.reset();
   --used_;
   // Close the hole: a slot further on whose home lies at or before the hole has to stay reachable.

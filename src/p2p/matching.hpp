@@ -96,7 +96,9 @@ class Matching {
   }
 
   /// The queue of `context`, or null: for walking through what is left in it.
-  MatchQueue* find(Context context) const;
+  MatchQueue* find(Context context) {
+    return found_ != nullptr && found_->context == context ? found_ : search(context);
+  }
   /// Drops the queue of `context`; its entries are no longer in any queue.
   void forget(Context context);
   /// Calls `each(MatchQueue&)` for all queues.
@@ -116,6 +118,7 @@ class Matching {
   std::size_t home(Context context) const {
     return static_cast<std::size_t>((context * 0x9e3779b97f4a7c15u) >> shift_);
   }
+  MatchQueue* search(Context context);
   bool is_first_of_queue(Context context, int source, int tag);
   MatchQueue& need(Context context);
   void grow();
@@ -124,7 +127,8 @@ class Matching {
   std::vector<Slot> slots_;  // open addressing with linear probing; a power of two long, at most half full
   int shift_;                // 64 - log2(slots_.size())
   std::size_t used_ = 0;
-  std::size_t entries_ = 0;  // in all queues
+  std::size_t entries_ = 0;      // in all queues
+  MatchQueue* found_ = nullptr;  // the last one: the next is usually the same
 };
 
 }  // namespace tasuki
