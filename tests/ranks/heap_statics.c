@@ -1,11 +1,11 @@
 /* Messages from and to static data: arrays of .bss and .data that are mapped from the arena. Every rank sends
  * to the next one and receives from the one before, large and small, with the receive before and after the
  * send. "statics: ADDRESS" tells whether the array lies in a mapping of the arena: "global" or "private". */
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "check.h"
+#include "mapping.h"
 
 enum { COUNT = 3 << 18 };
 
@@ -13,20 +13,6 @@ static int out[COUNT]; /* .bss */
 static int in[COUNT];
 static int start[1 << 15] = {5, [(1 << 15) - 1] = 6}; /* .data */
 static const int constant[1 << 15] = {7};             /* read-only: stays where it is */
-
-static const char* kind_of(const void* address) {
-  char line[512];
-  const char* kind = "private";
-  FILE* maps = fopen("/proc/self/maps", "r");
-  while (fgets(line, sizeof line, maps) != NULL) {
-    unsigned long begin, end;
-    if (sscanf(line, "%lx-%lx", &begin, &end) != 2) continue;
-    if ((uintptr_t)address < begin || (uintptr_t)address >= end) continue;
-    if (strstr(line, "/memfd:tasuki-arena-") != NULL) kind = "global";
-  }
-  fclose(maps);
-  return kind;
-}
 
 static int value_of(int rank, int count, int i) {
   return rank * 1000003 + count * 7 + i;

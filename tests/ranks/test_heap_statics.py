@@ -1,6 +1,9 @@
 """Static data of a program whose heap is global: mapped from the arena, and the same to the program."""
 
+import subprocess
+
 import pytest
+from harness import HERE
 
 # How the program is linked decides where its data lies; COMMON of Fortran is .bss as any.
 LINKS = {"pie": ["-fPIE", "-pie"], "fixed": ["-fno-pie", "-no-pie"], "norelro": ["-Wl,-z,norelro"]}
@@ -20,3 +23,26 @@ def test_static_data_stays_private_when_asked(mpiexec, build, how):
     done = mpiexec("-n", 2, *wish, build("heap_statics.c"))
     assert done.returncode == 0, done.text
     assert done.stdout.count("statics: private") == 2, done.text
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("heap", ["global", "private"])
+def test_common_blocks_of_fortran(mpiexec, build, heap, link):
+    # The C compiler's driver hands Fortran on to gfortran: there are no bindings for it yet.
+    program = build("heap_common.f90", *LINKS[link], HERE / "heap_common.c", "-lgfortran", "-lm")
+    done = mpiexec("-n", 3, f"--heap={heap}", program)
+    assert done.returncode == 0, done.text
+    for block in ("fields", "edges", "scalars", "tables"):
+        assert done.stdout.count(f"common {block}: {heap}") == 3, done.text
+
+
+@pytest.mark.parametrize("heap", ["global", "private"])
+def test_copied_variables_of_libraries_stay_the_same_to_both(mpiexec, build, heap):
+    program = build("heap_copies.c", *LINKS["fixed"])
+    listed = subprocess.run(["readelf", "-rW", program], check=True, capture_output=True, text=True).stdout
+    copied = [line for line in listed.splitlines() if "_COPY" in line]
+    for name in ("stdout@", "__environ@", "optind@"):
+        assert any(f" {name}" in line for line in copied), listed
+    done = mpiexec("-n", 2, f"--heap={heap}", program)
+    assert done.returncode == 0, done.text
+    assert done.stdout.count(f"copies: {heap}") == 2, done.text
