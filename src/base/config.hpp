@@ -14,10 +14,11 @@ enum Explain : std::int64_t { kExplainNothing = 0, kExplainRank0 = 1, kExplainAl
 
 /// Each setting is a number: of bytes, of something else, a flag (0 or 1), or the index of a choice.
 struct Config {
-  std::int64_t eager_bytes_max = 16 * 1024;        // above it a message waits for its receive
-  std::int64_t write_bytes_min = 4 * 1024;         // receives from here on are advertised
-  std::int64_t cooperative_bytes_min = 16 * 1024;  // from here on both ranks copy a message that is pulled
-  std::int64_t send_requests = 1;                  // each protocol: whether it is used
+  std::int64_t eager_bytes_max = 16 * 1024;  // above it a message waits for its receive
+  std::int64_t write_bytes_min = 0;          // receives from here on are advertised; 0: by distance
+  std::int64_t cooperative_bytes_min = 0;    // from here on both ranks copy what is pulled; 0: by distance
+  std::int64_t distance = 0;                 // 1 + the Distance that all ranks count as; 0: as they are
+  std::int64_t send_requests = 1;            // each protocol: whether it is used
   std::int64_t pull = 1;
   std::int64_t cooperative = 1;
   std::int64_t push = 1;

@@ -36,6 +36,10 @@ constexpr EnumRow kReduce = {"reduce_algorithm", kReduceItems, 3};
 constexpr const char* kReduceScatterItems[] = {"cheapest", "pairwise", "halving", "recursive_doubling"};
 constexpr EnumRow kReduceScatter = {"reduce_scatter_algorithm", kReduceScatterItems, 4};
 
+// The order is that of Distance.
+constexpr const char* kDistanceItems[] = {"automatic", "cache", "package", "machine"};
+constexpr EnumRow kDistance = {"distance", kDistanceItems, 4};
+
 // The order is that of InitialErrhandler.
 constexpr const char* kErrhandlerItems[] = {"mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"};
 constexpr EnumRow kErrhandler = {"initial_errhandler", kErrhandlerItems, 3};
@@ -77,10 +81,16 @@ constexpr Setting kSettings[] = {
            "the longest message that is sent at once; a longer one waits for its receive"),
     number("TASUKI_PROTOCOL_WRITE_BYTES_MIN", SettingType::kBytes, &Config::write_bytes_min, 1, kGiB,
            Change::kAnyTime, Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
-           "the smallest receive that is advertised to its sender, and the smallest message written to one"),
+           "the smallest receive that is advertised to its sender, and the smallest message written to one; "
+           "automatic: by the distance of the two ranks"),
     number("TASUKI_PROTOCOL_COOPERATIVE_BYTES_MIN", SettingType::kBytes, &Config::cooperative_bytes_min, 1,
            kGiB, Change::kAnyTime, Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
-           "the smallest message that the sender helps to copy when the receiver pulls it"),
+           "the smallest message that the sender helps to copy when the receiver pulls it; automatic: by the "
+           "distance of the two ranks"),
+    {"TASUKI_PROTOCOL_DISTANCE", SettingType::kChoice, &Config::distance, 0, kDistance.size - 1, &kDistance,
+     Change::kAnyTime, Scope::kLocal, Verbosity::kTunerDetail, Part::kProtocol,
+     "what the ranks count as sharing, for the thresholds that depend on it: a last-level cache, a package "
+     "(socket), or the machine alone; automatic: what they do share"},
     protocol("TASUKI_PROTOCOL_SEND_REQUESTS", &Config::send_requests,
              "advertise receives, so that their sender writes straight into the buffer"),
     protocol("TASUKI_PROTOCOL_PULL", &Config::pull,

@@ -9,7 +9,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
-#include <vector>
 
 namespace tasuki {
 namespace {
@@ -29,8 +28,8 @@ std::string first_line(const std::string& path) {
 }
 
 /// The processors of a list like "0-3,8", ascending; empty when it is not one.
-std::vector<int> parse_processors(const std::string& list) {
-  std::vector<int> processors;
+Processors parse_processors(const std::string& list) {
+  Processors processors;
   const char* at = list.c_str();
   while (*at >= '0' && *at <= '9') {
     char* end = nullptr;
@@ -83,19 +82,43 @@ std::string processors_of(HardwareLevel level, const std::string& directory, con
   }
 }
 
-std::string allowed_processors() {
-  constexpr std::size_t kSets = kProcessorsMax / CPU_SETSIZE;
-  std::vector<cpu_set_t> allowed(kSets);
-  if (sched_getaffinity(0, sizeof(cpu_set_t) * kSets, allowed.data()) != 0) return {};
-  std::string list;
-  for (int processor = 0; processor < kProcessorsMax; ++processor) {
-    if (CPU_ISSET_S(static_cast<std::size_t>(processor), sizeof(cpu_set_t) * kSets, allowed.data()))
-      list += (list.empty() ? "" : ",") + std::to_string(processor);
-  }
-  return list;
+bool is_within(const Processors& part, const Processors& whole) {
+  return std::includes(whole.begin(), whole.end(), part.begin(), part.end());
 }
 
+HardwarePlace place_of(const Processors& mine, const std::string& root) {
+  HardwarePlace place;
+  place.fill(-1);
+  place[static_cast<std::size_t>(HardwareLevel::kMachine)] = 0;
+  if (mine.empty()) return place;
+  const std::string directory = root + "/cpu/cpu" + std::to_string(mine.front());
+  for (int level = 1; level < kHardwareLevels; ++level) {
+    const Processors all =
+        static_cast<HardwareLevel>(level) == HardwareLevel::kPu
+            ? Processors{mine.front()}
+            : parse_processors(processors_of(static_cast<HardwareLevel>(level), directory, root));
+    if (is_within(mine, all)) place[static_cast<std::size_t>(level)] = all.front();
+  }
+  return place;
+}
+
+constexpr const char* kSystem = "/sys/devices/system";
+
 }  // namespace
+
+Processors allowed_processors(int process) {
+  constexpr std::size_t kSets = kProcessorsMax / CPU_SETSIZE;
+  std::vector<cpu_set_t> allowed(kSets);
+  const std::size_t bytes = sizeof(cpu_set_t) * kSets;
+  if (sched_getaffinity(process, bytes, allowed.data()) != 0) return {};
+  Processors processors;
+  const auto count = static_cast<std::size_t>(CPU_COUNT_S(bytes, allowed.data()));
+  for (int processor = 0; processors.size() < count; ++processor) {
+    if (CPU_ISSET_S(static_cast<std::size_t>(processor), bytes, allowed.data()))
+      processors.push_back(processor);
+  }
+  return processors;
+}
 
 std::string_view hardware_name(HardwareLevel level) {
   return kNames[static_cast<std::size_t>(level)];
@@ -107,25 +130,40 @@ int hardware_level(std::string_view name) {
 }
 
 HardwarePlace hardware_place() {
-  return hardware_place(allowed_processors(), "/sys/devices/system");
+  return place_of(allowed_processors(0), kSystem);
 }
 
 HardwarePlace hardware_place(const std::string& processors, const std::string& root) {
-  HardwarePlace place;
-  place.fill(-1);
-  place[static_cast<std::size_t>(HardwareLevel::kMachine)] = 0;
-  const std::vector<int> mine = parse_processors(processors);
-  if (mine.empty()) return place;
+  return place_of(parse_processors(processors), root);
+}
+
+HardwareSurroundings hardware_surroundings() {
+  return hardware_surroundings(allowed_processors(0), kSystem);
+}
+
+HardwareSurroundings hardware_surroundings(const Processors& processors, const std::string& root) {
+  HardwareSurroundings around;
+  around.machine = parse_processors(first_line(root + "/cpu/online"));
+  const Processors& mine = processors.empty() ? around.machine : processors;
+  if (mine.empty()) return around;
   const std::string directory = root + "/cpu/cpu" + std::to_string(mine.front());
-  for (int level = 1; level < kHardwareLevels; ++level) {
-    std::vector<int> all =
-        static_cast<HardwareLevel>(level) == HardwareLevel::kPu
-            ? std::vector<int>{mine.front()}
-            : parse_processors(processors_of(static_cast<HardwareLevel>(level), directory, root));
-    if (std::includes(all.begin(), all.end(), mine.begin(), mine.end()))
-      place[static_cast<std::size_t>(level)] = all.front();
+  around.package = parse_processors(processors_of(HardwareLevel::kPackage, directory, root));
+  for (const HardwareLevel level : {HardwareLevel::kL3Cache, HardwareLevel::kL2Cache}) {
+    around.cache = parse_processors(processors_of(level, directory, root));
+    if (!around.cache.empty()) break;
   }
-  return place;
+  around.known = !around.cache.empty() || !around.package.empty();
+  if (!is_within(mine, around.cache)) around.cache.clear();
+  if (!is_within(mine, around.package)) around.package.clear();
+  return around;
+}
+
+Distance HardwareSurroundings::distance_to(const Processors& other) const {
+  if (!known) return Distance::kCache;
+  const Processors& theirs = other.empty() ? machine : other;
+  const auto holds = [&](const Processors& piece) { return !piece.empty() && is_within(theirs, piece); };
+  if (!theirs.empty() && holds(cache)) return Distance::kCache;
+  return !theirs.empty() && holds(package) ? Distance::kPackage : Distance::kMachine;
 }
 
 std::uint64_t machine_number() {

@@ -8,6 +8,9 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/distance.hpp"
 
 namespace tasuki {
 
@@ -36,6 +39,28 @@ HardwarePlace hardware_place();
 
 /// The same for a list of processors ("0-3,8", as in /sys) and another root than "/sys/devices/system".
 HardwarePlace hardware_place(const std::string& processors, const std::string& root);
+
+/// Numbers of processors, ascending.
+using Processors = std::vector<int>;
+
+/// Where the process of that number may run (that of its first thread), or this thread (0); empty: unknown.
+Processors allowed_processors(int process);
+
+/// What is around a set of processors, so that its distance to many others follows without another look.
+struct HardwareSurroundings {
+  Processors cache;    // those that share the last-level cache; empty where several caches do, or none
+  Processors package;  // those of the socket, likewise
+  Processors machine;  // all that are online
+  bool known = false;  // the system tells of sockets or caches
+
+  /// The closest that holds for every processor of either set: no set means that it may run anywhere. Where
+  /// the system tells nothing, the machine counts as one piece.
+  Distance distance_to(const Processors& other) const;
+};
+HardwareSurroundings hardware_surroundings();
+
+/// The same for a set of processors (none: all), and for another root than "/sys/devices/system".
+HardwareSurroundings hardware_surroundings(const Processors& processors, const std::string& root);
 
 /// A number of this machine, the same for all its processes since it was booted.
 std::uint64_t machine_number();

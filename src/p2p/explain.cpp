@@ -26,13 +26,25 @@ const char* way_text(Way way) {
   return kTexts[static_cast<int>(way)];
 }
 
+/// "4 KiB on", or "4 KiB on (a last-level cache in common), 8 KiB on (…)" where they differ.
+std::string thresholds(const ProtocolTable& table, Count DistanceTable::*value) {
+  const auto least = [&](std::size_t i) { return table.by_distance[i].*value; };
+  if (least(0) == least(kDistances - 1)) return BytesText(least(0)).text + std::string(" on");
+  std::string text;
+  for (std::size_t i = 0; i < kDistances; ++i) {
+    text += std::string(i == 0 ? "" : ", ") + BytesText(least(i)).text + " on (" +
+            distance_text(static_cast<Distance>(i)) + ")";
+  }
+  return text;
+}
+
 /// What makes two messages the same case.
-std::uint64_t case_of(bool sending, Way way, Count bytes, const char* why, int first) {
+std::uint64_t case_of(bool sending, Way way, Count bytes, const char* why, int first, const char* where) {
   std::uint64_t hash = reinterpret_cast<std::uintptr_t>(why);
   for (const std::uint64_t part :
        {std::uint64_t{sending}, static_cast<std::uint64_t>(way),
         static_cast<std::uint64_t>(std::bit_width(static_cast<std::uint64_t>(bytes))),
-        static_cast<std::uint64_t>(first)}) {
+        static_cast<std::uint64_t>(first), reinterpret_cast<std::uintptr_t>(where)}) {
     hash = (hash ^ part) * 0x9e3779b97f4a7c15u;
     hash ^= hash >> 29;
   }
@@ -52,27 +64,36 @@ BytesText::BytesText(Count bytes) {
 void Explainer::start() const {
   const ProtocolTable& table = process_.p2p->table;
   const auto off = [](bool on) { return on ? "" : " (switched off)"; };
+  const int rank = process_.rank;
   std::fprintf(
       stderr,
       "tasuki: rank %d: up to %s a message goes in slots of the ring, up to %s at once in its bulk\n"
-      "tasuki: rank %d: from %s on into a receive that waits and is advertised%s\n"
-      "tasuki: rank %d: else the receiver copies from the sender's buffer%s, from %s on both do%s, or the "
-      "sender does%s;\n"
-      "tasuki: rank %d: what neither rank can reach goes through the ring in pieces of %s\n",
-      process_.rank, BytesText(table.short_bytes_max).text, BytesText(table.eager_bytes_max).text,
-      process_.rank, BytesText(table.write_bytes_min).text, off(table.send_requests), process_.rank,
-      off(table.pull), BytesText(table.cooperative_bytes_min).text, off(table.cooperative), off(table.push),
-      process_.rank, BytesText(process_.p2p->bulk_bytes_max).text);
+      "tasuki: rank %d: into a receive that waits and is advertised%s, from %s\n"
+      "tasuki: rank %d: else the receiver copies from the sender's buffer%s, or both do%s, from %s;\n"
+      "tasuki: rank %d: or the sender does%s; what neither rank can reach goes through the ring in "
+      "pieces of %s\n",
+      rank, BytesText(table.short_bytes_max).text, BytesText(table.eager_bytes_max).text, rank,
+      off(table.send_requests), thresholds(table, &DistanceTable::write_bytes_min).c_str(), rank,
+      off(table.pull), off(table.cooperative),
+      thresholds(table, &DistanceTable::cooperative_bytes_min).c_str(), rank, off(table.push),
+      BytesText(process_.p2p->bulk_bytes_max).text);
 }
 
 void Explainer::sent(Way way, Count bytes, int endpoint, const char* why) {
-  if (is_new(case_of(true, way, bytes, why, 0))) say(way, bytes, endpoint, "to", why, "");
+  const char* const where = distance_of(way, endpoint);
+  if (is_new(case_of(true, way, bytes, why, 0, where))) say(way, bytes, endpoint, "to", why, "", where);
 }
 
 void Explainer::received(Way way, Count bytes, int endpoint, const char* why, bool message_first) {
-  if (!is_new(case_of(false, way, bytes, why, message_first ? 2 : 1))) return;
+  const char* const where = distance_of(way, endpoint);
+  if (!is_new(case_of(false, way, bytes, why, message_first ? 2 : 1, where))) return;
   say(way, bytes, endpoint, "from", why,
-      message_first ? "; the message came before its receive" : "; the receive was posted first");
+      message_first ? "; the message came before its receive" : "; the receive was posted first", where);
+}
+
+const char* Explainer::distance_of(Way way, int endpoint) {
+  const bool matters = way == Way::kWrite || way == Way::kCooperative || way == Way::kPull;
+  return matters && endpoint < process_.size ? distance_text(process_.p2p->distances.to(endpoint)) : "";
 }
 
 bool Explainer::is_new(std::uint64_t one) {
@@ -85,11 +106,11 @@ bool Explainer::is_new(std::uint64_t one) {
 }
 
 void Explainer::say(Way way, Count bytes, int endpoint, const char* direction, const char* why,
-                    const char* first) {
+                    const char* first, const char* where) {
   char peer[32];
   std::snprintf(peer, sizeof peer, endpoint < process_.size ? "rank %d" : "another job", endpoint);
-  std::fprintf(stderr, "tasuki: rank %d: %s %s %s: %s: %s%s\n", process_.rank, BytesText(bytes).text,
-               direction, peer, way_text(way), why, first);
+  std::fprintf(stderr, "tasuki: rank %d: %s %s %s: %s: %s%s%s%s\n", process_.rank, BytesText(bytes).text,
+               direction, peer, way_text(way), why, first, *where != '\0' ? "; the ranks have " : "", where);
 }
 
 }  // namespace tasuki

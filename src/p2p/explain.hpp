@@ -1,5 +1,5 @@
 // Explainer: TASUKI_EXPLAIN. Says on standard error which way messages take and why, one line for each case
-// that differs in direction, way, reason, size (as a power of two) or in who came first.
+// that differs in direction, way, reason, size (as a power of two), distance or in who came first.
 //
 // It exists only where it is wanted; messages on the short path are not asked about.
 //
@@ -33,7 +33,10 @@ class Explainer {
 
  private:
   bool is_new(std::uint64_t one);
-  void say(Way way, Count bytes, int endpoint, const char* direction, const char* why, const char* first);
+  /// In words, where the choice depends on it; else empty.
+  const char* distance_of(Way way, int endpoint);
+  void say(Way way, Count bytes, int endpoint, const char* direction, const char* why, const char* first,
+           const char* where);
 
   const Process& process_;
   std::vector<std::uint64_t> cases_;

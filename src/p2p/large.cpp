@@ -22,6 +22,10 @@ LargeMessages::LargeMessages(PointToPoint& p2p)
       memory_(*p2p.process.global_memory),
       peers_(static_cast<std::size_t>(p2p.transport.endpoints())) {}
 
+const DistanceTable& LargeMessages::table_for(int endpoint) {
+  return p2p_.table.at(p2p_.distances.to(endpoint));
+}
+
 bool LargeMessages::reach(int endpoint, const Placement& placement, Count bytes) {
   if (!placement.exists() || !placement.is_sound()) return false;
   const std::size_t span = placement.span(bytes);
@@ -72,7 +76,7 @@ bool LargeMessages::open(SendRequest& send) {
                                        .line = static_cast<std::uint32_t>(end.line)});
   }
   if (end.global != 0 && end.transfer == nullptr && p2p_.table.cooperative &&
-      bytes >= p2p_.table.cooperative_bytes_min) {
+      bytes >= table_for(end.endpoint).cooperative_bytes_min) {
     lend_pull(end);
   }
   return write_request_to_send(
@@ -157,6 +161,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
   const bool may_lend = message.pull < kPulls && has_board;
   const LongFacts facts{
       .bytes = wanted,
+      .distance = global != 0 ? p2p_.distances.to(receive.endpoint) : Distance::kMachine,
       .source_global = wanted != 0 && p2p_.table.pull && reach(receive.endpoint, message.source, wanted),
       .source_regular = message.regular,
       .source_dense = message.source.dense(),
@@ -271,9 +276,9 @@ bool LargeMessages::carry(LargeEnd& end, Count budget) {
 }
 
 bool LargeMessages::carry_part(LargeEnd& end, Count budget) {
-  const ClaimSizes sizes{.divisor = p2p_.table.claim_divisor,
-                         .bytes_min = p2p_.table.claim_bytes_min,
-                         .bytes_max = p2p_.table.claim_bytes_max};
+  const DistanceTable& table = table_for(end.endpoint);
+  const ClaimSizes sizes{
+      .divisor = table.claim_divisor, .bytes_min = table.claim_bytes_min, .bytes_max = table.claim_bytes_max};
   ByteRange piece = end.part.claim({}, sizes);
   if (piece.empty()) return end.part.look();
   for (Count done = 0; !piece.empty(); piece = end.part.claim(piece, sizes)) {

@@ -73,8 +73,8 @@ class LargeMessages {
   explicit LargeMessages(PointToPoint& p2p);
 
   // --- the sender ---
-  /// Whether claim() is worth a call.
-  bool may_claim(int endpoint);
+  /// Whether claim() is worth a call for a message of that size.
+  bool may_claim(int endpoint, Count bytes);
   /// The message may go to an advertised receive: claims one, so that it does. REQUIRES: nothing is queued.
   bool claim(SendRequest& send);
   /// Writes the packet that opens the message: kWriting, or a request to send. False: there is no room.
@@ -133,6 +133,8 @@ class LargeMessages {
 
   // send_requests.cpp
   PairBoard* board(PairBoard*& known, int from, int to);
+  /// The table for messages to and from a rank of this job.
+  const DistanceTable& table_for(int endpoint);
   bool is_local(int endpoint) const { return static_cast<std::size_t>(endpoint) < peers_.size(); }
   Peer& peer(int endpoint) { return peers_[static_cast<std::size_t>(endpoint)]; }
   bool may_advertise(const ReceiveRequest& receive) const;

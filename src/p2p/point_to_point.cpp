@@ -57,6 +57,7 @@ bool SendQueue::remove(SendRequest* request) {
 PointToPoint::PointToPoint(Process& owner)
     : process(owner),
       transport(*owner.transport),
+      distances(owner.bootstrap),
       bulk_bytes_max(owner.transport->bulk_bytes_max()),
       matching(owner.counters.queues),
       sent(owner),
@@ -74,8 +75,9 @@ PointToPoint::PointToPoint(Process& owner)
 void PointToPoint::read_settings() {
   const Config& config = process.config;
   table.eager_bytes_max = config.eager_bytes_max;
-  table.write_bytes_min = config.write_bytes_min;
-  table.cooperative_bytes_min = config.cooperative_bytes_min;
+  table.set_thresholds(config.write_bytes_min, config.cooperative_bytes_min);
+  distances.assume(config.distance != 0 ? std::optional(static_cast<Distance>(config.distance - 1))
+                                        : std::nullopt);
   table.send_requests = config.send_requests != 0;
   table.pull = config.pull != 0;
   table.cooperative = config.cooperative != 0;

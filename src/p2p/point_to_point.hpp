@@ -21,6 +21,7 @@
 #include "base/process.hpp"
 #include "base/types.hpp"
 #include "p2p/buffered.hpp"
+#include "p2p/distances.hpp"
 #include "p2p/explain.hpp"
 #include "p2p/matching.hpp"
 #include "p2p/message.hpp"
@@ -133,6 +134,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
   Process& process;
   Transport& transport;
   ProtocolTable table;
+  Distances distances;
   Count bulk_bytes_max;
   std::vector<Peer> peers;  // by endpoint
   Matching matching;

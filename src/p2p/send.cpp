@@ -24,14 +24,15 @@ namespace {
   PointToPoint& p2p = *comm.process.p2p;
   PackCursor cursor(datatype, count);
   const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
-  if (cursor.total_bytes() >= p2p.table.write_bytes_min && p2p.large->may_claim(endpoint)) return false;
-  const Protocol protocol = choose(cursor.total_bytes(), false, p2p.table);
+  const Count bytes = cursor.total_bytes();
+  if (bytes >= p2p.table.write_bytes_min && p2p.large->may_claim(endpoint, bytes)) return false;
+  const Protocol protocol = choose(bytes, false, p2p.table);
   switch (protocol) {
     case Protocol::kShort:
       if (!write_short(p2p.transport, endpoint, envelope, buffer, cursor)) return false;
       break;
     case Protocol::kEager:
-      if (cursor.total_bytes() > p2p.bulk_bytes_max) return false;
+      if (bytes > p2p.bulk_bytes_max) return false;
       if (!write_eager(p2p.transport, endpoint, envelope, 0, buffer, cursor)) return false;
       break;
     case Protocol::kLong:
@@ -39,10 +40,9 @@ namespace {
       return false;
   }
   ++p2p.peer(endpoint).sent;
-  p2p.count_sent(protocol == Protocol::kShort ? Way::kShort : Way::kEager, cursor.total_bytes(), endpoint,
-                 kSentAtOnce);
+  p2p.count_sent(protocol == Protocol::kShort ? Way::kShort : Way::kEager, bytes, endpoint, kSentAtOnce);
   if (protocol != Protocol::kShort && comm.process.events.is_wanted(Event::kSendChosen)) {
-    p2p.tell_choice(protocol, dest, tag, cursor.total_bytes());
+    p2p.tell_choice(protocol, dest, tag, bytes);
   }
   return true;
 }

@@ -41,12 +41,13 @@ PairBoard* LargeMessages::board(PairBoard*& known, int from, int to) {
 
 // ----- the sender ------------------------------------------------------------------------------------------
 
-bool LargeMessages::may_claim(int endpoint) {
+bool LargeMessages::may_claim(int endpoint, Count bytes) {
   if (!is_local(endpoint)) return false;
   const PairBoard* const shared = board(peer(endpoint).out, p2p_.transport.self(), endpoint);
   if (shared == nullptr) return false;
   __builtin_prefetch(&shared->requests[0], 1);  // likely to be claimed
-  return (shared->open.load(std::memory_order_relaxed) & kAllLines) != 0;
+  if ((shared->open.load(std::memory_order_relaxed) & kAllLines) == 0) return false;
+  return bytes >= table_for(endpoint).write_bytes_min;
 }
 
 bool LargeMessages::claim(SendRequest& send) {
@@ -57,7 +58,7 @@ bool LargeMessages::claim(SendRequest& send) {
   const std::uint64_t word = shared->open.load(std::memory_order_acquire);
   std::uint32_t open = static_cast<std::uint32_t>(word) & kAllLines;
   const auto serial_end = static_cast<std::uint32_t>(word >> 32);
-  if (open == 0) return false;
+  if (open == 0 || send.cursor.total_bytes() < table_for(send.endpoint).write_bytes_min) return false;
   if (shared->processed.load(std::memory_order_acquire) != p2p_.peer(send.endpoint).sent) return false;
 
   Line* best = nullptr;
@@ -116,7 +117,7 @@ void LargeMessages::posted(ReceiveRequest& receive) {
   const std::size_t span = here.exists() ? here.span(receive.capacity()) : 0;
   const GlobalAddress global =
       span != 0 ? memory_.find(reinterpret_cast<const void*>(here.address), span) : 0;
-  if (global == 0) return;
+  if (global == 0 || receive.capacity() < table_for(endpoint).write_bytes_min) return;
   LargeEnd& end = *ends_.make();
   receive.large = &end;
   end.receive = &receive;

@@ -5,9 +5,12 @@
 // bytes go.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 
 #include "base/counters.hpp"
+#include "base/distance.hpp"
 #include "base/types.hpp"
 #include "protocol/packet.hpp"
 
@@ -20,19 +23,51 @@ enum class Protocol : std::uint8_t {
   kWrite,  // written into a receive that the peer has advertised
 };
 
+/// What depends on how far apart the two ranks are.
+struct DistanceTable {
+  Count write_bytes_min;        // receives from here on are advertised, and written to
+  Count cooperative_bytes_min;  // pulls from here on are shared with the sender
+  Count claim_divisor;          // of a transfer: a rank claims this part of what is left at once
+  Count claim_bytes_min;
+  Count claim_bytes_max;
+};
+
+/// By Distance. That of one cache is measured (docs/protocols.md). The others follow from it: what two ranks
+/// gain by sharing a message are copies, which cost the same anywhere; what they pay are lines that travel
+/// one after the other (the request, its claim, each piece's claim, the end), and a line takes about twice as
+/// long between caches of a socket and four times as long between sockets. Above the longest eager message
+/// an advertised receive always saves a round trip, so no threshold for it lies there.
+inline constexpr std::array<DistanceTable, kDistances> kDistanceTables = {{
+    {4 * 1024, 16 * 1024, 3, 4 * 1024, 256 * 1024},
+    {8 * 1024, 32 * 1024, 3, 8 * 1024, 256 * 1024},
+    {16 * 1024, 64 * 1024, 3, 16 * 1024, 256 * 1024},
+}};
+
 /// Where one way ends and the next begins, and which ways there are.
 struct ProtocolTable {
   Count short_bytes_max = kShortBytesMax;
   Count eager_bytes_max = 16 * 1024;
-  Count write_bytes_min = 4 * 1024;         // receives from here on are advertised, and written to
-  Count cooperative_bytes_min = 16 * 1024;  // pulls from here on are shared with the sender
-  Count claim_divisor = 3;                  // of a transfer: a rank claims this part of what is left at once
-  Count claim_bytes_min = 4 * 1024;
-  Count claim_bytes_max = 256 * 1024;
+  Count write_bytes_min = kDistanceTables[0].write_bytes_min;  // the least of all distances: a first look
+  std::array<DistanceTable, kDistances> by_distance = kDistanceTables;
   bool send_requests = true;
   bool pull = true;
   bool cooperative = true;
   bool push = true;
+
+  constexpr const DistanceTable& at(Distance distance) const {
+    return by_distance[static_cast<std::size_t>(distance)];
+  }
+
+  /// What the user wants to hold for all distances; 0: nothing, the built-in values.
+  constexpr void set_thresholds(Count write_min, Count cooperative_min) {
+    by_distance = kDistanceTables;
+    write_bytes_min = INT64_MAX;
+    for (DistanceTable& one : by_distance) {
+      if (write_min != 0) one.write_bytes_min = write_min;
+      if (cooperative_min != 0) one.cooperative_bytes_min = cooperative_min;
+      write_bytes_min = std::min(write_bytes_min, one.write_bytes_min);
+    }
+  }
 };
 
 /// `acknowledged`: the sender has to know that the message was matched (synchronous mode). A short packet has
@@ -44,7 +79,8 @@ constexpr Protocol choose(Count bytes, bool acknowledged, const ProtocolTable& t
 
 /// What decides between the ways of a message whose request to send has met its receive.
 struct LongFacts {
-  Count bytes = 0;                  // to be copied
+  Count bytes = 0;  // to be copied
+  Distance distance = Distance::kCache;
   bool source_global = false;       // the receiver can read it where it lies
   bool source_regular = false;      // it has a Placement, global or not
   bool source_dense = false;        // of one run
@@ -83,7 +119,7 @@ constexpr Choice choose_long(const LongFacts& facts, const ProtocolTable& table)
   if (receiver_can && table.pull) {
     if (!facts.destination_regular) return {Way::kPull, Why::kIrregular};
     if (!facts.destination_global) return {Way::kPull, Why::kSourceGlobal};
-    if (facts.bytes < table.cooperative_bytes_min) return {Way::kPull, Why::kSmall};
+    if (facts.bytes < table.at(facts.distance).cooperative_bytes_min) return {Way::kPull, Why::kSmall};
     if (!table.cooperative) return {Way::kPull, Why::kSwitchedOff};
     if (!facts.transfer) return {Way::kPull, Why::kNoTransfer};
     return {Way::kCooperative, Why::kBothGlobal};

@@ -25,6 +25,9 @@ class Bootstrap {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
+  /// The system's number of the process that is `rank`; -1 when unknown, or when it has not come yet.
+  virtual int process_id(int /*rank*/) const { return -1; }
+
   /// The number of the program of an MPMD job that this rank runs (MPI_APPNUM), -1 when unknown.
   virtual int application_number() const { return -1; }
 

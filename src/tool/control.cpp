@@ -96,9 +96,10 @@ Code t_cvar_write(Process& process, ToolHandle handle, const void* buf) {
     std::memcpy(&narrow, buf, sizeof narrow);
     value = narrow;
   }
-  // The default may mean "automatic", which is found out once, when MPI starts.
+  // The default may mean "automatic", which most find out once, when MPI starts.
   const bool is_default = value == Config{}.*setting.value;
-  if (!is_valid_setting(setting, value) && (running || !is_default)) return kTErrInvalid;
+  const bool stays_automatic = setting.part == Part::kProtocol || !running;
+  if (!is_valid_setting(setting, value) && !(is_default && stays_automatic)) return kTErrInvalid;
   process.config.*setting.value = value;
   process.tool->written |= std::uint64_t{1} << control->setting;
   apply_setting(process, setting);

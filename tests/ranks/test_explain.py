@@ -41,6 +41,32 @@ def test_who_came_first_and_a_switched_off_protocol_are_told(run):
     assert any("(switched off)" in line for line in lines_of(done, 0)), done.text
 
 
+@pytest.mark.parametrize(
+    "distance, expected",
+    [
+        ("cache", "a last-level cache in common"),
+        ("package", "a socket in common"),
+        ("machine", "different sockets"),
+    ],
+)
+def test_the_distance_and_its_thresholds_are_told(run, distance, expected):
+    environment = {"TASUKI_EXPLAIN": "all", "TASUKI_HEAP": "global", "TASUKI_PROTOCOL_DISTANCE": distance}
+    done = run("statistics.c", 2, environment=environment)
+    assert done.returncode == 0, done.text
+    received = [line for line in lines_of(done, 1) if "488.3 KiB from rank 0: write" in line]
+    assert received, done.text
+    assert all(line.endswith(f"; the ranks have {expected}") for line in received), done.text
+    starts = [line for line in lines_of(done, 0) if "is advertised" in line]
+    assert "8 KiB on (a socket in common), 16 KiB on (different sockets)" in starts[0], done.text
+
+
+def test_a_threshold_of_the_user_holds_for_all_distances(run):
+    environment = {"TASUKI_EXPLAIN": "1", "TASUKI_PROTOCOL_WRITE_BYTES_MIN": "5k"}
+    done = run("statistics.c", 2, environment=environment)
+    assert done.returncode == 0, done.text
+    assert any(line.endswith("is advertised, from 5 KiB on") for line in lines_of(done, 0)), done.text
+
+
 def test_nothing_is_told_where_nobody_asked(run):
     done = run("statistics.c", 2, environment={"TASUKI_EXPLAIN": "0"})
     assert done.returncode == 0, done.text

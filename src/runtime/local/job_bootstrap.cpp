@@ -39,6 +39,10 @@ class JobBootstrap final : public Bootstrap {
 
   int rank() const override { return job_.rank; }
   int size() const override { return job_.size; }
+  int process_id(int rank) const override {
+    const std::int32_t pid = job_.blocks[rank].claimed_pid.load(std::memory_order_relaxed);
+    return pid > 0 ? pid : -1;
+  }
   std::uint64_t job_id() const override { return job_.header->job_id; }
   std::string parent_port() const override { return job_.header->parent_port; }
   bool spawn(const SpawnRequest& request, std::string* error) override {

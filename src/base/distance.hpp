@@ -1,0 +1,23 @@
+// How far apart two ranks of a machine compute: what a cache line costs on its way from one to the other, and
+// so from which size on a message gains by being shared.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tasuki {
+
+enum class Distance : std::uint8_t {
+  kCache,    // they share the last level of cache
+  kPackage,  // they share the socket, not a cache
+  kMachine,  // nothing but the machine
+};
+inline constexpr std::size_t kDistances = 3;
+
+constexpr const char* distance_text(Distance distance) {
+  constexpr const char* kTexts[kDistances] = {"a last-level cache in common", "a socket in common",
+                                              "different sockets"};
+  return kTexts[static_cast<std::size_t>(distance)];
+}
+
+}  // namespace tasuki

@@ -1,0 +1,26 @@
+// Looks where the other ranks may run.
+#include "p2p/distances.hpp"
+
+#include <algorithm>
+
+#include "runtime/bootstrap.hpp"
+
+namespace tasuki {
+
+Distances::Distances(const Bootstrap& bootstrap)
+    : bootstrap_(bootstrap), known_(static_cast<std::size_t>(bootstrap.size()), kUnknown) {}
+
+void Distances::assume(std::optional<Distance> distance) {
+  std::fill(known_.begin(), known_.end(), distance ? static_cast<std::uint8_t>(*distance) : kUnknown);
+}
+
+Distance Distances::find(int endpoint) {
+  if (!here_) here_ = hardware_surroundings();
+  const int process = endpoint == bootstrap_.rank() ? 0 : bootstrap_.process_id(endpoint);
+  if (process < 0) return here_->distance_to({});
+  const Distance found = here_->distance_to(allowed_processors(process));
+  known_[static_cast<std::size_t>(endpoint)] = static_cast<std::uint8_t>(found);
+  return found;
+}
+
+}  // namespace tasuki

@@ -1,0 +1,44 @@
+// Distances: how far from this rank the others of its job compute, each found out when it is first asked for
+// (by the first large message) and kept: programs bind themselves before they send.
+//
+// What decides is where a process may run. One that is not bound, or of which that is not known, is as far
+// away as the processors of the machine are from each other. A rank that has not come yet is asked for again.
+//
+// Thread safety: the process lock guards it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/distance.hpp"
+#include "object/hardware.hpp"
+
+namespace tasuki {
+
+class Bootstrap;
+
+class Distances {
+ public:
+  explicit Distances(const Bootstrap& bootstrap);
+
+  /// REQUIRES: `endpoint` is a rank of this job.
+  Distance to(int endpoint) {
+    const std::uint8_t known = known_[static_cast<std::size_t>(endpoint)];
+    return known < kDistances ? static_cast<Distance>(known) : find(endpoint);
+  }
+
+  /// All are that far away; or, given nothing, as far as they are.
+  void assume(std::optional<Distance> distance);
+
+ private:
+  static constexpr std::uint8_t kUnknown = kDistances;
+
+  [[gnu::noinline]] Distance find(int endpoint);
+
+  const Bootstrap& bootstrap_;
+  std::vector<std::uint8_t> known_;  // by endpoint; a Distance or kUnknown
+  std::optional<HardwareSurroundings> here_;
+};
+
+}  // namespace tasuki
