@@ -13,6 +13,7 @@
 
 #include "p2p/large_support.hpp"
 #include "protocol/choose.hpp"
+#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {
@@ -150,6 +151,45 @@ TEST(Distance, AsksTheSystemForAnotherProcess) {
   EXPECT_EQ(allowed_processors(getpid()), allowed_processors(0));
   EXPECT_FALSE(allowed_processors(0).empty());
   EXPECT_TRUE(allowed_processors(0x7fffffff).empty());
+}
+
+/// A job of two ranks, of which the other one may not have come yet.
+class TwoRanks final : public Bootstrap {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 2; }
+  int process_id(int rank) const override {
+    EXPECT_EQ(rank, 1);  // its own processors a rank asks for without
+    ++asked;
+    return other;
+  }
+  int processors_available() const override { return 1; }
+  std::unique_ptr<Transport> make_transport(const Config&) override { return nullptr; }
+  void mark_initialized() override {}
+  void mark_finalized() override {}
+  [[noreturn]] void abort(int, const std::string&) override { ::abort(); }
+
+  int other = -1;
+  mutable int asked = 0;
+};
+
+TEST(Distances, AreLookedAtOnceTheRankIsThereAndThenKept) {
+  TwoRanks job;
+  Distances distances(job);
+  const HardwareSurroundings here = hardware_surroundings();
+  EXPECT_EQ(distances.to(1), here.distance_to({}));
+  EXPECT_EQ(distances.to(1), here.distance_to({}));
+  EXPECT_EQ(job.asked, 2);
+  job.other = getpid();
+  const Distance own = here.distance_to(allowed_processors(0));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(distances.to(1), own);
+  EXPECT_EQ(job.asked, 3);
+  EXPECT_EQ(distances.to(0), own);
+  distances.assume(kMachine);
+  EXPECT_EQ(distances.to(1), kMachine);
+  distances.assume(std::nullopt);
+  EXPECT_EQ(distances.to(1), own);
+  EXPECT_EQ(job.asked, 4);
 }
 
 TEST(DistanceTable, SharesLargerMessagesTheFartherTheRanksAre) {
