@@ -2,6 +2,7 @@
 #include "p2p/large.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/hints.hpp"
 #include "p2p/point_to_point.hpp"
@@ -96,7 +97,6 @@ bool LargeMessages::open(SendRequest& send) {
 
 void LargeMessages::write(SendRequest& send) {
   LargeEnd& end = *send.large;
-  end.part = TransferPart(end.transfer, end.generation, end.bytes, true);
   bool over = carry(end, kAll);
   // The receiver's last piece is on its way: where there are processors enough, it is there in a moment.
   const int looks_max = p2p_.process.progress->may_spin() ? kLastPieceLooks : 0;
@@ -279,7 +279,7 @@ bool LargeMessages::carry_part(LargeEnd& end, Count budget) {
   const DistanceTable& table = table_for(end.endpoint);
   const ClaimSizes sizes{
       .divisor = table.claim_divisor, .bytes_min = table.claim_bytes_min, .bytes_max = table.claim_bytes_max};
-  ByteRange piece = end.part.claim({}, sizes);
+  ByteRange piece = end.claimed.empty() ? end.part.claim({}, sizes) : std::exchange(end.claimed, {});
   if (piece.empty()) return end.part.look();
   for (Count done = 0; !piece.empty(); piece = end.part.claim(piece, sizes)) {
     move(end, piece.begin, piece.end);

@@ -62,6 +62,7 @@ struct LargeEnd {
   std::uint32_t generation = 0;       // of the transfer
   std::uint32_t line_generation = 0;  // of the send request
   TransferPart part;                  // in the transfer, from when the copying begins
+  ByteRange claimed;                  // what this rank has claimed before
   int line = -1;                      // of the send request that this is; or of the pull that it has lent
   Count bytes = 0;                    // to be copied
   Count copied = 0;                   // of them by this rank

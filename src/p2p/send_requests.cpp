@@ -100,7 +100,8 @@ bool LargeMessages::claim(SendRequest& send) {
   end.line = static_cast<int>(best - shared->requests);
   end.generation = ++to.claims[static_cast<std::size_t>(end.line)];
   end.transfer = &best->transfer;
-  end.transfer->start(end.generation);
+  end.part = TransferPart(end.transfer, end.generation, bytes, true);
+  end.claimed = end.part.start(bytes / p2p_.table.first_claim_divisor);
   end.other = receive;
   return true;
 }

@@ -38,9 +38,9 @@ struct DistanceTable {
 /// long between caches of a socket and four times as long between sockets. Above the longest eager message
 /// an advertised receive always saves a round trip, so no threshold for it lies there.
 inline constexpr std::array<DistanceTable, kDistances> kDistanceTables = {{
-    {4 * 1024, 16 * 1024, 3, 4 * 1024, 256 * 1024},
-    {8 * 1024, 32 * 1024, 3, 8 * 1024, 256 * 1024},
-    {16 * 1024, 64 * 1024, 3, 16 * 1024, 256 * 1024},
+    {4 * 1024, 16 * 1024, 3, 16 * 1024, 256 * 1024},
+    {8 * 1024, 32 * 1024, 3, 16 * 1024, 256 * 1024},
+    {16 * 1024, 64 * 1024, 3, 32 * 1024, 256 * 1024},
 }};
 
 /// Where one way ends and the next begins, and which ways there are.
@@ -49,6 +49,7 @@ struct ProtocolTable {
   Count eager_bytes_max = 16 * 1024;
   Count write_bytes_min = kDistanceTables[0].write_bytes_min;  // the least of all distances: a first look
   std::array<DistanceTable, kDistances> by_distance = kDistanceTables;
+  Count first_claim_divisor = 2;  // of a message that is written: the sender\'s first piece is this part
   bool send_requests = true;
   bool pull = true;
   bool cooperative = true;

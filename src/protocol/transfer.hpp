@@ -79,6 +79,15 @@ class TransferPart {
     grains_ = static_cast<std::uint64_t>(grains_of(bytes));
   }
 
+  /// The sender begins the transfer, with the first piece as its own: one write does both. Nobody takes part
+  /// in the one before any more.
+  ByteRange start(Count first_bytes) {
+    const auto taken = std::min(grains_, static_cast<std::uint64_t>(grains_of(first_bytes)));
+    seen_ |= taken << Transfer::kFrontAt;
+    transfer_->word_.store(seen_, std::memory_order_release);
+    return {0, std::min(bytes_, static_cast<Count>(taken << shift_))};
+  }
+
   /// Whether there is one: a default part is none.
   bool exists() const { return transfer_ != nullptr; }
 

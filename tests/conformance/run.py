@@ -174,9 +174,7 @@ def plan_runs(args, files):
     runs = [Run(abi, file, ranks) for abi in args.abi for file in files for ranks in args.ranks]
     under = [file for file in files if file not in LOCAL]
     if args.quick:
-        quick = {"mpich": (2,), "standard": (2, 4)}
-        runs = [run for run in runs if run.ranks in quick[run.abi]]
-        runs = [run for run in runs if run.file not in LOCAL or run.ranks == 2]
+        runs = [run for run in runs if run.ranks == (2 if run.abi == "mpich" or run.file in LOCAL else 4)]
         under = [file for file in under if any(fnmatch.fnmatch(file, p) for p in UNDER_QUICK)]
     runs = [] if args.under_only else runs
     return runs + [Run("standard", file, 2, name) for name in args.under for file in under]
@@ -249,7 +247,7 @@ def parse_arguments():
     parser.add_argument(
         "--quick",
         action="store_true",
-        help="the mpich ABI at 2 ranks, the standard one at 2 and 4, local tests at 2 only",
+        help="the mpich ABI at 2 ranks, the standard one at 4, local tests at 2",
     )
     parser.add_argument(
         "--timeout", type=int, default=240, help="seconds for one file at one number of ranks"
