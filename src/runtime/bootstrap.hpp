@@ -11,6 +11,7 @@
 
 #include "base/config.hpp"
 #include "base/statistics.hpp"
+#include "memory/cross_memory.hpp"
 #include "memory/global_memory.hpp"
 #include "runtime/spawn_request.hpp"
 
@@ -58,6 +59,9 @@ class Bootstrap {
 
   /// What this rank shares with the ranks of this job, as far as it does. Called once.
   virtual std::unique_ptr<GlobalMemory> make_global_memory() { return make_private_memory(); }
+
+  /// The process of a rank of this job, where it is known: once it has sent something, it is.
+  virtual ProcessMark process_of(int /*rank*/) const { return {}; }
 
   /// Tells the launcher that this rank takes part in MPI_COMM_WORLD (MPI_Init). Ends the job if a rank has
   /// ended that does not: the others would wait for it.

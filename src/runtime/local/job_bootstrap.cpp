@@ -29,7 +29,10 @@ void flush_standard_output() {
 
 class JobBootstrap final : public Bootstrap {
  public:
-  explicit JobBootstrap(const Attachment& attachment) : job_(attachment) {}
+  explicit JobBootstrap(const Attachment& attachment)
+      : job_(attachment), mark_(mark_value(attachment.header->job_id, attachment.rank)) {
+    block().mark_address.store(reinterpret_cast<std::uintptr_t>(&mark_), std::memory_order_release);
+  }
 
   ~JobBootstrap() override {
     if (region_.base != nullptr) munmap(region_.base, region_.bytes);
@@ -68,6 +71,13 @@ class JobBootstrap final : public Bootstrap {
     std::vector<PublishedArena*> arenas;
     for (int rank = 0; rank < job_.size; ++rank) arenas.push_back(&job_.blocks[rank].arena);
     return std::make_unique<ArenaMemory>(job_.rank, std::move(arenas), find_heap());
+  }
+
+  ProcessMark process_of(int rank) const override {
+    const RankBlock& its = job_.blocks[rank];
+    return {.pid = its.claimed_pid.load(std::memory_order_relaxed),
+            .address = its.mark_address.load(std::memory_order_acquire),
+            .value = mark_value(job_.header->job_id, rank)};
   }
 
   void join_world() override {
@@ -154,6 +164,7 @@ class JobBootstrap final : public Bootstrap {
   }
 
   Attachment job_;
+  std::uint64_t mark_;  // peers that may read this process' memory look here
   SharedRegion region_;
   const Counters* counters_ = nullptr;  // what is reported; null: nothing is wanted
   HeapKind heap_ = HeapKind::kUnknown;  // what malloc() gave at the start

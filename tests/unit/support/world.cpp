@@ -1,6 +1,8 @@
 // The test world: a Bootstrap for threads, the memory they share, and a watchdog.
 #include "support/world.hpp"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -32,6 +34,7 @@ struct World {
         region_bytes(ShmTransport::bytes_needed(size, options.config)) {
     region = static_cast<std::byte*>(::operator new (region_bytes, std::align_val_t{4096}));
     std::memset(region, 0, region_bytes);
+    for (int rank = 0; rank < size; ++rank) marks.push_back(mark_value(options.job, rank));
   }
   ~World() { ::operator delete (region, std::align_val_t{4096}); }
 
@@ -40,6 +43,7 @@ struct World {
   InprocNetwork network;
   std::size_t region_bytes;
   std::byte* region;
+  std::vector<std::uint64_t> marks;  // by rank
 };
 
 class ThreadBootstrap final : public Bootstrap {
@@ -60,6 +64,12 @@ class ThreadBootstrap final : public Bootstrap {
     if (!world_.options.global_memory) return make_private_memory();
     return make_common_memory(world_.size, world_.options.odd_ranks_private && rank_ % 2 == 1,
                               world_.options.reach_nobody);
+  }
+  ProcessMark process_of(int rank) const override {
+    const std::uint64_t& mark = world_.marks[static_cast<std::size_t>(rank)];
+    return {.pid = static_cast<std::int32_t>(getpid()),
+            .address = reinterpret_cast<std::uintptr_t>(&mark),
+            .value = mark_value(world_.options.job, rank) + (world_.options.other_processes ? 1 : 0)};
   }
   void mark_initialized() override {}
   void mark_finalized() override {}

@@ -16,6 +16,7 @@ struct WorldOptions {
   bool global_memory = true;                 // the ranks may write into each other's buffers
   bool odd_ranks_private = false;            // but for those of odd ranks
   bool reach_nobody = false;                 // it is global, but nobody can map it (forbidden)
+  bool other_processes = false;              // process numbers mean other processes here (pid namespaces)
   ThreadLevel thread_level = ThreadLevel::kSingle;
   std::uint64_t job = 0;  // worlds that meet have different ones
   /// Called when all ranks have ended, before their memory goes: worlds that met ring each other's doorbells.
