@@ -63,22 +63,29 @@ void LargeMessages::lend_pull(LargeEnd& end) {
 bool LargeMessages::open(SendRequest& send) {
   LargeEnd& end = end_of(send);
   const Count bytes = send.cursor.total_bytes();
-  const std::uint32_t block_bytes = end.global != 0 ? end.here.block_bytes : 0;
-  const std::int64_t stride = end.global != 0 ? end.here.stride : 0;
+  Placement source;  // as it is told
+  if (end.global != 0) source = {end.global, end.here.stride, end.here.block_bytes};
   if (send.protocol == Protocol::kWrite) {
     return write_writing(p2p_.transport, send.endpoint,
                          WritingHeader{.lead = lead_word(PacketKind::kWriting, send.envelope.source),
                                        .tag = send.envelope.tag,
                                        .receiver = end.other,
                                        .bytes = static_cast<std::uint64_t>(bytes),
-                                       .address = end.global,
-                                       .stride = stride,
-                                       .block_bytes = block_bytes,
+                                       .address = source.address,
+                                       .stride = source.stride,
+                                       .block_bytes = source.block_bytes,
                                        .line = static_cast<std::uint32_t>(end.line)});
   }
   if (end.global != 0 && end.transfer == nullptr && p2p_.table.cooperative &&
       bytes >= table_for(end.endpoint).cooperative_bytes_min) {
     lend_pull(end);
+  }
+  SourceKind kind = SourceKind::kIrregular;
+  if (end.global != 0) {
+    kind = SourceKind::kGlobal;
+  } else if (end.here.exists()) {
+    kind = SourceKind::kPrivate;
+    if (p2p_.table.attach && is_local(end.endpoint)) source = end.here;
   }
   return write_request_to_send(
       p2p_.transport, send.endpoint,
@@ -87,12 +94,12 @@ bool LargeMessages::open(SendRequest& send) {
                           .context = send.envelope.context,
                           .bytes = static_cast<std::uint64_t>(bytes),
                           .sender = p2p_.sends.id(&send),
-                          .address = end.global,
-                          .stride = stride,
-                          .block_bytes = block_bytes,
+                          .address = source.address,
+                          .stride = source.stride,
+                          .block_bytes = source.block_bytes,
                           .generation = static_cast<std::uint16_t>(end.generation),
                           .pull = end.transfer != nullptr ? static_cast<std::uint8_t>(end.line) : kNoPull,
-                          .regular = end.here.exists()});
+                          .source_kind = kind});
 }
 
 void LargeMessages::write(SendRequest& send) {
@@ -159,18 +166,23 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
           ? memory_.find(reinterpret_cast<const void*>(here.address), here.span(wanted))
           : 0;
   const bool may_lend = message.pull < kPulls && has_board;
-  const LongFacts facts{
-      .bytes = wanted,
-      .distance = global != 0 ? p2p_.distances.to(receive.endpoint) : Distance::kMachine,
-      .source_global = wanted != 0 && p2p_.table.pull && reach(receive.endpoint, message.source, wanted),
-      .source_regular = message.regular,
-      .source_dense = message.source.dense(),
-      .destination_global = global != 0,
-      .destination_regular = here.exists(),
-      .destination_dense = here.dense(),
-      .transfer = may_lend};
-  const Choice choice = choose_long(facts, p2p_.table);
-  p2p_.count_received(choice.way, bytes, receive.endpoint, why_text(choice.why), message_first);
+  const LongFacts facts{.bytes = wanted,
+                        .distance = global != 0 ? p2p_.distances.to(receive.endpoint) : Distance::kMachine,
+                        .source_global = wanted != 0 && p2p_.table.pull &&
+                                         message.kind == SourceKind::kGlobal &&
+                                         reach(receive.endpoint, message.source, wanted),
+                        .source_regular = message.kind != SourceKind::kIrregular,
+                        .source_dense = message.source.dense(),
+                        .destination_global = global != 0,
+                        .destination_regular = here.exists(),
+                        .destination_dense = here.dense(),
+                        .transfer = may_lend,
+                        .source_attachable = has_board && is_attachable(message, here, wanted)};
+  Choice choice = choose_long(facts, p2p_.table);
+  if (choice.way == Way::kAttach && !may_attach(receive.endpoint)) choice = {Way::kTwoCopy, Why::kForbidden};
+  if (choice.way != Way::kAttach) {  // which is counted when it has gone well
+    p2p_.count_received(choice.way, bytes, receive.endpoint, why_text(choice.why), message_first);
+  }
   AnswerHeader answer{.lead = lead_word(PacketKind::kClearToSend),
                       .sender = message.sender,
                       .receiver = p2p_.receives.id(&receive),
@@ -182,7 +194,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
     if (wanted == 0) p2p_.complete(receive);
     return;
   }
-  if (choice.way != Way::kPull) {
+  if (choice.way == Way::kPush || choice.way == Way::kCooperative) {
     answer.address = global;
     answer.stride = here.stride;
     answer.block_bytes = here.block_bytes;
@@ -199,6 +211,9 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
   end.there = message.source;
   end.bytes = wanted;
   end.other = message.sender;
+  end.attached = choice.way == Way::kAttach;
+  end.message_bytes = bytes;
+  end.message_first = message_first;
   if (choice.way == Way::kCooperative) {
     Peer& from = peer(end.endpoint);
     end.transfer = &board(from.in, end.endpoint, p2p_.transport.self())->pulls[message.pull].transfer;
@@ -268,8 +283,10 @@ bool LargeMessages::poll() {
   return moved;
 }
 
-/// Copies what this rank can, up to `budget` bytes. Returns whether all of the message has been copied.
+/// Copies what this rank can, up to `budget` bytes. Returns whether all of the message has been copied, or
+/// that has failed.
 bool LargeMessages::carry(LargeEnd& end, Count budget) {
+  if (end.attached) return carry_attached(end, budget);
   if (end.transfer == nullptr) return carry_alone(end, budget);
   if (!end.there.exists()) return end.part.look();
   return carry_part(end, budget);
@@ -339,7 +356,12 @@ void LargeMessages::finish(LargeEnd& end) {
     }
     return p2p_.complete(*send);
   }
+  if (end.failed) return fall_back(end);
   ReceiveRequest& receive = *end.receive;
+  if (end.attached) {
+    p2p_.count_received(Way::kAttach, end.message_bytes, end.endpoint, why_text(Why::kAttachable),
+                        end.message_first);
+  }
   if (end.transfer == nullptr) {
     p2p_.answer(end.endpoint, AnswerHeader{.lead = lead_word(PacketKind::kPulled), .sender = end.other});
   }

@@ -1,6 +1,6 @@
 // LargeMessages: messages whose bytes go straight from one buffer to the other, in one copy.
 //
-// Each of the two ranks has an End of such a message, beside its request. Three ways lead there:
+// Each of the two ranks has an End of such a message, beside its request. Four ways lead there:
 //   write   the receive was advertised (send_requests.cpp): the sender claims it and copies, the receiver
 //   joins
 //           in when it makes progress
@@ -8,6 +8,8 @@
 //   says
 //           where the destination lies, and the sender joins in (cooperative copy)
 //   push    only the destination is global memory: the receiver says where, the sender copies
+//   attach  the source is private: the receiver has the system copy (attach.cpp), as a pull; if that fails
+//           on the way, the message goes through the ring from its start
 // Where two may copy they share a Transfer; where one copies alone it tells the other when it is done. Nobody
 // waits for the other's copying but through Progress: an End whose rank has nothing left to claim stays in
 // `active` until the transfer is over, and who finishes last wakes the other.
@@ -26,6 +28,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "memory/cross_memory.hpp"
 #include "memory/global_memory.hpp"
 #include "p2p/pool.hpp"
 #include "protocol/board.hpp"
@@ -47,7 +50,7 @@ struct LongMessage {
   Placement source;
   std::uint16_t generation = 0;
   std::uint8_t pull = kNoPull;
-  bool regular = false;
+  SourceKind kind = SourceKind::kIrregular;
 };
 
 /// One rank's end of a large message.
@@ -67,6 +70,10 @@ struct LargeEnd {
   Count bytes = 0;                    // to be copied
   Count copied = 0;                   // of them by this rank
   RequestId other = 0;                // alone: whom to tell
+  Count message_bytes = 0;            // attach: to be counted when it is over, and the next two
+  bool message_first = false;         //
+  bool attached = false;              // the system copies
+  bool failed = false;                // it could not
 };
 
 class LargeMessages {
@@ -118,6 +125,7 @@ class LargeMessages {
     std::uint32_t open_lines = 0;  // bit: in->requests that are not free
     std::uint32_t serial_next = 0;
     std::uint64_t published = 0;  // what in->processed says
+    CrossMemory process;          // its private memory
   };
 
   // large.cpp
@@ -131,6 +139,12 @@ class LargeMessages {
   void finish(LargeEnd& end);
   void retire(const Transfer& transfer);
   bool reach(int endpoint, const Placement& placement, Count bytes);
+
+  // attach.cpp
+  bool is_attachable(const LongMessage& message, const Placement& here, Count bytes) const;
+  bool may_attach(int endpoint);
+  bool carry_attached(LargeEnd& end, Count budget);
+  void fall_back(LargeEnd& end);
 
   // send_requests.cpp
   PairBoard* board(PairBoard*& known, int from, int to);

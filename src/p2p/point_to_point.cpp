@@ -78,10 +78,12 @@ void PointToPoint::read_settings() {
   table.set_thresholds(config.write_bytes_min, config.cooperative_bytes_min);
   distances.assume(config.distance != 0 ? std::optional(static_cast<Distance>(config.distance - 1))
                                         : std::nullopt);
+  table.attach_bytes_min = config.attach_bytes_min;
   table.send_requests = config.send_requests != 0;
   table.pull = config.pull != 0;
   table.cooperative = config.cooperative != 0;
   table.push = config.push != 0;
+  table.attach = config.attach != 0;
   const bool explain = config.explain == kExplainAll || (config.explain != 0 && process.rank == 0);
   if (explain && explainer == nullptr) {
     explainer = std::make_unique<Explainer>(process);

@@ -220,7 +220,7 @@ void PointToPoint::request_to_send(const Packet& packet) {
                           .source = {header.address, header.stride, header.block_bytes},
                           .generation = header.generation,
                           .pull = header.pull,
-                          .regular = header.regular != 0};
+                          .kind = header.source_kind};
   if (bytes < 0) damaged(packet, "a request to send of a wrong size");
   Peer& from = peer(packet.source);
   ++from.arrived;

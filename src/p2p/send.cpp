@@ -277,7 +277,8 @@ void PointToPoint::pulling(const Packet& packet) {
 void PointToPoint::pulled(const Packet& packet) {
   SendRequest& request = answered(packet);
   if (request.protocol != Protocol::kLong) damaged(packet, "the end of a copy that fits no message");
-  count_sent(Way::kPull, request.cursor.total_bytes(), request.endpoint, kReceiverChose);
+  const Way way = request.large->global != 0 ? Way::kPull : Way::kAttach;
+  count_sent(way, request.cursor.total_bytes(), request.endpoint, kReceiverChose);
   complete(request);
 }
 

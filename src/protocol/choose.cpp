@@ -14,6 +14,8 @@ const char* why_text(Why why) {
       "more messages are open than can be shared at once",
       "the receive buffer is global memory, the send buffer private",
       "the datatype's layout is irregular",
+      "the send buffer is private memory, which the system permits to read",
+      "the send buffer is private memory, which the system does not permit to read",
       "both buffers are private memory",
   };
   static_assert(std::size(kTexts) == static_cast<std::size_t>(Why::kBothPrivate) + 1);

@@ -49,11 +49,14 @@ struct ProtocolTable {
   Count eager_bytes_max = 16 * 1024;
   Count write_bytes_min = kDistanceTables[0].write_bytes_min;  // the least of all distances: a first look
   std::array<DistanceTable, kDistances> by_distance = kDistanceTables;
-  Count first_claim_divisor = 2;  // of a message that is written: the sender\'s first piece is this part
+  Count first_claim_divisor = 2;       // of a message that is written: the sender\'s first piece is this part
+  Count attach_bytes_min = 64 * 1024;  // the system copies from here on
+  Count attach_block_bytes_min = 1024;  // of what it copies; smaller pieces cost it more than two copies
   bool send_requests = true;
   bool pull = true;
   bool cooperative = true;
   bool push = true;
+  bool attach = false;
 
   constexpr const DistanceTable& at(Distance distance) const {
     return by_distance[static_cast<std::size_t>(distance)];
@@ -88,7 +91,8 @@ struct LongFacts {
   bool destination_global = false;  // the sender can write to it where it lies
   bool destination_regular = false;
   bool destination_dense = false;
-  bool transfer = false;  // the sender has lent one
+  bool transfer = false;           // the sender has lent one
+  bool source_attachable = false;  // private, and the system can read it in pieces worth it, if it permits
 };
 
 /// Why a long message goes as it does.
@@ -100,7 +104,9 @@ enum class Why : std::uint8_t {
   kNoTransfer,         // more such messages are open at once than there are transfers
   kDestinationGlobal,  // the sender can address the destination, the receiver not the source
   kIrregular,          // a type whose layout does not fit into a packet
-  kBothPrivate,        // neither buffer can be addressed by the other rank
+  kAttachable,   // the source is private, and the destination too or out of reach; the system can read it
+  kForbidden,    // the same, but the system does not permit it
+  kBothPrivate,  // neither buffer can be addressed by the other rank
 };
 const char* why_text(Why why);
 
@@ -128,6 +134,9 @@ constexpr Choice choose_long(const LongFacts& facts, const ProtocolTable& table)
   if (sender_can && table.push) {
     if (receiver_can) return {Way::kPush, Why::kSwitchedOff};
     return {Way::kPush, facts.source_global ? Why::kIrregular : Why::kDestinationGlobal};
+  }
+  if (facts.source_attachable && table.attach && facts.bytes >= table.attach_bytes_min) {
+    return {Way::kAttach, Why::kAttachable};
   }
   if (receiver_can || sender_can) return {Way::kTwoCopy, Why::kSwitchedOff};
   if (facts.source_global || facts.destination_global) return {Way::kTwoCopy, Why::kIrregular};

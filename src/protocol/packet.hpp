@@ -5,9 +5,10 @@
 //   eager   one kEager packet with the payload in its bulk; kEagerMore packets with the rest, when it is
 //           larger than one bulk. They follow each other: between two endpoints no other message's kShort,
 //           kEager, kEagerMore or kRequestToSend comes in between.
-//   long    kRequestToSend, with the source's address where that is global memory -> (matched) -> one of
+//   long    kRequestToSend, with the source's address and whether that is global memory -> (matched) -> one
+//   of
 //             kPulling back: the receiver copies, and the sender may help; both see the end in a Transfer
-//             kPulled back: the receiver has copied, the send is over
+//             kPulled back: the receiver has copied, itself or by the system's help; the send is over
 //             kClearToSend back with the destination's address -> the sender copies -> kPushed
 //             kClearToSend back without -> kFragment packets, which may mix with anything
 //   write   kWriting: the sender has claimed the receive, which was advertised (board.hpp), and copies now;
@@ -87,6 +88,13 @@ struct EnvelopeHeader {
   RequestId sender;     // kEager: to be acknowledged when matched, 0 if not
 };
 
+/// What is known of where the bytes of a long message lie in its sender's memory.
+enum class SourceKind : std::uint8_t {
+  kIrregular,  // no Placement can say it
+  kGlobal,     // global memory
+  kPrivate,    // memory of the sender's own; its address is told where the system may read it
+};
+
 /// A long message: who sends it, and where it lies.
 struct RequestToSendHeader {
   LeadWord lead;
@@ -94,12 +102,12 @@ struct RequestToSendHeader {
   Context context;
   std::uint64_t bytes;    // of the whole message
   RequestId sender;       // to be answered
-  std::uint64_t address;  // with the next two a Placement of the source, in global memory; 0: private
+  std::uint64_t address;  // with the next two a Placement of the source; 0: the receiver cannot use it
   std::int64_t stride;
   std::uint32_t block_bytes;
   std::uint16_t generation;  // of the transfer
   std::uint8_t pull;         // PairBoard::pulls, the transfer's; kNoPull: the receiver copies alone
-  std::uint8_t regular;      // 1: the source has a Placement, global or not
+  SourceKind source_kind;
 };
 inline constexpr std::uint8_t kNoPull = 0xff;
 

@@ -16,15 +16,38 @@ PRELOAD = ("sh", "-c", 'LD_PRELOAD="$0 $LD_PRELOAD" exec "$@"')  # beside what m
 MPIEXEC = harness.PREFIX / "bin/mpiexec"
 
 
-def right(*words):
-    done = harness.run_command(*words, timeout=3 * SECONDS + 80, environment=PROTOCOLS["default"])
+def right(*words, protocol="default"):
+    done = harness.run_command(*words, timeout=3 * SECONDS + 80, environment=PROTOCOLS[protocol])
     assert done.returncode == 0, done.text
     assert done.stdout.count("right") == 1, done.text
     assert done.stderr == "", done.text
+    words = done.stdout.split("ways: ")[1].split("\n")[0].split()
+    return {way: int(count) for way, count in (word.split("=") for word in words)}
 
 
 def test_cross_memory_attach_is_forbidden(stress_program, restrict):
     right(MPIEXEC, "-n", 3, restrict, "cma", "fd", "--", stress_program, *ROUNDS)
+
+
+def test_cross_memory_attach_is_wanted_and_forbidden(stress_program, restrict):
+    command = (stress_program, *ROUNDS)
+    assert right(MPIEXEC, "-n", 3, *command, protocol="attach")["attach"] > 0
+    ways = right(MPIEXEC, "-n", 3, restrict, "cma", "--", *command, protocol="attach")
+    assert ways["attach"] == 0 and ways["two_copy"] > 0, ways
+
+
+def test_cross_memory_attach_is_forbidden_to_one_rank(stress_program, restrict):
+    """It has its messages in two copies; the others read its memory, and each other's."""
+    command = (stress_program, *ROUNDS)
+    one = (restrict, "cma", "--", *command)
+    ways = right(MPIEXEC, "-n", 1, *one, ":", "-n", 2, *command, protocol="attach")
+    assert ways["attach"] > 0 and ways["two_copy"] > 0, ways
+
+
+def test_no_process_may_look_into_another(stress_program, restrict, undumpable):
+    closed = (restrict, "ptrace", "--", *PRELOAD, undumpable, stress_program, *ROUNDS)
+    ways = right(MPIEXEC, "-n", 3, *closed, protocol="attach")
+    assert ways["attach"] == 0 and ways["two_copy"] > 0, ways
 
 
 def test_only_one_rank_may_not(stress_program, restrict):

@@ -16,7 +16,8 @@ WAYS = {
     "pulled alone": ({"pull"}, {"write", "cooperative"}),
     "pulled together": ({"pull", "cooperative"}, {"write"}),
     "pushed": ({"push"}, {"write", "pull", "cooperative"}),
-    "two copies": ({"two_copy"}, LARGE),
+    "two copies": ({"two_copy"}, LARGE | {"attach"}),
+    "attach": ({"short", "attach"}, LARGE),
 }
 
 PROTOCOLS = {
@@ -58,6 +59,16 @@ PROTOCOLS = {
     # The pipeline, though the memory is global.
     "two copies": GLOBAL
     | {
+        "TASUKI_PROTOCOL_SEND_REQUESTS": "off",
+        "TASUKI_PROTOCOL_PULL": "off",
+        "TASUKI_PROTOCOL_PUSH": "off",
+    },
+    # The system copies out of the sender's private memory (where it permits that: else two copies).
+    "attach": {
+        "TASUKI_HEAP": "private",
+        "TASUKI_PROTOCOL_ATTACH": "on",
+        "TASUKI_PROTOCOL_ATTACH_BYTES_MIN": 1,
+        "TASUKI_EAGER_BYTES_MAX": 0,
         "TASUKI_PROTOCOL_SEND_REQUESTS": "off",
         "TASUKI_PROTOCOL_PULL": "off",
         "TASUKI_PROTOCOL_PUSH": "off",

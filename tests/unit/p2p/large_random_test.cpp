@@ -74,6 +74,9 @@ class Round {
     table.pull = random_() % 4 != 0;
     table.cooperative = random_() % 4 != 0;
     table.push = random_() % 4 != 0;
+    table.attach = random_() % 4 != 0;
+    table.attach_bytes_min = 2000;
+    table.attach_block_bytes_min = random_() % 2 == 0 ? 8 : 400;
   }
 
   void run() {
