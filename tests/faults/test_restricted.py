@@ -22,8 +22,8 @@ def right(*words, protocol="default"):
     assert done.returncode == 0, done.text
     assert done.stdout.count("right") == 1, done.text
     assert done.stderr == "", done.text
-    words = done.stdout.split("ways: ")[1].split("\n")[0].split()
-    return {way: int(count) for way, count in (word.split("=") for word in words)}
+    ways = re.search(r"ways: (.*)", done.stdout)  # of the stress program
+    return {way: int(count) for way, count in re.findall(r"(\w+)=(\d+)", ways[1])} if ways else {}
 
 
 def test_cross_memory_attach_is_forbidden(stress_program, restrict):
