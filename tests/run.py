@@ -26,7 +26,7 @@ OUT = BUILD / "test"
 console = Console(highlight=False, soft_wrap=True)
 
 # The protocols of tests/stress that mpi4py's point-to-point tests see too.
-UNDER = "all written,pulled together,private heap"
+UNDER = "all written,private heap"
 
 SANITIZER_OPTIONS = {
     "TSAN_OPTIONS": "halt_on_error=1 second_deadlock_stack=1",
