@@ -12,6 +12,7 @@
 #include <bit>
 #include <cstdio>
 
+#include "base/file_size.hpp"
 #include "heap/interface.hpp"
 
 namespace tasuki::heap {
@@ -39,12 +40,6 @@ int make_memory(std::uint64_t id) {
   const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   const int fd = memfd_create(name, flags | kNoExecuteSeal);
   return fd >= 0 ? fd : memfd_create(name, flags);
-}
-
-/// Growing a file beyond this limit raises a signal.
-bool may_be_as_large(std::uint64_t bytes) {
-  rlimit limit{};
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes);
 }
 
 /// Out of core dumps: the kernel would touch every page of it.

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "launch/text.hpp"
+#include "runtime/local/processors.hpp"
 
 namespace tasuki::launch {
 namespace {
@@ -16,15 +17,7 @@ namespace {
 constexpr std::int64_t kMiB = 1024 * 1024;
 constexpr std::int64_t kUnlimited = std::int64_t{1} << 60;  // version 1 writes a number close to 2^63
 
-std::string read_text(const std::string& path) {
-  std::string text;
-  std::FILE* file = std::fopen(path.c_str(), "re");
-  if (file == nullptr) return text;
-  char part[4096];
-  for (std::size_t got = 0; (got = std::fread(part, 1, sizeof part, file)) > 0;) text.append(part, got);
-  std::fclose(file);
-  return text;
-}
+using local::read_text;
 
 /// The number behind `name` at the beginning of a line; -1: there is none.
 std::int64_t number_of(const std::string& text, const std::string& name) {

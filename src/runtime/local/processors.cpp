@@ -9,7 +9,6 @@
 #include <cstdlib>
 
 namespace tasuki::local {
-namespace {
 
 std::string read_text(const std::string& path) {
   std::string text;
@@ -21,6 +20,8 @@ std::string read_text(const std::string& path) {
   close(fd);
   return text;
 }
+
+namespace {
 
 /// Rounded down: a spinning rank above the quota throttles all of them. 0: no limit.
 int whole_processors(long long quota_us, long long period_us) {

@@ -10,6 +10,9 @@ namespace tasuki::local {
 /// At least 1.
 int processors_available();
 
+/// What a file of /proc or /sys says; empty when it cannot be read.
+std::string read_text(const std::string& path);
+
 /// The numbers of the processors in this process's affinity mask, ascending; empty when the kernel does not
 /// tell.
 std::vector<int> affinity_mask();
