@@ -16,6 +16,7 @@
 namespace tasuki {
 
 struct Topology;   // object/topology.hpp
+class NodeMap;     // object/node_map.hpp
 class BufferPool;  // p2p/buffered.hpp: attached buffers of the buffered mode
 
 struct Errhandler : Object {
@@ -75,6 +76,7 @@ struct Comm : ErrorOwner {
   Ref<Info> info;                            // hints in force, may be null
   BufferPool* buffer = nullptr;              // MPI_Comm_attach_buffer
   std::shared_ptr<const Topology> topology;  // null: none; of a duplicate: the same one
+  std::shared_ptr<const NodeMap> node_map;   // null: not made yet; ask tasuki::node_map()
   Ref<ErrorOwner> session;                   // that it is derived from, null in the world model
   bool recurring = false;  // its context is used again: messages that are early stay when it goes
   bool freed = false;

@@ -29,6 +29,11 @@ class Bootstrap {
   /// The system's number of the process that is `rank`; -1 when unknown, or when it has not come yet.
   virtual int process_id(int /*rank*/) const { return -1; }
 
+  /// On how many nodes this job runs, and on which of them a rank of it is, 0 .. nodes() - 1. Ranks of
+  /// different nodes share no memory.
+  virtual int nodes() const { return 1; }
+  virtual int node(int /*rank*/) const { return 0; }
+
   /// The number of the program of an MPMD job that this rank runs (MPI_APPNUM), -1 when unknown.
   virtual int application_number() const { return -1; }
 

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -52,6 +53,14 @@ class ThreadBootstrap final : public Bootstrap {
   int rank() const override { return rank_; }
   int size() const override { return world_.size; }
   std::uint64_t job_id() const override { return world_.options.job; }
+  int nodes() const override {
+    const std::vector<int>& nodes = world_.options.nodes;
+    return nodes.empty() ? 1 : 1 + *std::max_element(nodes.begin(), nodes.end());
+  }
+  int node(int rank) const override {
+    const std::vector<int>& nodes = world_.options.nodes;
+    return nodes.empty() ? 0 : nodes[static_cast<std::size_t>(rank)];
+  }
   int processors_available() const override { return 1; }
   std::unique_ptr<Transport> make_transport(const Config& config) override {
     if (world_.options.network == Network::kInproc)

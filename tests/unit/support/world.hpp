@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "base/process.hpp"
 #include "base/types.hpp"
@@ -18,7 +19,8 @@ struct WorldOptions {
   bool reach_nobody = false;                 // it is global, but nobody can map it (forbidden)
   bool other_processes = false;              // process numbers mean other processes here (pid namespaces)
   ThreadLevel thread_level = ThreadLevel::kSingle;
-  std::uint64_t job = 0;  // worlds that meet have different ones
+  std::uint64_t job = 0;        // worlds that meet have different ones
+  std::vector<int> nodes = {};  // of each rank; empty: all are on node 0
   /// Called when all ranks have ended, before their memory goes: worlds that met ring each other's doorbells.
   std::function<void()> before_memory_goes = [] {};
   Config config{.eager_bytes_max = 1024,
