@@ -205,10 +205,11 @@ class Simulation {
 };
 
 /// What the schedules of all ranks cost on a machine where a message takes one unit of time and where a rank
-/// takes part in at most one message in each direction at a time.
+/// sends at most `links` messages and receives at most as many at a time.
 class CostMeter {
  public:
-  explicit CostMeter(const std::vector<SimulatedRank>& ranks) : ranks_(ranks), ports_(ranks.size()) {}
+  explicit CostMeter(const std::vector<SimulatedRank>& ranks, int links = 1)
+      : ranks_(ranks), links_(links), ports_(ranks.size()) {}
 
   Cost measure() {
     Cost cost;
@@ -285,27 +286,30 @@ class CostMeter {
     return through;
   }
 
-  /// One unit of time: every rank sends one message and takes one in.
+  /// One unit of time: every rank sends a message on each of its links and takes one in from each.
   void move_messages() {
     for (std::size_t rank = 0; rank < ports_.size(); ++rank) {
       Port& port = ports_[rank];
-      if (port.out.empty()) continue;
-      ports_[static_cast<std::size_t>(port.out.front())].in.push_back(static_cast<int>(rank));
-      port.out.pop_front();
+      for (int link = 0; link < links_ && !port.out.empty(); ++link) {
+        ports_[static_cast<std::size_t>(port.out.front())].in.push_back(static_cast<int>(rank));
+        port.out.pop_front();
+      }
     }
     for (Port& port : ports_) {
-      if (port.in.empty()) continue;
-      ++port.delivered[port.in.front()];
-      port.in.pop_front();
+      for (int link = 0; link < links_ && !port.in.empty(); ++link) {
+        ++port.delivered[port.in.front()];
+        port.in.pop_front();
+      }
     }
   }
 
   const std::vector<SimulatedRank>& ranks_;
+  int links_;
   std::vector<Port> ports_;
 };
 
-inline Cost measure_cost(const std::vector<SimulatedRank>& ranks) {
-  return CostMeter(ranks).measure();
+inline Cost measure_cost(const std::vector<SimulatedRank>& ranks, int links = 1) {
+  return CostMeter(ranks, links).measure();
 }
 
 /// The formula must say what the run cost: exactly (but for rounding) where `exact`, else it must be an upper
