@@ -10,6 +10,9 @@
 
 namespace tasuki {
 
+/// Returns once all ranks have come here, by messages alone. Blocking; on an intracommunicator.
+Code barrier_by_messages(Comm& comm);
+
 /// Every rank contributes `bytes` at `mine` and gets all, in rank order, at `all` (size() * bytes). Blocking;
 /// on an intracommunicator. The messages travel in the collective plane.
 Code allgather_bytes(Comm& comm, const void* mine, void* all, Count bytes);

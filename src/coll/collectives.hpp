@@ -28,6 +28,7 @@
 #include "coll/algorithms.hpp"
 #include "coll/schedule.hpp"
 #include "coll/select.hpp"
+#include "coll/stage.hpp"
 #include "datatype/datatype.hpp"
 #include "object/comm.hpp"
 #include "object/op.hpp"
@@ -127,7 +128,9 @@ struct CollectiveRequest final : Request {
 enum class CollectiveForm : std::uint8_t { kBlocking, kNonblocking, kPersistent };
 
 struct Collectives final : ProgressHook {
-  explicit Collectives(Process& process) : process_(process) { parameters.wanted = process.config; }
+  explicit Collectives(Process& process) : stages(*process.global_memory), process_(process) {
+    parameters.wanted = process.config;
+  }
   ~Collectives();  // requests under way are dropped
 
   /// An Execution for the next collective on `comm`, without steps; and back.
@@ -146,6 +149,7 @@ struct Collectives final : ProgressHook {
   bool is_active(const Comm& comm) const;
 
   CostParameters parameters;
+  Stages stages;
 
  private:
   void activate(Execution& execution);

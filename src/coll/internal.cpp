@@ -28,6 +28,13 @@ Request* start_plan(Comm& comm, Execution& execution, std::function<void()> then
 
 }  // namespace
 
+Code barrier_by_messages(Comm& comm) {
+  return run_collective(comm, [](Execution& execution) -> Code {
+    barrier_dissemination(execution.schedule, execution.self());
+    return 0;
+  });
+}
+
 Code allgather_bytes(Comm& comm, const void* mine, void* all, Count bytes) {
   return run_collective(comm, [&](Execution& execution) -> Code {
     execution.arguments.send = mine;

@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "base/clock.hpp"
-#include "coll/api.hpp"
+#include "coll/coll.hpp"
 #include "coll/collectives.hpp"
 #include "dynamic/dynamic.hpp"
 #include "environment/environment.hpp"
@@ -99,7 +99,7 @@ Code start_world(Process& process) {
   const std::int64_t begin_ns = clock_ns();
   publish_world(process);
   process.bootstrap.join_world();
-  const Code code = api::barrier(process, process.objects->world);
+  const Code code = barrier_by_messages(*process.objects->world);
   meet_parents(process);
   process.bootstrap.mark_initialized();
   process.counters.init_ns += static_cast<std::uint64_t>(clock_ns() - begin_ns);
@@ -110,7 +110,9 @@ Code finish_world(Process& process) {
   const std::int64_t begin_ns = clock_ns();
   const Code code = delete_attributes(process, process.objects->self, &process.objects->self->attributes);
   flush_sends(process);
-  const Code barrier = api::barrier(process, process.objects->world);
+  process.collectives->stages.release_all();
+  const Code barrier = barrier_by_messages(*process.objects->world);
+  process.collectives->stages.give_back();
   hide_world(process);
   process.counters.finalize_ns += static_cast<std::uint64_t>(clock_ns() - begin_ns);
   return code != 0 ? code : barrier;

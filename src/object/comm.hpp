@@ -16,6 +16,7 @@
 namespace tasuki {
 
 struct Topology;   // object/topology.hpp
+class Stage;       // coll/stage.hpp: shared memory of the collectives
 class NodeMap;     // object/node_map.hpp
 class BufferPool;  // p2p/buffered.hpp: attached buffers of the buffered mode
 
@@ -78,6 +79,8 @@ struct Comm : ErrorOwner {
   std::shared_ptr<const Topology> topology;  // null: none; of a duplicate: the same one
   std::shared_ptr<const NodeMap> node_map;   // null: not made yet; ask tasuki::node_map()
   Ref<ErrorOwner> session;                   // that it is derived from, null in the world model
+  std::shared_ptr<Stage> stage;              // null: there is none (yet)
+  bool stage_tried = false;                  // to make one: by the first blocking collective
   bool recurring = false;  // its context is used again: messages that are early stay when it goes
   bool freed = false;
 

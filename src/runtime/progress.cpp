@@ -55,6 +55,14 @@ void Progress::wake() {
   if (sleepers_ != 0) transport_.ring();
 }
 
+void Progress::wake_peer(int endpoint) {
+  transport_.wake(endpoint);
+}
+
+bool Progress::sleeps_with_fence(int endpoint) const {
+  return transport_.sleeps_with_fence(endpoint);
+}
+
 bool Progress::look() {
   if (poll()) {
     idle_looks_ = 0;

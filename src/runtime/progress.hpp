@@ -67,6 +67,15 @@ class Progress {
   /// Something that the rank's other threads may wait for has happened outside of poll().
   void wake();
 
+  /// Wakes a peer that may wait for what this rank has just changed in shared memory: Transport::wake(). The
+  /// change is to be seq_cst; where sleeps_with_fence(), release is enough.
+  void wake_peer(int endpoint);
+  bool sleeps_with_fence(int endpoint) const;
+
+  /// Said by `done()` of wait_until(): what peers have to know of this wait to end it has changed, and is to
+  /// be fenced before this rank sleeps.
+  void look_again() { look_again_ = true; }
+
   /// Returns once `done()` is true; polls at least once if it is not true at first. What makes it true is
   /// poll(), a thread of this rank that calls wake(), or a peer that calls Transport::wake().
   template <class Done>
@@ -77,8 +86,13 @@ class Progress {
         waiter = Waiter{};
       } else if (!pause(waiter)) {
         const std::uint32_t ticket = arm();
+        look_again_ = false;
         if (done()) return disarm();
-        sleep(ticket);
+        if (look_again_) {
+          disarm();
+        } else {
+          sleep(ticket);
+        }
       }
     }
   }
@@ -102,6 +116,7 @@ class Progress {
   std::uint32_t spin_count_;
   bool locking_ = false;
   bool polling_ = false;
+  bool look_again_ = false;
   std::uint32_t idle_looks_ = 0;  // in a row
   int sleepers_ = 0;              // threads of this process inside sleep(); guarded by the process lock
   std::vector<ProgressHook*> hooks_;

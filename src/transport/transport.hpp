@@ -137,6 +137,10 @@ class Transport {
   /// was made seq_cst, and the peer looks at it seq_cst between arm() and sleep(), so it misses none.
   virtual void wake(int peer) = 0;
 
+  /// Whether `peer` has a fence run on all ranks' processors after arm(), so that wake() may follow a change
+  /// that was made with release. Once true, so it stays; not yet where the peer has not started.
+  virtual bool sleeps_with_fence(int /*peer*/) const { return false; }
+
   /// kBoardBytes of memory, aligned to 64, that the endpoints `from` and `to` of this job both map, zero at
   /// first: for what the protocols agree on about messages from the one to the other. Null where there is
   /// none.

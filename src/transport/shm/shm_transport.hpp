@@ -74,6 +74,10 @@ class ShmTransport final : public Transport {
     shm::Doorbell* bell = peers_[static_cast<std::size_t>(peer)].bell;
     if (bell != nullptr) shm::doorbell_ring_if_asleep(*bell);
   }
+  bool sleeps_with_fence(int peer) const override {
+    const shm::Doorbell* bell = peers_[static_cast<std::size_t>(peer)].bell;
+    return bell != nullptr && bell->has_membarrier.load(std::memory_order_relaxed) != 0;
+  }
   std::byte* board(int from, int to) override;
 
   // foreign_peers.cpp

@@ -1,0 +1,157 @@
+// Making a stage, waiting on it, and its end.
+#include "coll/stage.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "coll/coll.hpp"
+#include "coll/collectives.hpp"
+#include "memory/global_memory.hpp"
+
+namespace tasuki {
+namespace {
+
+// Blocks are allocated alike at all members, so their addresses often differ by a multiple of a page; then a
+// processor takes a read of one member's cell for a read of what it is writing into its own. Each rank's
+// block begins some lines later.
+constexpr std::size_t kShiftBytes = 3 * 64;
+constexpr std::size_t kShifts = 16;
+
+}  // namespace
+
+std::shared_ptr<Stage> Stage::make(Comm& comm) {
+  comm.process.collectives->stages.give_back();
+  std::shared_ptr<Stage> stage(new Stage(comm));
+  if (!stage->connect(comm)) return nullptr;
+  comm.process.collectives->stages.add(stage.get());
+  return stage;
+}
+
+Stage::Stage(Comm& comm)
+    : process_(comm.process), progress_(*comm.process.progress), rank_(comm.rank), size_(comm.size()) {
+  const std::size_t bytes = sizeof(StageBlock) + kShifts * kShiftBytes;
+  memory_ = process_.global_memory->allocate(bytes, alignof(StageBlock));
+  if (memory_ == nullptr) return;
+  std::memset(memory_, 0, bytes);
+  const std::size_t shift = static_cast<std::size_t>(rank_) % kShifts * kShiftBytes;
+  own_ = new (static_cast<std::byte*>(memory_) + shift) StageBlock;
+}
+
+/// Finds the others' blocks. Returns whether every member can reach every block.
+bool Stage::connect(Comm& comm) {
+  GlobalMemory& memory = *process_.global_memory;
+  const auto size = static_cast<std::size_t>(size_);
+  std::vector<GlobalAddress> addresses(size);
+  const GlobalAddress own = own_ != nullptr ? memory.find(own_, sizeof(StageBlock)) : 0;
+  if (allgather_bytes(comm, &own, addresses.data(), sizeof own) != 0) return false;
+  bool reached = std::find(addresses.begin(), addresses.end(), GlobalAddress{0}) == addresses.end();
+  if (!reached) return false;  // as all know
+  all_sleep_with_fence_ = true;
+  for (int member = 0; member < size_; ++member) {
+    const GlobalAddress address = addresses[static_cast<std::size_t>(member)];
+    const int endpoint = comm.endpoint(member);
+    reached = reached && memory.reach(endpoint, address, sizeof(StageBlock));
+    all_sleep_with_fence_ = all_sleep_with_fence_ && progress_.sleeps_with_fence(endpoint);
+    members_.push_back({reinterpret_cast<StageBlock*>(address), endpoint});
+  }
+  std::vector<std::uint8_t> reaches(size);
+  const std::uint8_t mine = reached ? 1 : 0;
+  if (allgather_bytes(comm, &mine, reaches.data(), 1) != 0) reached = false;
+  reached = reached && std::find(reaches.begin(), reaches.end(), 0) == reaches.end();
+  if (!reached) members_.clear();
+  return reached;
+}
+
+Stage::~Stage() {
+  if (!members_.empty()) {
+    release();
+  } else if (memory_ != nullptr) {
+    process_.global_memory->deallocate(memory_);
+  }
+}
+
+void Stage::release() {
+  if (released_) return;
+  released_ = true;
+  for (const Member& member : members_) {
+    if (member.block != own_) member.block->released.fetch_add(1, std::memory_order_acq_rel);
+  }
+  if (process_.collectives == nullptr) return;  // the process ends, and the memory with it
+  process_.collectives->stages.remove(this);
+  process_.collectives->stages.retire(memory_, own_, size_ - 1);
+}
+
+/// With a processor for each rank memory is looked at often and progress made in between, else every look
+/// would be taken from the rank that is waited for.
+template <class Done>
+void Stage::wait(Done&& done) {
+  const std::uint32_t looks_per_turn = progress_.looks_per_turn();
+  std::uint32_t looks = 0;
+  do {
+    for (std::uint32_t look = 0; look < looks_per_turn; ++look) {
+      if (done()) return;
+    }
+    looks += looks_per_turn;
+  } while (progress_.spins_on(looks));
+}
+
+void Stage::wait_for(int member, unsigned phase) {
+  bool come = false;
+  wait([&] { return come = has_come(member, phase); });
+  if (come) return;
+  progress_.wait_until([&] { return has_come_or_wait(member, phase); });
+  stop_waiting();
+}
+
+void Stage::wait_for_all(unsigned phase) {
+  int member = 0;
+  const auto all_have_come = [&] {
+    while (member < size_ && has_come(member, phase)) ++member;
+    return member == size_;
+  };
+  wait(all_have_come);
+  if (member == size_) return;
+  announce(kAwaitsEverybody);
+  progress_.wait_until(all_have_come);
+  stop_waiting();
+}
+
+void Stage::wait_for_room() {
+  const std::uint64_t needed = number_ - kCells;
+  std::uint64_t least = number_ - 1;
+  for (int index = 0; index < size_; ++index) {
+    if (index == rank_) continue;
+    const std::atomic<std::uint64_t>& left = members_[static_cast<std::size_t>(index)].block->left;
+    if (left.load(std::memory_order_acquire) < needed) {
+      progress_.wait_until([&] {
+        if (left.load(std::memory_order_seq_cst) >= needed) return true;
+        announce(awaits(index));
+        return left.load(std::memory_order_seq_cst) >= needed;
+      });
+      stop_waiting();
+    }
+    least = std::min(least, left.load(std::memory_order_acquire));
+  }
+  least_left_ = least;
+}
+
+void Stages::remove(Stage* stage) {
+  live_.erase(std::remove(live_.begin(), live_.end(), stage), live_.end());
+}
+
+void Stages::give_back() {
+  const auto gone = [&](const Retired& retired) {
+    if (retired.block->released.load(std::memory_order_acquire) != static_cast<std::uint32_t>(retired.others))
+      return false;
+    memory_.deallocate(retired.memory);
+    return true;
+  };
+  retired_.erase(std::remove_if(retired_.begin(), retired_.end(), gone), retired_.end());
+}
+
+void Stages::release_all() {
+  while (!live_.empty()) live_.back()->release();
+}
+
+}  // namespace tasuki
