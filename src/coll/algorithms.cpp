@@ -1,8 +1,9 @@
 // What the algorithms share.
 #include "coll/algorithms.hpp"
 
-#include <algorithm>
 #include <bit>
+
+#include "coll/tree.hpp"
 
 namespace tasuki {
 
@@ -14,10 +15,14 @@ int floor_pow2(int size) {
   return static_cast<int>(std::bit_floor(static_cast<unsigned>(size)));
 }
 
-int tree_blocks_moved(int size) {
+int tree_blocks_moved(int size, int radix) {
   int blocks = 0;
-  for (int vrank = 1; vrank < size; ++vrank) blocks += std::min(vrank & -vrank, size - vrank);
+  for (int rank = 1; rank < size; ++rank) blocks += tree_place({rank, size}, 0, radix).subtree;
   return blocks;
+}
+
+int tree_children_max(int size, int radix) {
+  return tree_place({0, size}, 0, radix).children();
 }
 
 }  // namespace tasuki

@@ -76,8 +76,10 @@ inline constexpr ElementType kReduced = ElementType::kReceiveType;  // the datat
 int ceil_log2(int size);   // 0 for 1
 int floor_pow2(int size);  // the largest power of two that is not above `size`
 
-/// How many blocks travel in all when a binomial tree of `size` ranks gathers or scatters one for each.
-int tree_blocks_moved(int size);
+/// How many blocks travel in all when a k-nomial tree of `size` ranks gathers or scatters one for each.
+int tree_blocks_moved(int size, int radix = 2);
+/// The children of its root, which has the most.
+int tree_children_max(int size, int radix);
 
 // Barrier: coll/barrier.cpp.
 

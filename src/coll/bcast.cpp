@@ -9,22 +9,6 @@
 
 namespace tasuki {
 
-void bcast_binomial(Schedule& schedule, Member self, int root, const Elements& data) {
-  const TreePlace at = tree_place(self, root);
-  if (at.vrank != 0) {
-    schedule.receive(data.place(), data.count, data.element, neighbour(self, -at.distance_up));
-    schedule.end_round();
-  }
-  for (int distance = at.farthest_child(); distance >= 1; distance /= 2)
-    schedule.send(data.place(), data.count, data.element, neighbour(self, distance));
-  schedule.end_round();
-}
-
-Cost bcast_binomial_cost(int size, double bytes) {
-  const double steps = ceil_log2(size);
-  return {.steps = steps, .bytes = steps * bytes, .total_bytes = (size - 1) * bytes};
-}
-
 void bcast_scatter_ring(Schedule& schedule, Member self, int root, const Elements& data) {
   const TreePlace at = tree_place(self, root);
   const Count bytes = data.bytes();
@@ -41,12 +25,11 @@ void bcast_scatter_ring(Schedule& schedule, Member self, int root, const Element
                      ElementType::kBytes, neighbour(self, -at.distance_up));
     schedule.end_round();
   }
-  for (int distance = at.farthest_child(); distance >= 1; distance /= 2) {
+  at.for_children_from_top([&](int distance, int blocks) {
     const int child = at.vrank + distance;
-    const int end = child + at.child_subtree(distance);
-    schedule.send(all + begin(child), bytes_between(child, end), ElementType::kBytes,
+    schedule.send(all + begin(child), bytes_between(child, child + blocks), ElementType::kBytes,
                   neighbour(self, distance));
-  }
+  });
   schedule.end_round();
 
   const int right = neighbour(self, 1);

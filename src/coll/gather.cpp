@@ -14,37 +14,6 @@ void place_own_block(Schedule& schedule, Member self, const Elements& mine, cons
                 all.element);
 }
 
-/// The root's part of the tree: what its children hand up goes straight to its place, but for the one run of
-/// blocks that goes around the end of the ranks.
-void gather_binomial_root(Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {
-  const Count block = all.bytes_of(self.rank);
-  place_own_block(schedule, self, mine, all);
-  Place held;
-  int held_first = 0, held_blocks = 0;
-  const TreePlace at = tree_place(self, self.rank);
-  for (int distance = 1; distance < at.subtree; distance *= 2) {
-    const int child = neighbour(self, distance);
-    const int blocks = at.child_subtree(distance);
-    if (child + blocks <= self.size) {
-      schedule.receive(all.place_of(child), blocks * all.count, all.element, child);
-    } else {
-      held = schedule.scratch(blocks * block);
-      held_first = child;
-      held_blocks = blocks;
-      schedule.receive(held, blocks * block, ElementType::kBytes, child);
-    }
-  }
-  schedule.end_round();
-  if (held_blocks == 0) return;
-  const int before_end = self.size - held_first;
-  schedule.copy(held, before_end * block, ElementType::kBytes, all.place_of(held_first),
-                before_end * all.count, all.element);
-  const int after_end = held_blocks - before_end;
-  schedule.copy(held + before_end * block, after_end * block, ElementType::kBytes, all.place_of(0),
-                after_end * all.count, all.element);
-  schedule.end_round();
-}
-
 }  // namespace
 
 void gather_linear(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all) {
@@ -64,34 +33,6 @@ void gather_linear(Schedule& schedule, Member self, int root, const Elements& mi
 Cost gather_linear_cost(int size, double block_bytes) {
   const double others = size - 1;
   return {.steps = others, .bytes = others * block_bytes, .total_bytes = others * block_bytes};
-}
-
-void gather_binomial(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all) {
-  if (self.rank == root) return gather_binomial_root(schedule, self, mine, all);
-  const TreePlace at = tree_place(self, root);
-  const int parent = neighbour(self, -at.distance_up);
-  if (at.subtree == 1) {
-    schedule.send(mine.place(), mine.count, mine.element, parent);
-    schedule.end_round();
-    return;
-  }
-  const Count block = mine.bytes();
-  const Place held = schedule.scratch(at.subtree * block);
-  schedule.copy(mine.place(), mine.count, mine.element, held, block, ElementType::kBytes);
-  for (int distance = 1; distance < at.subtree; distance *= 2) {
-    schedule.receive(held + distance * block, at.child_subtree(distance) * block, ElementType::kBytes,
-                     neighbour(self, distance));
-  }
-  schedule.end_round();
-  schedule.send(held, at.subtree * block, ElementType::kBytes, parent);
-  schedule.end_round();
-}
-
-Cost gather_binomial_cost(int size, double block_bytes) {
-  const double steps = ceil_log2(size);
-  return {.steps = steps,
-          .bytes = (size - 1) * block_bytes,
-          .total_bytes = tree_blocks_moved(size) * block_bytes};
 }
 
 GatherAlgorithm choose_gather(int size, Count block_bytes, const CostParameters& parameters) {

@@ -15,48 +15,6 @@ constexpr Place kResult{Space::kReceive, 0};
 
 }  // namespace
 
-void reduce_binomial(Schedule& schedule, Member self, int root, const Reduction& data) {
-  const int top = data.commutative ? root : 0;
-  const TreePlace at = tree_place(self, top);
-  const bool ends_here = self.rank == root && root == top;
-  Place value = data.input();
-  // Two places take turns, since the sum so far is the left operand and the result takes the right one's
-  // place. At the root the last turn is to be the result's.
-  const Place room = at.subtree > 1 ? schedule.scratch_elements(data.count, data.type) : Place{};
-  Place next = room;
-  Place after_next = kResult;
-  if (!ends_here) {
-    after_next = at.children() > 1 ? schedule.scratch_elements(data.count, data.type) : Place{};
-  } else if (!data.in_place && at.children() % 2 == 1) {
-    std::swap(next, after_next);
-  }
-  for (int distance = 1; distance < at.subtree; distance *= 2) {
-    schedule.receive(next, data.count, kReduced, neighbour(self, distance));
-    schedule.end_round();
-    schedule.reduce(value, next, data.count, kReduced);
-    value = next;
-    std::swap(next, after_next);
-  }
-  if (ends_here) {
-    if (!(value == kResult)) schedule.copy(value, data.count, kReduced, kResult, data.count, kReduced);
-  } else {
-    schedule.send(value, data.count, kReduced, at.vrank == 0 ? root : neighbour(self, -at.distance_up));
-    schedule.end_round();
-    if (self.rank == root) schedule.receive(kResult, data.count, kReduced, top);
-  }
-  schedule.end_round();
-}
-
-Cost reduce_binomial_cost(int size, double bytes, bool commutative) {
-  const double levels = ceil_log2(size);
-  // To keep the order the tree ends at rank 0, which hands on to the root: a step more unless it is the root.
-  const double handed_on = commutative || size == 1 ? 0 : 1;
-  return {.steps = levels + handed_on,
-          .bytes = levels * bytes,
-          .total_bytes = (size - 1 + handed_on) * bytes,
-          .reduced_bytes = levels * bytes};
-}
-
 void reduce_halving(Schedule& schedule, Member self, int root, const Reduction& data) {
   const Fold fold(self.size, root);
   const bool is_root = self.rank == root;

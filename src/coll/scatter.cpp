@@ -14,31 +14,6 @@ void take_own_block(Schedule& schedule, Member self, const Blocks& all, const El
                 mine.element);
 }
 
-/// The root's part of the tree: runs of blocks leave from where they lie, but for the one that goes around
-/// the end of the ranks.
-void scatter_binomial_root(Schedule& schedule, Member self, const Blocks& all, const Elements& mine) {
-  const Count block = all.bytes_of(self.rank);
-  const TreePlace at = tree_place(self, self.rank);
-  for (int distance = at.farthest_child(); distance >= 1; distance /= 2) {
-    const int child = neighbour(self, distance);
-    const int blocks = at.child_subtree(distance);
-    if (child + blocks <= self.size) {
-      schedule.send(all.place_of(child), blocks * all.count, all.element, child);
-      continue;
-    }
-    const Place held = schedule.scratch(blocks * block);
-    const int before_end = self.size - child;
-    schedule.copy(all.place_of(child), before_end * all.count, all.element, held, before_end * block,
-                  ElementType::kBytes);
-    const int after_end = blocks - before_end;
-    schedule.copy(all.place_of(0), after_end * all.count, all.element, held + before_end * block,
-                  after_end * block, ElementType::kBytes);
-    schedule.send(held, blocks * block, ElementType::kBytes, child);
-  }
-  take_own_block(schedule, self, all, mine);
-  schedule.end_round();
-}
-
 }  // namespace
 
 void scatter_linear(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {
@@ -58,34 +33,6 @@ void scatter_linear(Schedule& schedule, Member self, int root, const Blocks& all
 Cost scatter_linear_cost(int size, double block_bytes) {
   const double others = size - 1;
   return {.steps = others, .bytes = others * block_bytes, .total_bytes = others * block_bytes};
-}
-
-void scatter_binomial(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {
-  if (self.rank == root) return scatter_binomial_root(schedule, self, all, mine);
-  const TreePlace at = tree_place(self, root);
-  const int parent = neighbour(self, -at.distance_up);
-  if (at.subtree == 1) {
-    schedule.receive(mine.place(), mine.count, mine.element, parent);
-    schedule.end_round();
-    return;
-  }
-  const Count block = mine.bytes();
-  const Place held = schedule.scratch(at.subtree * block);
-  schedule.receive(held, at.subtree * block, ElementType::kBytes, parent);
-  schedule.end_round();
-  for (int distance = at.farthest_child(); distance >= 1; distance /= 2) {
-    schedule.send(held + distance * block, at.child_subtree(distance) * block, ElementType::kBytes,
-                  neighbour(self, distance));
-  }
-  schedule.copy(held, block, ElementType::kBytes, mine.place(), mine.count, mine.element);
-  schedule.end_round();
-}
-
-Cost scatter_binomial_cost(int size, double block_bytes) {
-  const double steps = ceil_log2(size);
-  return {.steps = steps,
-          .bytes = (size - 1) * block_bytes,
-          .total_bytes = tree_blocks_moved(size) * block_bytes};
 }
 
 ScatterAlgorithm choose_scatter(int size, Count block_bytes, const CostParameters& parameters) {

@@ -1,9 +1,10 @@
-// The binomial tree that broadcast, gather, scatter and reduce share. Ranks are counted from the root on
-// (vranks). The parent of a vrank is found by clearing its lowest bit, so each subtree is a run of vranks.
+// The k-nomial trees that broadcast, gather, scatter and reduce share; with the radix 2, the binomial tree.
+// Ranks are counted from the root on (vranks), and written as numbers to the base of the radix. The parent of
+// a vrank is found by clearing its lowest digit that is not 0, so each subtree is a run of vranks: those that
+// differ from its top in the digits below that one. A rank has radix - 1 children in each of those digits.
 #pragma once
 
 #include <algorithm>
-#include <bit>
 
 #include "coll/algorithms.hpp"
 
@@ -13,22 +14,43 @@ struct TreePlace {
   int vrank;
   int distance_up;  // to the parent, in ranks; 0 at the root
   int subtree;      // it has the vranks [vrank, vrank + subtree) with and below it
-  int size;
+  int radix;
 
-  /// The vranks of the children are vrank + 1, + 2, + 4 and so on while these are below `subtree`.
-  int child_subtree(int distance) const { return std::min(distance, subtree - distance); }
+  /// Calls `visit(distance, blocks)` for each child, the nearest first: vrank + distance, with so many vranks
+  /// in its subtree.
+  template <class Visit>
+  void for_children(Visit&& visit) const {
+    for (int weight = 1; weight < subtree; weight *= radix) visit_digit(weight, visit);
+  }
 
-  /// Distance to the farthest child, 0 without children.
-  int farthest_child() const { return static_cast<int>(std::bit_ceil(static_cast<unsigned>(subtree))) / 2; }
+  /// The same, the largest subtrees first.
+  template <class Visit>
+  void for_children_from_top(Visit&& visit) const {
+    int weight = 1;
+    while (weight * radix < subtree) weight *= radix;
+    for (; weight >= 1; weight /= radix) visit_digit(weight, visit);
+  }
 
-  int children() const { return ceil_log2(subtree); }
+  int children() const {
+    int count = 0;
+    for_children([&](int, int) { ++count; });
+    return count;
+  }
+
+  /// The children that are `weight`, 2 `weight` and so on away.
+  template <class Visit>
+  void visit_digit(int weight, Visit&& visit) const {
+    for (int digit = 1; digit < radix && digit * weight < subtree; ++digit)
+      visit(digit * weight, std::min(weight, subtree - digit * weight));
+  }
 };
 
-inline TreePlace tree_place(Member self, int root) {
+inline TreePlace tree_place(Member self, int root, int radix = 2) {
   const int vrank = (self.rank - root + self.size) % self.size;
-  if (vrank == 0) return {0, 0, self.size, self.size};
-  const int lowest_bit = vrank & -vrank;
-  return {vrank, lowest_bit, std::min(lowest_bit, self.size - vrank), self.size};
+  if (vrank == 0) return {0, 0, self.size, radix};
+  int weight = 1;
+  while (vrank / weight % radix == 0) weight *= radix;
+  return {vrank, vrank / weight % radix * weight, std::min(weight, self.size - vrank), radix};
 }
 
 /// The rank that is `distance` after or (negative) before this one, around the end.
