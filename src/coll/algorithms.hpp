@@ -94,10 +94,16 @@ Cost barrier_dissemination_cost(int size);
 void bcast_binomial(Schedule& schedule, Member self, int root, const Elements& data);
 Cost bcast_binomial_cost(int size, double bytes);
 
-/// P pieces go down a binomial tree, one to each rank, and then around a ring. Steps: ceil(log2 P) + P - 1;
-/// bytes: 2 n (P-1)/P. Data that is not contiguous is packed first and unpacked at the end.
+/// P pieces go down a binomial tree, one to each rank, and then around a ring, past those that have them
+/// already. Steps: ceil(log2 P) + P - 1; bytes: 2 n (P-1)/P. Data that is not contiguous is packed first and
+/// unpacked at the end.
 void bcast_scatter_ring(Schedule& schedule, Member self, int root, const Elements& data);
 Cost bcast_scatter_ring_cost(int size, double bytes);
+
+/// The same, but gathered by recursive doubling. P must be a power of two. Steps: 2 log2 P; bytes: 2 n
+/// (P-1)/P.
+void bcast_scatter_doubling(Schedule& schedule, Member self, int root, const Elements& data);
+Cost bcast_scatter_doubling_cost(int size, double bytes);
 
 enum class BcastAlgorithm { kBinomial, kScatterRing };
 BcastAlgorithm choose_bcast(int size, Count bytes, const CostParameters& parameters);

@@ -15,6 +15,12 @@ TEST(MoveSchedules, BcastScatterRing) {
   for_cases([](const Case& c) { check_bcast(c, bcast_scatter_ring, bcast_scatter_ring_cost, false); });
 }
 
+TEST(MoveSchedules, BcastScatterDoubling) {
+  for_cases([](const Case& c) {
+    if (power_of_two(c.size)) check_bcast(c, bcast_scatter_doubling, bcast_scatter_doubling_cost, false);
+  });
+}
+
 TEST(MoveSchedules, GatherLinear) {
   for_cases([](const Case& c) {
     check_gather(c, gather_linear, gather_linear_cost, false, nullptr);
