@@ -31,16 +31,23 @@ struct Config {
   std::int64_t heap = 0;                // of the heap library, which reads the environment itself
   std::int64_t static_data = 0;         // likewise
 
-  // The algorithm of each collective that has several: 0 for the cheapest, else 1 + its number in the enum of
-  // coll/algorithms.hpp.
+  // The algorithm of each collective operation: 0 for the cheapest, else 1 + its place among those of the
+  // operation in base/algorithm_table.hpp.
   std::int64_t allgather_algorithm = 0;
   std::int64_t allreduce_algorithm = 0;
   std::int64_t alltoall_algorithm = 0;
+  std::int64_t alltoallv_algorithm = 0;
+  std::int64_t barrier_algorithm = 0;
   std::int64_t bcast_algorithm = 0;
+  std::int64_t exscan_algorithm = 0;
   std::int64_t gather_algorithm = 0;
+  std::int64_t gatherv_algorithm = 0;
   std::int64_t reduce_algorithm = 0;
   std::int64_t reduce_scatter_algorithm = 0;
+  std::int64_t scan_algorithm = 0;
   std::int64_t scatter_algorithm = 0;
+  std::int64_t scatterv_algorithm = 0;
+  std::int64_t segment_bytes = 0;  // of the algorithms that cut a message in segments; 0: the cheapest
 };
 
 }  // namespace tasuki

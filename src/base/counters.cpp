@@ -2,6 +2,10 @@
 #include "base/counters.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "base/algorithm_table.hpp"
 
 namespace tasuki {
 namespace {
@@ -12,8 +16,29 @@ using enum Verbosity;
 constexpr const char* kStateItems[] = {"awake", "asleep"};
 constexpr EnumRow kStates = {"progress_state", kStateItems, 2};
 
-constexpr std::size_t algorithm(int first, int number) {
-  return offsetof(Counters, algorithms) + sizeof(std::uint64_t) * static_cast<std::size_t>(first + number);
+/// "bcast_binomial": what counts an algorithm is named by.
+struct AlgorithmName {
+  char text[64] = {};
+};
+constexpr std::array<AlgorithmName, kAlgorithms> kAlgorithmNames = [] {
+  std::array<AlgorithmName, kAlgorithms> names;
+  for (std::size_t number = 0; number < names.size(); ++number) {
+    const AlgorithmRow& row = kAlgorithmTable[number];
+    char* to = names[number].text;
+    for (const char* part : {kOperationTable[static_cast<int>(row.operation)].name, "_", row.name}) {
+      while (*part != '\0') *to++ = *part++;
+    }
+  }
+  return names;
+}();
+
+constexpr CounterRow algorithm(int number) {
+  return {kAlgorithmNames[static_cast<std::size_t>(number)].text,
+          CounterClass::kCounter,
+          Verbosity::kTunerDetail,
+          Part::kCollectives,
+          offsetof(Counters, algorithms) + sizeof(std::uint64_t) * static_cast<std::size_t>(number),
+          kAlgorithmTable[number].description};
 }
 
 /// Where a number of one way stands in Counters.
@@ -25,7 +50,7 @@ constexpr std::size_t way(Way which, Traffic WayTraffic::*traffic, std::uint64_t
 }
 
 // clang-format off: one line, one variable
-constexpr CounterRow kTable[] = {
+constexpr CounterRow kRows[] = {
     {"sent_short_messages", kCounter, kUserDetail, Part::kProtocol,
      way(Way::kShort, &WayTraffic::sent, &Traffic::messages), "messages sent in slots of the ring"},
     {"sent_short_bytes", kAggregate, kUserDetail, Part::kProtocol,
@@ -210,46 +235,6 @@ constexpr CounterRow kTable[] = {
      "collectives started, those that make communicators too"},
     {"comm_collectives", kCounter, kUserDetail, Part::kCollectives, 0,
      "collectives started on the communicator", Bind::kComm},
-    {"allgather_recursive_doubling", kCounter, kTunerDetail, Part::kCollectives,
-     algorithm(kAllgatherFirst, 0), "allgathers by recursive doubling"},
-    {"allgather_bruck", kCounter, kTunerDetail, Part::kCollectives, algorithm(kAllgatherFirst, 1),
-     "allgathers by Bruck's algorithm"},
-    {"allgather_ring", kCounter, kTunerDetail, Part::kCollectives, algorithm(kAllgatherFirst, 2),
-     "allgathers around a ring"},
-    {"allreduce_recursive_doubling", kCounter, kTunerDetail, Part::kCollectives,
-     algorithm(kAllreduceFirst, 0), "allreduces by recursive doubling"},
-    {"allreduce_halving_doubling", kCounter, kTunerDetail, Part::kCollectives, algorithm(kAllreduceFirst, 1),
-     "allreduces by halving and doubling"},
-    {"allreduce_ring", kCounter, kTunerDetail, Part::kCollectives, algorithm(kAllreduceFirst, 2),
-     "allreduces around a ring"},
-    {"alltoall_pairwise", kCounter, kTunerDetail, Part::kCollectives, algorithm(kAlltoallFirst, 0),
-     "all-to-alls, pair by pair"},
-    {"alltoall_exchange", kCounter, kTunerDetail, Part::kCollectives, algorithm(kAlltoallFirst, 1),
-     "all-to-alls in place, pair by pair"},
-    {"alltoall_bruck", kCounter, kTunerDetail, Part::kCollectives, algorithm(kAlltoallFirst, 2),
-     "all-to-alls by Bruck's algorithm"},
-    {"bcast_binomial", kCounter, kTunerDetail, Part::kCollectives, algorithm(kBcastFirst, 0),
-     "broadcasts down a binomial tree"},
-    {"bcast_scatter_ring", kCounter, kTunerDetail, Part::kCollectives, algorithm(kBcastFirst, 1),
-     "broadcasts by scattering, then around a ring"},
-    {"gather_linear", kCounter, kTunerDetail, Part::kCollectives, algorithm(kGatherFirst, 0),
-     "gathers straight to the root"},
-    {"gather_binomial", kCounter, kTunerDetail, Part::kCollectives, algorithm(kGatherFirst, 1),
-     "gathers up a binomial tree"},
-    {"reduce_binomial", kCounter, kTunerDetail, Part::kCollectives, algorithm(kReduceFirst, 0),
-     "reductions up a binomial tree"},
-    {"reduce_halving", kCounter, kTunerDetail, Part::kCollectives, algorithm(kReduceFirst, 1),
-     "reductions by halves"},
-    {"reduce_scatter_pairwise", kCounter, kTunerDetail, Part::kCollectives, algorithm(kReduceScatterFirst, 0),
-     "reduce-scatters, pair by pair"},
-    {"reduce_scatter_halving", kCounter, kTunerDetail, Part::kCollectives, algorithm(kReduceScatterFirst, 1),
-     "reduce-scatters by halves"},
-    {"reduce_scatter_recursive_doubling", kCounter, kTunerDetail, Part::kCollectives,
-     algorithm(kReduceScatterFirst, 2), "reduce-scatters by recursive doubling"},
-    {"scatter_linear", kCounter, kTunerDetail, Part::kCollectives, algorithm(kScatterFirst, 0),
-     "scatters straight from the root"},
-    {"scatter_binomial", kCounter, kTunerDetail, Part::kCollectives, algorithm(kScatterFirst, 1),
-     "scatters down a binomial tree"},
     {"init_time", kTimer, kUserBasic, Part::kEnvironment, offsetof(Counters, init_ns),
      "seconds in MPI_Init, with waiting for the other ranks"},
     {"finalize_time", kTimer, kUserBasic, Part::kEnvironment, offsetof(Counters, finalize_ns),
@@ -260,6 +245,15 @@ constexpr CounterRow kTable[] = {
      "the most bytes of a message that one packet takes; 0 outside MPI_Init and MPI_Finalize"},
 };
 // clang-format on
+
+/// The rows above, and one for each algorithm.
+constexpr std::array<CounterRow, std::size(kRows) + kAlgorithms> kTable = [] {
+  std::array<CounterRow, std::size(kRows) + kAlgorithms> table{};
+  std::copy(std::begin(kRows), std::end(kRows), table.begin());
+  for (int number = 0; number < kAlgorithms; ++number)
+    table[std::size(kRows) + static_cast<std::size_t>(number)] = algorithm(number);
+  return table;
+}();
 
 }  // namespace
 

@@ -78,18 +78,9 @@ struct QueueLevels {
 /// What `progress_state` tells.
 enum ProgressState : std::uint64_t { kAwake = 0, kAsleep = 1 };
 
-/// The algorithms of the collectives that have several, in the order of coll/algorithms.hpp.
-enum AlgorithmIndex : std::uint8_t {
-  kAllgatherFirst = 0,
-  kAllreduceFirst = kAllgatherFirst + 3,
-  kAlltoallFirst = kAllreduceFirst + 3,
-  kBcastFirst = kAlltoallFirst + 3,
-  kGatherFirst = kBcastFirst + 2,
-  kReduceFirst = kGatherFirst + 2,
-  kReduceScatterFirst = kReduceFirst + 2,
-  kScatterFirst = kReduceScatterFirst + 3,
-  kAlgorithms = kScatterFirst + 2,
-};
+/// Room for the algorithms of the collectives (base/algorithm_table.hpp), so that a new one changes no
+/// offset.
+inline constexpr int kAlgorithmsMax = 192;
 
 struct Counters {
   // The short path writes these and the next two of `ways`, which are those of the short messages: two lines.
@@ -113,7 +104,7 @@ struct Counters {
   std::uint64_t state = kAwake;
 
   std::uint64_t collectives = 0;
-  std::uint64_t algorithms[kAlgorithms] = {};
+  std::uint64_t algorithms[kAlgorithmsMax] = {};  // by number in base/algorithm_table.hpp
 
   std::uint64_t communicators = 0;
   std::uint64_t errors = 0;

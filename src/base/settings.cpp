@@ -3,9 +3,14 @@
 
 #include <strings.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
+
+#include "base/algorithm_table.hpp"
 
 namespace tasuki {
 namespace {
@@ -20,21 +25,36 @@ constexpr EnumRow kSwitch = {"switch", kSwitchItems, 2};
 constexpr const char* kExplainItems[] = {"off", "on", "all"};
 constexpr EnumRow kExplain = {"explain", kExplainItems, 3};
 
-// The order is that of the enums in coll/algorithms.hpp; a test compares.
-constexpr const char* kAllgatherItems[] = {"cheapest", "recursive_doubling", "bruck", "ring"};
-constexpr EnumRow kAllgather = {"allgather_algorithm", kAllgatherItems, 4};
-constexpr const char* kAllreduceItems[] = {"cheapest", "recursive_doubling", "halving_doubling", "ring"};
-constexpr EnumRow kAllreduce = {"allreduce_algorithm", kAllreduceItems, 4};
-constexpr const char* kAlltoallItems[] = {"cheapest", "pairwise", "exchange", "bruck"};
-constexpr EnumRow kAlltoall = {"alltoall_algorithm", kAlltoallItems, 4};
-constexpr const char* kBcastItems[] = {"cheapest", "binomial", "scatter_ring"};
-constexpr EnumRow kBcast = {"bcast_algorithm", kBcastItems, 3};
-constexpr const char* kTreeItems[] = {"cheapest", "linear", "binomial"};
-constexpr EnumRow kTree = {"tree_algorithm", kTreeItems, 3};
-constexpr const char* kReduceItems[] = {"cheapest", "binomial", "halving"};
-constexpr EnumRow kReduce = {"reduce_algorithm", kReduceItems, 3};
-constexpr const char* kReduceScatterItems[] = {"cheapest", "pairwise", "halving", "recursive_doubling"};
-constexpr EnumRow kReduceScatter = {"reduce_scatter_algorithm", kReduceScatterItems, 4};
+/// The choices of an operation's algorithm: the cheapest, or one of them.
+struct AlgorithmItems {
+  const char* items[kAlgorithmsMax] = {};
+  char name[64] = {};
+};
+constexpr std::array<AlgorithmItems, kOperations> kAlgorithmItems = [] {
+  std::array<AlgorithmItems, kOperations> all;
+  for (int operation = 0; operation < kOperations; ++operation) {
+    AlgorithmItems& one = all[static_cast<std::size_t>(operation)];
+    char* to = one.name;
+    for (const char* part : {kOperationTable[operation].name, "_algorithm"}) {
+      while (*part != '\0') *to++ = *part++;
+    }
+    const char** item = one.items;
+    *item++ = "cheapest";
+    for (const AlgorithmRow& row : kAlgorithmTable) {
+      if (row.operation == static_cast<Operation>(operation)) *item++ = row.name;
+    }
+  }
+  return all;
+}();
+constexpr std::array<EnumRow, kOperations> kAlgorithmChoices = [] {
+  std::array<EnumRow, kOperations> rows{};
+  for (int operation = 0; operation < kOperations; ++operation) {
+    const AlgorithmItems& one = kAlgorithmItems[static_cast<std::size_t>(operation)];
+    rows[static_cast<std::size_t>(operation)] = {
+        one.name, one.items, 1 + algorithms_of_operation(static_cast<Operation>(operation))};
+  }
+  return rows;
+}();
 
 // The order is that of Distance.
 constexpr const char* kDistanceItems[] = {"automatic", "cache", "package", "machine"};
@@ -60,11 +80,12 @@ constexpr Setting protocol(const char* name, std::int64_t Config::*value, const 
           Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol, description};
 }
 
-constexpr Setting algorithm(const char* name, std::int64_t Config::*value, const EnumRow& choices,
-                            const char* description) {
-  return {name,
+constexpr Setting algorithm(int operation) {
+  const OperationRow& row = kOperationTable[operation];
+  const EnumRow& choices = kAlgorithmChoices[static_cast<std::size_t>(operation)];
+  return {row.setting,
           SettingType::kChoice,
-          value,
+          row.algorithm,
           0,
           choices.size - 1,
           &choices,
@@ -72,10 +93,10 @@ constexpr Setting algorithm(const char* name, std::int64_t Config::*value, const
           Scope::kAllEqual,
           Verbosity::kTunerDetail,
           Part::kCollectives,
-          description};
+          row.description};
 }
 
-constexpr Setting kSettings[] = {
+constexpr Setting kRows[] = {
     number("TASUKI_EAGER_BYTES_MAX", SettingType::kBytes, &Config::eager_bytes_max, 0, kGiB, Change::kAnyTime,
            Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
            "the longest message that is sent at once; a longer one waits for its receive"),
@@ -128,20 +149,19 @@ constexpr Setting kSettings[] = {
     {"TASUKI_STATIC_DATA", SettingType::kChoice, &Config::static_data, 0, kStaticData.size - 1, &kStaticData,
      Change::kBeforeInit, Scope::kLocal, Verbosity::kUserBasic, Part::kEnvironment,
      "whether the other ranks can reach the program's static data too, where malloc() gives such memory"},
-    algorithm("TASUKI_ALLGATHER_ALGORITHM", &Config::allgather_algorithm, kAllgather,
-              "how MPI_Allgather and MPI_Allgatherv are done, wherever it is possible so"),
-    algorithm("TASUKI_ALLREDUCE_ALGORITHM", &Config::allreduce_algorithm, kAllreduce,
-              "how MPI_Allreduce is done, wherever it is possible so"),
-    algorithm("TASUKI_ALLTOALL_ALGORITHM", &Config::alltoall_algorithm, kAlltoall,
-              "how MPI_Alltoall is done, wherever it is possible so"),
-    algorithm("TASUKI_BCAST_ALGORITHM", &Config::bcast_algorithm, kBcast, "how MPI_Bcast is done"),
-    algorithm("TASUKI_GATHER_ALGORITHM", &Config::gather_algorithm, kTree, "how MPI_Gather is done"),
-    algorithm("TASUKI_REDUCE_ALGORITHM", &Config::reduce_algorithm, kReduce,
-              "how MPI_Reduce is done, wherever it is possible so"),
-    algorithm("TASUKI_REDUCE_SCATTER_ALGORITHM", &Config::reduce_scatter_algorithm, kReduceScatter,
-              "how MPI_Reduce_scatter and MPI_Reduce_scatter_block are done, wherever it is possible so"),
-    algorithm("TASUKI_SCATTER_ALGORITHM", &Config::scatter_algorithm, kTree, "how MPI_Scatter is done"),
+    number("TASUKI_SEGMENT_BYTES", SettingType::kBytes, &Config::segment_bytes, 64, kGiB, Change::kAnyTime,
+           Scope::kAllEqual, Verbosity::kTunerDetail, Part::kCollectives,
+           "the segments of the algorithms that cut a message in segments; automatic: the cheapest"),
 };
+
+/// The rows above, and one for the algorithm of each operation.
+constexpr std::array<Setting, std::size(kRows) + kOperations> kSettings = [] {
+  std::array<Setting, std::size(kRows) + kOperations> all{};
+  std::copy(std::begin(kRows), std::end(kRows), all.begin());
+  for (int operation = 0; operation < kOperations; ++operation)
+    all[std::size(kRows) + static_cast<std::size_t>(operation)] = algorithm(operation);
+  return all;
+}();
 
 /// Set by mpiexec or read by other parts; no settings.
 constexpr const char* kOtherNames[] = {

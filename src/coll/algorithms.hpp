@@ -13,7 +13,7 @@
 
 #include "base/types.hpp"
 #include "coll/schedule.hpp"
-#include "coll/select.hpp"
+#include "tuning/cost.hpp"
 
 namespace tasuki {
 
@@ -105,11 +105,6 @@ Cost bcast_scatter_ring_cost(int size, double bytes);
 void bcast_scatter_doubling(Schedule& schedule, Member self, int root, const Elements& data);
 Cost bcast_scatter_doubling_cost(int size, double bytes);
 
-enum class BcastAlgorithm { kBinomial, kScatterRing };
-BcastAlgorithm choose_bcast(int size, Count bytes, const CostParameters& parameters);
-void schedule_bcast(Schedule& schedule, Member self, int root, const Elements& data,
-                    const CostParameters& parameters);
-
 // Allgather: coll/allgather.cpp. `all` in the receive buffer; the rank's own block comes from `mine`.
 
 /// Doubles the run of blocks it has with each partner. P must be a power of two, blocks uniform. Steps:
@@ -126,12 +121,6 @@ Cost allgather_bruck_cost(int size, double total_bytes);
 void allgather_ring(Schedule& schedule, Member self, const Elements& mine, const Blocks& all);
 Cost allgather_ring_cost(int size, double total_bytes);
 
-enum class AllgatherAlgorithm { kRecursiveDoubling, kBruck, kRing };
-AllgatherAlgorithm choose_allgather(int size, Count total_bytes, bool uniform,
-                                    const CostParameters& parameters);
-void schedule_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all,
-                        const CostParameters& parameters);
-
 // Gather: coll/gather.cpp. `all`, in the root's receive buffer, counts at the root only.
 
 /// Everybody to the root. Steps: P-1; bytes: (P-1) b. Open to MPI_Gatherv.
@@ -143,9 +132,6 @@ Cost gather_linear_cost(int size, double block_bytes);
 void gather_binomial(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all);
 Cost gather_binomial_cost(int size, double block_bytes);
 
-enum class GatherAlgorithm { kLinear, kBinomial };
-GatherAlgorithm choose_gather(int size, Count block_bytes, const CostParameters& parameters);
-
 // Scatter: coll/scatter.cpp. `all`, in the root's send buffer, counts at the root only.
 
 /// The root to everybody. Steps: P-1; bytes: (P-1) b. Open to MPI_Scatterv.
@@ -155,9 +141,6 @@ Cost scatter_linear_cost(int size, double block_bytes);
 /// Down a binomial tree. Steps: ceil(log2 P); bytes: (P-1) b, but each block travels up to log2 P times.
 void scatter_binomial(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine);
 Cost scatter_binomial_cost(int size, double block_bytes);
-
-enum class ScatterAlgorithm { kLinear, kBinomial };
-ScatterAlgorithm choose_scatter(int size, Count block_bytes, const CostParameters& parameters);
 
 // All-to-all: coll/alltoall.cpp.
 
@@ -177,10 +160,6 @@ Cost alltoall_exchange_cost(int size, double block_bytes);
 /// is `in`). Steps: ceil(log2 P); bytes: about b * P/2 * log2 P.
 void alltoall_bruck(Schedule& schedule, Member self, const Blocks& out, const Blocks& in);
 Cost alltoall_bruck_cost(int size, double block_bytes);
-
-enum class AlltoallAlgorithm { kPairwise, kExchange, kBruck };
-AlltoallAlgorithm choose_alltoall(int size, Count block_bytes, bool in_place,
-                                  const CostParameters& parameters);
 
 // Neighbourhoods: coll/neighbor.cpp.
 
@@ -213,9 +192,6 @@ Cost reduce_binomial_cost(int size, double bytes, bool commutative);
 void reduce_halving(Schedule& schedule, Member self, int root, const Reduction& data);
 Cost reduce_halving_cost(int size, double bytes);
 
-enum class ReduceAlgorithm { kBinomial, kHalving };
-ReduceAlgorithm choose_reduce(int size, Count bytes, bool commutative, const CostParameters& parameters);
-
 // Allreduce: coll/allreduce.cpp.
 
 /// Partners at distance 1, 2, 4 and so on exchange whole vectors; in the order of ranks, and all ranks get
@@ -233,10 +209,6 @@ Cost allreduce_halving_doubling_cost(int size, double bytes);
 /// 2 (P-1); bytes: 2 n (P-1)/P; reduced: n (P-1)/P. Needs no scratch memory (in place: one part).
 void allreduce_ring(Schedule& schedule, Member self, const Reduction& data);
 Cost allreduce_ring_cost(int size, double bytes);
-
-enum class AllreduceAlgorithm { kRecursiveDoubling, kHalvingDoubling, kRing };
-AllreduceAlgorithm choose_allreduce(int size, Count bytes, bool commutative,
-                                    const CostParameters& parameters);
 
 // Reduce-scatter: coll/reduce_scatter.cpp. `parts` has the counts; the parts of the vector lie one after the
 // other. n is the whole vector.
@@ -256,10 +228,6 @@ Cost reduce_scatter_halving_cost(int size, double bytes);
 /// allreduce_recursive_doubling_cost.
 void reduce_scatter_recursive_doubling(Schedule& schedule, Member self, const Reduction& data,
                                        const Blocks& parts);
-
-enum class ReduceScatterAlgorithm { kPairwise, kHalving, kRecursiveDoubling };
-ReduceScatterAlgorithm choose_reduce_scatter(int size, Count bytes, bool commutative,
-                                             const CostParameters& parameters);
 
 // Scan: coll/scan.cpp. In the order of ranks.
 

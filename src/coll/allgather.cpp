@@ -1,6 +1,5 @@
 // MPI_Allgather and MPI_Allgatherv (MPI 6.7).
 #include <algorithm>
-#include <bit>
 
 #include "coll/api.hpp"
 #include "coll/check.hpp"
@@ -101,31 +100,12 @@ Cost allgather_ring_cost(int size, double total_bytes) {
       .steps = size - 1.0, .bytes = total_bytes * (size - 1) / size, .total_bytes = total_bytes * (size - 1)};
 }
 
-AllgatherAlgorithm choose_allgather(int size, Count total_bytes, bool uniform,
-                                    const CostParameters& parameters) {
-  const bool power_of_two = std::has_single_bit(static_cast<unsigned>(size));
-  const std::int64_t wanted = parameters.wanted.allgather_algorithm;
-  if (wanted > 1 || (wanted == 1 && uniform && power_of_two))
-    return AllgatherAlgorithm{static_cast<int>(wanted) - 1};
-  // By the formulas the ring never wins: it has more steps and no fewer bytes. What they do not see is that
-  // it talks to neighbours only and copies nothing, which pays once its steps are hidden behind the bytes.
-  if (total_bytes / size >= parameters.allgather_ring_block_bytes) return AllgatherAlgorithm::kRing;
-  return uniform && power_of_two ? AllgatherAlgorithm::kRecursiveDoubling : AllgatherAlgorithm::kBruck;
-}
-
-void schedule_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all,
-                        const CostParameters& parameters) {
+void plan_chosen_allgather(Execution& execution, const Elements& mine, const Blocks& all) {
   Count total_bytes = 0;
-  for (int rank = 0; rank < self.size; ++rank) total_bytes += all.bytes_of(rank);
-  switch (
-      schedule.chosen(kAllgatherFirst, choose_allgather(self.size, total_bytes, all.uniform(), parameters))) {
-    case AllgatherAlgorithm::kRecursiveDoubling:
-      return allgather_recursive_doubling(schedule, self, mine, all);
-    case AllgatherAlgorithm::kBruck:
-      return allgather_bruck(schedule, self, mine, all);
-    case AllgatherAlgorithm::kRing:
-      return allgather_ring(schedule, self, mine, all);
-  }
+  for (int rank = 0; rank < execution.self().size; ++rank) total_bytes += all.bytes_of(rank);
+  Problem problem = execution.problem(Operation::kAllgather, total_bytes);
+  problem.uniform = all.uniform();
+  plan_chosen(execution, allgather_entries(), problem, 0, mine, all);
 }
 
 namespace {
@@ -149,7 +129,7 @@ Code plan_allgather(Execution& execution, const void* sendbuf, Count sendcount, 
   }
   if (const Code code = check_count(process, "sendcount", mine.count, mine.type); code != 0) return code;
   if (const Code code = check_distinct(process, sendbuf, mine, recvbuf, all, size); code != 0) return code;
-  schedule_allgather(execution.schedule, execution.self(), mine, all, process.collectives->parameters);
+  plan_chosen_allgather(execution, mine, all);
   return 0;
 }
 

@@ -157,23 +157,10 @@ Cost allreduce_ring_cost(int size, double bytes) {
           .reduced_bytes = others * bytes / size};
 }
 
-AllreduceAlgorithm choose_allreduce(int size, Count bytes, bool commutative,
-                                    const CostParameters& parameters) {
-  if (!commutative) return AllreduceAlgorithm::kRecursiveDoubling;
-  const auto n = static_cast<double>(bytes);
-  return cheapest<AllreduceAlgorithm>(
-      parameters, &Config::allreduce_algorithm,
-      {{AllreduceAlgorithm::kRecursiveDoubling, allreduce_recursive_doubling_cost(size, n)},
-       {AllreduceAlgorithm::kHalvingDoubling, allreduce_halving_doubling_cost(size, n)},
-       {AllreduceAlgorithm::kRing, allreduce_ring_cost(size, n)}});
-}
-
 namespace {
 
 auto allreduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op) {
   return [=](Execution& execution) -> Code {
-    Process& process = execution.process();
-    const Member self = execution.self();
     Comm& comm = execution.comm();
     if (comm.is_inter()) return plan_inter_allreduce(execution, sendbuf, recvbuf, count, datatype, op);
     if (const Code code = check_reduction(comm, count, *datatype, *op); code != 0) return code;
@@ -184,20 +171,9 @@ auto allreduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* d
                          .type = shape_of(*datatype),
                          .in_place = sendbuf == kInPlace,
                          .commutative = op->commutative};
-    Schedule& schedule = execution.schedule;
-    const Count bytes = count * datatype->size;
-    switch (schedule.chosen(kAllreduceFirst, choose_allreduce(self.size, bytes, op->commutative,
-                                                              process.collectives->parameters))) {
-      case AllreduceAlgorithm::kRecursiveDoubling:
-        allreduce_recursive_doubling(schedule, self, data, kResult);
-        break;
-      case AllreduceAlgorithm::kHalvingDoubling:
-        allreduce_halving_doubling(schedule, self, data);
-        break;
-      case AllreduceAlgorithm::kRing:
-        allreduce_ring(schedule, self, data);
-        break;
-    }
+    Problem problem = execution.problem(Operation::kAllreduce, data.count * data.type.size);
+    problem.commutative = data.commutative;
+    plan_chosen(execution, allreduce_entries(), problem, 0, data);
     return 0;
   };
 }

@@ -109,16 +109,4 @@ Cost alltoall_bruck_cost(int size, double block_bytes) {
           .total_bytes = size * blocks_sent * block_bytes};
 }
 
-AlltoallAlgorithm choose_alltoall(int size, Count block_bytes, bool in_place,
-                                  const CostParameters& parameters) {
-  const auto b = static_cast<double>(block_bytes);
-  if (in_place)
-    return cheapest<AlltoallAlgorithm>(parameters, &Config::alltoall_algorithm,
-                                       {{AlltoallAlgorithm::kExchange, alltoall_exchange_cost(size, b)},
-                                        {AlltoallAlgorithm::kBruck, alltoall_bruck_cost(size, b)}});
-  return cheapest<AlltoallAlgorithm>(parameters, &Config::alltoall_algorithm,
-                                     {{AlltoallAlgorithm::kPairwise, alltoall_pairwise_cost(size, b)},
-                                      {AlltoallAlgorithm::kBruck, alltoall_bruck_cost(size, b)}});
-}
-
 }  // namespace tasuki

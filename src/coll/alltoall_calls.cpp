@@ -7,8 +7,6 @@
 namespace tasuki {
 namespace {
 
-constexpr Count kWindowBytes = 256 * 1024;  // how much of a pairwise exchange a rank has under way at a time
-
 Code check_alltoall(Execution& execution, const void* sendbuf, const Blocks& out, void* recvbuf,
                     const Blocks& in) {
   Process& process = execution.process();
@@ -26,17 +24,19 @@ Code check_alltoall(Execution& execution, const void* sendbuf, const Blocks& out
   return check_distinct(process, sendbuf, out, recvbuf, in, size);
 }
 
-void exchange(Execution& execution, const Blocks& out, const Blocks& in) {
+/// `operation`: with blocks that are equal, or not.
+void plan_exchange(Execution& execution, Operation operation, const Blocks& out, const Blocks& in) {
   if (execution.comm().is_inter())
     return inter_exchange(execution.schedule, execution.self(), out, in, execution.comm().peers().size());
-  if (out.in_place) return alltoall_exchange(execution.schedule, execution.self(), in);
-  alltoall_pairwise(execution.schedule, execution.self(), out, in, kWindowBytes);
+  const bool equal = operation == Operation::kAlltoall;
+  Problem problem = execution.problem(operation, equal ? in.bytes_of(0) : 0);
+  problem.in_place = out.in_place;
+  plan_chosen(execution, equal ? alltoall_entries() : alltoallv_entries(), problem, 0, out, in);
 }
 
 auto alltoall_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
                    Datatype* recvtype) {
   return [=](Execution& execution) -> Code {
-    const Member self = execution.self();
     const Blocks in{.type = shape_of(*recvtype), .count = recvcount};
     Blocks out = in;
     execution.arguments = {.receive = recvbuf, .receive_type = recvtype};
@@ -50,21 +50,7 @@ auto alltoall_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, voi
       execution.arguments.send_type = sendtype;
     }
     if (const Code code = check_alltoall(execution, sendbuf, out, recvbuf, in); code != 0) return code;
-    if (execution.comm().is_inter()) {
-      exchange(execution, out, in);
-      return 0;
-    }
-    switch (execution.schedule.chosen(kAlltoallFirst,
-                                      choose_alltoall(self.size, in.bytes_of(0), out.in_place,
-                                                      execution.process().collectives->parameters))) {
-      case AlltoallAlgorithm::kBruck:
-        alltoall_bruck(execution.schedule, self, out, in);
-        break;
-      case AlltoallAlgorithm::kPairwise:
-      case AlltoallAlgorithm::kExchange:
-        exchange(execution, out, in);
-        break;
-    }
+    plan_exchange(execution, Operation::kAlltoall, out, in);
     return 0;
   };
 }
@@ -87,7 +73,7 @@ auto alltoallv_plan(const void* sendbuf, CountArray sendcounts, CountArray sdisp
       execution.arguments.send_type = sendtype;
     }
     const Code code = check_alltoall(execution, sendbuf, out, recvbuf, in);
-    if (code == 0) exchange(execution, out, in);
+    if (code == 0) plan_exchange(execution, Operation::kAlltoallv, out, in);
     return code;
   };
 }
@@ -128,7 +114,7 @@ auto alltoallw_plan(const void* sendbuf, CountArray sendcounts, CountArray sdisp
       out.sizes = CountArray(sizes + size);
     }
     const Code code = check_alltoall(execution, sendbuf, out, recvbuf, in);
-    if (code == 0) exchange(execution, out, in);
+    if (code == 0) plan_exchange(execution, Operation::kAlltoallv, out, in);
     return code;
   };
 }

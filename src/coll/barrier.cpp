@@ -24,7 +24,7 @@ namespace {
 
 Code plan_barrier(Execution& execution) {
   if (execution.comm().is_inter()) return plan_inter_barrier(execution);
-  barrier_dissemination(execution.schedule, execution.self());
+  plan_chosen(execution, barrier_entries(), execution.problem(Operation::kBarrier, 0), 0);
   return 0;
 }
 

@@ -119,23 +119,6 @@ Cost bcast_scatter_doubling_cost(int size, double bytes) {
   return scatter_and_gather_cost(size, bytes, ceil_log2(size));
 }
 
-BcastAlgorithm choose_bcast(int size, Count bytes, const CostParameters& parameters) {
-  const auto n = static_cast<double>(bytes);
-  return cheapest<BcastAlgorithm>(parameters, &Config::bcast_algorithm,
-                                  {{BcastAlgorithm::kBinomial, bcast_binomial_cost(size, n)},
-                                   {BcastAlgorithm::kScatterRing, bcast_scatter_ring_cost(size, n)}});
-}
-
-void schedule_bcast(Schedule& schedule, Member self, int root, const Elements& data,
-                    const CostParameters& parameters) {
-  switch (schedule.chosen(kBcastFirst, choose_bcast(self.size, data.bytes(), parameters))) {
-    case BcastAlgorithm::kBinomial:
-      return bcast_binomial(schedule, self, root, data);
-    case BcastAlgorithm::kScatterRing:
-      return bcast_scatter_ring(schedule, self, root, data);
-  }
-}
-
 namespace {
 
 auto bcast_plan(void* buffer, Count count, Datatype* datatype, int root) {
@@ -147,7 +130,7 @@ auto bcast_plan(void* buffer, Count count, Datatype* datatype, int root) {
     const Elements data{.type = shape_of(*datatype), .count = count};
     if (const Code code = check_count(process, "count", count, data.type); code != 0) return code;
     execution.arguments = {.receive = buffer, .receive_type = datatype};
-    schedule_bcast(execution.schedule, execution.self(), root, data, process.collectives->parameters);
+    plan_chosen(execution, bcast_entries(), execution.problem(Operation::kBcast, data.bytes()), root, data);
     return 0;
   };
 }

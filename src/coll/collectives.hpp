@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "base/process.hpp"
@@ -50,6 +51,10 @@ struct Arguments {
   const Op* op = nullptr;
 };
 
+/// The forms never match each other (MPI 6.12), and each is numbered by itself: a program that starts a
+/// nonblocking one before a blocking one at one rank and behind it at another runs here as it does elsewhere.
+enum class CollectiveForm : std::uint8_t { kBlocking, kNonblocking, kPersistent };
+
 class Execution {
  public:
   explicit Execution(Process& process) : process_(process) {}
@@ -58,7 +63,7 @@ class Execution {
   Execution& operator=(const Execution&) = delete;
 
   /// Makes it a collective on `comm` without steps.
-  void open(Comm& comm, int tag);
+  void open(Comm& comm, CollectiveForm form, int tag);
 
   // What the operation's file fills in between open() and restart().
   Arguments arguments;
@@ -68,6 +73,10 @@ class Execution {
   Process& process() const { return process_; }
   Comm& comm() const { return *comm_; }
   Member self() const { return {comm_->rank, comm_->size()}; }
+
+  /// What the selection has to know of a collective on this communicator; on an intercommunicator, of a phase
+  /// in the local group. The caller adds what only some operations have.
+  Problem problem(Operation operation, Count bytes) const;
 
   /// Keeps the datatypes and the operation alive until close(): for a call that returns before it is over.
   void retain_arguments();
@@ -102,6 +111,7 @@ class Execution {
 
   Process& process_;
   Comm* comm_ = nullptr;
+  CollectiveForm form_ = CollectiveForm::kBlocking;
   int tag_ = 0;
   Code error_ = 0;
   std::size_t round_ = 0;            // the next to start
@@ -123,14 +133,9 @@ struct CollectiveRequest final : Request {
   std::function<void()> then;      // runs just before the request is done
 };
 
-/// The forms never match each other (MPI 6.12), and each is numbered by itself: a program that starts a
-/// nonblocking one before a blocking one at one rank and behind it at another runs here as it does elsewhere.
-enum class CollectiveForm : std::uint8_t { kBlocking, kNonblocking, kPersistent };
-
 struct Collectives final : ProgressHook {
-  explicit Collectives(Process& process) : stages(*process.global_memory), process_(process) {
-    parameters.wanted = process.config;
-  }
+  explicit Collectives(Process& process)
+      : selector(process.config), stages(*process.global_memory), process_(process) {}
   ~Collectives();  // requests under way are dropped
 
   /// An Execution for the next collective on `comm`, without steps; and back.
@@ -148,7 +153,7 @@ struct Collectives final : ProgressHook {
   /// Whether anything is under way on `comm` that poll() drives.
   bool is_active(const Comm& comm) const;
 
-  CostParameters parameters;
+  Selector selector;
   Stages stages;
 
  private:
@@ -162,6 +167,23 @@ struct Collectives final : ProgressHook {
 };
 
 TypeShape shape_of(const Datatype& datatype);
+
+/// Chooses one of `entries` for `problem` and writes its schedule.
+template <class... Data>
+void plan_chosen(Execution& execution, std::span<const Registered<Data...>> entries, const Problem& problem,
+                 int root, const std::type_identity_t<Data>&... data) {
+  const Selection& selection = execution.process().collectives->selector.choose(entries, problem);
+  execution.schedule.algorithm = selection.algorithm;
+  entries[static_cast<std::size_t>(selection.place)].schedule(execution.schedule,
+                                                              {.self = execution.self(),
+                                                               .root = root,
+                                                               .segment_bytes = selection.segment_bytes,
+                                                               .nodes = &node_map(execution.comm())},
+                                                              data...);
+}
+
+/// The same for an allgather, of blocks that are equal or not (coll/allgather.cpp).
+void plan_chosen_allgather(Execution& execution, const Elements& mine, const Blocks& all);
 
 /// The three ways to call a collective. `plan(execution)` checks the arguments and fills in arguments and
 /// schedule.

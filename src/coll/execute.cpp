@@ -5,6 +5,7 @@
 #include "coll/collectives.hpp"
 #include "object/objects.hpp"
 #include "p2p/p2p.hpp"
+#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {
@@ -15,6 +16,18 @@ constexpr int kFormShift = 29;                   // of a tag: the form of the co
 // The plane of an intercommunicator's local communicator that the local steps of its collectives travel in:
 // not that of the local communicator's own collectives, whose tags are counted apart.
 constexpr Plane kLocalPlane = Plane::kOther;
+
+/// The processors that the ranks of `comm` share, where all know alike how many there are: not where some are
+/// of other jobs, which may have been given others. 0 else.
+int processors_of(Comm& comm) {
+  if (comm.processors < 0) {
+    const auto& endpoints = comm.group->endpoints;
+    const bool one_job = std::all_of(endpoints.begin(), endpoints.end(),
+                                     [&](int endpoint) { return endpoint < comm.process.size; });
+    comm.processors = one_job ? comm.process.bootstrap.processors_available() : 0;
+  }
+  return comm.processors;
+}
 
 }  // namespace
 
@@ -27,9 +40,21 @@ Execution::~Execution() {
   close();
 }
 
-void Execution::open(Comm& comm, int tag) {
+void Execution::open(Comm& comm, CollectiveForm form, int tag) {
   comm_ = &comm;
+  form_ = form;
   tag_ = tag;
+}
+
+Problem Execution::problem(Operation operation, Count bytes) const {
+  Problem problem{.operation = operation, .size = comm_->size(), .bytes = bytes};
+  problem.blocking = form_ == CollectiveForm::kBlocking;
+  const NodeMap& nodes = node_map(*comm_);
+  problem.nodes = nodes.nodes();
+  problem.node_ranks_max = nodes.largest();
+  problem.consecutive = nodes.is_consecutive();
+  problem.processors = processors_of(*comm_);
+  return problem;
 }
 
 void Execution::retain_arguments() {
@@ -182,7 +207,7 @@ Execution& Collectives::open(Comm& comm, CollectiveForm form) {
   ++process_.counters.collectives;
   const auto index = static_cast<std::size_t>(form);
   const std::uint32_t number = comm.collective_sequences[index]++ & ((1U << kFormShift) - 1);
-  execution.open(comm, static_cast<int>(number) | static_cast<int>(form) << kFormShift);
+  execution.open(comm, form, static_cast<int>(number) | static_cast<int>(form) << kFormShift);
   return execution;
 }
 

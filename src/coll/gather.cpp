@@ -35,13 +35,6 @@ Cost gather_linear_cost(int size, double block_bytes) {
   return {.steps = others, .bytes = others * block_bytes, .total_bytes = others * block_bytes};
 }
 
-GatherAlgorithm choose_gather(int size, Count block_bytes, const CostParameters& parameters) {
-  const auto b = static_cast<double>(block_bytes);
-  return cheapest<GatherAlgorithm>(parameters, &Config::gather_algorithm,
-                                   {{GatherAlgorithm::kLinear, gather_linear_cost(size, b)},
-                                    {GatherAlgorithm::kBinomial, gather_binomial_cost(size, b)}});
-}
-
 namespace {
 
 /// The parts of MPI_Gather's and MPI_Gatherv's plan that are alike. `all` counts at the root only.
@@ -85,15 +78,8 @@ auto gather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void*
         plan_gather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, root, all, &mine);
     if (code != 0) return code;
     const Count block_bytes = self.rank == root ? all.bytes_of(root) : mine.bytes();
-    switch (execution.schedule.chosen(
-        kGatherFirst, choose_gather(self.size, block_bytes, execution.process().collectives->parameters))) {
-      case GatherAlgorithm::kLinear:
-        gather_linear(execution.schedule, self, root, mine, all);
-        break;
-      case GatherAlgorithm::kBinomial:
-        gather_binomial(execution.schedule, self, root, mine, all);
-        break;
-    }
+    plan_chosen(execution, gather_entries(), execution.problem(Operation::kGather, block_bytes), root, mine,
+                all);
     return 0;
   };
 }
@@ -114,9 +100,9 @@ auto gatherv_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void
     Elements mine;
     const Code code =
         plan_gather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, root, all, &mine);
-    // Only the root knows the counts, so the tree is not open to MPI_Gatherv.
-    if (code == 0) gather_linear(execution.schedule, execution.self(), root, mine, all);
-    return code;
+    if (code != 0) return code;
+    plan_chosen(execution, gatherv_entries(), execution.problem(Operation::kGatherv, 0), root, mine, all);
+    return 0;
   };
 }
 

@@ -90,7 +90,8 @@ Code plan_inter_bcast(Execution& execution, void* buffer, Count count, Datatype*
     return 0;
   }
   if (self.rank == 0) schedule.receive(data.place(), count, data.element, root);
-  locally(schedule, [&] { schedule_bcast(schedule, self, 0, data, process.collectives->parameters); });
+  const Problem problem = execution.problem(Operation::kBcast, data.bytes());
+  locally(schedule, [&] { plan_chosen(execution, bcast_entries(), problem, 0, data); });
   return 0;
 }
 

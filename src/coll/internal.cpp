@@ -39,10 +39,8 @@ Code allgather_bytes(Comm& comm, const void* mine, void* all, Count bytes) {
   return run_collective(comm, [&](Execution& execution) -> Code {
     execution.arguments.send = mine;
     execution.arguments.receive = all;
-    schedule_allgather(execution.schedule, execution.self(),
-                       {.space = Space::kSend, .element = ElementType::kBytes, .count = bytes},
-                       {.element = ElementType::kBytes, .count = bytes},
-                       comm.process.collectives->parameters);
+    plan_chosen_allgather(execution, {.space = Space::kSend, .element = ElementType::kBytes, .count = bytes},
+                          {.element = ElementType::kBytes, .count = bytes});
     return 0;
   });
 }

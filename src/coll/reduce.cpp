@@ -54,14 +54,6 @@ Cost reduce_halving_cost(int size, double bytes) {
   return cost;
 }
 
-ReduceAlgorithm choose_reduce(int size, Count bytes, bool commutative, const CostParameters& parameters) {
-  if (!commutative) return ReduceAlgorithm::kBinomial;
-  const auto n = static_cast<double>(bytes);
-  return cheapest<ReduceAlgorithm>(parameters, &Config::reduce_algorithm,
-                                   {{ReduceAlgorithm::kBinomial, reduce_binomial_cost(size, n, true)},
-                                    {ReduceAlgorithm::kHalving, reduce_halving_cost(size, n)}});
-}
-
 namespace {
 
 auto reduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, int root) {
@@ -80,16 +72,9 @@ auto reduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* data
                          .type = shape_of(*datatype),
                          .in_place = sendbuf == kInPlace,
                          .commutative = op->commutative};
-    switch (execution.schedule.chosen(
-        kReduceFirst,
-        choose_reduce(self.size, count * datatype->size, op->commutative, process.collectives->parameters))) {
-      case ReduceAlgorithm::kBinomial:
-        reduce_binomial(execution.schedule, self, root, data);
-        break;
-      case ReduceAlgorithm::kHalving:
-        reduce_halving(execution.schedule, self, root, data);
-        break;
-    }
+    Problem problem = execution.problem(Operation::kReduce, data.count * data.type.size);
+    problem.commutative = data.commutative;
+    plan_chosen(execution, reduce_entries(), problem, root, data);
     return 0;
   };
 }

@@ -137,21 +137,6 @@ void reduce_scatter_recursive_doubling(Schedule& schedule, Member self, const Re
   schedule.end_round();
 }
 
-ReduceScatterAlgorithm choose_reduce_scatter(int size, Count bytes, bool commutative,
-                                             const CostParameters& parameters) {
-  using Algorithm = ReduceScatterAlgorithm;
-  const auto n = static_cast<double>(bytes);
-  const Cost doubling = allreduce_recursive_doubling_cost(size, n);
-  const Cost pairwise = reduce_scatter_pairwise_cost(size, n);
-  if (!commutative)
-    return cheapest<Algorithm>(parameters, &Config::reduce_scatter_algorithm,
-                               {{Algorithm::kRecursiveDoubling, doubling}, {Algorithm::kPairwise, pairwise}});
-  return cheapest<Algorithm>(parameters, &Config::reduce_scatter_algorithm,
-                             {{Algorithm::kHalving, reduce_scatter_halving_cost(size, n)},
-                              {Algorithm::kRecursiveDoubling, doubling},
-                              {Algorithm::kPairwise, pairwise}});
-}
-
 namespace {
 
 Code plan_reduce_scatter(Execution& execution, const void* sendbuf, void* recvbuf, const Blocks& parts,
@@ -169,20 +154,10 @@ Code plan_reduce_scatter(Execution& execution, const void* sendbuf, void* recvbu
   execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
   const Reduction data{
       .count = count, .type = parts.type, .in_place = sendbuf == kInPlace, .commutative = op->commutative};
-  Schedule& schedule = execution.schedule;
-  const Count bytes = count * datatype->size;
-  switch (schedule.chosen(kReduceScatterFirst, choose_reduce_scatter(self.size, bytes, op->commutative,
-                                                                     process.collectives->parameters))) {
-    case ReduceScatterAlgorithm::kHalving:
-      reduce_scatter_halving(schedule, self, data, parts);
-      break;
-    case ReduceScatterAlgorithm::kPairwise:
-      reduce_scatter_pairwise(schedule, self, data, parts);
-      break;
-    case ReduceScatterAlgorithm::kRecursiveDoubling:
-      reduce_scatter_recursive_doubling(schedule, self, data, parts);
-      break;
-  }
+  Problem problem = execution.problem(Operation::kReduceScatter, data.count * data.type.size);
+  problem.commutative = data.commutative;
+  problem.uniform = parts.uniform();
+  plan_chosen(execution, reduce_scatter_entries(), problem, 0, data, parts);
   return 0;
 }
 

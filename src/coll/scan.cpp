@@ -64,9 +64,9 @@ Cost exscan_recursive_doubling_cost(int size, double bytes) {
 
 namespace {
 
-template <class Algorithm>
-auto scan_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
-               Algorithm algorithm) {
+/// `operation`: kScan or kExscan.
+auto scan_plan(Operation operation, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype,
+               Op* op) {
   return [=](Execution& execution) -> Code {
     Comm& comm = execution.comm();
     if (const Code code = check_intracommunicator(comm); code != 0) return code;
@@ -74,11 +74,14 @@ auto scan_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* dataty
     const Code code = check_result(comm.process, sendbuf, recvbuf, *datatype, count);
     if (code != 0) return code;
     execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
-    algorithm(execution.schedule, execution.self(),
-              {.count = count,
-               .type = shape_of(*datatype),
-               .in_place = sendbuf == kInPlace,
-               .commutative = op->commutative});
+    const Reduction data{.count = count,
+                         .type = shape_of(*datatype),
+                         .in_place = sendbuf == kInPlace,
+                         .commutative = op->commutative};
+    Problem problem = execution.problem(operation, data.count * data.type.size);
+    problem.commutative = data.commutative;
+    plan_chosen(execution, operation == Operation::kScan ? scan_entries() : exscan_entries(), problem, 0,
+                data);
     return 0;
   };
 }
@@ -88,36 +91,35 @@ auto scan_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* dataty
 namespace api {
 
 Code scan(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, Comm* comm) {
-  return run_collective(*comm, scan_plan(sendbuf, recvbuf, count, datatype, op, scan_recursive_doubling));
+  return run_collective(*comm, scan_plan(Operation::kScan, sendbuf, recvbuf, count, datatype, op));
 }
 
 Code iscan(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, Comm* comm,
            Request** request) {
-  return start_collective(*comm, request,
-                          scan_plan(sendbuf, recvbuf, count, datatype, op, scan_recursive_doubling));
+  return start_collective(*comm, request, scan_plan(Operation::kScan, sendbuf, recvbuf, count, datatype, op));
 }
 
 Code scan_init(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
                Comm* comm, Info*, Request** request) {
   return prepare_collective(*comm, request,
-                            scan_plan(sendbuf, recvbuf, count, datatype, op, scan_recursive_doubling));
+                            scan_plan(Operation::kScan, sendbuf, recvbuf, count, datatype, op));
 }
 
 Code exscan(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
             Comm* comm) {
-  return run_collective(*comm, scan_plan(sendbuf, recvbuf, count, datatype, op, exscan_recursive_doubling));
+  return run_collective(*comm, scan_plan(Operation::kExscan, sendbuf, recvbuf, count, datatype, op));
 }
 
 Code iexscan(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
              Comm* comm, Request** request) {
   return start_collective(*comm, request,
-                          scan_plan(sendbuf, recvbuf, count, datatype, op, exscan_recursive_doubling));
+                          scan_plan(Operation::kExscan, sendbuf, recvbuf, count, datatype, op));
 }
 
 Code exscan_init(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
                  Comm* comm, Info*, Request** request) {
   return prepare_collective(*comm, request,
-                            scan_plan(sendbuf, recvbuf, count, datatype, op, exscan_recursive_doubling));
+                            scan_plan(Operation::kExscan, sendbuf, recvbuf, count, datatype, op));
 }
 
 }  // namespace api

@@ -35,13 +35,6 @@ Cost scatter_linear_cost(int size, double block_bytes) {
   return {.steps = others, .bytes = others * block_bytes, .total_bytes = others * block_bytes};
 }
 
-ScatterAlgorithm choose_scatter(int size, Count block_bytes, const CostParameters& parameters) {
-  const auto b = static_cast<double>(block_bytes);
-  return cheapest<ScatterAlgorithm>(parameters, &Config::scatter_algorithm,
-                                    {{ScatterAlgorithm::kLinear, scatter_linear_cost(size, b)},
-                                     {ScatterAlgorithm::kBinomial, scatter_binomial_cost(size, b)}});
-}
-
 namespace {
 
 /// The parts of MPI_Scatter's and MPI_Scatterv's plan that are alike. `all` counts at the root only.
@@ -88,15 +81,8 @@ auto scatter_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void
         plan_scatter(execution, sendbuf, sendtype, recvbuf, recvcount, recvtype, root, all, &mine);
     if (code != 0) return code;
     const Count block_bytes = self.rank == root ? all.bytes_of(root) : mine.bytes();
-    switch (execution.schedule.chosen(
-        kScatterFirst, choose_scatter(self.size, block_bytes, execution.process().collectives->parameters))) {
-      case ScatterAlgorithm::kLinear:
-        scatter_linear(execution.schedule, self, root, all, mine);
-        break;
-      case ScatterAlgorithm::kBinomial:
-        scatter_binomial(execution.schedule, self, root, all, mine);
-        break;
-    }
+    plan_chosen(execution, scatter_entries(), execution.problem(Operation::kScatter, block_bytes), root, all,
+                mine);
     return 0;
   };
 }
@@ -117,9 +103,9 @@ auto scatterv_plan(const void* sendbuf, CountArray sendcounts, CountArray displs
     Elements mine;
     const Code code =
         plan_scatter(execution, sendbuf, sendtype, recvbuf, recvcount, recvtype, root, all, &mine);
-    // Only the root knows the counts, so the tree is not open to MPI_Scatterv.
-    if (code == 0) scatter_linear(execution.schedule, execution.self(), root, all, mine);
-    return code;
+    if (code != 0) return code;
+    plan_chosen(execution, scatterv_entries(), execution.problem(Operation::kScatterv, 0), root, all, mine);
+    return 0;
   };
 }
 

@@ -58,7 +58,7 @@ Place Schedule::scratch_elements(Count count, const TypeShape& type) {
 }
 
 void Schedule::clear() {
-  algorithm = kNoAlgorithm;
+  algorithm = -1;
   steps.clear();
   round_ends.clear();
   boundaries.clear();

@@ -20,7 +20,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/counters.hpp"
 #include "base/types.hpp"
 
 namespace tasuki {
@@ -74,15 +73,7 @@ struct Schedule {
   std::vector<std::uint32_t> round_ends;  // index one past the last step of each round
   Count scratch_bytes = 0;
   std::vector<Count> boundaries;  // working memory of the algorithms, here so that it is used again
-  int algorithm = kNoAlgorithm;   // which of several was chosen: AlgorithmIndex of base/counters.hpp
-
-  static constexpr int kNoAlgorithm = -1;
-  /// Notes the choice among the algorithms that are counted from `first` on.
-  template <class Algorithm>
-  Algorithm chosen(AlgorithmIndex first, Algorithm choice) {
-    algorithm = first + static_cast<int>(choice);
-    return choice;
-  }
+  int algorithm = -1;             // which was chosen: its number in base/algorithm_table.hpp; -1: of none
 
   /// `block` is the rank of the peer but in neighbourhood collectives.
   void send(Place from, Count count, ElementType type, int peer) { send(from, count, type, peer, peer); }
@@ -115,14 +106,5 @@ struct Schedule {
 };
 
 inline constexpr Count kScratchAlignment = 64;
-
-/// What an algorithm costs. The unit of time of `steps` is one message, where a rank sends at most one
-/// message at a time and receives at most one at a time, and can do both at once.
-struct Cost {
-  double steps = 0;          // on the critical path
-  double bytes = 0;          // through the busiest rank: sent or received, the larger of both
-  double total_bytes = 0;    // sent by all ranks together: what the memory of one node has to bear
-  double reduced_bytes = 0;  // by the busiest rank
-};
 
 }  // namespace tasuki

@@ -1,50 +1,56 @@
-// Which algorithm a collective takes: the one whose cost formula predicts the shortest time. Pure, and a
-// function only of what all ranks of the communicator know alike, so that all choose the same.
+// The choice of a collective's algorithm, made (tuning/choose.hpp) and remembered: a cost formula for each
+// candidate is too much for a collective of a microsecond.
+//
+// Thread safety: the caller holds the process lock.
+//
+// Invariant: what is remembered is what choose() would say again; forget() when the parameters or the
+// settings have changed. So it never matters which collectives came before, and all ranks choose the same.
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <initializer_list>
-#include <utility>
 
 #include "base/config.hpp"
-#include "coll/schedule.hpp"
+#include "coll/registry.hpp"
 
 namespace tasuki {
 
-/// What the machine needs for the things that a Cost counts; nanoseconds. The values are those of one node of
-/// middling speed.
-struct CostParameters {
-  double step_ns = 600;
-  double byte_ns = 0.15;
-  double total_byte_ns = 0.02;
-  double reduced_byte_ns = 0.15;
-  Count allgather_ring_block_bytes = 32 * 1024;  // from this block size on; see choose_allgather
-  Config wanted = {};  // the algorithms that the user wants, wherever they are possible
-};
+class Selector {
+ public:
+  explicit Selector(const Config& config) : config_(config) {}
 
-inline double predicted_ns(const Cost& cost, const CostParameters& parameters) {
-  return cost.steps * parameters.step_ns + cost.bytes * parameters.byte_ns +
-         cost.total_bytes * parameters.total_byte_ns + cost.reduced_bytes * parameters.reduced_byte_ns;
-}
-
-/// The candidate that the user wants (a choice of Config), else the one that is predicted to be the fastest;
-/// the first of equals.
-template <class Algorithm>
-Algorithm cheapest(const CostParameters& parameters, std::int64_t Config::*wanted,
-                   std::initializer_list<std::pair<Algorithm, Cost>> candidates) {
-  for (const auto& candidate : candidates) {
-    if (parameters.wanted.*wanted == static_cast<std::int64_t>(candidate.first) + 1) return candidate.first;
-  }
-  Algorithm best = candidates.begin()->first;
-  double best_ns = predicted_ns(candidates.begin()->second, parameters);
-  for (const auto& [algorithm, cost] : candidates) {
-    const double ns = predicted_ns(cost, parameters);
-    if (ns < best_ns) {
-      best = algorithm;
-      best_ns = ns;
+  /// REQUIRES: `entries` are those of problem.operation; one of them is valid.
+  template <class One>
+  const Selection& choose(std::span<const One> entries, const Problem& problem) {
+    Remembered& remembered = memory_[slot_of(problem)];
+    if (remembered.choice.place == Selection::kNone || !(remembered.problem == problem)) {
+      remembered.problem = problem;
+      remembered.choice = tasuki::choose(entries, problem, parameters_, wanted(problem.operation));
     }
+    return remembered.choice;
   }
-  return best;
-}
+
+  const Parameters& parameters() const { return parameters_; }
+  void set_parameters(const Parameters& parameters) {
+    parameters_ = parameters;
+    forget();
+  }
+
+  /// The settings have changed.
+  void forget() { memory_.fill({}); }
+
+ private:
+  struct Remembered {
+    Problem problem;
+    Selection choice;
+  };
+  static constexpr std::size_t kSlots = 64;
+  static std::size_t slot_of(const Problem& problem);
+  Wanted wanted(Operation operation) const;
+
+  const Config& config_;
+  Parameters parameters_;
+  std::array<Remembered, kSlots> memory_{};
+};
 
 }  // namespace tasuki

@@ -81,6 +81,7 @@ struct Comm : ErrorOwner {
   Ref<ErrorOwner> session;                   // that it is derived from, null in the world model
   std::shared_ptr<Stage> stage;              // null: there is none (yet)
   bool stage_tried = false;                  // to make one: by the first blocking collective
+  int processors = -1;     // that its ranks share, as the collectives see it; -1: not asked for yet
   bool recurring = false;  // its context is used again: messages that are early stay when it goes
   bool freed = false;
 

@@ -37,7 +37,7 @@ void apply_setting(Process& process, const Setting& setting) {
   } else if (setting.value == &Config::spin_count) {
     process.progress->set_spin_count(process.config.spin_count);
   } else if (setting.part == Part::kCollectives) {
-    process.collectives->parameters.wanted = process.config;
+    process.collectives->selector.forget();
   }
 }
 

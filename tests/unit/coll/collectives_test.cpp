@@ -1,7 +1,7 @@
 // Random sequences of collectives, blocking and nonblocking mixed, on real ranks (threads) against an oracle:
 // with random roots, counts, datatypes with gaps that differ between ranks, MPI_IN_PLACE, operations that do
-// not commute; on worlds of 1 to 8 ranks and both transports. The cost parameters change on the way, so that
-// all algorithms are met with little data.
+// not commute; on worlds of 1 to 8 ranks and both transports. The wanted algorithms change on the way, so
+// that all algorithms are met with little data.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -183,11 +183,11 @@ class Sequence {
     in_place_ = draw(4) == 0;
     nonblocking_ = draw(2) == 0;
     commutative_ = draw(2) == 0;
-    CostParameters& parameters = process_.collectives->parameters;
-    parameters = {};
-    if (draw(2) == 0) parameters.step_ns = 0;
-    if (draw(3) == 0) parameters.byte_ns = parameters.total_byte_ns = parameters.reduced_byte_ns = 0;
-    if (draw(2) == 0) parameters.allgather_ring_block_bytes = 0;
+    for (const OperationRow& operation : operation_table()) {
+      const auto algorithms = algorithms_of(static_cast<Operation>(&operation - operation_table().data()));
+      process_.config.*operation.algorithm = static_cast<std::int64_t>(draw(algorithms.size() + 1));
+    }
+    process_.collectives->selector.forget();
   }
 
   void finish(std::size_t index) {

@@ -2,12 +2,14 @@
 // the handles of MPI_T run out with an error, and stale ones are told.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 
 #include "base/error.hpp"
+#include "base/operation.hpp"
 #include "base/settings.hpp"
-#include "coll/algorithms.hpp"
+#include "coll/registry.hpp"
 #include "support/world.hpp"
 #include "tool/api.hpp"
 #include "tool/tool.hpp"
@@ -32,54 +34,34 @@ TEST(Tables, NamesAreUniqueAndDescribed) {
 }
 
 TEST(Tables, EveryAlgorithmHasItsNameItsSettingAndItsCounter) {
-  const struct {
-    const char* operation;
-    AlgorithmIndex first;
-    int algorithms;
-    int last;  // in the enum
-  } operations[] = {
-      {"allgather", kAllgatherFirst, 3, static_cast<int>(AllgatherAlgorithm::kRing)},
-      {"allreduce", kAllreduceFirst, 3, static_cast<int>(AllreduceAlgorithm::kRing)},
-      {"alltoall", kAlltoallFirst, 3, static_cast<int>(AlltoallAlgorithm::kBruck)},
-      {"bcast", kBcastFirst, 2, static_cast<int>(BcastAlgorithm::kScatterRing)},
-      {"gather", kGatherFirst, 2, static_cast<int>(GatherAlgorithm::kBinomial)},
-      {"reduce", kReduceFirst, 2, static_cast<int>(ReduceAlgorithm::kHalving)},
-      {"reduce_scatter", kReduceScatterFirst, 3,
-       static_cast<int>(ReduceScatterAlgorithm::kRecursiveDoubling)},
-      {"scatter", kScatterFirst, 2, static_cast<int>(ScatterAlgorithm::kBinomial)},
-  };
-  for (const auto& [operation, first, algorithms, last] : operations) {
-    EXPECT_EQ(last, algorithms - 1) << operation;
-    const EnumRow* choices = nullptr;
-    for (const Setting& setting : settings()) {
-      std::string name = "TASUKI_" + std::string(operation) + "_ALGORITHM";
-      for (char& one : name) one = static_cast<char>(std::toupper(static_cast<unsigned char>(one)));
-      if (name == setting.name) choices = setting.choices;
+  int number = 0;
+  for (const OperationRow& operation : operation_table()) {
+    const Setting* setting = nullptr;
+    for (const Setting& one : settings()) {
+      if (std::string(one.name) == operation.setting) setting = &one;
     }
-    ASSERT_NE(choices, nullptr) << operation;
-    ASSERT_EQ(choices->size, algorithms + 1) << operation;
-    for (int algorithm = 0; algorithm < algorithms; ++algorithm) {
-      const std::string name = std::string(operation) + "_" + choices->items[algorithm + 1];
-      bool found = false;
-      for (const CounterRow& row : counter_table()) {
-        if (name != row.name) continue;
-        found = true;
-        EXPECT_EQ(row.offset, offsetof(Counters, algorithms) +
-                                  sizeof(std::uint64_t) * static_cast<std::size_t>(first + algorithm));
-      }
-      EXPECT_TRUE(found) << name;
+    ASSERT_NE(setting, nullptr) << operation.setting;
+    EXPECT_EQ(setting->value, operation.algorithm);
+    const auto algorithms = algorithms_of(static_cast<Operation>(&operation - operation_table().data()));
+    ASSERT_EQ(setting->choices->size, static_cast<int>(algorithms.size()) + 1) << operation.name;
+    EXPECT_STREQ(setting->choices->items[0], "cheapest");
+    for (const AlgorithmRow& row : algorithms) {
+      EXPECT_STREQ(setting->choices->items[1 + (&row - algorithms.data())], row.name);
+      const std::string name = std::string(operation.name) + "_" + row.name;
+      const auto counter = std::find_if(counter_table().begin(), counter_table().end(),
+                                        [&](const CounterRow& one) { return name == one.name; });
+      ASSERT_NE(counter, counter_table().end()) << name;
+      EXPECT_EQ(counter->offset,
+                offsetof(Counters, algorithms) + sizeof(std::uint64_t) * static_cast<std::size_t>(number));
+      EXPECT_EQ(candidate_of(number).algorithm, number);
+      ++number;
     }
   }
+  EXPECT_EQ(number, static_cast<int>(algorithm_table().size()));
 }
 
-TEST(Tables, AWantedAlgorithmIsTakenWhereItIsPossible) {
-  CostParameters parameters;
-  parameters.wanted.allreduce_algorithm = 1 + static_cast<int>(AllreduceAlgorithm::kRing);
-  parameters.wanted.allgather_algorithm = 1 + static_cast<int>(AllgatherAlgorithm::kRecursiveDoubling);
-  EXPECT_EQ(choose_allreduce(4, 8, true, parameters), AllreduceAlgorithm::kRing);
-  EXPECT_EQ(choose_allreduce(4, 8, false, parameters), AllreduceAlgorithm::kRecursiveDoubling);
-  EXPECT_EQ(choose_allgather(4, 1 << 20, true, parameters), AllgatherAlgorithm::kRecursiveDoubling);
-  EXPECT_EQ(choose_allgather(3, 8, true, parameters), AllgatherAlgorithm::kBruck);
+TEST(Tables, WhatIsWrittenByMpiTFitsItsBits) {
+  EXPECT_LE(settings().size(), 64U);
 }
 
 TEST(Tool, HandlesAndSessionsRunOutWithAnError) {

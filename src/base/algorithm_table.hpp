@@ -1,0 +1,133 @@
+// The table behind base/operation.hpp. Included where a name must be known when it is compiled: the settings,
+// the counters and the registry (coll/registry.cpp).
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <string_view>
+
+#include "base/counters.hpp"
+#include "base/operation.hpp"
+
+namespace tasuki {
+
+/// By Operation.
+inline constexpr OperationRow kOperationTable[] = {
+    {"allgather", "TASUKI_ALLGATHER_ALGORITHM",
+     "how MPI_Allgather and MPI_Allgatherv are done, wherever it is possible so",
+     &Config::allgather_algorithm},
+    {"allreduce", "TASUKI_ALLREDUCE_ALGORITHM", "how MPI_Allreduce is done, wherever it is possible so",
+     &Config::allreduce_algorithm},
+    {"alltoall", "TASUKI_ALLTOALL_ALGORITHM", "how MPI_Alltoall is done, wherever it is possible so",
+     &Config::alltoall_algorithm},
+    {"alltoallv", "TASUKI_ALLTOALLV_ALGORITHM",
+     "how MPI_Alltoallv and MPI_Alltoallw are done, wherever it is possible so",
+     &Config::alltoallv_algorithm},
+    {"barrier", "TASUKI_BARRIER_ALGORITHM", "how MPI_Barrier is done, wherever it is possible so",
+     &Config::barrier_algorithm},
+    {"bcast", "TASUKI_BCAST_ALGORITHM", "how MPI_Bcast is done, wherever it is possible so",
+     &Config::bcast_algorithm},
+    {"exscan", "TASUKI_EXSCAN_ALGORITHM", "how MPI_Exscan is done, wherever it is possible so",
+     &Config::exscan_algorithm},
+    {"gather", "TASUKI_GATHER_ALGORITHM", "how MPI_Gather is done, wherever it is possible so",
+     &Config::gather_algorithm},
+    {"gatherv", "TASUKI_GATHERV_ALGORITHM", "how MPI_Gatherv is done, wherever it is possible so",
+     &Config::gatherv_algorithm},
+    {"reduce", "TASUKI_REDUCE_ALGORITHM", "how MPI_Reduce is done, wherever it is possible so",
+     &Config::reduce_algorithm},
+    {"reduce_scatter", "TASUKI_REDUCE_SCATTER_ALGORITHM",
+     "how MPI_Reduce_scatter and MPI_Reduce_scatter_block are done, wherever it is possible so",
+     &Config::reduce_scatter_algorithm},
+    {"scan", "TASUKI_SCAN_ALGORITHM", "how MPI_Scan is done, wherever it is possible so",
+     &Config::scan_algorithm},
+    {"scatter", "TASUKI_SCATTER_ALGORITHM", "how MPI_Scatter is done, wherever it is possible so",
+     &Config::scatter_algorithm},
+    {"scatterv", "TASUKI_SCATTERV_ALGORITHM", "how MPI_Scatterv is done, wherever it is possible so",
+     &Config::scatterv_algorithm},
+};
+static_assert(std::size(kOperationTable) == kOperations);
+
+// clang-format off: one line, one algorithm
+inline constexpr AlgorithmRow kAlgorithmTable[] = {
+    {Operation::kAllgather, "recursive_doubling", "allgathers by recursive doubling"},
+    {Operation::kAllgather, "bruck", "allgathers by Bruck's algorithm"},
+    {Operation::kAllgather, "ring", "allgathers around a ring"},
+
+    {Operation::kAllreduce, "recursive_doubling", "allreduces by recursive doubling"},
+    {Operation::kAllreduce, "halving_doubling", "allreduces by halving and doubling"},
+    {Operation::kAllreduce, "ring", "allreduces around a ring"},
+
+    {Operation::kAlltoall, "pairwise", "all-to-alls, pair by pair"},
+    {Operation::kAlltoall, "exchange", "all-to-alls in place, pair by pair"},
+    {Operation::kAlltoall, "bruck", "all-to-alls by Bruck's algorithm"},
+
+    {Operation::kAlltoallv, "pairwise", "all-to-alls of blocks that differ, pair by pair"},
+    {Operation::kAlltoallv, "exchange", "all-to-alls of blocks that differ, in place, pair by pair"},
+
+    {Operation::kBarrier, "dissemination", "barriers by dissemination"},
+
+    {Operation::kBcast, "binomial", "broadcasts down a binomial tree"},
+    {Operation::kBcast, "scatter_ring", "broadcasts by scattering, then around a ring"},
+
+    {Operation::kExscan, "recursive_doubling", "exclusive scans by recursive doubling"},
+
+    {Operation::kGather, "linear", "gathers straight to the root"},
+    {Operation::kGather, "binomial", "gathers up a binomial tree"},
+
+    {Operation::kGatherv, "linear", "gathers of blocks that differ, straight to the root"},
+
+    {Operation::kReduce, "binomial", "reductions up a binomial tree"},
+    {Operation::kReduce, "halving", "reductions by halves"},
+
+    {Operation::kReduceScatter, "pairwise", "reduce-scatters, pair by pair"},
+    {Operation::kReduceScatter, "halving", "reduce-scatters by halves"},
+    {Operation::kReduceScatter, "recursive_doubling", "reduce-scatters by recursive doubling"},
+
+    {Operation::kScan, "recursive_doubling", "scans by recursive doubling"},
+
+    {Operation::kScatter, "linear", "scatters straight from the root"},
+    {Operation::kScatter, "binomial", "scatters down a binomial tree"},
+
+    {Operation::kScatterv, "linear", "scatters of blocks that differ, straight from the root"},
+};
+// clang-format on
+
+inline constexpr int kAlgorithms = static_cast<int>(std::size(kAlgorithmTable));
+static_assert(kAlgorithms <= kAlgorithmsMax, "Counters has no room for so many");
+
+void no_such_algorithm();  // nowhere: calling it ends a constant evaluation
+
+/// The number of the algorithm of this name. A name that is not in the table does not compile.
+consteval int algorithm_number(Operation operation, std::string_view name) {
+  for (int number = 0; number < kAlgorithms; ++number) {
+    const AlgorithmRow& row = kAlgorithmTable[number];
+    if (row.operation == operation && name == row.name) return number;
+  }
+  no_such_algorithm();
+  return -1;
+}
+
+constexpr int first_algorithm(Operation operation) {
+  int number = 0;
+  while (number < kAlgorithms && kAlgorithmTable[number].operation < operation) ++number;
+  return number;
+}
+
+constexpr int algorithms_of_operation(Operation operation) {
+  int count = 0;
+  for (const AlgorithmRow& row : kAlgorithmTable) count += row.operation == operation ? 1 : 0;
+  return count;
+}
+
+/// Sorted by operation, and each operation has one: what the ranges above rely on.
+static_assert([] {
+  int last = 0;
+  for (const AlgorithmRow& row : kAlgorithmTable) {
+    const int operation = static_cast<int>(row.operation);
+    if (operation != last && operation != last + 1) return false;
+    last = operation;
+  }
+  return kAlgorithmTable[0].operation == Operation{0} && last == kOperations - 1;
+}());
+
+}  // namespace tasuki

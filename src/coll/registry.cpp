@@ -1,0 +1,266 @@
+// The table of all algorithms: see coll/registry.hpp. Costs are those of the formulas beside the algorithms,
+// priced with the machine's parameters, but for what the formulas do not count: what is copied on the way.
+#include "coll/registry.hpp"
+
+#include <bit>
+
+#include "base/algorithm_table.hpp"
+#include "tuning/cost.hpp"
+
+namespace tasuki {
+namespace {
+
+// When an algorithm is valid.
+
+constexpr bool always(const Problem&) {
+  return true;
+}
+constexpr bool commutes(const Problem& problem) {
+  return problem.commutative;
+}
+constexpr bool in_place(const Problem& problem) {
+  return problem.in_place;
+}
+constexpr bool not_in_place(const Problem& problem) {
+  return !problem.in_place;
+}
+constexpr bool equal_blocks_and_power_of_two(const Problem& problem) {
+  return problem.uniform && std::has_single_bit(static_cast<unsigned>(problem.size));
+}
+
+// What it costs: a formula in ranks and bytes, for the whole of a communicator.
+
+using CostFormula = Cost (*)(int size, double bytes);
+
+template <CostFormula formula>
+double priced(const Problem& problem, const Parameters& parameters, Count) {
+  return cost_ns(formula(problem.size, static_cast<double>(problem.bytes)), problem, parameters);
+}
+
+/// The same, where each rank copies its data to and fro besides: `copies` times the bytes of all blocks.
+template <CostFormula formula, int copies>
+double priced_with_copies(const Problem& problem, const Parameters& parameters, Count) {
+  const double blocks = problem.operation == Operation::kAllgather ? 1 : problem.size;
+  const double copied = copies * blocks * static_cast<double>(problem.bytes);
+  return priced<formula>(problem, parameters, 0) +
+         copied * ranks_per_processor(problem) / parameters.copied_bytes_per_ns;
+}
+
+Cost barrier_cost(int size, double) {
+  return barrier_dissemination_cost(size);
+}
+double reduce_binomial_ns(const Problem& problem, const Parameters& parameters, Count) {
+  const auto bytes = static_cast<double>(problem.bytes);
+  return cost_ns(reduce_binomial_cost(problem.size, bytes, problem.commutative), problem, parameters);
+}
+
+// The functions that write a schedule, called with what they take of the team.
+
+template <auto function>
+constexpr auto plain =
+    [](Schedule& schedule, const Team& team, const auto&... data) { function(schedule, team.self, data...); };
+template <auto function>
+constexpr auto rooted = [](Schedule& schedule, const Team& team, const auto&... data) {
+  function(schedule, team.self, team.root, data...);
+};
+
+void allreduce_doubling(Schedule& schedule, const Team& team, const Reduction& data) {
+  allreduce_recursive_doubling(schedule, team.self, data, {Space::kReceive, 0});
+}
+constexpr Count kWindowBytes = 256 * 1024;  // how much of a pairwise exchange a rank has under way at a time
+void alltoall_in_pairs(Schedule& schedule, const Team& team, const Blocks& out, const Blocks& in) {
+  alltoall_pairwise(schedule, team.self, out, in, kWindowBytes);
+}
+void alltoall_in_place(Schedule& schedule, const Team& team, const Blocks&, const Blocks& all) {
+  alltoall_exchange(schedule, team.self, all);
+}
+
+// The table.
+
+using enum Operation;
+
+constexpr AllgatherEntry kAllgatherEntries[] = {
+    {{algorithm_number(kAllgather, "recursive_doubling"), equal_blocks_and_power_of_two,
+      priced<allgather_recursive_doubling_cost>},
+     plain<allgather_recursive_doubling>},
+    {{algorithm_number(kAllgather, "bruck"), always, priced_with_copies<allgather_bruck_cost, 2>},
+     plain<allgather_bruck>},
+    {{algorithm_number(kAllgather, "ring"), always, priced<allgather_ring_cost>}, plain<allgather_ring>},
+};
+
+constexpr AllreduceEntry kAllreduceEntries[] = {
+    {{algorithm_number(kAllreduce, "recursive_doubling"), always, priced<allreduce_recursive_doubling_cost>},
+     allreduce_doubling},
+    {{algorithm_number(kAllreduce, "halving_doubling"), commutes, priced<allreduce_halving_doubling_cost>},
+     plain<allreduce_halving_doubling>},
+    {{algorithm_number(kAllreduce, "ring"), commutes, priced<allreduce_ring_cost>}, plain<allreduce_ring>},
+};
+
+constexpr AlltoallEntry kAlltoallEntries[] = {
+    {{algorithm_number(kAlltoall, "pairwise"), not_in_place, priced<alltoall_pairwise_cost>},
+     alltoall_in_pairs},
+    {{algorithm_number(kAlltoall, "exchange"), in_place, priced<alltoall_exchange_cost>}, alltoall_in_place},
+    {{algorithm_number(kAlltoall, "bruck"), always, priced_with_copies<alltoall_bruck_cost, 2>},
+     plain<alltoall_bruck>},
+};
+
+constexpr AlltoallEntry kAlltoallvEntries[] = {
+    {{algorithm_number(kAlltoallv, "pairwise"), not_in_place, priced<alltoall_pairwise_cost>},
+     alltoall_in_pairs},
+    {{algorithm_number(kAlltoallv, "exchange"), in_place, priced<alltoall_exchange_cost>}, alltoall_in_place},
+};
+
+constexpr BarrierEntry kBarrierEntries[] = {
+    {{algorithm_number(kBarrier, "dissemination"), always, priced<barrier_cost>},
+     plain<barrier_dissemination>},
+};
+
+constexpr BcastEntry kBcastEntries[] = {
+    {{algorithm_number(kBcast, "binomial"), always, priced<bcast_binomial_cost>}, rooted<bcast_binomial>},
+    {{algorithm_number(kBcast, "scatter_ring"), always, priced<bcast_scatter_ring_cost>},
+     rooted<bcast_scatter_ring>},
+};
+
+constexpr ScanEntry kExscanEntries[] = {
+    {{algorithm_number(kExscan, "recursive_doubling"), always, priced<exscan_recursive_doubling_cost>},
+     plain<exscan_recursive_doubling>},
+};
+
+constexpr GatherEntry kGatherEntries[] = {
+    {{algorithm_number(kGather, "linear"), always, priced<gather_linear_cost>}, rooted<gather_linear>},
+    {{algorithm_number(kGather, "binomial"), always, priced<gather_binomial_cost>}, rooted<gather_binomial>},
+};
+
+constexpr GatherEntry kGathervEntries[] = {
+    {{algorithm_number(kGatherv, "linear"), always, priced<gather_linear_cost>}, rooted<gather_linear>},
+};
+
+constexpr ReduceEntry kReduceEntries[] = {
+    {{algorithm_number(kReduce, "binomial"), always, reduce_binomial_ns}, rooted<reduce_binomial>},
+    {{algorithm_number(kReduce, "halving"), commutes, priced<reduce_halving_cost>}, rooted<reduce_halving>},
+};
+
+constexpr ReduceScatterEntry kReduceScatterEntries[] = {
+    {{algorithm_number(kReduceScatter, "pairwise"), always, priced<reduce_scatter_pairwise_cost>},
+     plain<reduce_scatter_pairwise>},
+    {{algorithm_number(kReduceScatter, "halving"), commutes, priced<reduce_scatter_halving_cost>},
+     plain<reduce_scatter_halving>},
+    {{algorithm_number(kReduceScatter, "recursive_doubling"), always,
+      priced<allreduce_recursive_doubling_cost>},
+     plain<reduce_scatter_recursive_doubling>},
+};
+
+constexpr ScanEntry kScanEntries[] = {
+    {{algorithm_number(kScan, "recursive_doubling"), always, priced<scan_recursive_doubling_cost>},
+     plain<scan_recursive_doubling>},
+};
+
+constexpr ScatterEntry kScatterEntries[] = {
+    {{algorithm_number(kScatter, "linear"), always, priced<scatter_linear_cost>}, rooted<scatter_linear>},
+    {{algorithm_number(kScatter, "binomial"), always, priced<scatter_binomial_cost>},
+     rooted<scatter_binomial>},
+};
+
+constexpr ScatterEntry kScattervEntries[] = {
+    {{algorithm_number(kScatterv, "linear"), always, priced<scatter_linear_cost>}, rooted<scatter_linear>},
+};
+
+/// The entries of an operation are its lines of the table of names, in their order.
+template <std::size_t size, class One>
+constexpr bool is_whole(const One (&entries)[size], Operation operation) {
+  if (static_cast<int>(size) != algorithms_of_operation(operation)) return false;
+  for (std::size_t place = 0; place < size; ++place) {
+    if (entries[place].algorithm != first_algorithm(operation) + static_cast<int>(place)) return false;
+  }
+  return true;
+}
+static_assert(is_whole(kAllgatherEntries, kAllgather) && is_whole(kAllreduceEntries, kAllreduce) &&
+              is_whole(kAlltoallEntries, kAlltoall) && is_whole(kAlltoallvEntries, kAlltoallv) &&
+              is_whole(kBarrierEntries, kBarrier) && is_whole(kBcastEntries, kBcast) &&
+              is_whole(kExscanEntries, kExscan) && is_whole(kGatherEntries, kGather) &&
+              is_whole(kGathervEntries, kGatherv) && is_whole(kReduceEntries, kReduce) &&
+              is_whole(kReduceScatterEntries, kReduceScatter) && is_whole(kScanEntries, kScan) &&
+              is_whole(kScatterEntries, kScatter) && is_whole(kScattervEntries, kScatterv));
+
+}  // namespace
+
+std::span<const AllgatherEntry> allgather_entries() {
+  return kAllgatherEntries;
+}
+std::span<const AllreduceEntry> allreduce_entries() {
+  return kAllreduceEntries;
+}
+std::span<const AlltoallEntry> alltoall_entries() {
+  return kAlltoallEntries;
+}
+std::span<const AlltoallEntry> alltoallv_entries() {
+  return kAlltoallvEntries;
+}
+std::span<const BarrierEntry> barrier_entries() {
+  return kBarrierEntries;
+}
+std::span<const BcastEntry> bcast_entries() {
+  return kBcastEntries;
+}
+std::span<const ScanEntry> exscan_entries() {
+  return kExscanEntries;
+}
+std::span<const GatherEntry> gather_entries() {
+  return kGatherEntries;
+}
+std::span<const GatherEntry> gatherv_entries() {
+  return kGathervEntries;
+}
+std::span<const ReduceEntry> reduce_entries() {
+  return kReduceEntries;
+}
+std::span<const ReduceScatterEntry> reduce_scatter_entries() {
+  return kReduceScatterEntries;
+}
+std::span<const ScanEntry> scan_entries() {
+  return kScanEntries;
+}
+std::span<const ScatterEntry> scatter_entries() {
+  return kScatterEntries;
+}
+std::span<const ScatterEntry> scatterv_entries() {
+  return kScattervEntries;
+}
+
+const Candidate& candidate_of(int algorithm) {
+  const Operation operation = kAlgorithmTable[algorithm].operation;
+  const auto place = static_cast<std::size_t>(algorithm - first_algorithm(operation));
+  switch (operation) {
+    case kAllgather:
+      return kAllgatherEntries[place];
+    case kAllreduce:
+      return kAllreduceEntries[place];
+    case kAlltoall:
+      return kAlltoallEntries[place];
+    case kAlltoallv:
+      return kAlltoallvEntries[place];
+    case kBarrier:
+      return kBarrierEntries[place];
+    case kBcast:
+      return kBcastEntries[place];
+    case kExscan:
+      return kExscanEntries[place];
+    case kGather:
+      return kGatherEntries[place];
+    case kGatherv:
+      return kGathervEntries[place];
+    case kReduce:
+      return kReduceEntries[place];
+    case kReduceScatter:
+      return kReduceScatterEntries[place];
+    case kScan:
+      return kScanEntries[place];
+    case kScatter:
+      return kScatterEntries[place];
+    case kScatterv:
+      break;
+  }
+  return kScattervEntries[place];
+}
+
+}  // namespace tasuki

@@ -1,0 +1,43 @@
+// A collective as the selection sees it: only what all ranks of the communicator know alike, so that all
+// choose the same. What one rank alone knows (its datatype's shape, where its buffer lies) has no place here.
+//
+// Pure data.
+#pragma once
+
+#include "base/distance.hpp"
+#include "base/operation.hpp"
+#include "base/types.hpp"
+
+namespace tasuki {
+
+struct Problem {
+  Operation operation = Operation::kBarrier;
+  int size = 1;  // ranks
+
+  /// allreduce, bcast, exscan, reduce, reduce_scatter, scan: of the whole vector. allgather: of all blocks
+  /// together. alltoall, gather, scatter: of one rank's block. alltoallv, gatherv, scatterv: 0, since no rank
+  /// knows more than its own.
+  Count bytes = 0;
+  bool commutative = true;  // the operation that reduces
+  bool uniform = true;      // all blocks have as many bytes
+  bool in_place = false;    // all ranks gave MPI_IN_PLACE: in an all-to-all
+
+  bool blocking = false;  // nonblocking and persistent ones take no stage
+  bool stage = false;     // the ranks share memory and have a stage (coll/stage.hpp), and it may be used
+
+  int nodes = 1;                         // that the ranks are on
+  int node_ranks_max = 1;                // ranks on the node that has the most
+  bool consecutive = true;               // the ranks of each node follow one another in the communicator
+  int processors = 0;                    // of a node, for its ranks; 0: as many as it needs
+  Distance distance = Distance::kCache;  // of two ranks on a node
+
+  friend bool operator==(const Problem&, const Problem&) = default;
+};
+
+/// How many ranks a processor has: 1 or more.
+inline double ranks_per_processor(const Problem& problem) {
+  if (problem.processors <= 0 || problem.node_ranks_max <= problem.processors) return 1;
+  return static_cast<double>(problem.node_ranks_max) / problem.processors;
+}
+
+}  // namespace tasuki
