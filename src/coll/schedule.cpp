@@ -36,6 +36,28 @@ void Schedule::make_local(std::size_t first_step) {
   for (std::size_t index = first_step; index < steps.size(); ++index) steps[index].local = true;
 }
 
+void Schedule::map_ranks(std::size_t first_step, std::span<const int> ranks) {
+  for (std::size_t index = first_step; index < steps.size(); ++index) {
+    Step& step = steps[index];
+    if (step.action != Step::Action::kSend && step.action != Step::Action::kReceive) continue;
+    step.peer = step.block = step.to_block = ranks[static_cast<std::size_t>(step.peer)];
+  }
+}
+
+void Schedule::map_buffers(std::size_t first_step, Place send, Place receive) {
+  const auto map = [&](Place& place) {
+    if (place.space == Space::kSend) {
+      place = send + place.offset;
+    } else if (place.space == Space::kReceive) {
+      place = receive + place.offset;
+    }
+  };
+  for (std::size_t index = first_step; index < steps.size(); ++index) {
+    map(steps[index].from);
+    map(steps[index].to);
+  }
+}
+
 void Schedule::end_round() {
   const auto end = static_cast<std::uint32_t>(steps.size());
   if (end != (round_ends.empty() ? 0 : round_ends.back())) round_ends.push_back(end);

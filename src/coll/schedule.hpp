@@ -17,7 +17,9 @@
 //  3. The send buffer is never written.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/types.hpp"
@@ -90,6 +92,14 @@ struct Schedule {
 
   /// On an intercommunicator: the peers of the steps from `first_step` on are ranks in the local group.
   void make_local(std::size_t first_step);
+
+  /// The steps from `first_step` on were written for some of the ranks alone, numbered from 0: `ranks` says
+  /// which these are. REQUIRES: only messages, copies and reductions; no datatypes that differ by block.
+  void map_ranks(std::size_t first_step, std::span<const int> ranks);
+
+  /// The steps from `first_step` on were written for buffers of their own: `send` and `receive` say where
+  /// these begin.
+  void map_buffers(std::size_t first_step, Place send, Place receive);
 
   /// Ends the round; a round without steps is none.
   void end_round();

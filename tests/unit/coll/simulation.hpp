@@ -45,23 +45,33 @@ class Simulation {
 
   /// Runs all schedules to their ends. Fails the test when they stop before that.
   void run() {
-    for (SimulatedRank& rank : ranks_)
-      rank.scratch.assign(static_cast<std::size_t>(rank.schedule.scratch_bytes), 0xcd);
-    for (;;) {
-      bool moved = false;
-      std::vector<std::size_t> order(ranks_.size());
-      for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-      std::shuffle(order.begin(), order.end(), random_);
-      for (std::size_t rank : order) moved |= start_round(rank);
-      moved |= deliver_some();
-      if (!moved) break;
-    }
+    run_without(-1);
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       ASSERT_EQ(states_[rank].round, ranks_[rank].schedule.round_ends.size()) << "rank " << rank << " hangs";
       ASSERT_EQ(states_[rank].open, 0) << "rank " << rank << " hangs in its last round";
     }
     for (const auto& [pair, queue] : in_flight_)
       ASSERT_TRUE(queue.empty()) << pair.first << " sent to " << pair.second << " what nobody received";
+  }
+
+  /// Runs all schedules as far as they come while the rank `absent` does not begin its own. Returns how many
+  /// come to their ends.
+  int run_without(int absent) {
+    for (SimulatedRank& rank : ranks_)
+      rank.scratch.assign(static_cast<std::size_t>(rank.schedule.scratch_bytes), 0xcd);
+    for (bool moved = true; moved;) {
+      moved = false;
+      std::vector<std::size_t> order(ranks_.size());
+      for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+      std::shuffle(order.begin(), order.end(), random_);
+      for (std::size_t rank : order) moved |= static_cast<int>(rank) != absent && start_round(rank);
+      moved |= deliver_some();
+    }
+    int ended = 0;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+      ended +=
+          states_[rank].round == ranks_[rank].schedule.round_ends.size() && states_[rank].open == 0 ? 1 : 0;
+    return ended;
   }
 
  private:
@@ -204,12 +214,27 @@ class Simulation {
   std::map<Pair, std::deque<const Step*>> posted_;
 };
 
+/// The bytes that a step sends, receives or reduces.
+inline double bytes_of_step(const SimulatedRank& rank, const Step& step) {
+  const Count size = step.type == ElementType::kSendType      ? rank.send_type.size
+                     : step.type == ElementType::kReceiveType ? rank.receive_type.size
+                                                              : 1;
+  return static_cast<double>(step.count * size);
+}
+
 /// What the schedules of all ranks cost on a machine where a message takes one unit of time and where a rank
-/// sends at most `links` messages and receives at most as many at a time.
+/// sends at most `links` messages and receives at most as many at a time. Where the ranks are on nodes, a
+/// message between two of them is on its way for so many units more.
 class CostMeter {
  public:
   explicit CostMeter(const std::vector<SimulatedRank>& ranks, int links = 1)
       : ranks_(ranks), links_(links), ports_(ranks.size()) {}
+  CostMeter(const std::vector<SimulatedRank>& ranks, std::vector<int> node_of, int units_between)
+      : ranks_(ranks),
+        links_(1),
+        node_of_(std::move(node_of)),
+        units_between_(units_between),
+        ports_(ranks.size()) {}
 
   Cost measure() {
     Cost cost;
@@ -227,22 +252,18 @@ class CostMeter {
   }
 
  private:
+  struct Arrival {
+    int source;
+    int ready;  // the time from which on it can be taken
+  };
   struct Port {
     std::size_t round = 0;
     std::map<int, int> wanted;     // receives of the round that are open, by source
     std::map<int, int> delivered;  // messages that are here, and not yet received by a step, by source
     std::deque<int> out;           // destinations of sends that have not left
-    std::deque<int> in;            // sources of messages that have arrived and are not taken yet
+    std::deque<Arrival> in;        // messages that are on their way here and not taken yet
     double sent = 0, received = 0, reduced = 0;
   };
-
-  double bytes_of(std::size_t rank, const Step& step) const {
-    const SimulatedRank& r = ranks_[rank];
-    const Count size = step.type == ElementType::kSendType      ? r.send_type.size
-                       : step.type == ElementType::kReceiveType ? r.receive_type.size
-                                                                : 1;
-    return static_cast<double>(step.count * size);
-  }
 
   /// Whether all that the round waits for is over.
   static bool round_is_over(Port& port) {
@@ -268,12 +289,12 @@ class CostMeter {
         const Step& step = schedule.steps[i];
         if (step.action == Step::Action::kSend) {
           port.out.push_back(step.peer);
-          port.sent += bytes_of(rank, step);
+          port.sent += bytes_of_step(ranks_[rank], step);
         } else if (step.action == Step::Action::kReceive) {
           ++port.wanted[step.peer];
-          port.received += bytes_of(rank, step);
+          port.received += bytes_of_step(ranks_[rank], step);
         } else if (step.action == Step::Action::kReduce) {
-          port.reduced += bytes_of(rank, step);
+          port.reduced += bytes_of_step(ranks_[rank], step);
         }
       }
     }
@@ -286,30 +307,67 @@ class CostMeter {
     return through;
   }
 
+  int ready_at(std::size_t from, int to) const {
+    if (node_of_.empty() || node_of_[from] == node_of_[static_cast<std::size_t>(to)]) return now_;
+    return now_ + units_between_;
+  }
+
   /// One unit of time: every rank sends a message on each of its links and takes one in from each.
   void move_messages() {
     for (std::size_t rank = 0; rank < ports_.size(); ++rank) {
       Port& port = ports_[rank];
       for (int link = 0; link < links_ && !port.out.empty(); ++link) {
-        ports_[static_cast<std::size_t>(port.out.front())].in.push_back(static_cast<int>(rank));
+        const int to = port.out.front();
+        ports_[static_cast<std::size_t>(to)].in.push_back({static_cast<int>(rank), ready_at(rank, to)});
         port.out.pop_front();
       }
     }
     for (Port& port : ports_) {
-      for (int link = 0; link < links_ && !port.in.empty(); ++link) {
-        ++port.delivered[port.in.front()];
-        port.in.pop_front();
+      for (int link = 0; link < links_; ++link) {
+        const auto first =
+            std::find_if(port.in.begin(), port.in.end(), [&](const Arrival& a) { return a.ready <= now_; });
+        if (first == port.in.end()) break;
+        ++port.delivered[first->source];
+        port.in.erase(first);
       }
     }
+    ++now_;
   }
 
   const std::vector<SimulatedRank>& ranks_;
   int links_;
+  std::vector<int> node_of_ = {};  // by rank; empty: one node
+  int units_between_ = 0;
+  int now_ = 0;
   std::vector<Port> ports_;
 };
 
 inline Cost measure_cost(const std::vector<SimulatedRank>& ranks, int links = 1) {
   return CostMeter(ranks, links).measure();
+}
+
+/// What goes between nodes: in all, and into or out of the node with the most bytes.
+struct Traffic {
+  double messages = 0;
+  double bytes = 0;
+  double node_bytes = 0;
+};
+
+inline Traffic measure_traffic(const std::vector<SimulatedRank>& ranks, const std::vector<int>& node_of) {
+  Traffic traffic;
+  std::map<int, double> into, out_of;
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    for (const Step& step : ranks[rank].schedule.steps) {
+      if (step.action != Step::Action::kSend) continue;
+      const int from = node_of[rank], to = node_of[static_cast<std::size_t>(step.peer)];
+      if (from == to) continue;
+      const double bytes = bytes_of_step(ranks[rank], step);
+      traffic.messages += 1;
+      traffic.bytes += bytes;
+      traffic.node_bytes = std::max({traffic.node_bytes, out_of[from] += bytes, into[to] += bytes});
+    }
+  }
+  return traffic;
 }
 
 /// The formula must say what the run cost: exactly (but for rounding) where `exact`, else it must be an upper
