@@ -30,6 +30,7 @@ struct Config {
   std::int64_t initial_errhandler = 0;  // an InitialErrhandler
   std::int64_t heap = 0;                // of the heap library, which reads the environment itself
   std::int64_t static_data = 0;         // likewise
+  std::int64_t check = 0;               // what calls of collectives are compared by: coll/compare.hpp
 
   // The algorithm of each collective operation: 0 for the cheapest, else 1 + its place among those of the
   // operation in base/algorithm_table.hpp.

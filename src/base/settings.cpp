@@ -152,6 +152,12 @@ constexpr Setting kRows[] = {
     number("TASUKI_SEGMENT_BYTES", SettingType::kBytes, &Config::segment_bytes, 64, kGiB, Change::kAnyTime,
            Scope::kAllEqual, Verbosity::kTunerDetail, Part::kCollectives,
            "the segments of the algorithms that cut a message in segments; automatic: the cheapest"),
+    number(
+        "TASUKI_CHECK", SettingType::kNumber, &Config::check, 0, 2, Change::kBeforeInit, Scope::kAllEqual,
+        Verbosity::kUserBasic, Part::kCollectives,
+        "whether the ranks compare their calls before a collective runs, so that what does not fit together "
+        "is an error at all of them: 0 never; 1 the function, its root, operation and bytes; 2 the types of "
+        "the data as well"),
 };
 
 /// The rows above, and one for the algorithm of each operation.

@@ -136,6 +136,7 @@ Code plan_allgather(Execution& execution, const void* sendbuf, Count sendcount, 
 auto allgather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
                     Datatype* recvtype) {
   return [=](Execution& execution) {
+    execution.describe(CollectiveCall::kAllgather, {.type = recvtype, .count = recvcount});
     const Blocks all{.type = shape_of(*recvtype), .count = recvcount};
     return plan_allgather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, all);
   };
@@ -144,6 +145,8 @@ auto allgather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, vo
 auto allgatherv_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
                      CountArray recvcounts, CountArray displs, Datatype* recvtype) {
   return [=](Execution& execution) {
+    execution.describe(CollectiveCall::kAllgatherv,
+                       {.type = recvtype, .count = execution.comm().size(), .counts = recvcounts});
     const Blocks all{.type = shape_of(*recvtype),
                      .counts = recvcounts,
                      .displacements = displs,

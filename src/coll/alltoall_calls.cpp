@@ -37,6 +37,7 @@ void plan_exchange(Execution& execution, Operation operation, const Blocks& out,
 auto alltoall_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
                    Datatype* recvtype) {
   return [=](Execution& execution) -> Code {
+    execution.describe(CollectiveCall::kAlltoall, {.type = recvtype, .count = recvcount});
     const Blocks in{.type = shape_of(*recvtype), .count = recvcount};
     Blocks out = in;
     execution.arguments = {.receive = recvbuf, .receive_type = recvtype};
@@ -58,6 +59,7 @@ auto alltoall_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, voi
 auto alltoallv_plan(const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype* sendtype,
                     void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype* recvtype) {
   return [=](Execution& execution) -> Code {
+    execution.describe(CollectiveCall::kAlltoallv);
     const Blocks in{.type = shape_of(*recvtype),
                     .counts = recvcounts,
                     .displacements = rdispls,
@@ -93,6 +95,7 @@ auto alltoallw_plan(const void* sendbuf, CountArray sendcounts, CountArray sdisp
                     Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
                     Datatype* const* recvtypes) {
   return [=](Execution& execution) -> Code {
+    execution.describe(CollectiveCall::kAlltoallw);
     const auto size = static_cast<std::size_t>(execution.comm().peers().size());
     const bool in_place = sendbuf == kInPlace;
     take_types(execution, recvtypes, in_place ? nullptr : sendtypes);

@@ -27,6 +27,7 @@
 #include "base/process.hpp"
 #include "base/types.hpp"
 #include "coll/algorithms.hpp"
+#include "coll/compare.hpp"
 #include "coll/schedule.hpp"
 #include "coll/select.hpp"
 #include "coll/stage.hpp"
@@ -52,7 +53,8 @@ struct Arguments {
 };
 
 /// The forms never match each other (MPI 6.12), and each is numbered by itself: a program that starts a
-/// nonblocking one before a blocking one at one rank and behind it at another runs here as it does elsewhere.
+/// nonblocking one before a blocking one at one rank and behind it at another runs here as it does elsewhere
+/// (unless calls are compared: then blocking and nonblocking ones are numbered together).
 enum class CollectiveForm : std::uint8_t { kBlocking, kNonblocking, kPersistent };
 
 class Execution {
@@ -64,6 +66,12 @@ class Execution {
 
   /// Makes it a collective on `comm` without steps.
   void open(Comm& comm, CollectiveForm form, int tag);
+
+  /// What the ranks compare with TASUKI_CHECK; every plan says it first.
+  void describe(CollectiveCall call, const CallFacts& facts = {}) {
+    if (process_.config.check != 0) [[unlikely]]
+      describe_for_check(call, facts);
+  }
 
   // What the operation's file fills in between open() and restart().
   Arguments arguments;
@@ -99,6 +107,8 @@ class Execution {
   void start_round();
   void run_step(const Step& step);
   void copy_step(const Step& step);
+  void compare_step(const Step& step);
+  void describe_for_check(CollectiveCall call, const CallFacts& facts);
   void note(Code code) {
     if (error_ == 0) error_ = code;
   }
@@ -113,6 +123,7 @@ class Execution {
   Comm* comm_ = nullptr;
   CollectiveForm form_ = CollectiveForm::kBlocking;
   int tag_ = 0;
+  CallRecord record_;  // with TASUKI_CHECK
   Code error_ = 0;
   std::size_t round_ = 0;            // the next to start
   std::vector<Request*> under_way_;  // of the current round, in the order of its steps
@@ -185,13 +196,24 @@ void plan_chosen(Execution& execution, std::span<const Registered<Data...>> entr
 /// The same for an allgather, of blocks that are equal or not (coll/allgather.cpp).
 void plan_chosen_allgather(Execution& execution, const Elements& mine, const Blocks& all);
 
+/// Lets `plan(execution)` fill it in; with TASUKI_CHECK the ranks compare their calls first.
+template <class Plan>
+Code plan_collective(Execution& execution, Plan&& plan) {
+  const Code code = plan(execution);
+  if (execution.process().config.check != 0 && code == 0) [[unlikely]] {
+    const bool compared = !execution.comm().is_inter() && execution.comm().size() > 1;
+    if (compared) prepend_comparison(execution.schedule, execution.self());
+  }
+  return code;
+}
+
 /// The three ways to call a collective. `plan(execution)` checks the arguments and fills in arguments and
 /// schedule.
 template <class Plan>
 Code run_collective(Comm& comm, Plan&& plan) {
   Collectives& collectives = *comm.process.collectives;
   Execution& execution = collectives.open(comm, CollectiveForm::kBlocking);
-  if (const Code code = plan(execution); code != 0) {
+  if (const Code code = plan_collective(execution, plan); code != 0) {
     collectives.close(execution);
     return code;
   }
@@ -202,7 +224,7 @@ template <class Plan>
 Code start_collective(Comm& comm, Request** request, Plan&& plan) {
   Collectives& collectives = *comm.process.collectives;
   Execution& execution = collectives.open(comm, CollectiveForm::kNonblocking);
-  if (const Code code = plan(execution); code != 0) {
+  if (const Code code = plan_collective(execution, plan); code != 0) {
     collectives.close(execution);
     return code;
   }
@@ -217,7 +239,7 @@ template <class Plan>
 Code prepare_collective(Comm& comm, Request** request, Plan&& plan) {
   Collectives& collectives = *comm.process.collectives;
   Execution& execution = collectives.open(comm, CollectiveForm::kPersistent);
-  if (const Code code = plan(execution); code != 0) {
+  if (const Code code = plan_collective(execution, plan); code != 0) {
     collectives.close(execution);
     return code;
   }

@@ -1,5 +1,6 @@
 // Running schedules: see coll/collectives.hpp.
 #include <algorithm>
+#include <cstring>
 
 #include "base/predefined.hpp"
 #include "coll/collectives.hpp"
@@ -129,6 +130,12 @@ void Execution::run_step(const Step& step) {
     case Step::Action::kCopy:
       copy_step(step);
       return;
+    case Step::Action::kSign:
+      std::memcpy(address(step.to), &record_, sizeof record_);
+      return;
+    case Step::Action::kCompare:
+      compare_step(step);
+      return;
   }
 }
 
@@ -142,6 +149,26 @@ void Execution::copy_step(const Step& step) {
                        static_cast<long long>(bytes), static_cast<long long>(room)));
   }
   copy_typed(address(step.from), step.count, from, address(step.to), step.to_count, to);
+}
+
+void Execution::describe_for_check(CollectiveCall call, const CallFacts& facts) {
+  if (comm_->is_inter()) return;
+  record_ = record_call(call, static_cast<std::uint8_t>(form_), facts, process_.config.check, process_.call);
+}
+
+void Execution::compare_step(const Step& step) {
+  const auto size = static_cast<std::size_t>(comm_->size());
+  const auto first = static_cast<std::size_t>(comm_->rank);
+  std::vector<CallRecord> records(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    std::memcpy(&records[(first + i) % size], address(step.from) + i * sizeof(CallRecord),
+                sizeof(CallRecord));
+  }
+  int error_class = kErrOther;
+  const std::string mismatch = compare_records(records, &error_class);
+  if (mismatch.empty()) return;
+  note(process_.fail(error_class, "%s", mismatch.c_str()));
+  round_ = schedule.round_ends.size();
 }
 
 // Addresses are computed as numbers: the user's buffer may be MPI_BOTTOM, that is null.
@@ -205,9 +232,10 @@ Execution& Collectives::open(Comm& comm, CollectiveForm form) {
   Execution& execution = *idle_.back();
   idle_.pop_back();
   ++process_.counters.collectives;
-  const auto index = static_cast<std::size_t>(form);
+  const bool together = process_.config.check != 0 && form == CollectiveForm::kNonblocking;
+  const auto index = static_cast<std::size_t>(together ? CollectiveForm::kBlocking : form);
   const std::uint32_t number = comm.collective_sequences[index]++ & ((1U << kFormShift) - 1);
-  execution.open(comm, form, static_cast<int>(number) | static_cast<int>(form) << kFormShift);
+  execution.open(comm, form, static_cast<int>(number) | static_cast<int>(index) << kFormShift);
   return execution;
 }
 

@@ -67,6 +67,10 @@ Code plan_gather(Execution& execution, const void* sendbuf, Count sendcount, Dat
 auto gather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
                  Datatype* recvtype, int root) {
   return [=](Execution& execution) -> Code {
+    const bool is_root = execution.self().rank == root;
+    execution.describe(
+        CollectiveCall::kGather,
+        {.root = root, .type = is_root ? recvtype : sendtype, .count = is_root ? recvcount : sendcount});
     const Member self = execution.self();
     const bool is_inter = execution.comm().is_inter();
     Blocks all;
@@ -87,6 +91,7 @@ auto gather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void*
 auto gatherv_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
                   CountArray recvcounts, CountArray displs, Datatype* recvtype, int root) {
   return [=](Execution& execution) -> Code {
+    execution.describe(CollectiveCall::kGatherv, {.root = root});
     const bool is_inter = execution.comm().is_inter();
     Blocks all;
     if (is_inter ? root == kRoot : execution.self().rank == root) {

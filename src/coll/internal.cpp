@@ -12,6 +12,7 @@ constexpr Count kWindowBytes = 64 * 1024;
 
 auto bcast_bytes_plan(void* data, Count bytes, int root) {
   return [=](Execution& execution) -> Code {
+    execution.describe(CollectiveCall::kInternal, {.root = root, .bytes = bytes});
     execution.arguments.receive = data;
     bcast_binomial(execution.schedule, execution.self(), root,
                    {.element = ElementType::kBytes, .count = bytes});
@@ -37,6 +38,7 @@ Code barrier_by_messages(Comm& comm) {
 
 Code allgather_bytes(Comm& comm, const void* mine, void* all, Count bytes) {
   return run_collective(comm, [&](Execution& execution) -> Code {
+    execution.describe(CollectiveCall::kInternal, {.bytes = bytes});
     execution.arguments.send = mine;
     execution.arguments.receive = all;
     plan_chosen_allgather(execution, {.space = Space::kSend, .element = ElementType::kBytes, .count = bytes},
@@ -51,6 +53,7 @@ Code bcast_bytes(Comm& comm, void* data, Count bytes, int root) {
 
 Code alltoall_bytes(Comm& comm, const void* out, void* in, Count bytes) {
   return run_collective(comm, [&](Execution& execution) -> Code {
+    execution.describe(CollectiveCall::kInternal, {.bytes = bytes});
     execution.arguments.send = out;
     execution.arguments.receive = in;
     alltoall_pairwise(execution.schedule, execution.self(),
@@ -63,6 +66,7 @@ Code alltoall_bytes(Comm& comm, const void* out, void* in, Count bytes) {
 Code alltoallv_bytes(Comm& comm, const void* out, CountArray out_bytes, CountArray out_places, void* in,
                      CountArray in_bytes, CountArray in_places) {
   return run_collective(comm, [&](Execution& execution) -> Code {
+    execution.describe(CollectiveCall::kInternal);
     execution.arguments.send = out;
     execution.arguments.receive = in;
     const Blocks from{.space = Space::kSend,
@@ -93,7 +97,7 @@ Code allgather_remote_bytes(Comm& comm, const void* mine, void* all, Count bytes
 
 Request* start_bcast_bytes(Comm& comm, void* data, Count bytes, int root, std::function<void()> then) {
   Execution& execution = comm.process.collectives->open(comm, CollectiveForm::kNonblocking);
-  bcast_bytes_plan(data, bytes, root)(execution);
+  plan_collective(execution, bcast_bytes_plan(data, bytes, root));
   return start_plan(comm, execution, std::move(then));
 }
 

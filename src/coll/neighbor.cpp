@@ -99,6 +99,7 @@ Blocks receive_blocks(const Datatype& type, CountArray counts, CountArray displa
 auto allgather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
                     Datatype* recvtype) {
   return [=](Execution& execution) -> Code {
+    execution.describe(CollectiveCall::kNeighborAllgather);
     execution.arguments = {sendbuf, recvbuf, sendtype, recvtype};
     Blocks out = send_blocks(*sendtype, sendcount);
     out.shared = true;
@@ -109,6 +110,7 @@ auto allgather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, vo
 auto allgatherv_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
                      CountArray recvcounts, CountArray displs, Datatype* recvtype) {
   return [=](Execution& execution) -> Code {
+    execution.describe(CollectiveCall::kNeighborAllgatherv);
     execution.arguments = {sendbuf, recvbuf, sendtype, recvtype};
     Blocks out = send_blocks(*sendtype, sendcount);
     out.shared = true;
@@ -119,6 +121,7 @@ auto allgatherv_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, v
 auto alltoall_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
                    Datatype* recvtype) {
   return [=](Execution& execution) -> Code {
+    execution.describe(CollectiveCall::kNeighborAlltoall);
     execution.arguments = {sendbuf, recvbuf, sendtype, recvtype};
     return exchange(execution, sendbuf, send_blocks(*sendtype, sendcount), recvbuf,
                     {.type = shape_of(*recvtype), .count = recvcount});
@@ -128,6 +131,7 @@ auto alltoall_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, voi
 auto alltoallv_plan(const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype* sendtype,
                     void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype* recvtype) {
   return [=](Execution& execution) -> Code {
+    execution.describe(CollectiveCall::kNeighborAlltoallv);
     execution.arguments = {sendbuf, recvbuf, sendtype, recvtype};
     Blocks out = receive_blocks(*sendtype, sendcounts, sdispls);
     out.space = Space::kSend;
@@ -150,6 +154,7 @@ auto alltoallw_plan(const void* sendbuf, CountArray sendcounts, CountArray sdisp
                     Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
                     Datatype* const* recvtypes) {
   return [=](Execution& execution) -> Code {
+    execution.describe(CollectiveCall::kNeighborAlltoallw);
     if (const Code code = check_neighborhood(execution.comm()); code != 0) return code;
     const Topology& topology = *execution.comm().topology;
     take_types(execution, sendtypes, topology.destinations.size(), recvtypes, topology.sources.size());

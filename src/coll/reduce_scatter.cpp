@@ -164,6 +164,7 @@ Code plan_reduce_scatter(Execution& execution, const void* sendbuf, void* recvbu
 auto reduce_scatter_block_plan(const void* sendbuf, void* recvbuf, Count recvcount, Datatype* datatype,
                                Op* op) {
   return [=](Execution& execution) {
+    execution.describe(CollectiveCall::kReduceScatterBlock, {.op = op, .type = datatype, .count = recvcount});
     const Blocks parts{.type = shape_of(*datatype), .count = recvcount};
     return plan_reduce_scatter(execution, sendbuf, recvbuf, parts, datatype, op);
   };
@@ -172,6 +173,8 @@ auto reduce_scatter_block_plan(const void* sendbuf, void* recvbuf, Count recvcou
 auto reduce_scatter_plan(const void* sendbuf, void* recvbuf, CountArray recvcounts, Datatype* datatype,
                          Op* op) {
   return [=](Execution& execution) {
+    execution.describe(CollectiveCall::kReduceScatter,
+                       {.op = op, .type = datatype, .count = execution.comm().size(), .counts = recvcounts});
     const Blocks parts{.type = shape_of(*datatype), .counts = recvcounts};
     return plan_reduce_scatter(execution, sendbuf, recvbuf, parts, datatype, op);
   };

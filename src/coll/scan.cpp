@@ -68,6 +68,8 @@ namespace {
 auto scan_plan(Operation operation, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype,
                Op* op) {
   return [=](Execution& execution) -> Code {
+    execution.describe(operation == Operation::kScan ? CollectiveCall::kScan : CollectiveCall::kExscan,
+                       {.op = op, .type = datatype, .count = count});
     Comm& comm = execution.comm();
     if (const Code code = check_intracommunicator(comm); code != 0) return code;
     if (const Code code = check_reduction(comm, count, *datatype, *op); code != 0) return code;

@@ -67,6 +67,10 @@ Code plan_scatter(Execution& execution, const void* sendbuf, Datatype* sendtype,
 auto scatter_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
                   Datatype* recvtype, int root) {
   return [=](Execution& execution) -> Code {
+    const bool is_root = execution.self().rank == root;
+    execution.describe(
+        CollectiveCall::kScatter,
+        {.root = root, .type = is_root ? sendtype : recvtype, .count = is_root ? sendcount : recvcount});
     const Member self = execution.self();
     Blocks all{.space = Space::kSend, .element = ElementType::kSendType};
     const bool is_inter = execution.comm().is_inter();
@@ -90,6 +94,7 @@ auto scatter_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void
 auto scatterv_plan(const void* sendbuf, CountArray sendcounts, CountArray displs, Datatype* sendtype,
                    void* recvbuf, Count recvcount, Datatype* recvtype, int root) {
   return [=](Execution& execution) -> Code {
+    execution.describe(CollectiveCall::kScatterv, {.root = root});
     Blocks all{.space = Space::kSend, .element = ElementType::kSendType};
     const bool is_inter = execution.comm().is_inter();
     if (is_inter ? root == kRoot : execution.self().rank == root) {

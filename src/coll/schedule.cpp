@@ -32,6 +32,16 @@ void Schedule::copy(Place from, Count count, ElementType type, Place to, Count t
       {Step::Action::kCopy, type, to_type, -1, from, to, count, to_count, block, to_block, false});
 }
 
+void Schedule::sign(Place to) {
+  steps.push_back(
+      {Step::Action::kSign, ElementType::kBytes, ElementType::kBytes, -1, {}, to, 1, 1, -1, -1, false});
+}
+
+void Schedule::compare(Place from) {
+  steps.push_back(
+      {Step::Action::kCompare, ElementType::kBytes, ElementType::kBytes, -1, from, {}, 1, 1, -1, -1, false});
+}
+
 void Schedule::make_local(std::size_t first_step) {
   for (std::size_t index = first_step; index < steps.size(); ++index) steps[index].local = true;
 }

@@ -56,7 +56,7 @@ enum class ElementType : std::uint8_t {
 };
 
 struct Step {
-  enum class Action : std::uint8_t { kSend, kReceive, kReduce, kCopy };
+  enum class Action : std::uint8_t { kSend, kReceive, kReduce, kCopy, kSign, kCompare };
   Action action;
   ElementType type;     // of `count` elements at `from` (send, reduce, copy) or `to` (receive)
   ElementType to_type;  // of a copy's target
@@ -89,6 +89,12 @@ struct Schedule {
   }
   void copy(Place from, Count count, ElementType type, Place to, Count to_count, ElementType to_type,
             int block, int to_block);
+
+  /// With TASUKI_CHECK (coll/compare.hpp): put the record of this rank's call at `to`; and compare the
+  /// records at `from`, those of all ranks from this one on. Where they do not fit together, the schedule
+  /// ends there.
+  void sign(Place to);
+  void compare(Place from);
 
   /// On an intercommunicator: the peers of the steps from `first_step` on are ranks in the local group.
   void make_local(std::size_t first_step);

@@ -242,6 +242,7 @@ inline Stage* stage_of(Comm& comm) {
     return comm.stage.get();
   comm.stage_tried = true;
   if (comm.size() < 2 || comm.is_inter()) return nullptr;
+  if (comm.process.config.check != 0) return nullptr;  // all collectives run schedules, which compare first
   comm.stage = Stage::make(comm);
   return comm.stage.get();
 }

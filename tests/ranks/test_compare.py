@@ -1,0 +1,46 @@
+"""TASUKI_CHECK in processes: calls that do not fit together are an error at every rank, never a hang."""
+
+import pytest
+
+LEVEL = {"TASUKI_CHECK": 2}
+CASES = {
+    "root": "rank 3 is in MPI_Bcast root 3, the others root 0",
+    "function": "rank 3 is in MPI_Barrier, the others in MPI_Bcast root 0",
+    "count": "rank 3 is in MPI_Bcast of 28 bytes, the others of 32 bytes",
+    "op": "rank 3 is in MPI_Allreduce with MPI_MIN, the others with MPI_SUM",
+    "type": "rank 3 is in MPI_Reduce of MPI_FLOAT, the others of MPI_INT",
+    "dup": "rank 3 is in MPI_Barrier, the others in MPI_Comm_dup",
+    "nonblocking": "rank 3 is in MPI_Ibcast root 3, the others root 0",
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_rank_gets_the_error(run, case):
+    done = run("compare.c", 4, case, "return", environment=LEVEL)
+    assert done.returncode == 0, done.text
+    assert done.stdout.count(CASES[case]) == 4, done.text
+    assert "errors: 4 of 4" in done.stdout, done.text
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 8])
+def test_what_fits_together_is_left_alone(run, ranks):
+    done = run("compare.c", ranks, "nothing", environment=LEVEL)
+    assert done.returncode == 0, done.text
+    assert f"errors: 0 of {ranks}" in done.stdout, done.text
+
+
+def test_two_ranks_are_both_named(run):
+    done = run("compare.c", 2, "root", "return", environment=LEVEL)
+    assert done.stdout.count("rank 1 is in MPI_Bcast root 1, rank 0 root 0") == 2, done.text
+
+
+def test_it_ends_the_job_by_default(run):
+    done = run("compare.c", 4, "function", environment=LEVEL, timeout=20)
+    assert done.returncode != 0, done.text
+    assert CASES["function"] in done.stderr, done.text
+
+
+def test_a_level_that_is_none_is_refused(run):
+    done = run("compare.c", 2, "nothing", environment={"TASUKI_CHECK": 3}, timeout=20)
+    assert done.returncode != 0, done.text
+    assert "TASUKI_CHECK" in done.stderr and "0 to 2" in done.stderr, done.text
