@@ -1,0 +1,42 @@
+"""Every algorithm of every collective, forced by name, against a serial oracle: see algorithms.cpp.
+
+The runs together must have run every algorithm that the library names. `make test-long` has more ranks, and
+more, larger and other cases: what goes wrong tells its seed, and $ALGORITHMS_SEED repeats it.
+"""
+
+import collections
+import os
+import random
+
+import pytest
+from harness import compile_program
+
+LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
+# ranks -> cases for each algorithm, kind and communicator; words at most
+QUICK_SIZES = {1: (1, 3000), 2: (6, 40000), 3: (4, 20000), 4: (4, 20000)}
+QUICK_SIZES.update({ranks: (2, 8000) for ranks in range(5, 10)})
+LONG_SIZES = {ranks: (6, 200000) for ranks in (*range(1, 10), 16)}
+SIZES = LONG_SIZES if LONG else QUICK_SIZES
+SEED = os.environ.get("ALGORITHMS_SEED") or (random.randrange(1, 10**9) if LONG else 1)
+SECONDS_MAX = 600
+
+
+@pytest.fixture(scope="module")
+def ran():
+    """algorithm -> how often it ran in all tests of this file."""
+    return collections.Counter()
+
+
+@pytest.mark.parametrize("ranks", SIZES)
+def test_every_algorithm_is_right(mpiexec, ran, ranks):
+    program = compile_program("algorithms.cpp", "-std=c++20", compiler="mpicxx")
+    done = mpiexec("-n", ranks, program, *SIZES[ranks], SEED, timeout=SECONDS_MAX)
+    assert done.returncode == 0, done.text
+    counts = [line.split()[1:] for line in done.stdout.splitlines() if line.startswith("ran ")]
+    assert counts, done.text
+    ran.update({name: int(times) for name, times in counts})
+
+
+def test_each_of_them_ran(ran):
+    assert ran, "no test before this one ran any"
+    assert [name for name, times in ran.items() if times == 0] == []
