@@ -5,6 +5,7 @@
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
 #include "coll/inter.hpp"
+#include "coll/quick.hpp"
 #include "coll/tree.hpp"
 
 namespace tasuki {
@@ -161,6 +162,11 @@ namespace api {
 
 Code allgather(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
                Count recvcount, Datatype* recvtype, Comm* comm) {
+  Code code = 0;
+  if (Stage* stage = stage_of(*comm);
+      stage != nullptr &&
+      quick_allgather(*comm, *stage, sendbuf, sendcount, sendtype, recvbuf, recvcount, *recvtype, &code))
+    return code;
   return run_collective(*comm, allgather_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
 }
 

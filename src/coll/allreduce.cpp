@@ -7,6 +7,7 @@
 #include "coll/collectives.hpp"
 #include "coll/fold.hpp"
 #include "coll/inter.hpp"
+#include "coll/quick.hpp"
 #include "coll/tree.hpp"
 
 namespace tasuki {
@@ -185,6 +186,10 @@ namespace api {
 
 Code allreduce(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
                Comm* comm) {
+  Code code = 0;
+  if (Stage* stage = stage_of(*comm);
+      stage != nullptr && quick_allreduce(*comm, *stage, sendbuf, recvbuf, count, *datatype, *op, &code))
+    return code;
   return run_collective(*comm, allreduce_plan(sendbuf, recvbuf, count, datatype, op));
 }
 

@@ -3,6 +3,7 @@
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
 #include "coll/inter.hpp"
+#include "coll/quick.hpp"
 
 namespace tasuki {
 namespace {
@@ -128,6 +129,11 @@ namespace api {
 
 Code alltoall(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
               Count recvcount, Datatype* recvtype, Comm* comm) {
+  Code code = 0;
+  if (Stage* stage = stage_of(*comm);
+      stage != nullptr &&
+      quick_alltoall(*comm, *stage, sendbuf, sendcount, sendtype, recvbuf, recvcount, *recvtype, &code))
+    return code;
   return run_collective(*comm, alltoall_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
 }
 

@@ -3,6 +3,7 @@
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
 #include "coll/inter.hpp"
+#include "coll/quick.hpp"
 #include "coll/tree.hpp"
 
 namespace tasuki {
@@ -34,6 +35,7 @@ Code plan_barrier(Execution& execution) {
 namespace api {
 
 Code barrier(Process&, Comm* comm) {
+  if (Stage* stage = stage_of(*comm); stage != nullptr && quick_barrier(*comm, *stage)) return 0;
   return run_collective(*comm, plan_barrier);
 }
 

@@ -5,6 +5,7 @@
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
 #include "coll/inter.hpp"
+#include "coll/quick.hpp"
 #include "coll/tree.hpp"
 
 namespace tasuki {
@@ -141,6 +142,10 @@ auto bcast_plan(void* buffer, Count count, Datatype* datatype, int root) {
 namespace api {
 
 Code bcast(Process&, void* buffer, Count count, Datatype* datatype, int root, Comm* comm) {
+  Code code = 0;
+  if (Stage* stage = stage_of(*comm);
+      stage != nullptr && quick_bcast(*comm, *stage, buffer, count, *datatype, root, &code))
+    return code;
   return run_collective(*comm, bcast_plan(buffer, count, datatype, root));
 }
 

@@ -3,6 +3,7 @@
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
 #include "coll/inter.hpp"
+#include "coll/quick.hpp"
 #include "coll/tree.hpp"
 
 namespace tasuki {
@@ -117,6 +118,11 @@ namespace api {
 
 Code gather(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
             Count recvcount, Datatype* recvtype, int root, Comm* comm) {
+  Code code = 0;
+  if (Stage* stage = stage_of(*comm);
+      stage != nullptr &&
+      quick_gather(*comm, *stage, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &code))
+    return code;
   return run_collective(*comm, gather_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root));
 }
 

@@ -6,6 +6,7 @@
 #include "coll/collectives.hpp"
 #include "coll/fold.hpp"
 #include "coll/inter.hpp"
+#include "coll/quick.hpp"
 #include "coll/tree.hpp"
 
 namespace tasuki {
@@ -86,6 +87,10 @@ namespace api {
 
 Code reduce(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, int root,
             Comm* comm) {
+  Code code = 0;
+  if (Stage* stage = stage_of(*comm);
+      stage != nullptr && quick_reduce(*comm, *stage, sendbuf, recvbuf, count, *datatype, *op, root, &code))
+    return code;
   return run_collective(*comm, reduce_plan(sendbuf, recvbuf, count, datatype, op, root));
 }
 

@@ -7,6 +7,7 @@
 #include "coll/collectives.hpp"
 #include "coll/fold.hpp"
 #include "coll/inter.hpp"
+#include "coll/quick.hpp"
 #include "coll/tree.hpp"
 
 namespace tasuki {
@@ -186,6 +187,11 @@ namespace api {
 
 Code reduce_scatter_block(Process&, const void* sendbuf, void* recvbuf, Count recvcount, Datatype* datatype,
                           Op* op, Comm* comm) {
+  Code code = 0;
+  if (Stage* stage = stage_of(*comm);
+      stage != nullptr &&
+      quick_reduce_scatter(*comm, *stage, sendbuf, recvbuf, {.count = recvcount}, *datatype, *op, &code))
+    return code;
   return run_collective(*comm, reduce_scatter_block_plan(sendbuf, recvbuf, recvcount, datatype, op));
 }
 
@@ -203,6 +209,11 @@ Code reduce_scatter_block_init(Process&, const void* sendbuf, void* recvbuf, Cou
 
 Code reduce_scatter(Process&, const void* sendbuf, void* recvbuf, CountArray recvcounts, Datatype* datatype,
                     Op* op, Comm* comm) {
+  Code code = 0;
+  if (Stage* stage = stage_of(*comm);
+      stage != nullptr &&
+      quick_reduce_scatter(*comm, *stage, sendbuf, recvbuf, {.counts = recvcounts}, *datatype, *op, &code))
+    return code;
   return run_collective(*comm, reduce_scatter_plan(sendbuf, recvbuf, recvcounts, datatype, op));
 }
 

@@ -2,6 +2,7 @@
 #include "coll/api.hpp"
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
+#include "coll/quick.hpp"
 
 namespace tasuki {
 namespace {
@@ -93,6 +94,10 @@ auto scan_plan(Operation operation, const void* sendbuf, void* recvbuf, Count co
 namespace api {
 
 Code scan(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, Comm* comm) {
+  Code code = 0;
+  if (Stage* stage = stage_of(*comm);
+      stage != nullptr && quick_scan(*comm, *stage, sendbuf, recvbuf, count, *datatype, *op, true, &code))
+    return code;
   return run_collective(*comm, scan_plan(Operation::kScan, sendbuf, recvbuf, count, datatype, op));
 }
 
@@ -109,6 +114,10 @@ Code scan_init(Process&, const void* sendbuf, void* recvbuf, Count count, Dataty
 
 Code exscan(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
             Comm* comm) {
+  Code code = 0;
+  if (Stage* stage = stage_of(*comm);
+      stage != nullptr && quick_scan(*comm, *stage, sendbuf, recvbuf, count, *datatype, *op, false, &code))
+    return code;
   return run_collective(*comm, scan_plan(Operation::kExscan, sendbuf, recvbuf, count, datatype, op));
 }
 

@@ -3,6 +3,7 @@
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
 #include "coll/inter.hpp"
+#include "coll/quick.hpp"
 #include "coll/tree.hpp"
 
 namespace tasuki {
@@ -120,6 +121,11 @@ namespace api {
 
 Code scatter(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
              Count recvcount, Datatype* recvtype, int root, Comm* comm) {
+  Code code = 0;
+  if (Stage* stage = stage_of(*comm);
+      stage != nullptr &&
+      quick_scatter(*comm, *stage, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &code))
+    return code;
   return run_collective(*comm,
                         scatter_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root));
 }

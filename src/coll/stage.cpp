@@ -36,6 +36,7 @@ Stage::Stage(Comm& comm)
   std::memset(memory_, 0, bytes);
   const std::size_t shift = static_cast<std::size_t>(rank_) % kShifts * kShiftBytes;
   own_ = new (static_cast<std::byte*>(memory_) + shift) StageBlock;
+  quick_bytes_max.fill(kInlineBytes);
 }
 
 /// Finds the others' blocks. Returns whether every member can reach every block.
@@ -80,6 +81,28 @@ void Stage::release() {
   if (process_.collectives == nullptr) return;  // the process ends, and the memory with it
   process_.collectives->stages.remove(this);
   process_.collectives->stages.retire(memory_, own_, size_ - 1);
+}
+
+void Stage::find_kernel(const Op& op, const Datatype& datatype) {
+  kernel_op_ = op.predefined;
+  kernel_type_ = datatype.predefined;
+  // Without numbers they are nobody's that could be told again.
+  const bool can_be_told = kernel_op_ != 0 && kernel_type_ != 0;
+  kernel_ = can_be_told ? find_reduction_kernel(op, datatype) : nullptr;
+}
+
+std::byte* Stage::scratch(Count count, const Datatype& datatype) {
+  Schedule layout;
+  const Place begin = layout.scratch_elements(count, shape_of(datatype));
+  const Count bytes = layout.scratch_bytes + kScratchAlignment;
+  if (bytes > scratch_bytes_) {
+    scratch_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(bytes)]);
+    scratch_bytes_ = scratch_ ? bytes : 0;
+  }
+  if (!scratch_) return nullptr;
+  const auto address = reinterpret_cast<std::uintptr_t>(scratch_.get());
+  const auto aligned = (address + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+  return reinterpret_cast<std::byte*>(aligned) + begin.offset;
 }
 
 /// With a processor for each rank memory is looked at often and progress made in between, else every look

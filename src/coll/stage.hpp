@@ -28,6 +28,7 @@
 //  4. Nobody touches a block that it has released.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +37,10 @@
 
 #include "base/hints.hpp"
 #include "base/types.hpp"
+#include "datatype/datatype.hpp"
 #include "object/comm.hpp"
+#include "object/op.hpp"
+#include "object/op_kernels.hpp"
 #include "runtime/progress.hpp"
 
 namespace tasuki {
@@ -81,6 +85,23 @@ struct StageBlock {
   alignas(64) std::atomic<std::uint32_t> released;  // writers: the other members, each once
 };
 
+/// The collectives that run straight over the cells where they are small: coll/quick.hpp.
+enum class QuickOperation : std::uint8_t {
+  kBarrier,
+  kBcast,
+  kReduce,
+  kAllreduce,
+  kAllgather,
+  kAlltoall,
+  kGather,
+  kScatter,
+  kReduceScatter,
+  kScan,
+  kExscan,
+};
+inline constexpr std::size_t kQuickOperations = 11;
+inline constexpr Count kNeverQuick = -1;
+
 /// Values of StageBlock::awaited: a member's rank, or one of these.
 inline constexpr std::uint32_t kAwaitsNobody = 0;
 inline constexpr std::uint32_t kAwaitsEverybody = UINT32_MAX;
@@ -99,6 +120,25 @@ class Stage {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+
+  /// Up to how many bytes shown by a member each operation is quick, at most kInlineBytes; or kNeverQuick.
+  /// Alike at all members.
+  std::array<Count, kQuickOperations> quick_bytes_max{};
+
+  bool is_quick(QuickOperation operation, Count bytes) const {
+    return bytes <= quick_bytes_max[static_cast<std::size_t>(operation)];
+  }
+
+  /// The loop for a predefined operation on a predefined datatype; null where there is none.
+  ReductionKernel kernel(const Op& op, const Datatype& datatype) {
+    if (op.predefined != kernel_op_ || datatype.predefined != kernel_type_) [[unlikely]]
+      find_kernel(op, datatype);
+    return kernel_;
+  }
+
+  /// This rank's own memory for `count` elements: where a buffer of them begins. Null when there is none.
+  /// What it gave before goes.
+  std::byte* scratch(Count count, const Datatype& datatype);
 
   /// Begins the next collective. All members do, in the same order.
   void enter() { ++number_; }
@@ -215,6 +255,7 @@ class Stage {
     store(own_->left, number_);
     wake_waiters();
   }
+  void find_kernel(const Op& op, const Datatype& datatype);
   template <class Done>
   void wait(Done&& done);
   [[gnu::noinline]] void wait_for_room();
@@ -231,7 +272,12 @@ class Stage {
   StageBlock* own_ = nullptr;
   std::vector<Member> members_;  // by rank
   std::uint32_t announced_ = kAwaitsNobody;
-  void* memory_ = nullptr;  // that the own block lies in
+  void* memory_ = nullptr;       // that the own block lies in
+  std::uint16_t kernel_op_ = 0;  // of `kernel_`, with the next: numbers of predefined objects
+  std::uint16_t kernel_type_ = 0;
+  ReductionKernel kernel_ = nullptr;
+  std::unique_ptr<std::byte[]> scratch_;
+  Count scratch_bytes_ = 0;
   bool released_ = false;
 };
 

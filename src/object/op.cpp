@@ -15,11 +15,6 @@
 namespace tasuki {
 namespace {
 
-ReductionKernel find_kernel(const Op& op, const Datatype& datatype) {
-  const BasicInfo* info = basic_info(datatype);
-  return info != nullptr ? find_reduction_kernel(op.predefined, *info) : nullptr;
-}
-
 /// A user's function: those made without `_c` take an int, so that long reductions are cut into pieces.
 void reduce_by_user(Process& process, const Op& op, const void* in, void* inout, Count count,
                     Datatype& datatype) {
@@ -37,8 +32,13 @@ void reduce_by_user(Process& process, const Op& op, const void* in, void* inout,
 
 }  // namespace
 
+ReductionKernel find_reduction_kernel(const Op& op, const Datatype& datatype) {
+  const BasicInfo* info = basic_info(datatype);
+  return info != nullptr ? find_reduction_kernel(op.predefined, *info) : nullptr;
+}
+
 bool op_accepts(const Op& op, const Datatype& datatype) {
-  return op.function != nullptr || find_kernel(op, datatype) != nullptr;
+  return op.function != nullptr || find_reduction_kernel(op, datatype) != nullptr;
 }
 
 Code check_op(Process& process, const Op& op, const Datatype& datatype) {
@@ -87,7 +87,7 @@ void reduce_local(Process& process, const Op& op, const void* in, void* inout, C
                   Datatype& datatype) {
   if (count <= 0) return;
   if (op.function != nullptr) return reduce_by_user(process, op, in, inout, count, datatype);
-  find_kernel(op, datatype)(in, inout, static_cast<std::size_t>(count));
+  find_reduction_kernel(op, datatype)(in, inout, static_cast<std::size_t>(count));
 }
 
 namespace api {

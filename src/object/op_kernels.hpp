@@ -16,4 +16,10 @@ using ReductionKernel = void (*)(const void* in, void* inout, std::size_t count)
 /// one-sided calls take, have none.
 ReductionKernel find_reduction_kernel(std::uint16_t op, const BasicInfo& type);
 
+struct Op;
+struct Datatype;
+
+/// The same for two objects; null also for a user's operation, and for a derived datatype.
+ReductionKernel find_reduction_kernel(const Op& op, const Datatype& datatype);
+
 }  // namespace tasuki

@@ -1,0 +1,195 @@
+// The quick collectives that move data, and the barrier: see coll/quick.hpp.
+#include "coll/quick.hpp"
+
+namespace tasuki {
+namespace {
+
+/// Whether a send and a receive buffer with data begin with the same byte, which is wrong.
+bool begin_alike(const Piece& out, const Piece& in) {
+  return out.address + out.type->true_lb == in.address + in.type->true_lb && in.bytes() > 0;
+}
+
+/// What this rank has for `blocks` others, where it is small enough for its bytes to be counted.
+bool is_sound(const Piece& piece, int blocks) {
+  return inline_bytes(piece.count, piece.type->size) <= kInlineBytes && is_countable(piece, blocks);
+}
+
+[[gnu::cold]] Code fail_truncated(Process& process, int rank, Count bytes, Count room) {
+  return process.fail(kErrTruncate, "rank %d sends %lld bytes, room to receive %lld", rank,
+                      static_cast<long long>(bytes), static_cast<long long>(room));
+}
+
+/// The block that a rank has for itself.
+Code copy_own(Process& process, int rank, const Piece& from, const Piece& to) {
+  copy_typed(from.buffer(), from.count, *from.type, to.buffer(), to.count, *to.type);
+  return from.bytes() <= to.bytes() ? 0 : fail_truncated(process, rank, from.bytes(), to.bytes());
+}
+
+Code take(Process& process, const Stage& stage, int member, Count offset, const Piece& to) {
+  const Count bytes = stage.bytes(member);
+  if (unpack_inline(to, stage.data(member) + offset, bytes)) [[likely]]
+    return 0;
+  return fail_truncated(process, member, bytes, to.bytes());
+}
+
+void first_error(Code* code, Code next) {
+  if (*code == 0) *code = next;
+}
+
+}  // namespace
+
+bool quick_barrier(Comm& comm, Stage& stage) {
+  if (!stage.is_quick(QuickOperation::kBarrier, 0)) return false;
+  begin_quick(comm, stage);
+  stage.room();
+  stage.show(0, 0);
+  stage.prepare_next();
+  stage.await_all(0);
+  stage.leave();
+  return true;
+}
+
+bool quick_bcast(Comm& comm, Stage& stage, void* buffer, Count count, const Datatype& datatype, int root,
+                 Code* code) {
+  if (!stage.is_quick(QuickOperation::kBcast, inline_bytes(count, datatype.size))) return false;
+  const Piece data(buffer, count, datatype);
+  if (buffer == kInPlace || !is_countable(data, 1)) return false;
+  begin_quick(comm, stage);
+  *code = 0;
+  if (stage.rank() == root) {
+    pack_inline(data, stage.room(), kInlineBytes);
+    stage.publish(0, data.bytes());
+    stage.prepare_next();
+  } else {
+    stage.await(root, 0);
+    *code = take(comm.process, stage, root, 0, data);
+  }
+  stage.leave();
+  return true;
+}
+
+bool quick_gather(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount, const Datatype* sendtype,
+                  void* recvbuf, Count recvcount, const Datatype* recvtype, int root, Code* code) {
+  const bool in_place = sendbuf == kInPlace;
+  if (stage.rank() != root) {
+    if (in_place) return false;
+    const Count bytes = inline_bytes(sendcount, sendtype->size);
+    const Piece mine(sendbuf, sendcount, *sendtype);
+    if (!stage.is_quick(QuickOperation::kGather, bytes) || !is_countable(mine, 1)) return false;
+    begin_quick(comm, stage);
+    pack_inline(mine, stage.room(), kInlineBytes);
+    stage.publish(0, bytes);
+    stage.prepare_next();
+    stage.leave();
+    *code = 0;
+    return true;
+  }
+  if (!stage.is_quick(QuickOperation::kGather, inline_bytes(recvcount, recvtype->size))) return false;
+  const Piece all(recvbuf, recvcount, *recvtype);
+  const Piece mine = in_place ? all[root] : Piece(sendbuf, sendcount, *sendtype);
+  if (recvbuf == kInPlace || !is_sound(all, stage.size()) || !is_sound(mine, 1)) return false;
+  if (!in_place && begin_alike(mine, all)) return false;
+  begin_quick(comm, stage);
+  *code = in_place ? 0 : copy_own(comm.process, root, mine, all[root]);
+  for (int member = 0; member < stage.size(); ++member) {
+    if (member == root) continue;
+    stage.await(member, 0);
+    first_error(code, take(comm.process, stage, member, 0, all[member]));
+  }
+  stage.leave();
+  return true;
+}
+
+// The root's cell holds the blocks in the order of ranks, its own one left out.
+bool quick_scatter(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount, const Datatype* sendtype,
+                   void* recvbuf, Count recvcount, const Datatype* recvtype, int root, Code* code) {
+  const bool in_place = recvbuf == kInPlace;
+  const Count size = stage.size();
+  const int rank = stage.rank();
+  if (rank != root) {
+    if (in_place) return false;
+    const Piece mine(recvbuf, recvcount, *recvtype);
+    const Count block = inline_bytes(recvcount, recvtype->size);
+    if (!stage.is_quick(QuickOperation::kScatter, block * size) || !is_countable(mine, 1)) return false;
+    begin_quick(comm, stage);
+    stage.await(root, 0);
+    const int place = rank < root ? rank : rank - 1;
+    *code = take(comm.process, stage, root, place * stage.bytes(root), mine);
+    stage.leave();
+    return true;
+  }
+  const Count block = inline_bytes(sendcount, sendtype->size);
+  if (!stage.is_quick(QuickOperation::kScatter, block * size)) return false;
+  const Piece all(sendbuf, sendcount, *sendtype);
+  const Piece mine = in_place ? all[root] : Piece(recvbuf, recvcount, *recvtype);
+  if (sendbuf == kInPlace || !is_sound(all, stage.size()) || !is_sound(mine, 1)) return false;
+  if (!in_place && begin_alike(mine, all)) return false;
+  begin_quick(comm, stage);
+  std::byte* room = stage.room();
+  for (int member = 0; member < size; ++member) {
+    if (member == root) continue;
+    pack_inline(all[member], room, block);
+    room += block;
+  }
+  stage.publish(0, block);
+  stage.prepare_next();
+  *code = in_place ? 0 : copy_own(comm.process, root, all[root], mine);
+  stage.leave();
+  return true;
+}
+
+bool quick_allgather(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount, const Datatype* sendtype,
+                     void* recvbuf, Count recvcount, const Datatype& recvtype, Code* code) {
+  if (!stage.is_quick(QuickOperation::kAllgather, inline_bytes(recvcount, recvtype.size))) return false;
+  const int rank = stage.rank();
+  const bool in_place = sendbuf == kInPlace;
+  const Piece all(recvbuf, recvcount, recvtype);
+  const Piece mine = in_place ? all[rank] : Piece(sendbuf, sendcount, *sendtype);
+  if (recvbuf == kInPlace || !is_countable(all, stage.size()) || !is_sound(mine, 1)) return false;
+  if (!in_place && begin_alike(mine, all)) return false;
+  begin_quick(comm, stage);
+  pack_inline(mine, stage.room(), kInlineBytes);
+  stage.show(0, mine.bytes());
+  stage.prepare_next();
+  *code = in_place ? 0 : copy_own(comm.process, rank, mine, all[rank]);
+  stage.await_all(0);
+  for (int member = 0; member < stage.size(); ++member) {
+    if (member != rank) first_error(code, take(comm.process, stage, member, 0, all[member]));
+  }
+  stage.leave();
+  return true;
+}
+
+// A member's cell holds its blocks for the others in turn from the next rank on: with two ranks the only one
+// begins in the flag's line.
+bool quick_alltoall(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount, const Datatype* sendtype,
+                    void* recvbuf, Count recvcount, const Datatype& recvtype, Code* code) {
+  const int rank = stage.rank();
+  const int size = stage.size();
+  if (!stage.is_quick(QuickOperation::kAlltoall, inline_bytes(recvcount, recvtype.size) * size)) return false;
+  const bool in_place = sendbuf == kInPlace;
+  const Piece in(recvbuf, recvcount, recvtype);
+  const Piece out = in_place ? in : Piece(sendbuf, sendcount, *sendtype);
+  if (recvbuf == kInPlace || !is_countable(in, size) || !is_sound(out, size)) return false;
+  if (sendbuf == recvbuf && begin_alike(out, in)) return false;
+  begin_quick(comm, stage);
+  const Count block = std::min(out.bytes(), in.bytes());
+  std::byte* room = stage.room();
+  for (int turn = 1; turn < size; ++turn) {
+    const int member = rank + turn < size ? rank + turn : rank + turn - size;
+    pack_inline(out[member], room, block);
+    room += block;
+  }
+  stage.show(0, block);
+  stage.prepare_next();
+  *code = in_place ? 0 : copy_own(comm.process, rank, out[rank], in[rank]);
+  stage.await_all(0);
+  for (int turn = 1; turn < size; ++turn) {
+    const int member = rank >= turn ? rank - turn : rank - turn + size;
+    first_error(code, take(comm.process, stage, member, (turn - 1) * stage.bytes(member), in[member]));
+  }
+  stage.leave();
+  return true;
+}
+
+}  // namespace tasuki

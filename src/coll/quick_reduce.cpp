@@ -1,0 +1,202 @@
+// The quick collectives that reduce: see coll/quick.hpp.
+#include "base/predefined.hpp"
+#include "coll/check.hpp"
+#include "coll/quick.hpp"
+
+namespace tasuki {
+namespace {
+
+/// The vectors as they lie packed in the cells, and how they are combined: from the last operand to the
+/// first, into a result that is laid out as the user's datatype says.
+class Vectors {
+ public:
+  Vectors(Comm& comm, Stage& stage, const Op& op, Datatype& datatype)
+      : comm_(comm), stage_(stage), op_(op), datatype_(datatype) {
+    if (datatype.contiguous) [[likely]]
+      kernel_ = stage.kernel(op, datatype);
+    if (datatype.alignment > kDataAlignment) [[unlikely]]
+      offset_ = kDataAlignment;
+  }
+
+  /// Gets ready to combine `count` elements. Returns 0, or the error of an operation that does not fit the
+  /// datatype, or of memory that is not to be had.
+  Code prepare(Count count) {
+    if (kernel_ != nullptr) [[likely]]
+      return 0;
+    return prepare_scratch(count);
+  }
+
+  bool need_scratch() const { return kernel_ == nullptr; }
+
+  /// Where the vector begins in a cell's data.
+  Count offset() const { return offset_; }
+
+  /// Writes this rank's vector into its cell.
+  void pack(const void* sendbuf, const void* recvbuf, Count count) const {
+    const Piece input(sendbuf == kInPlace ? recvbuf : sendbuf, count, datatype_);
+    pack_inline(input, stage_.room() + offset_, kInlineBytes);
+  }
+
+  const std::byte* of(int member) const { return stage_.data(member) + offset_; }
+
+  /// The last operand.
+  void begin(const std::byte* packed, const Piece& result) const {
+    unpack_inline(result, packed, result.bytes());
+  }
+
+  /// result = packed op result.
+  void add(const std::byte* packed, const Piece& result) const {
+    if (kernel_ != nullptr) [[likely]] {
+      kernel_(packed, result.buffer(), static_cast<std::size_t>(result.count));
+      return;
+    }
+    // A user's operation gets memory of this rank's own, laid out as its datatype says.
+    unpack_inline(Piece(scratch_, result.count, datatype_), packed, result.bytes());
+    reduce_local(comm_.process, op_, scratch_, result.buffer(), result.count, datatype_);
+  }
+
+ private:
+  static constexpr Count kDataAlignment = 8;  // of a cell's data
+
+  [[gnu::noinline]] Code prepare_scratch(Count count) {
+    if (const Code code = check_reduction(comm_, count, datatype_, op_); code != 0) return code;
+    scratch_ = stage_.scratch(count, datatype_);
+    if (scratch_ != nullptr) return 0;
+    return comm_.process.fail(kErrNoMem, "no memory for %lld elements of the reduction",
+                              static_cast<long long>(count));
+  }
+
+  Comm& comm_;
+  Stage& stage_;
+  const Op& op_;
+  Datatype& datatype_;
+  ReductionKernel kernel_ = nullptr;  // null: through scratch memory
+  Count offset_ = 0;
+  std::byte* scratch_ = nullptr;
+};
+
+/// Whether buffers for a result of `count` elements are what they must not be.
+bool are_wrong(const void* sendbuf, const void* recvbuf, Count count, const Datatype& datatype) {
+  if (recvbuf == kInPlace) [[unlikely]]
+    return true;
+  return sendbuf == recvbuf && count * datatype.size > 0;
+}
+
+/// Meets the others and reduces what all show, from `from` bytes on, into `result`.
+void reduce_all(Comm& comm, Stage& stage, const Vectors& vectors, const void* sendbuf, const void* recvbuf,
+                Count count, Count bytes, Count from, const Piece& result) {
+  begin_quick(comm, stage);
+  vectors.pack(sendbuf, recvbuf, count);
+  stage.show(0, bytes);
+  stage.prepare_next();
+  stage.await_all(0);
+  int member = stage.size() - 1;
+  vectors.begin(vectors.of(member) + from, result);
+  while (--member >= 0) vectors.add(vectors.of(member) + from, result);
+  stage.leave();
+}
+
+}  // namespace
+
+bool quick_allreduce(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Count count,
+                     Datatype& datatype, const Op& op, Code* code) {
+  const Count bytes = inline_bytes(count, datatype.size);
+  if (!stage.is_quick(QuickOperation::kAllreduce, bytes) || are_wrong(sendbuf, recvbuf, count, datatype))
+    return false;
+  Vectors vectors(comm, stage, op, datatype);
+  *code = vectors.prepare(count);
+  if (*code == 0)
+    reduce_all(comm, stage, vectors, sendbuf, recvbuf, count, bytes, 0, Piece(recvbuf, count, datatype));
+  return true;
+}
+
+bool quick_reduce_scatter(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, const Blocks& parts,
+                          Datatype& datatype, const Op& op, Code* code) {
+  Count count = 0;  // of the whole vector
+  Count begin = 0;  // of this rank's part
+  for (int member = 0; member < stage.size(); ++member) {
+    const Count part = parts.count_of(member);
+    if (part < 0 || part > kInlineBytes) return false;
+    if (member < stage.rank()) begin += part;
+    count += part;
+  }
+  const Count bytes = inline_bytes(count, datatype.size);
+  const Piece result(recvbuf, parts.count_of(stage.rank()), datatype);
+  if (!stage.is_quick(QuickOperation::kReduceScatter, bytes) ||
+      are_wrong(sendbuf, recvbuf, result.count, datatype))
+    return false;
+  Vectors vectors(comm, stage, op, datatype);
+  *code = vectors.prepare(count);
+  if (*code == 0)
+    reduce_all(comm, stage, vectors, sendbuf, recvbuf, count, bytes, begin * datatype.size, result);
+  return true;
+}
+
+bool quick_reduce(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Count count,
+                  Datatype& datatype, const Op& op, int root, Code* code) {
+  const Count bytes = inline_bytes(count, datatype.size);
+  const bool is_root = stage.rank() == root;
+  if (!stage.is_quick(QuickOperation::kReduce, bytes) ||
+      (is_root ? are_wrong(sendbuf, recvbuf, count, datatype) : sendbuf == kInPlace))
+    return false;
+  Vectors vectors(comm, stage, op, datatype);
+  *code = vectors.prepare(count);
+  if (*code != 0) return true;
+  begin_quick(comm, stage);
+  if (!is_root) {
+    vectors.pack(sendbuf, recvbuf, count);
+    stage.publish(0, bytes);
+    stage.prepare_next();
+    stage.leave();
+    return true;
+  }
+  const std::byte* own = static_cast<const std::byte*>(sendbuf);
+  if (vectors.need_scratch() || sendbuf == kInPlace) {
+    vectors.pack(sendbuf, recvbuf, count);
+    own = vectors.of(root);
+  }
+  const Piece result(recvbuf, count, datatype);
+  for (int member = stage.size() - 1; member >= 0; --member) {
+    if (member != root) stage.await(member, 0);
+    const std::byte* operand = member == root ? own : vectors.of(member);
+    if (member == stage.size() - 1) {
+      vectors.begin(operand, result);
+    } else {
+      vectors.add(operand, result);
+    }
+  }
+  stage.leave();
+  return true;
+}
+
+bool quick_scan(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Count count, Datatype& datatype,
+                const Op& op, bool inclusive, Code* code) {
+  const Count bytes = inline_bytes(count, datatype.size);
+  const auto operation = inclusive ? QuickOperation::kScan : QuickOperation::kExscan;
+  if (!stage.is_quick(operation, bytes) || are_wrong(sendbuf, recvbuf, count, datatype)) return false;
+  Vectors vectors(comm, stage, op, datatype);
+  *code = vectors.prepare(count);
+  if (*code != 0) return true;
+  begin_quick(comm, stage);
+  const int rank = stage.rank();
+  vectors.pack(sendbuf, recvbuf, count);
+  if (rank < stage.size() - 1) {
+    stage.publish(0, bytes);
+    stage.prepare_next();
+  }
+  // The last operand is this rank's own vector, or in MPI_Exscan that of the rank before it.
+  const Piece result(recvbuf, count, datatype);
+  const int last = inclusive ? rank : rank - 1;
+  for (int member = last; member >= 0; --member) {
+    if (member != rank) stage.await(member, 0);
+    if (member == last) {
+      vectors.begin(vectors.of(member), result);
+    } else {
+      vectors.add(vectors.of(member), result);
+    }
+  }
+  stage.leave();
+  return true;
+}
+
+}  // namespace tasuki
