@@ -52,41 +52,52 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kAllgather, "recursive_doubling", "allgathers by recursive doubling"},
     {Operation::kAllgather, "bruck", "allgathers by Bruck's algorithm"},
     {Operation::kAllgather, "ring", "allgathers around a ring"},
+    {Operation::kAllgather, "flags", "allgathers over the flags of the stage"},
 
     {Operation::kAllreduce, "recursive_doubling", "allreduces by recursive doubling"},
     {Operation::kAllreduce, "halving_doubling", "allreduces by halving and doubling"},
     {Operation::kAllreduce, "ring", "allreduces around a ring"},
+    {Operation::kAllreduce, "flags", "allreduces over the flags of the stage"},
 
     {Operation::kAlltoall, "pairwise", "all-to-alls, pair by pair"},
     {Operation::kAlltoall, "exchange", "all-to-alls in place, pair by pair"},
     {Operation::kAlltoall, "bruck", "all-to-alls by Bruck's algorithm"},
+    {Operation::kAlltoall, "flags", "all-to-alls over the flags of the stage"},
 
     {Operation::kAlltoallv, "pairwise", "all-to-alls of blocks that differ, pair by pair"},
     {Operation::kAlltoallv, "exchange", "all-to-alls of blocks that differ, in place, pair by pair"},
 
     {Operation::kBarrier, "dissemination", "barriers by dissemination"},
+    {Operation::kBarrier, "flags", "barriers over the flags of the stage"},
 
     {Operation::kBcast, "binomial", "broadcasts down a binomial tree"},
     {Operation::kBcast, "scatter_ring", "broadcasts by scattering, then around a ring"},
+    {Operation::kBcast, "flags", "broadcasts over the flags of the stage"},
 
     {Operation::kExscan, "recursive_doubling", "exclusive scans by recursive doubling"},
+    {Operation::kExscan, "flags", "exclusive scans over the flags of the stage"},
 
     {Operation::kGather, "linear", "gathers straight to the root"},
     {Operation::kGather, "binomial", "gathers up a binomial tree"},
+    {Operation::kGather, "flags", "gathers over the flags of the stage"},
 
     {Operation::kGatherv, "linear", "gathers of blocks that differ, straight to the root"},
 
     {Operation::kReduce, "binomial", "reductions up a binomial tree"},
     {Operation::kReduce, "halving", "reductions by halves"},
+    {Operation::kReduce, "flags", "reductions over the flags of the stage"},
 
     {Operation::kReduceScatter, "pairwise", "reduce-scatters, pair by pair"},
     {Operation::kReduceScatter, "halving", "reduce-scatters by halves"},
     {Operation::kReduceScatter, "recursive_doubling", "reduce-scatters by recursive doubling"},
+    {Operation::kReduceScatter, "flags", "reduce-scatters over the flags of the stage"},
 
     {Operation::kScan, "recursive_doubling", "scans by recursive doubling"},
+    {Operation::kScan, "flags", "scans over the flags of the stage"},
 
     {Operation::kScatter, "linear", "scatters straight from the root"},
     {Operation::kScatter, "binomial", "scatters down a binomial tree"},
+    {Operation::kScatter, "flags", "scatters over the flags of the stage"},
 
     {Operation::kScatterv, "linear", "scatters of blocks that differ, straight from the root"},
 };

@@ -57,6 +57,10 @@ struct Arguments {
 /// (unless calls are compared: then blocking and nonblocking ones are numbered together).
 enum class CollectiveForm : std::uint8_t { kBlocking, kNonblocking, kPersistent };
 
+/// What the selection has to know of a collective on `comm`; on an intercommunicator, of a phase in the local
+/// group. The caller adds what only some operations have.
+Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm form);
+
 class Execution {
  public:
   explicit Execution(Process& process) : process_(process) {}
@@ -82,8 +86,7 @@ class Execution {
   Comm& comm() const { return *comm_; }
   Member self() const { return {comm_->rank, comm_->size()}; }
 
-  /// What the selection has to know of a collective on this communicator; on an intercommunicator, of a phase
-  /// in the local group. The caller adds what only some operations have.
+  /// problem_of() this one.
   Problem problem(Operation operation, Count bytes) const;
 
   /// Keeps the datatypes and the operation alive until close(): for a call that returns before it is over.

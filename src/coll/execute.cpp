@@ -48,13 +48,17 @@ void Execution::open(Comm& comm, CollectiveForm form, int tag) {
 }
 
 Problem Execution::problem(Operation operation, Count bytes) const {
-  Problem problem{.operation = operation, .size = comm_->size(), .bytes = bytes};
-  problem.blocking = form_ == CollectiveForm::kBlocking;
-  const NodeMap& nodes = node_map(*comm_);
+  return problem_of(*comm_, operation, bytes, form_);
+}
+
+Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm form) {
+  Problem problem{.operation = operation, .size = comm.size(), .bytes = bytes};
+  problem.blocking = form == CollectiveForm::kBlocking;
+  const NodeMap& nodes = node_map(comm);
   problem.nodes = nodes.nodes();
   problem.node_ranks_max = nodes.largest();
   problem.consecutive = nodes.is_consecutive();
-  problem.processors = processors_of(*comm_);
+  problem.processors = processors_of(comm);
   return problem;
 }
 

@@ -12,16 +12,29 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
-#include "base/copy_line.hpp"
+#include "base/algorithm_table.hpp"
 #include "base/process.hpp"
 #include "base/types.hpp"
 #include "coll/algorithms.hpp"
 #include "coll/stage.hpp"
 #include "datatype/datatype.hpp"
+#include "tuning/parameters.hpp"
+#include "tuning/problem.hpp"
 
 namespace tasuki {
+
+/// The numbers of the algorithms "flags" (base/algorithm_table.hpp), by QuickOperation.
+inline constexpr std::array<int, kQuickOperations> kQuickAlgorithms = {
+    algorithm_number(Operation::kBarrier, "flags"),       algorithm_number(Operation::kBcast, "flags"),
+    algorithm_number(Operation::kReduce, "flags"),        algorithm_number(Operation::kAllreduce, "flags"),
+    algorithm_number(Operation::kAllgather, "flags"),     algorithm_number(Operation::kAlltoall, "flags"),
+    algorithm_number(Operation::kGather, "flags"),        algorithm_number(Operation::kScatter, "flags"),
+    algorithm_number(Operation::kReduceScatter, "flags"), algorithm_number(Operation::kScan, "flags"),
+    algorithm_number(Operation::kExscan, "flags"),
+};
 
 inline constexpr Count kNotInline = kInlineBytes + 1;
 
@@ -33,16 +46,17 @@ inline Count inline_bytes(Count count, Count size) {
 }
 
 /// The next collective on `comm` is a quick one.
-inline void begin_quick(Comm& comm, Stage& stage) {
+inline void begin_quick(Comm& comm, Stage& stage, QuickOperation operation) {
+  ++comm.process.counters.algorithms[kQuickAlgorithms[static_cast<std::size_t>(operation)]];
   ++comm.process.counters.collectives;
   ++comm.collective_sequences[0];
   stage.enter();
 }
 
-inline void copy_inline(std::byte* to, const void* from, Count bytes) {
-  if (bytes <= 64) {
-    copy_line(to, static_cast<const std::byte*>(from), static_cast<std::uint32_t>(bytes));
-  } else {
+inline void copy_inline(void* to, const void* from, Count bytes) {
+  if (bytes == 8) {  // one number: the usual case of those where every instruction counts
+    std::memcpy(to, from, 8);
+  } else if (bytes != 0) {
     std::memcpy(to, from, static_cast<std::size_t>(bytes));
   }
 }
@@ -79,13 +93,16 @@ inline void pack_inline(const Piece& piece, std::byte* to, Count bytes_max) {
 inline bool unpack_inline(const Piece& piece, const std::byte* from, Count bytes) {
   const Count taken = std::min(piece.bytes(), bytes);
   if (piece.type->contiguous) [[likely]] {
-    copy_inline(static_cast<std::byte*>(piece.buffer()), from, taken);
+    copy_inline(piece.buffer(), from, taken);
   } else {
     PackCursor cursor(*piece.type, piece.count);
     cursor.unpack(piece.buffer(), from, static_cast<std::size_t>(taken));
   }
   return taken == bytes;
 }
+
+/// The predicted time of a quick collective, of any of these operations.
+double quick_ns(const Problem& problem, const Parameters& parameters, Count);
 
 /// Whether the elements that a rank has for each of `blocks` ranks are where addresses can be computed.
 inline bool is_countable(const Piece& piece, int blocks) {

@@ -40,7 +40,7 @@ void first_error(Code* code, Code next) {
 
 bool quick_barrier(Comm& comm, Stage& stage) {
   if (!stage.is_quick(QuickOperation::kBarrier, 0)) return false;
-  begin_quick(comm, stage);
+  begin_quick(comm, stage, QuickOperation::kBarrier);
   stage.room();
   stage.show(0, 0);
   stage.prepare_next();
@@ -54,7 +54,7 @@ bool quick_bcast(Comm& comm, Stage& stage, void* buffer, Count count, const Data
   if (!stage.is_quick(QuickOperation::kBcast, inline_bytes(count, datatype.size))) return false;
   const Piece data(buffer, count, datatype);
   if (buffer == kInPlace || !is_countable(data, 1)) return false;
-  begin_quick(comm, stage);
+  begin_quick(comm, stage, QuickOperation::kBcast);
   *code = 0;
   if (stage.rank() == root) {
     pack_inline(data, stage.room(), kInlineBytes);
@@ -76,7 +76,7 @@ bool quick_gather(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount
     const Count bytes = inline_bytes(sendcount, sendtype->size);
     const Piece mine(sendbuf, sendcount, *sendtype);
     if (!stage.is_quick(QuickOperation::kGather, bytes) || !is_countable(mine, 1)) return false;
-    begin_quick(comm, stage);
+    begin_quick(comm, stage, QuickOperation::kGather);
     pack_inline(mine, stage.room(), kInlineBytes);
     stage.publish(0, bytes);
     stage.prepare_next();
@@ -89,7 +89,7 @@ bool quick_gather(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount
   const Piece mine = in_place ? all[root] : Piece(sendbuf, sendcount, *sendtype);
   if (recvbuf == kInPlace || !is_sound(all, stage.size()) || !is_sound(mine, 1)) return false;
   if (!in_place && begin_alike(mine, all)) return false;
-  begin_quick(comm, stage);
+  begin_quick(comm, stage, QuickOperation::kGather);
   *code = in_place ? 0 : copy_own(comm.process, root, mine, all[root]);
   for (int member = 0; member < stage.size(); ++member) {
     if (member == root) continue;
@@ -111,7 +111,7 @@ bool quick_scatter(Comm& comm, Stage& stage, const void* sendbuf, Count sendcoun
     const Piece mine(recvbuf, recvcount, *recvtype);
     const Count block = inline_bytes(recvcount, recvtype->size);
     if (!stage.is_quick(QuickOperation::kScatter, block * size) || !is_countable(mine, 1)) return false;
-    begin_quick(comm, stage);
+    begin_quick(comm, stage, QuickOperation::kScatter);
     stage.await(root, 0);
     const int place = rank < root ? rank : rank - 1;
     *code = take(comm.process, stage, root, place * stage.bytes(root), mine);
@@ -124,7 +124,7 @@ bool quick_scatter(Comm& comm, Stage& stage, const void* sendbuf, Count sendcoun
   const Piece mine = in_place ? all[root] : Piece(recvbuf, recvcount, *recvtype);
   if (sendbuf == kInPlace || !is_sound(all, stage.size()) || !is_sound(mine, 1)) return false;
   if (!in_place && begin_alike(mine, all)) return false;
-  begin_quick(comm, stage);
+  begin_quick(comm, stage, QuickOperation::kScatter);
   std::byte* room = stage.room();
   for (int member = 0; member < size; ++member) {
     if (member == root) continue;
@@ -147,7 +147,7 @@ bool quick_allgather(Comm& comm, Stage& stage, const void* sendbuf, Count sendco
   const Piece mine = in_place ? all[rank] : Piece(sendbuf, sendcount, *sendtype);
   if (recvbuf == kInPlace || !is_countable(all, stage.size()) || !is_sound(mine, 1)) return false;
   if (!in_place && begin_alike(mine, all)) return false;
-  begin_quick(comm, stage);
+  begin_quick(comm, stage, QuickOperation::kAllgather);
   pack_inline(mine, stage.room(), kInlineBytes);
   stage.show(0, mine.bytes());
   stage.prepare_next();
@@ -172,7 +172,7 @@ bool quick_alltoall(Comm& comm, Stage& stage, const void* sendbuf, Count sendcou
   const Piece out = in_place ? in : Piece(sendbuf, sendcount, *sendtype);
   if (recvbuf == kInPlace || !is_countable(in, size) || !is_sound(out, size)) return false;
   if (sendbuf == recvbuf && begin_alike(out, in)) return false;
-  begin_quick(comm, stage);
+  begin_quick(comm, stage, QuickOperation::kAlltoall);
   const Count block = std::min(out.bytes(), in.bytes());
   std::byte* room = stage.room();
   for (int turn = 1; turn < size; ++turn) {

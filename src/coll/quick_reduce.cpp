@@ -83,9 +83,10 @@ bool are_wrong(const void* sendbuf, const void* recvbuf, Count count, const Data
 }
 
 /// Meets the others and reduces what all show, from `from` bytes on, into `result`.
-void reduce_all(Comm& comm, Stage& stage, const Vectors& vectors, const void* sendbuf, const void* recvbuf,
-                Count count, Count bytes, Count from, const Piece& result) {
-  begin_quick(comm, stage);
+void reduce_all(Comm& comm, Stage& stage, QuickOperation operation, const Vectors& vectors,
+                const void* sendbuf, const void* recvbuf, Count count, Count bytes, Count from,
+                const Piece& result) {
+  begin_quick(comm, stage, operation);
   vectors.pack(sendbuf, recvbuf, count);
   stage.show(0, bytes);
   stage.prepare_next();
@@ -106,7 +107,8 @@ bool quick_allreduce(Comm& comm, Stage& stage, const void* sendbuf, void* recvbu
   Vectors vectors(comm, stage, op, datatype);
   *code = vectors.prepare(count);
   if (*code == 0)
-    reduce_all(comm, stage, vectors, sendbuf, recvbuf, count, bytes, 0, Piece(recvbuf, count, datatype));
+    reduce_all(comm, stage, QuickOperation::kAllreduce, vectors, sendbuf, recvbuf, count, bytes, 0,
+               Piece(recvbuf, count, datatype));
   return true;
 }
 
@@ -128,7 +130,8 @@ bool quick_reduce_scatter(Comm& comm, Stage& stage, const void* sendbuf, void* r
   Vectors vectors(comm, stage, op, datatype);
   *code = vectors.prepare(count);
   if (*code == 0)
-    reduce_all(comm, stage, vectors, sendbuf, recvbuf, count, bytes, begin * datatype.size, result);
+    reduce_all(comm, stage, QuickOperation::kReduceScatter, vectors, sendbuf, recvbuf, count, bytes,
+               begin * datatype.size, result);
   return true;
 }
 
@@ -142,7 +145,7 @@ bool quick_reduce(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, 
   Vectors vectors(comm, stage, op, datatype);
   *code = vectors.prepare(count);
   if (*code != 0) return true;
-  begin_quick(comm, stage);
+  begin_quick(comm, stage, QuickOperation::kReduce);
   if (!is_root) {
     vectors.pack(sendbuf, recvbuf, count);
     stage.publish(0, bytes);
@@ -177,7 +180,7 @@ bool quick_scan(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Co
   Vectors vectors(comm, stage, op, datatype);
   *code = vectors.prepare(count);
   if (*code != 0) return true;
-  begin_quick(comm, stage);
+  begin_quick(comm, stage, operation);
   const int rank = stage.rank();
   vectors.pack(sendbuf, recvbuf, count);
   if (rank < stage.size() - 1) {

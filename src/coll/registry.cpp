@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/algorithm_table.hpp"
+#include "coll/quick.hpp"
 #include "tuning/cost.hpp"
 
 namespace tasuki {
@@ -75,6 +76,14 @@ void alltoall_in_place(Schedule& schedule, const Team& team, const Blocks&, cons
   alltoall_exchange(schedule, team.self, all);
 }
 
+// The quick ways (coll/quick.hpp): they write no schedule, and are chosen before one is planned.
+
+constexpr bool is_quick(const Problem& problem) {
+  return problem.quick;
+}
+template <Operation operation>
+constexpr Candidate kFlags = {algorithm_number(operation, "flags"), is_quick, quick_ns};
+
 // The table.
 
 using enum Operation;
@@ -86,6 +95,7 @@ constexpr AllgatherEntry kAllgatherEntries[] = {
     {{algorithm_number(kAllgather, "bruck"), always, priced_with_copies<allgather_bruck_cost, 2>},
      plain<allgather_bruck>},
     {{algorithm_number(kAllgather, "ring"), always, priced<allgather_ring_cost>}, plain<allgather_ring>},
+    {kFlags<kAllgather>, nullptr},
 };
 
 constexpr AllreduceEntry kAllreduceEntries[] = {
@@ -94,6 +104,7 @@ constexpr AllreduceEntry kAllreduceEntries[] = {
     {{algorithm_number(kAllreduce, "halving_doubling"), commutes, priced<allreduce_halving_doubling_cost>},
      plain<allreduce_halving_doubling>},
     {{algorithm_number(kAllreduce, "ring"), commutes, priced<allreduce_ring_cost>}, plain<allreduce_ring>},
+    {kFlags<kAllreduce>, nullptr},
 };
 
 constexpr AlltoallEntry kAlltoallEntries[] = {
@@ -102,6 +113,7 @@ constexpr AlltoallEntry kAlltoallEntries[] = {
     {{algorithm_number(kAlltoall, "exchange"), in_place, priced<alltoall_exchange_cost>}, alltoall_in_place},
     {{algorithm_number(kAlltoall, "bruck"), always, priced_with_copies<alltoall_bruck_cost, 2>},
      plain<alltoall_bruck>},
+    {kFlags<kAlltoall>, nullptr},
 };
 
 constexpr AlltoallEntry kAlltoallvEntries[] = {
@@ -113,22 +125,26 @@ constexpr AlltoallEntry kAlltoallvEntries[] = {
 constexpr BarrierEntry kBarrierEntries[] = {
     {{algorithm_number(kBarrier, "dissemination"), always, priced<barrier_cost>},
      plain<barrier_dissemination>},
+    {kFlags<kBarrier>, nullptr},
 };
 
 constexpr BcastEntry kBcastEntries[] = {
     {{algorithm_number(kBcast, "binomial"), always, priced<bcast_binomial_cost>}, rooted<bcast_binomial>},
     {{algorithm_number(kBcast, "scatter_ring"), always, priced<bcast_scatter_ring_cost>},
      rooted<bcast_scatter_ring>},
+    {kFlags<kBcast>, nullptr},
 };
 
 constexpr ScanEntry kExscanEntries[] = {
     {{algorithm_number(kExscan, "recursive_doubling"), always, priced<exscan_recursive_doubling_cost>},
      plain<exscan_recursive_doubling>},
+    {kFlags<kExscan>, nullptr},
 };
 
 constexpr GatherEntry kGatherEntries[] = {
     {{algorithm_number(kGather, "linear"), always, priced<gather_linear_cost>}, rooted<gather_linear>},
     {{algorithm_number(kGather, "binomial"), always, priced<gather_binomial_cost>}, rooted<gather_binomial>},
+    {kFlags<kGather>, nullptr},
 };
 
 constexpr GatherEntry kGathervEntries[] = {
@@ -138,6 +154,7 @@ constexpr GatherEntry kGathervEntries[] = {
 constexpr ReduceEntry kReduceEntries[] = {
     {{algorithm_number(kReduce, "binomial"), always, reduce_binomial_ns}, rooted<reduce_binomial>},
     {{algorithm_number(kReduce, "halving"), commutes, priced<reduce_halving_cost>}, rooted<reduce_halving>},
+    {kFlags<kReduce>, nullptr},
 };
 
 constexpr ReduceScatterEntry kReduceScatterEntries[] = {
@@ -148,17 +165,20 @@ constexpr ReduceScatterEntry kReduceScatterEntries[] = {
     {{algorithm_number(kReduceScatter, "recursive_doubling"), always,
       priced<allreduce_recursive_doubling_cost>},
      plain<reduce_scatter_recursive_doubling>},
+    {kFlags<kReduceScatter>, nullptr},
 };
 
 constexpr ScanEntry kScanEntries[] = {
     {{algorithm_number(kScan, "recursive_doubling"), always, priced<scan_recursive_doubling_cost>},
      plain<scan_recursive_doubling>},
+    {kFlags<kScan>, nullptr},
 };
 
 constexpr ScatterEntry kScatterEntries[] = {
     {{algorithm_number(kScatter, "linear"), always, priced<scatter_linear_cost>}, rooted<scatter_linear>},
     {{algorithm_number(kScatter, "binomial"), always, priced<scatter_binomial_cost>},
      rooted<scatter_binomial>},
+    {kFlags<kScatter>, nullptr},
 };
 
 constexpr ScatterEntry kScattervEntries[] = {

@@ -36,6 +36,9 @@ class Selector {
     forget();
   }
 
+  /// What the settings say of an operation.
+  Wanted wanted(Operation operation) const;
+
   /// The settings have changed.
   void forget() { memory_.fill({}); }
 
@@ -46,7 +49,6 @@ class Selector {
   };
   static constexpr std::size_t kSlots = 64;
   static std::size_t slot_of(const Problem& problem);
-  Wanted wanted(Operation operation) const;
 
   const Config& config_;
   Parameters parameters_;

@@ -30,13 +30,13 @@ std::shared_ptr<Stage> Stage::make(Comm& comm) {
 
 Stage::Stage(Comm& comm)
     : process_(comm.process), progress_(*comm.process.progress), rank_(comm.rank), size_(comm.size()) {
+  quick_bytes_max_.fill(kNeverQuick);
   const std::size_t bytes = sizeof(StageBlock) + kShifts * kShiftBytes;
   memory_ = process_.global_memory->allocate(bytes, alignof(StageBlock));
   if (memory_ == nullptr) return;
   std::memset(memory_, 0, bytes);
   const std::size_t shift = static_cast<std::size_t>(rank_) % kShifts * kShiftBytes;
   own_ = new (static_cast<std::byte*>(memory_) + shift) StageBlock;
-  quick_bytes_max.fill(kInlineBytes);
 }
 
 /// Finds the others' blocks. Returns whether every member can reach every block.

@@ -101,6 +101,8 @@ enum class QuickOperation : std::uint8_t {
 };
 inline constexpr std::size_t kQuickOperations = 11;
 inline constexpr Count kNeverQuick = -1;
+/// Up to how many bytes shown by a member each of them is quick, at most kInlineBytes; or kNeverQuick.
+using QuickLimits = std::array<Count, kQuickOperations>;
 
 /// Values of StageBlock::awaited: a member's rank, or one of these.
 inline constexpr std::uint32_t kAwaitsNobody = 0;
@@ -121,12 +123,10 @@ class Stage {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  /// Up to how many bytes shown by a member each operation is quick, at most kInlineBytes; or kNeverQuick.
-  /// Alike at all members.
-  std::array<Count, kQuickOperations> quick_bytes_max{};
-
+  /// Alike at all members; no collective is quick until they are set.
+  void set_quick_limits(const QuickLimits& limits) { quick_bytes_max_ = limits; }
   bool is_quick(QuickOperation operation, Count bytes) const {
-    return bytes <= quick_bytes_max[static_cast<std::size_t>(operation)];
+    return bytes <= quick_bytes_max_[static_cast<std::size_t>(operation)];
   }
 
   /// The loop for a predefined operation on a predefined datatype; null where there is none.
@@ -270,6 +270,7 @@ class Stage {
   std::uint64_t number_ = 0;      // of the collective under way, or of the last one
   std::uint64_t least_left_ = 0;  // all others have left this one; there may be more
   StageBlock* own_ = nullptr;
+  QuickLimits quick_bytes_max_;
   std::vector<Member> members_;  // by rank
   std::uint32_t announced_ = kAwaitsNobody;
   void* memory_ = nullptr;       // that the own block lies in
@@ -281,6 +282,9 @@ class Stage {
   bool released_ = false;
 };
 
+/// Sets the limits of comm.stage, by the choice among all algorithms: coll/quick.cpp.
+void set_quick_limits(Comm& comm);
+
 /// The stage of `comm`, made by the first call; null where there is none. Collective in that sense: to be
 /// asked by a blocking collective alone.
 inline Stage* stage_of(Comm& comm) {
@@ -290,6 +294,7 @@ inline Stage* stage_of(Comm& comm) {
   if (comm.size() < 2 || comm.is_inter()) return nullptr;
   if (comm.process.config.check != 0) return nullptr;  // all collectives run schedules, which compare first
   comm.stage = Stage::make(comm);
+  if (comm.stage) set_quick_limits(comm);
   return comm.stage.get();
 }
 

@@ -25,6 +25,8 @@ struct Problem {
   bool blocking = false;  // nonblocking and persistent ones take no stage
   bool stage = false;     // the ranks share memory and have a stage (coll/stage.hpp), and it may be used
 
+  bool quick = false;  // it may run straight over the flags of the stage (coll/quick.hpp)
+
   int nodes = 1;                         // that the ranks are on
   int node_ranks_max = 1;                // ranks on the node that has the most
   bool consecutive = true;               // the ranks of each node follow one another in the communicator
