@@ -7,6 +7,7 @@
 #   make setup         system packages (as root), build/venv         make conformance  mpi4py's own suite, both ABIs
 #   make bench         next to other MPI libraries                   make peers        fetch those from PyPI
 #   make fit           where one protocol ends and the next begins
+#   make regret        how good the choice of algorithms is, and the predictions behind it
 #   make format        all sources, in place                          make tidy         the style, as a test
 #   make generate      the generated sources, from the standard      make clean        remove build/
 
@@ -26,10 +27,10 @@ PREFIX := $(CURDIR)/$(BUILD)/prefix
 IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
-.PHONY: help setup build demo test test-long conformance bench fit peers format tidy generate clean
+.PHONY: help setup build demo test test-long conformance bench fit regret peers format tidy generate clean
 
 help:
-	@sed -n '5,12s/^# *//p' Makefile
+	@sed -n '5,13s/^# *//p' Makefile
 
 ## Set-up
 setup: $(STAMPS)/system $(STAMPS)/venv
@@ -66,6 +67,9 @@ bench: build $(if $(PEERS),,peers)
 
 fit: build
 	@$(IN_VENV)/python bench/fit_protocols.py --prefix $(PREFIX) --out $(BUILD)/bench
+
+regret: build
+	@$(IN_VENV)/python bench/regret.py --prefix $(PREFIX) --out $(BUILD)/bench
 
 ## Tests. tests/run.py starts the parts and adds up what they report.
 test: build $(STAMPS)/conformance
