@@ -32,6 +32,10 @@ struct Config {
   std::int64_t static_data = 0;         // likewise
   std::int64_t check = 0;               // what calls of collectives are compared by: coll/compare.hpp
 
+  // Between virtual nodes (mpiexec --nodes).
+  std::int64_t network_latency_ns = 2000;
+  std::int64_t network_mb_per_second = 5000;  // from one rank to another; 0: no limit
+
   // The algorithm of each collective operation: 0 for the cheapest, else 1 + its place among those of the
   // operation in base/algorithm_table.hpp.
   std::int64_t allgather_algorithm = 0;

@@ -133,6 +133,14 @@ constexpr Setting kRows[] = {
         "TASUKI_RING_BYTES", SettingType::kBytes, &Config::ring_bytes, 4 * kKiB, 64 * kMiB,
         Change::kBeforeInit, Scope::kAllEqual, Verbosity::kTunerBasic, Part::kTransport,
         "room for the data that is on its way from one rank to another; automatic: by the number of ranks"),
+    number("TASUKI_NETWORK_LATENCY_NS", SettingType::kNumber, &Config::network_latency_ns, 0, 1'000'000'000,
+           Change::kBeforeInit, Scope::kLocal, Verbosity::kTunerBasic, Part::kTransport,
+           "how long a packet travels between two virtual nodes (mpiexec --nodes), in nanoseconds; mpiexec "
+           "--network-latency sets it"),
+    number("TASUKI_NETWORK_MB_PER_SECOND", SettingType::kNumber, &Config::network_mb_per_second, 0, 1'000'000,
+           Change::kBeforeInit, Scope::kLocal, Verbosity::kTunerBasic, Part::kTransport,
+           "how many times 10^6 bytes a second go from one rank to another of another virtual node; 0: as "
+           "many as the memory gives; mpiexec --network-bandwidth sets it"),
     number("TASUKI_SPIN_COUNT", SettingType::kNumber, &Config::spin_count, 0, 1'000'000'000, Change::kAnyTime,
            Scope::kLocal, Verbosity::kTunerBasic, Part::kProgress,
            "how often a waiting rank looks before it yields its processor; automatic: none when the job has "
@@ -171,8 +179,8 @@ constexpr std::array<Setting, std::size(kRows) + kOperations> kSettings = [] {
 
 /// Set by mpiexec or read by other parts; no settings.
 constexpr const char* kOtherNames[] = {
-    "TASUKI_JOB_FD",    "TASUKI_JOB_ID",  "TASUKI_JOB_PID", "TASUKI_RANK", "TASUKI_SIZE",
-    "TASUKI_SINGLETON", "TASUKI_MPIEXEC", "TASUKI_CC",      "TASUKI_CXX",  "TASUKI_PREFIX",
+    "TASUKI_JOB_FD",  "TASUKI_JOB_ID", "TASUKI_JOB_PID", "TASUKI_RANK",   "TASUKI_SIZE",  "TASUKI_SINGLETON",
+    "TASUKI_MPIEXEC", "TASUKI_CC",     "TASUKI_CXX",     "TASUKI_PREFIX", "TASUKI_NODES",
 };
 
 /// Digits, then optionally k, M or G (powers of 1024) where `suffixes` are allowed.

@@ -1,4 +1,4 @@
-// The contract of transport.hpp, on both transports: order, no loss, full FIFOs, bulk parts intact, no lost
+// The contract of transport.hpp, on all transports: order, no loss, full FIFOs, bulk parts intact, no lost
 // wake-up.
 #include "transport/transport.hpp"
 
@@ -8,11 +8,14 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <numeric>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "transport/inproc/inproc_transport.hpp"
+#include "transport/loop/loop_transport.hpp"
 #include "transport/shm/shm_transport.hpp"
 
 namespace tasuki {
@@ -20,7 +23,7 @@ namespace {
 
 constexpr std::int64_t kHour = 3'600'000'000'000;  // ns: a lost wake-up hangs the test
 
-enum class Which { kSharedMemory, kInproc };
+enum class Which { kSharedMemory, kInproc, kLoop };
 
 /// A set of connected transports in one program.
 class Net {
@@ -28,14 +31,20 @@ class Net {
   Net(Which which, int size) : network_(size, 4) {
     const Config config{.ring_bytes = 8192};
     const std::size_t bytes = ShmTransport::bytes_needed(size, config);
-    region_.reset(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{64})));
-    std::memset(region_.get(), 0, bytes);
+    region_ = zeroed(bytes);
+    std::vector<int> nodes(static_cast<std::size_t>(size));  // each rank is alone on its own
+    std::iota(nodes.begin(), nodes.end(), 0);
+    if (which == Which::kLoop) loops_ = zeroed(LoopTransport::bytes_needed(size));
     for (int rank = 0; rank < size; ++rank) {
       if (which == Which::kInproc) {
         ends_.push_back(std::make_unique<InprocTransport>(network_, rank));
-      } else {
-        ends_.push_back(
-            std::make_unique<ShmTransport>(SharedRegion{region_.get(), bytes}, rank, size, config, false));
+        continue;
+      }
+      ends_.push_back(
+          std::make_unique<ShmTransport>(SharedRegion{region_.get(), bytes}, rank, size, config, false));
+      if (which == Which::kLoop) {
+        ends_.back() =
+            std::make_unique<LoopTransport>(std::move(ends_.back()), loops_.get(), nodes, NetworkModel{});
       }
     }
   }
@@ -45,8 +54,16 @@ class Net {
   struct Free {
     void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{64}); }
   };
+  using Memory = std::unique_ptr<std::byte, Free>;
+  static Memory zeroed(std::size_t bytes) {
+    Memory memory(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{64})));
+    std::memset(memory.get(), 0, bytes);
+    return memory;
+  }
+
   InprocNetwork network_;
-  std::unique_ptr<std::byte, Free> region_;
+  Memory region_;
+  Memory loops_;
   std::vector<std::unique_ptr<Transport>> ends_;
 };
 
@@ -309,10 +326,12 @@ TEST_P(TransportTest, SmallPacketsKeepTheirOrder) {
   sender.join();
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, TransportTest, testing::Values(Which::kSharedMemory, Which::kInproc),
-                         [](const auto& info) {
-                           return info.param == Which::kInproc ? "Inproc" : "SharedMemory";
-                         });
+std::string name_of(const testing::TestParamInfo<Which>& info) {
+  constexpr const char* kNames[] = {"SharedMemory", "Inproc", "Loop"};
+  return kNames[static_cast<int>(info.param)];
+}
+INSTANTIATE_TEST_SUITE_P(All, TransportTest,
+                         testing::Values(Which::kSharedMemory, Which::kInproc, Which::kLoop), name_of);
 
 }  // namespace
 }  // namespace tasuki
