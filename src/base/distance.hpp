@@ -1,5 +1,5 @@
-// How far apart two ranks of a machine compute: what a cache line costs on its way from one to the other, and
-// so from which size on a message gains by being shared.
+// How far apart two ranks compute: what a cache line costs on its way from one to the other, and so from
+// which size on a message gains by being shared; or that they share nothing.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,13 @@ enum class Distance : std::uint8_t {
   kCache,    // they share the last level of cache
   kPackage,  // they share the socket, not a cache
   kMachine,  // nothing but the machine
+  kNetwork,  // no memory: they are on different nodes
 };
-inline constexpr std::size_t kDistances = 3;
+inline constexpr std::size_t kDistances = 3;  // of ranks that share memory
 
 constexpr const char* distance_text(Distance distance) {
-  constexpr const char* kTexts[kDistances] = {"a last-level cache in common", "a socket in common",
-                                              "different sockets"};
+  constexpr const char* kTexts[kDistances + 1] = {"a last-level cache in common", "a socket in common",
+                                                  "different sockets", "different nodes"};
   return kTexts[static_cast<std::size_t>(distance)];
 }
 

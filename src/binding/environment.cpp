@@ -184,7 +184,11 @@ extern "C" int PMPI_Get_processor_name(char* name, int* resultlen) {
   if (!call.pointer(name, "name") || !call.pointer(resultlen, "resultlen")) return call.fail();
   char host[256] = {};
   if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "localhost");
-  *resultlen = store_string(host, name, MPI_MAX_PROCESSOR_NAME);
+  const Bootstrap& starter = call.process.bootstrap;
+  const std::string node =
+      starter.nodes() > 1 ? ".node" + std::to_string(starter.node(call.process.rank)) : std::string();
+  const std::size_t room = MPI_MAX_PROCESSOR_NAME - 1 - node.size();
+  *resultlen = store_string(std::string(host).substr(0, room) + node, name, MPI_MAX_PROCESSOR_NAME);
   return MPI_SUCCESS;
 }
 

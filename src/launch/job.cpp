@@ -97,7 +97,13 @@ bool Job::prepare(World* world, Refusal* refusal) {
   }
   refusal->text.clear();
   if (null_fd_ < 0) refusal->text = format("cannot open /dev/null: %s", strerror(errno));
-  if (null_fd_ < 0 || !world->segment.make(applications, &refusal->text)) return false;
+  // What is spawned is on one node, beside those of the job that it comes from.
+  const int nodes = world->spawned() ? 1 : options_.nodes;
+  if (null_fd_ < 0 ||
+      !world->segment.make(applications, &refusal->text,
+                           plan_nodes(static_cast<int>(applications.size()), nodes, options_.node_order))) {
+    return false;
+  }
   world->segment.header().universe_size =
       options_.universe_size > 0 ? options_.universe_size : local::processors_available();
   world->segment.header().wants_statistics = options_.statistics != StatisticsForm::kNone ? 1 : 0;
@@ -168,7 +174,11 @@ void Job::report_bindings() {
   }
   for (std::size_t rank = 0; rank < bindings.processors.size(); ++rank) {
     const std::vector<int>& processors = bindings.processors[rank];
-    say(format("mpiexec: rank %zu on %s is bound to processor%s %s", rank, host_.c_str(),
+    const std::string node =
+        options_.nodes > 1
+            ? ".node" + std::to_string(worlds_.front()->segment.rank(static_cast<int>(rank)).node)
+            : "";
+    say(format("mpiexec: rank %zu on %s%s is bound to processor%s %s", rank, host_.c_str(), node.c_str(),
                processors.size() == 1 ? "" : "s", processor_list(processors).c_str()));
   }
 }

@@ -52,6 +52,10 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "mpiexec: MPIEXEC_TIMEOUT = \"%s\", expected a number of seconds above 0\n", limit);
     return kBadUsage;
   }
+  if (!take_nodes(std::getenv("TASUKI_NODES"), &options, &error)) {
+    std::fprintf(stderr, "mpiexec: %s\n", error.c_str());
+    return kBadUsage;
+  }
   if (options.help) {
     std::fputs(help_text().c_str(), stdout);
     return 0;

@@ -256,6 +256,7 @@ bool map_by(Parser& parser) {
     const char* name;
     MapBy value;
   } known[] = {
+      // "node" is the other order of virtual nodes
       {"core", MapBy::kCore}, {"slot", MapBy::kCore},     {"hwthread", MapBy::kCore},
       {"node", MapBy::kCore}, {"socket", MapBy::kSocket}, {"package", MapBy::kSocket},
       {"numa", MapBy::kNuma},
@@ -263,10 +264,38 @@ bool map_by(Parser& parser) {
   for (const auto& entry : known) {
     if (word == entry.name) {
       parser.options->map_by = entry.value;
+      parser.options->node_order = word == "node" ? NodeOrder::kCyclic : NodeOrder::kBlock;
       return true;
     }
   }
-  return parser.fail(format("%s %s: expected core, numa or socket", parser.given.c_str(), word.c_str()));
+  return parser.fail(
+      format("%s %s: expected core, numa, socket, slot or node", parser.given.c_str(), word.c_str()));
+}
+
+bool nodes(Parser& parser) {
+  parser.options->nodes_given = true;
+  return read_integer(parser, 1, kRanksMax, &parser.options->nodes);
+}
+
+bool network_latency(Parser& parser) {
+  std::string word;
+  std::int64_t nanoseconds = 0;
+  if (!parser.take(&word)) return false;
+  if (!parse_latency(word, &nanoseconds))
+    return parser.fail(parser.given + " " + word + ": expected a time up to 1s, like 1.5us, 800ns or 2ms");
+  parser.options->environment.push_back({"TASUKI_NETWORK_LATENCY_NS", std::to_string(nanoseconds)});
+  return true;
+}
+
+bool network_bandwidth(Parser& parser) {
+  std::string word;
+  std::int64_t mb_per_second = 0;
+  if (!parser.take(&word)) return false;
+  if (!parse_bandwidth(word, &mb_per_second))
+    return parser.fail(parser.given + " " + word +
+                       ": expected 1MB/s to 1TB/s, like 5GB/s or 400MB/s, or unlimited");
+  parser.options->environment.push_back({"TASUKI_NETWORK_MB_PER_SECOND", std::to_string(mb_per_second)});
+  return true;
 }
 
 bool report_bindings(Parser& parser) {
@@ -365,7 +394,17 @@ constexpr Option kOptions[] = {
      "more ranks than processors nobody is bound",
      bind_to},
     {Group::kPlacement, "map-by rank-by", "WHAT",
-     "deal ranks to cores one after the other (core), or round robin among socket or numa", map_by},
+     "deal ranks to cores one after the other (core), or round robin among socket or numa; to virtual nodes "
+     "in blocks (slot, the default) or round robin (node)",
+     map_by},
+    {Group::kPlacement, "nodes", "N",
+     "divide the ranks among N virtual nodes, which share no memory and send through an imitated network: to "
+     "try on one machine what is meant for several; what is spawned is on one node; TASUKI_NODES sets it too",
+     nodes},
+    {Group::kPlacement, "network-latency", "TIME",
+     "how long a packet travels between virtual nodes: 2us when not given", network_latency},
+    {Group::kPlacement, "network-bandwidth", "RATE",
+     "how much goes from one rank to another there: 5GB/s when not given; unlimited", network_bandwidth},
     {Group::kPlacement, "report-bindings", "", "say which processors each rank is bound to", report_bindings},
     {Group::kJob, "configfile app appfile", "FILE",
      "read programs from FILE, one a line, each with its options", application_file},

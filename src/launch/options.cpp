@@ -160,8 +160,24 @@ bool parse_options(const std::vector<std::string>& words, Options* options, std:
     good = parser.fail(
         format("--stdin %d: expected a rank below %d, or none", options->stdin_rank, options->ranks()));
   }
+  if (good && options->nodes > options->ranks()) {
+    good = parser.fail(format("--nodes %d: expected at most the number of ranks, which is %d", options->nodes,
+                              options->ranks()));
+  }
   *error = parser.error;
   return good;
+}
+
+bool take_nodes(const char* text, Options* options, std::string* error) {
+  if (text == nullptr || *text == '\0' || options->nodes_given) return true;
+  char* end = nullptr;
+  const long nodes = std::strtol(text, &end, 10);
+  if (*end != '\0' || nodes < 1 || nodes > kRanksMax) {
+    *error = format("TASUKI_NODES = \"%s\", expected a number from 1 to %d", text, kRanksMax);
+    return false;
+  }
+  options->nodes = std::clamp(static_cast<int>(nodes), 1, std::max(1, options->ranks()));
+  return true;
 }
 
 bool split_words(const std::string& line, std::vector<std::string>* words) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "launch/nodes.hpp"
+
 namespace tasuki::launch {
 
 struct Assignment {
@@ -53,6 +55,9 @@ struct Options {
   int universe_size = 0;       // 0: as many as there are processors
   BindTo bind_to = BindTo::kShare;
   MapBy map_by = MapBy::kCore;
+  int nodes = 1;  // virtual ones
+  bool nodes_given = false;
+  NodeOrder node_order = NodeOrder::kBlock;
   bool report_bindings = false;
   bool verbose = false;
   StatisticsForm statistics = StatisticsForm::kNone;
@@ -74,6 +79,10 @@ inline constexpr int kRanksMax = 1 << 16;  // of a job: far more than one machin
 
 /// Parses the words after "mpiexec". Returns false and one line in `error` when something is wrong.
 bool parse_options(const std::vector<std::string>& words, Options* options, std::string* error);
+
+/// Takes the number of virtual nodes that the environment names, where the command line gives none: as many
+/// as there are ranks at most. Returns false, and one line in `error`, when it is no number above 0.
+bool take_nodes(const char* text, Options* options, std::string* error);
 
 /// Reads a time limit: a number of seconds above 0. Returns false, and leaves `seconds`, when it is none.
 bool parse_seconds(const std::string& word, double* seconds);

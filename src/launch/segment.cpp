@@ -6,6 +6,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -43,7 +44,7 @@ std::uint64_t random_number() {
 
 }  // namespace
 
-bool Segment::make(const std::vector<int>& applications, std::string* error) {
+bool Segment::make(const std::vector<int>& applications, std::string* error, const std::vector<int>& nodes) {
   const auto size = static_cast<int>(applications.size());
   bytes_ = local::transport_offset(size);
   fd_ = make_memory();
@@ -69,6 +70,11 @@ bool Segment::make(const std::vector<int>& applications, std::string* error) {
   blocks_ = local::rank_blocks(header_);
   for (int rank = 0; rank < size; ++rank)
     blocks_[rank].application = applications[static_cast<std::size_t>(rank)];
+  header_->nodes = 1;
+  for (std::size_t rank = 0; rank < nodes.size(); ++rank) {
+    blocks_[rank].node = nodes[rank];
+    header_->nodes = std::max(header_->nodes, nodes[rank] + 1);
+  }
   return true;
 }
 

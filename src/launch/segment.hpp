@@ -12,8 +12,9 @@ namespace tasuki::launch {
 /// mpiexec's side of the job segment. Lives as long as the job; the memory goes with its last user.
 class Segment {
  public:
-  /// `applications[rank]` is the number of the rank's program. Returns false and one line in `error`.
-  bool make(const std::vector<int>& applications, std::string* error);
+  /// `applications[rank]` is the number of the rank's program, `nodes[rank]` its virtual node; no nodes: all
+  /// are on one. Returns false and one line in `error`.
+  bool make(const std::vector<int>& applications, std::string* error, const std::vector<int>& nodes = {});
   ~Segment();
 
   int fd() const { return fd_; }

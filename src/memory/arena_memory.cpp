@@ -49,6 +49,7 @@ bool map_at(std::uint64_t base, std::uint64_t bytes, int fd) {
 
 ArenaMemory::ArenaMemory(int rank, std::vector<PublishedArena*> arenas, HeapInterface* heap)
     : rank_(rank), arenas_(std::move(arenas)), peers_(arenas_.size()), heap_(heap) {
+  for (std::size_t peer = 0; peer < peers_.size(); ++peer) peers_[peer].refused = arenas_[peer] == nullptr;
   if (heap_ != nullptr && heap_->fd >= 0) publish();
 }
 

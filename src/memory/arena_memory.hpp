@@ -32,8 +32,8 @@ static_assert(sizeof(PublishedArena) == 64);
 
 class ArenaMemory final : public GlobalMemory {
  public:
-  /// `arenas` has one entry for each rank. `heap` may be null: nothing of this rank's is global until
-  /// allocate() finds a heap library to load.
+  /// `arenas` has one entry for each rank; null: nothing of that one is ever reached. `heap` may be null:
+  /// nothing of this rank's is global until allocate() finds a heap library to load.
   ArenaMemory(int rank, std::vector<PublishedArena*> arenas, HeapInterface* heap);
   ~ArenaMemory() override;
 

@@ -2,6 +2,7 @@
 #include "memory/global_memory.hpp"
 
 #include <cstdlib>
+#include <utility>
 
 namespace tasuki {
 namespace {
@@ -13,16 +14,17 @@ class PrivateMemory final : public GlobalMemory {
 
 class CommonMemory final : public GlobalMemory {
  public:
-  CommonMemory(int ranks, bool own_is_private) : ranks_(ranks) {
+  CommonMemory(std::vector<bool> reached, bool own_is_private) : reached_(std::move(reached)) {
     if (!own_is_private) own_ = kAll;
   }
   bool reach(int endpoint, GlobalAddress address, std::size_t bytes) override {
-    return endpoint < ranks_ && kAll.holds(address, bytes);
+    const auto rank = static_cast<std::size_t>(endpoint);
+    return rank < reached_.size() && reached_[rank] && kAll.holds(address, bytes);
   }
 
  private:
   static constexpr Range kAll = {.begin = 1, .bytes = UINT64_MAX};
-  int ranks_;
+  std::vector<bool> reached_;
 };
 
 }  // namespace
@@ -40,8 +42,8 @@ std::unique_ptr<GlobalMemory> make_private_memory() {
   return std::make_unique<PrivateMemory>();
 }
 
-std::unique_ptr<GlobalMemory> make_common_memory(int ranks, bool own_is_private, bool reaches_nobody) {
-  return std::make_unique<CommonMemory>(reaches_nobody ? 0 : ranks, own_is_private);
+std::unique_ptr<GlobalMemory> make_common_memory(std::vector<bool> reached, bool own_is_private) {
+  return std::make_unique<CommonMemory>(std::move(reached), own_is_private);
 }
 
 }  // namespace tasuki

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 namespace tasuki {
 
@@ -63,9 +64,8 @@ class GlobalMemory {
 /// For a rank that shares nothing.
 std::unique_ptr<GlobalMemory> make_private_memory();
 
-/// For ranks that are threads of one process: what any of the first `ranks` endpoints has is global, but for
-/// those that make theirs private: they reach the others' all the same, but for those that reach nobody's.
-std::unique_ptr<GlobalMemory> make_common_memory(int ranks, bool own_is_private = false,
-                                                 bool reaches_nobody = false);
+/// For ranks that are threads of one process: what any rank has is global, but for those that make theirs
+/// private. `reached[rank]`: whether this one can address what that one has.
+std::unique_ptr<GlobalMemory> make_common_memory(std::vector<bool> reached, bool own_is_private = false);
 
 }  // namespace tasuki

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 
 #include "object/comm.hpp"
+#include "object/hardware.hpp"
 #include "p2p/foreign.hpp"
 #include "runtime/bootstrap.hpp"
 
@@ -66,6 +68,14 @@ NodeMap make_node_map(const Comm& comm) {
 const NodeMap& node_map(Comm& comm) {
   if (comm.node_map == nullptr) comm.node_map = std::make_shared<const NodeMap>(make_node_map(comm));
   return *comm.node_map;
+}
+
+std::uint64_t node_number(Process& process) {
+  const Bootstrap& bootstrap = process.bootstrap;
+  const std::uint64_t machine = machine_number();
+  if (bootstrap.nodes() == 1) return machine;
+  const auto node = static_cast<std::uint64_t>(bootstrap.node(process.rank)) + 1;
+  return (machine ^ bootstrap.job_id()) + node * 0x9e3779b97f4a7c15u;
 }
 
 }  // namespace tasuki

@@ -9,13 +9,14 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 namespace tasuki {
 
 struct Comm;
+struct Process;
 
 class NodeMap {
  public:
@@ -74,5 +75,9 @@ class NodeMap {
 /// In a communicator of several jobs each job counts as one node: where another job's ranks are is not known
 /// here, and all must have the same map.
 const NodeMap& node_map(Comm& comm);
+
+/// A number of this rank's node, the same for all processes that share its memory: the machine's, or, on a
+/// virtual node, one that no other node has.
+std::uint64_t node_number(Process& process);
 
 }  // namespace tasuki

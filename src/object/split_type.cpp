@@ -9,6 +9,7 @@
 #include "object/api.hpp"
 #include "object/comm_create.hpp"
 #include "object/hardware.hpp"
+#include "object/node_map.hpp"
 #include "p2p/foreign.hpp"
 
 namespace tasuki {
@@ -34,7 +35,7 @@ struct PlaceShare {
   std::int32_t unguided;  // 1: the level is to be chosen from the places of all
 };
 
-/// Those who run on one machine, by a number of 63 bits.
+/// Those who run on one node, by a number of 63 bits.
 void join_machine(PlaceShare* share) {
   share->split.joins = 1;
   share->split.color = static_cast<std::int64_t>(share->machine >> 1);
@@ -122,7 +123,7 @@ Comm* make_split_by_place(Comm& comm, const std::vector<PlaceShare>& shares) {
 namespace api {
 
 Code comm_split_type(Process& process, Comm* comm, int split_type, int key, Info* info, Comm** newcomm) {
-  PlaceShare mine{{0, key, 0, make_context(process)}, machine_number(), {}, 0};
+  PlaceShare mine{{0, key, 0, make_context(process)}, node_number(process), {}, 0};
   if (split_type != kUndefined && split_type != kTypeShared) mine.place = hardware_place();
   const bool known =
       split_type == kUndefined || (split_type >= kTypeShared && split_type <= kTypeResourceGuided);

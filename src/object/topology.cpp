@@ -11,6 +11,7 @@
 #include "coll/coll.hpp"
 #include "object/api.hpp"
 #include "object/comm_create.hpp"
+#include "object/node_map.hpp"
 
 namespace tasuki {
 namespace {
@@ -114,7 +115,7 @@ Code exchange_shares(Comm& comm, const TopologyShare& mine, bool reorder, Topolo
   sent.context = make_context(comm.process);
   if (reorder) {
     sent.reorder = 1;
-    sent.place = {machine_number(), hardware_place()};
+    sent.place = {node_number(comm.process), hardware_place()};
   }
   if (const Code code = allgather_bytes(comm, &sent, shares.data(), sizeof sent)) return code;
   if (mine.wrong != kSuccess) return mine.wrong;

@@ -12,9 +12,18 @@ Distances::Distances(const Bootstrap& bootstrap)
 
 void Distances::assume(std::optional<Distance> distance) {
   std::fill(known_.begin(), known_.end(), distance ? static_cast<std::uint8_t>(*distance) : kUnknown);
+  if (bootstrap_.nodes() == 1) return;
+  for (std::size_t rank = 0; rank < known_.size(); ++rank) {
+    if (is_far(static_cast<int>(rank))) known_[rank] = static_cast<std::uint8_t>(Distance::kNetwork);
+  }
+}
+
+bool Distances::is_far(int rank) const {
+  return bootstrap_.node(rank) != bootstrap_.node(bootstrap_.rank());
 }
 
 Distance Distances::find(int endpoint) {
+  if (is_far(endpoint)) return Distance::kNetwork;
   if (!here_) here_ = hardware_surroundings();
   const int process = endpoint == bootstrap_.rank() ? 0 : bootstrap_.process_id(endpoint);
   if (process < 0) return here_->distance_to({});

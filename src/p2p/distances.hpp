@@ -25,16 +25,17 @@ class Distances {
   /// REQUIRES: `endpoint` is a rank of this job.
   Distance to(int endpoint) {
     const std::uint8_t known = known_[static_cast<std::size_t>(endpoint)];
-    return known < kDistances ? static_cast<Distance>(known) : find(endpoint);
+    return known != kUnknown ? static_cast<Distance>(known) : find(endpoint);
   }
 
-  /// All are that far away; or, given nothing, as far as they are.
+  /// All of this node are that far away; or, given nothing, as far as they are.
   void assume(std::optional<Distance> distance);
 
  private:
-  static constexpr std::uint8_t kUnknown = kDistances;
+  static constexpr std::uint8_t kUnknown = 0xff;
 
   [[gnu::noinline]] Distance find(int endpoint);
+  bool is_far(int rank) const;
 
   const Bootstrap& bootstrap_;
   std::vector<std::uint8_t> known_;  // by endpoint; a Distance or kUnknown

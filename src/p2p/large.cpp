@@ -7,6 +7,7 @@
 #include "base/hints.hpp"
 #include "p2p/point_to_point.hpp"
 #include "protocol/write.hpp"
+#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {
@@ -21,7 +22,12 @@ constexpr int kLastPieceLooks = 200;
 LargeMessages::LargeMessages(PointToPoint& p2p)
     : p2p_(p2p),
       memory_(*p2p.process.global_memory),
-      peers_(static_cast<std::size_t>(p2p.transport.endpoints())) {}
+      peers_(static_cast<std::size_t>(p2p.transport.endpoints())) {
+  const Bootstrap& bootstrap = p2p.process.bootstrap;
+  if (bootstrap.nodes() == 1) return;
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank)
+    peers_[rank].is_far = bootstrap.node(static_cast<int>(rank)) != bootstrap.node(bootstrap.rank());
+}
 
 const DistanceTable& LargeMessages::table_for(int endpoint) {
   return p2p_.table.at(p2p_.distances.to(endpoint));
@@ -167,6 +173,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
           : 0;
   const bool may_lend = message.pull < kPulls && has_board;
   const LongFacts facts{.bytes = wanted,
+                        .far = !has_board,
                         .distance = global != 0 ? p2p_.distances.to(receive.endpoint) : Distance::kMachine,
                         .source_global = wanted != 0 && p2p_.table.pull &&
                                          message.kind == SourceKind::kGlobal &&

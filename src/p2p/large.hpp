@@ -126,6 +126,7 @@ class LargeMessages {
     std::uint32_t serial_next = 0;
     std::uint64_t published = 0;  // what in->processed says
     CrossMemory process;          // its private memory
+    bool is_far = false;          // on another node
   };
 
   // large.cpp
@@ -150,7 +151,11 @@ class LargeMessages {
   PairBoard* board(PairBoard*& known, int from, int to);
   /// The table for messages to and from a rank of this job.
   const DistanceTable& table_for(int endpoint);
-  bool is_local(int endpoint) const { return static_cast<std::size_t>(endpoint) < peers_.size(); }
+  /// Whether that rank's memory may be reached: it is of this job, and of this node.
+  bool is_local(int endpoint) const {
+    const auto index = static_cast<std::size_t>(endpoint);
+    return index < peers_.size() && !peers_[index].is_far;
+  }
   Peer& peer(int endpoint) { return peers_[static_cast<std::size_t>(endpoint)]; }
   bool may_advertise(const ReceiveRequest& receive) const;
   bool advertise(ReceiveRequest& receive);

@@ -17,8 +17,9 @@ const char* why_text(Why why) {
       "the send buffer is private memory, which the system permits to read",
       "the send buffer is private memory, which the system does not permit to read",
       "both buffers are private memory",
+      "the two ranks share no memory",
   };
-  static_assert(std::size(kTexts) == static_cast<std::size_t>(Why::kBothPrivate) + 1);
+  static_assert(std::size(kTexts) == static_cast<std::size_t>(Why::kFar) + 1);
   return kTexts[static_cast<int>(why)];
 }
 

@@ -58,6 +58,7 @@ struct ProtocolTable {
   bool push = true;
   bool attach = false;
 
+  /// REQUIRES: the ranks share memory.
   constexpr const DistanceTable& at(Distance distance) const {
     return by_distance[static_cast<std::size_t>(distance)];
   }
@@ -83,7 +84,8 @@ constexpr Protocol choose(Count bytes, bool acknowledged, const ProtocolTable& t
 
 /// What decides between the ways of a message whose request to send has met its receive.
 struct LongFacts {
-  Count bytes = 0;  // to be copied
+  Count bytes = 0;   // to be copied
+  bool far = false;  // on another node, or of another job: no memory is shared
   Distance distance = Distance::kCache;
   bool source_global = false;       // the receiver can read it where it lies
   bool source_regular = false;      // it has a Placement, global or not
@@ -107,6 +109,7 @@ enum class Why : std::uint8_t {
   kAttachable,   // the source is private, and the destination too or out of reach; the system can read it
   kForbidden,    // the same, but the system does not permit it
   kBothPrivate,  // neither buffer can be addressed by the other rank
+  kFar,          // the ranks share no memory
 };
 const char* why_text(Why why);
 
@@ -121,6 +124,7 @@ struct Choice {
 };
 
 constexpr Choice choose_long(const LongFacts& facts, const ProtocolTable& table) {
+  if (facts.far) return {Way::kTwoCopy, Why::kFar};
   const bool receiver_can = facts.source_global && (facts.destination_regular || facts.source_dense);
   const bool sender_can = facts.destination_global && (facts.source_regular || facts.destination_dense);
   if (receiver_can && table.pull) {

@@ -10,6 +10,7 @@
 #include "coll/coll.hpp"
 #include "memory/global_memory.hpp"
 #include "object/comm_create.hpp"
+#include "object/node_map.hpp"
 #include "object/objects.hpp"
 #include "rma/api.hpp"
 #include "rma/help.hpp"
@@ -28,6 +29,7 @@ struct Share {
   std::int32_t error_class = 0;  // of this rank's arguments
   std::int32_t noncontiguous = 0;
   GlobalAddress address = 0;  // of its memory; 0: private
+  std::uint64_t node = 0;     // where it is
 };
 
 /// The window under construction.
@@ -39,6 +41,7 @@ struct Making {
   std::size_t segment_bytes = 0;
   std::byte* own_memory = nullptr;  // allocated for the window; this object's until the window has it
   std::vector<std::byte*> bases;    // by rank: what is mapped here of what the ranks brought
+  bool one_node = true;             // the ranks share a machine's memory
   bool is_mapped = false;           // all of that is
   bool in_segment = false;          // the segment holds the memory
   bool needs_messages = false;      // somebody does not have everything mapped
@@ -67,6 +70,7 @@ Code exchange_shares(Making& making, Share share, Code own) {
   Comm& comm = making.comm;
   Process& process = comm.process;
   share.error_class = error_class_bits(own);
+  share.node = node_number(process);
   if (comm.rank == 0) share.context = make_context(process);
   making.shares.resize(static_cast<std::size_t>(comm.size()));
   if (const Code code = allgather_bytes(comm, &share, making.shares.data(), sizeof share)) return code;
@@ -75,6 +79,11 @@ Code exchange_shares(Making& making, Share share, Code own) {
     const int wrong = making.shares[static_cast<std::size_t>(rank)].error_class;
     if (wrong != 0) return process.fail(wrong, "rank %d of comm passed wrong arguments", rank);
   }
+  for (const Share& its : making.shares) making.one_node = making.one_node && its.node == share.node;
+  if (making.flavor == kShared && !making.one_node)
+    return process.fail(kErrRmaShared,
+                        "the ranks of comm are on different nodes, expected a communicator whose ranks share "
+                        "memory, as MPI_Comm_split_type makes them for MPI_COMM_TYPE_SHARED");
   return kSuccess;
 }
 
@@ -104,13 +113,16 @@ Code all_agree(Comm& comm, bool mine, bool* all) {
 }
 
 /// Memory that the library allocates lies in the ranks' arenas where all can reach it there; so messages from
-/// and to it are copied once. Otherwise it lies in the segment.
+/// and to it are copied once. Otherwise it lies in the segment; or, where the ranks are on several nodes,
+/// each rank's is its own.
 Code choose_place(Making& making) {
   making.in_segment = making.flavor == kShared;
   if (making.flavor != kAllocate) return kSuccess;
   bool all = false;
-  if (const Code code = all_agree(making.comm, making.is_mapped && making.own_memory != nullptr, &all))
-    return code;
+  const bool mine = making.own_memory != nullptr && (making.is_mapped || !making.one_node);
+  if (const Code code = all_agree(making.comm, mine, &all)) return code;
+  if (!all && !making.one_node)
+    return making.comm.process.fail(kErrNoMem, "a rank of comm cannot have its part of the window");
   making.in_segment = !all;
   return kSuccess;
 }

@@ -14,6 +14,7 @@
 #include "memory/arena_memory.hpp"
 #include "memory/heap.hpp"
 #include "runtime/local/local.hpp"
+#include "transport/loop/loop_transport.hpp"
 #include "transport/shm/shm_transport.hpp"
 
 namespace tasuki::local {
@@ -46,6 +47,8 @@ class JobBootstrap final : public Bootstrap {
     const std::int32_t pid = job_.blocks[rank].claimed_pid.load(std::memory_order_relaxed);
     return pid > 0 ? pid : -1;
   }
+  int nodes() const override { return std::max(1, job_.header->nodes); }
+  int node(int rank) const override { return job_.blocks[rank].node; }
   std::uint64_t job_id() const override { return job_.header->job_id; }
   std::string parent_port() const override { return job_.header->parent_port; }
   bool spawn(const SpawnRequest& request, std::string* error) override {
@@ -63,13 +66,25 @@ class JobBootstrap final : public Bootstrap {
   int processors_available() const override { return std::max(1, job_.header->processors_available); }
 
   std::unique_ptr<Transport> make_transport(const Config& config) override {
-    map_region(ShmTransport::bytes_needed(job_.size, config));
-    return std::make_unique<ShmTransport>(region_, job_.rank, job_.size, config, true);
+    const std::size_t bytes = ShmTransport::bytes_needed(job_.size, config);
+    if (nodes() == 1) {
+      map_region(bytes);
+      return std::make_unique<ShmTransport>(region_, job_.rank, job_.size, config, true);
+    }
+    const std::size_t loops_at = round_to_page(bytes);
+    map_region(loops_at + LoopTransport::bytes_needed(job_.size));
+    std::vector<int> nodes;
+    for (int rank = 0; rank < job_.size; ++rank) nodes.push_back(node(rank));
+    return std::make_unique<LoopTransport>(
+        std::make_unique<ShmTransport>(region_, job_.rank, job_.size, config, true), region_.base + loops_at,
+        std::move(nodes), NetworkModel::of(config));
   }
 
   std::unique_ptr<GlobalMemory> make_global_memory() override {
     std::vector<PublishedArena*> arenas;
-    for (int rank = 0; rank < job_.size; ++rank) arenas.push_back(&job_.blocks[rank].arena);
+    for (int rank = 0; rank < job_.size; ++rank) {
+      arenas.push_back(node(rank) == node(job_.rank) ? &job_.blocks[rank].arena : nullptr);
+    }
     return std::make_unique<ArenaMemory>(job_.rank, std::move(arenas), find_heap());
   }
 

@@ -25,7 +25,7 @@
 namespace tasuki::local {
 
 inline constexpr std::uint64_t kJobMagic = 0x626f6a696b757361;  // "asukijob"
-inline constexpr std::uint32_t kJobVersion = 7;
+inline constexpr std::uint32_t kJobVersion = 8;
 inline constexpr std::size_t kPageBytes = 4096;  // alignment of the parts, whatever the machine's page
 inline constexpr std::size_t kAbortMessageBytes = 1024;
 inline constexpr std::size_t kPortBytes = 256;   // a port's name, with the final NUL
@@ -49,6 +49,7 @@ struct alignas(64) JobHeader {
   std::int32_t applications;           // programs of an MPMD job
   std::int32_t processors_available;   // to all ranks together; a rank's own mask tells only its binding
   std::int32_t universe_size;          // MPI_UNIVERSE_SIZE, if larger than the job
+  std::int32_t nodes;                  // virtual nodes, at least 1
   std::uint64_t ranks_offset;          // of RankBlock[size]
   std::uint64_t transport_offset;      // of the transport's region, which ends the segment
   char launcher_socket[kSocketBytes];  // where mpiexec takes requests; see spawn_request.hpp
@@ -62,7 +63,8 @@ struct alignas(64) JobHeader {
 static_assert(sizeof(JobHeader) <= kPageBytes);
 
 struct alignas(64) RankBlock {
-  std::int32_t application;               // writer: mpiexec, before the rank starts
+  std::int32_t application;  // writer: mpiexec, before the rank starts
+  std::int32_t node;         // writer: mpiexec, before the rank starts; 0 .. JobHeader::nodes - 1
   std::atomic<std::int32_t> started_pid;  // writer: mpiexec; the program, and its process group
   std::atomic<std::int32_t> claimed_pid;  // writer: the rank; differs from started_pid under a wrapper script
   std::atomic<std::uint32_t> in_world;    // writer: the rank; 1: it has called MPI_Init

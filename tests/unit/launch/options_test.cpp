@@ -182,5 +182,39 @@ TEST(EditDistance, CountsEdits) {
   EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
 }
 
+TEST(Options, Nodes) {
+  EXPECT_EQ(parsed({"-n", "4", "a"}).nodes, 1);
+  EXPECT_EQ(parsed({"-n", "4", "--nodes", "3", "a"}).nodes, 3);
+  EXPECT_EQ(parsed({"--nodes=3", "-n", "2", "a", ":", "-n", "1", "b"}).nodes, 3);
+  EXPECT_NE(error_of({"--nodes=4", "-n", "2", "a", ":", "-n", "1", "b"}).find("which is 3"),
+            std::string::npos);
+  EXPECT_NE(error_of({"-n", "4", "--nodes", "0", "a"}).find("from 1"), std::string::npos);
+  EXPECT_EQ(parsed({"-n", "4", "a"}).node_order, NodeOrder::kBlock);
+  EXPECT_EQ(parsed({"-n", "4", "--map-by", "slot", "a"}).node_order, NodeOrder::kBlock);
+  EXPECT_EQ(parsed({"-n", "4", "--map-by", "node", "a"}).node_order, NodeOrder::kCyclic);
+  const Options slow = parsed({"--network-latency", "1.5us", "--network-bandwidth=400MB/s", "a"});
+  ASSERT_EQ(slow.environment.size(), 2u);
+  EXPECT_EQ(slow.environment[0].name + "=" + slow.environment[0].value, "TASUKI_NETWORK_LATENCY_NS=1500");
+  EXPECT_EQ(slow.environment[1].name + "=" + slow.environment[1].value, "TASUKI_NETWORK_MB_PER_SECOND=400");
+}
+
+TEST(Options, NodesOfTheEnvironment) {
+  std::string error;
+  Options four = parsed({"-n", "4", "a"});
+  EXPECT_TRUE(take_nodes("3", &four, &error));
+  EXPECT_EQ(four.nodes, 3);
+  EXPECT_TRUE(take_nodes("9", &four, &error));
+  EXPECT_EQ(four.nodes, 4);
+  Options given = parsed({"-n", "4", "--nodes", "1", "a"});
+  EXPECT_TRUE(take_nodes("3", &given, &error));
+  EXPECT_EQ(given.nodes, 1) << "the command line comes first";
+  EXPECT_TRUE(take_nodes(nullptr, &four, &error));
+  EXPECT_TRUE(take_nodes("", &four, &error));
+  EXPECT_EQ(four.nodes, 4);
+  for (const char* bad : {"0", "-2", "2 ", "two", "1e3", "99999999999999999999"})
+    EXPECT_FALSE(take_nodes(bad, &four, &error)) << bad;
+  EXPECT_EQ(four.nodes, 4);
+}
+
 }  // namespace
 }  // namespace tasuki::launch

@@ -15,7 +15,7 @@ TEST(GlobalMemory, PrivateSharesNothing) {
 }
 
 TEST(GlobalMemory, CommonSharesEverythingAmongItsRanks) {
-  const auto memory = make_common_memory(2);
+  const auto memory = make_common_memory({true, true});
   int word = 0;
   const auto address = reinterpret_cast<GlobalAddress>(&word);
   EXPECT_EQ(memory->find(&word, sizeof word), address);
@@ -24,7 +24,7 @@ TEST(GlobalMemory, CommonSharesEverythingAmongItsRanks) {
 }
 
 TEST(GlobalMemory, RangesDoNotWrapAround) {
-  const auto memory = make_common_memory(1);
+  const auto memory = make_common_memory({true});
   EXPECT_FALSE(memory->reach(0, UINT64_MAX - 7, 16));
   EXPECT_FALSE(memory->reach(0, 0, 1));
 }

@@ -15,12 +15,14 @@
 #include <new>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "environment/environment.hpp"
 #include "object/callbacks.hpp"
 #include "runtime/bootstrap.hpp"
 #include "transport/inproc/inproc_transport.hpp"
+#include "transport/loop/loop_transport.hpp"
 #include "transport/shm/shm_transport.hpp"
 
 namespace tasuki::test {
@@ -36,14 +38,22 @@ struct World {
     region = static_cast<std::byte*>(::operator new (region_bytes, std::align_val_t{4096}));
     std::memset(region, 0, region_bytes);
     for (int rank = 0; rank < size; ++rank) marks.push_back(mark_value(options.job, rank));
+    if (options.nodes.empty()) return;
+    const std::size_t loop_bytes = LoopTransport::bytes_needed(size);
+    loops = static_cast<std::byte*>(::operator new (loop_bytes, std::align_val_t{4096}));
+    std::memset(loops, 0, loop_bytes);
   }
-  ~World() { ::operator delete (region, std::align_val_t{4096}); }
+  ~World() {
+    ::operator delete (region, std::align_val_t{4096});
+    ::operator delete (loops, std::align_val_t{4096});
+  }
 
   WorldOptions options;
   int size;
   InprocNetwork network;
   std::size_t region_bytes;
   std::byte* region;
+  std::byte* loops = nullptr;        // between nodes, where there are several
   std::vector<std::uint64_t> marks;  // by rank
 };
 
@@ -65,14 +75,20 @@ class ThreadBootstrap final : public Bootstrap {
   std::unique_ptr<Transport> make_transport(const Config& config) override {
     if (world_.options.network == Network::kInproc)
       return std::make_unique<InprocTransport>(world_.network, rank_);
-    return std::make_unique<ShmTransport>(
+    auto machine = std::make_unique<ShmTransport>(
         SharedRegion{.base = world_.region, .bytes = world_.region_bytes, .job = world_.options.job}, rank_,
         world_.size, config, false);
+    if (world_.loops == nullptr) return machine;
+    return std::make_unique<LoopTransport>(std::move(machine), world_.loops, world_.options.nodes,
+                                           NetworkModel::of(config));
   }
   std::unique_ptr<GlobalMemory> make_global_memory() override {
     if (!world_.options.global_memory) return make_private_memory();
-    return make_common_memory(world_.size, world_.options.odd_ranks_private && rank_ % 2 == 1,
-                              world_.options.reach_nobody);
+    std::vector<bool> reached;
+    for (int rank = 0; rank < world_.size; ++rank) {
+      reached.push_back(!world_.options.reach_nobody && node(rank) == node(rank_));
+    }
+    return make_common_memory(std::move(reached), world_.options.odd_ranks_private && rank_ % 2 == 1);
   }
   ProcessMark process_of(int rank) const override {
     const std::uint64_t& mark = world_.marks[static_cast<std::size_t>(rank)];

@@ -20,7 +20,7 @@ struct WorldOptions {
   bool other_processes = false;              // process numbers mean other processes here (pid namespaces)
   ThreadLevel thread_level = ThreadLevel::kSingle;
   std::uint64_t job = 0;        // worlds that meet have different ones
-  std::vector<int> nodes = {};  // of each rank; empty: all are on node 0
+  std::vector<int> nodes = {};  // of each rank, with a network between them (on real rings); empty: one node
   /// Called when all ranks have ended, before their memory goes: worlds that met ring each other's doorbells.
   std::function<void()> before_memory_goes = [] {};
   Config config{.eager_bytes_max = 1024,
