@@ -10,9 +10,11 @@ const MessageParameters& message_within(const Parameters& parameters, Distance d
     case Distance::kPackage:
       return parameters.package;
     case Distance::kMachine:
+      return parameters.machine;
+    case Distance::kNetwork:
       break;
   }
-  return parameters.machine;
+  return parameters.network;
 }
 
 double cost_ns(const Cost& cost, const Problem& problem, const Parameters& parameters) {
