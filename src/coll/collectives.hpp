@@ -186,13 +186,16 @@ TypeShape shape_of(const Datatype& datatype);
 template <class... Data>
 void plan_chosen(Execution& execution, std::span<const Registered<Data...>> entries, const Problem& problem,
                  int root, const std::type_identity_t<Data>&... data) {
-  const Selection& selection = execution.process().collectives->selector.choose(entries, problem);
+  Selector& selector = execution.process().collectives->selector;
+  const Selection& selection = selector.choose(entries, problem);
   execution.schedule.algorithm = selection.algorithm;
   entries[static_cast<std::size_t>(selection.place)].schedule(execution.schedule,
                                                               {.self = execution.self(),
                                                                .root = root,
                                                                .segment_bytes = selection.segment_bytes,
-                                                               .nodes = &node_map(execution.comm())},
+                                                               .nodes = &node_map(execution.comm()),
+                                                               .problem = &problem,
+                                                               .parameters = &selector.parameters()},
                                                               data...);
 }
 

@@ -1,10 +1,12 @@
 // Running schedules: see coll/collectives.hpp.
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/predefined.hpp"
 #include "coll/collectives.hpp"
 #include "object/objects.hpp"
+#include "object/topology.hpp"
 #include "p2p/p2p.hpp"
 #include "runtime/bootstrap.hpp"
 
@@ -28,6 +30,19 @@ int processors_of(Comm& comm) {
     comm.processors = one_job ? comm.process.bootstrap.processors_available() : 0;
   }
   return comm.processors;
+}
+
+/// The grid that the communicator was given, without the dimensions of one rank.
+std::array<int, 3> extents_of(const Comm& comm) {
+  if (comm.topology == nullptr || comm.topology->kind != TopologyKind::kCart) return {};
+  std::array<int, 3> extents = {};
+  std::size_t dimensions = 0;
+  for (const int extent : comm.topology->dims) {
+    if (extent == 1) continue;
+    if (dimensions == extents.size()) return {};
+    extents[dimensions++] = extent;
+  }
+  return extents;
 }
 
 }  // namespace
@@ -59,6 +74,7 @@ Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm 
   problem.node_ranks_max = nodes.largest();
   problem.consecutive = nodes.is_consecutive();
   problem.processors = processors_of(comm);
+  problem.extents = extents_of(comm);
   return problem;
 }
 

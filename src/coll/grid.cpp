@@ -29,7 +29,7 @@ Grid balanced_grid(int size, int dimensions_max) {
 Grid grid_of(int size, std::span<const int> extents, int dimensions_max) {
   Grid grid;
   for (const int extent : extents) {
-    if (extent == 1) continue;
+    if (extent <= 1) continue;
     if (grid.dimensions == dimensions_max) return balanced_grid(size, dimensions_max);
     grid.extents[static_cast<std::size_t>(grid.dimensions++)] = extent;
   }

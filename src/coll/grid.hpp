@@ -36,7 +36,7 @@ struct Grid {
 Grid balanced_grid(int size, int dimensions_max);
 
 /// A Cartesian topology's grid, or the balanced one where it has more dimensions than allowed. Dimensions of
-/// one rank count for nothing. `extents`: empty without a topology.
+/// one rank (or of none: 0) count for nothing. `extents`: empty without a topology.
 Grid grid_of(int size, std::span<const int> extents, int dimensions_max);
 
 }  // namespace tasuki

@@ -5,6 +5,8 @@
 #include <bit>
 
 #include "base/algorithm_table.hpp"
+#include "coll/general.hpp"
+#include "coll/knomial.hpp"
 #include "coll/quick.hpp"
 #include "tuning/cost.hpp"
 
@@ -25,8 +27,11 @@ constexpr bool in_place(const Problem& problem) {
 constexpr bool not_in_place(const Problem& problem) {
   return !problem.in_place;
 }
+constexpr bool power_of_two(const Problem& problem) {
+  return std::has_single_bit(static_cast<unsigned>(problem.size));
+}
 constexpr bool equal_blocks_and_power_of_two(const Problem& problem) {
-  return problem.uniform && std::has_single_bit(static_cast<unsigned>(problem.size));
+  return problem.uniform && power_of_two(problem);
 }
 
 // What it costs: a formula in ranks and bytes, for the whole of a communicator.
@@ -50,9 +55,18 @@ double priced_with_copies(const Problem& problem, const Parameters& parameters, 
 Cost barrier_cost(int size, double) {
   return barrier_dissemination_cost(size);
 }
-double reduce_binomial_ns(const Problem& problem, const Parameters& parameters, Count) {
+template <int radix>
+double reduce_knomial_ns(const Problem& problem, const Parameters& parameters, Count) {
   const auto bytes = static_cast<double>(problem.bytes);
-  return cost_ns(reduce_binomial_cost(problem.size, bytes, problem.commutative), problem, parameters);
+  return cost_ns(reduce_knomial_cost(problem.size, bytes, problem.commutative, radix), problem, parameters);
+}
+template <Cost (*formula)(int size, double bytes, int radix), int radix>
+double knomial_ns(const Problem& problem, const Parameters& parameters, Count) {
+  return cost_ns(formula(problem.size, static_cast<double>(problem.bytes), radix), problem, parameters);
+}
+template <double (*price)(int, const Problem&, const Parameters&, Count), int dimensions>
+double grid_ns(const Problem& problem, const Parameters& parameters, Count segment_bytes) {
+  return price(dimensions, problem, parameters, segment_bytes);
 }
 
 // The functions that write a schedule, called with what they take of the team.
@@ -63,6 +77,15 @@ constexpr auto plain =
 template <auto function>
 constexpr auto rooted = [](Schedule& schedule, const Team& team, const auto&... data) {
   function(schedule, team.self, team.root, data...);
+};
+
+template <auto function, int radix>
+constexpr auto knomial = [](Schedule& schedule, const Team& team, const auto&... data) {
+  function(schedule, team.self, team.root, data..., radix);
+};
+template <auto function, int dimensions>
+constexpr auto grid = [](Schedule& schedule, const Team& team, const auto&... data) {
+  function(dimensions, schedule, team, data...);
 };
 
 void allreduce_doubling(Schedule& schedule, const Team& team, const Reduction& data) {
@@ -87,6 +110,10 @@ constexpr Candidate kFlags = {algorithm_number(operation, "flags"), is_quick, qu
 // The table.
 
 using enum Operation;
+using general::has_levels;
+using general::is_grid;
+using general::is_grid_and_commutes;
+using general::kSegmentsWorthTrying;
 
 constexpr AllgatherEntry kAllgatherEntries[] = {
     {{algorithm_number(kAllgather, "recursive_doubling"), equal_blocks_and_power_of_two,
@@ -96,6 +123,10 @@ constexpr AllgatherEntry kAllgatherEntries[] = {
      plain<allgather_bruck>},
     {{algorithm_number(kAllgather, "ring"), always, priced<allgather_ring_cost>}, plain<allgather_ring>},
     {kFlags<kAllgather>, nullptr},
+    {{algorithm_number(kAllgather, "multi_ring"), always, general::allgather_multi_ring_ns},
+     general::allgather_multi_ring},
+    {{algorithm_number(kAllgather, "two_level"), has_levels, general::allgather_two_level_ns},
+     general::allgather_two_level},
 };
 
 constexpr AllreduceEntry kAllreduceEntries[] = {
@@ -105,6 +136,20 @@ constexpr AllreduceEntry kAllreduceEntries[] = {
      plain<allreduce_halving_doubling>},
     {{algorithm_number(kAllreduce, "ring"), commutes, priced<allreduce_ring_cost>}, plain<allreduce_ring>},
     {kFlags<kAllreduce>, nullptr},
+    {{algorithm_number(kAllreduce, "chain"), commutes, grid_ns<general::allreduce_grid_ns, 1>,
+      kSegmentsWorthTrying},
+     grid<general::allreduce_grid, 1>},
+    {{algorithm_number(kAllreduce, "binary_tree"), commutes, general::allreduce_binary_tree_ns,
+      kSegmentsWorthTrying},
+     general::allreduce_binary_tree},
+    {{algorithm_number(kAllreduce, "grid_2"), is_grid_and_commutes<2>, grid_ns<general::allreduce_grid_ns, 2>,
+      kSegmentsWorthTrying},
+     grid<general::allreduce_grid, 2>},
+    {{algorithm_number(kAllreduce, "grid_3"), is_grid_and_commutes<3>, grid_ns<general::allreduce_grid_ns, 3>,
+      kSegmentsWorthTrying},
+     grid<general::allreduce_grid, 3>},
+    {{algorithm_number(kAllreduce, "two_level"), has_levels, general::allreduce_two_level_ns},
+     general::allreduce_two_level},
 };
 
 constexpr AlltoallEntry kAlltoallEntries[] = {
@@ -114,6 +159,8 @@ constexpr AlltoallEntry kAlltoallEntries[] = {
     {{algorithm_number(kAlltoall, "bruck"), always, priced_with_copies<alltoall_bruck_cost, 2>},
      plain<alltoall_bruck>},
     {kFlags<kAlltoall>, nullptr},
+    {{algorithm_number(kAlltoall, "two_level"), has_levels, general::alltoall_two_level_ns},
+     general::alltoall_two_level},
 };
 
 constexpr AlltoallEntry kAlltoallvEntries[] = {
@@ -126,6 +173,8 @@ constexpr BarrierEntry kBarrierEntries[] = {
     {{algorithm_number(kBarrier, "dissemination"), always, priced<barrier_cost>},
      plain<barrier_dissemination>},
     {kFlags<kBarrier>, nullptr},
+    {{algorithm_number(kBarrier, "two_level"), has_levels, general::barrier_two_level_ns},
+     general::barrier_two_level},
 };
 
 constexpr BcastEntry kBcastEntries[] = {
@@ -133,6 +182,24 @@ constexpr BcastEntry kBcastEntries[] = {
     {{algorithm_number(kBcast, "scatter_ring"), always, priced<bcast_scatter_ring_cost>},
      rooted<bcast_scatter_ring>},
     {kFlags<kBcast>, nullptr},
+    {{algorithm_number(kBcast, "scatter_doubling"), power_of_two, priced<bcast_scatter_doubling_cost>},
+     rooted<bcast_scatter_doubling>},
+    {{algorithm_number(kBcast, "knomial_4"), always, knomial_ns<bcast_knomial_cost, 4>},
+     knomial<bcast_knomial, 4>},
+    {{algorithm_number(kBcast, "knomial_8"), always, knomial_ns<bcast_knomial_cost, 8>},
+     knomial<bcast_knomial, 8>},
+    {{algorithm_number(kBcast, "chain"), always, grid_ns<general::bcast_grid_ns, 1>, kSegmentsWorthTrying},
+     grid<general::bcast_grid, 1>},
+    {{algorithm_number(kBcast, "binary_tree"), always, general::bcast_binary_tree_ns, kSegmentsWorthTrying},
+     general::bcast_binary_tree},
+    {{algorithm_number(kBcast, "grid_2"), is_grid<2>, grid_ns<general::bcast_grid_ns, 2>,
+      kSegmentsWorthTrying},
+     grid<general::bcast_grid, 2>},
+    {{algorithm_number(kBcast, "grid_3"), is_grid<3>, grid_ns<general::bcast_grid_ns, 3>,
+      kSegmentsWorthTrying},
+     grid<general::bcast_grid, 3>},
+    {{algorithm_number(kBcast, "two_level"), has_levels, general::bcast_two_level_ns},
+     general::bcast_two_level},
 };
 
 constexpr ScanEntry kExscanEntries[] = {
@@ -145,6 +212,12 @@ constexpr GatherEntry kGatherEntries[] = {
     {{algorithm_number(kGather, "linear"), always, priced<gather_linear_cost>}, rooted<gather_linear>},
     {{algorithm_number(kGather, "binomial"), always, priced<gather_binomial_cost>}, rooted<gather_binomial>},
     {kFlags<kGather>, nullptr},
+    {{algorithm_number(kGather, "knomial_4"), always, knomial_ns<gather_knomial_cost, 4>},
+     knomial<gather_knomial, 4>},
+    {{algorithm_number(kGather, "knomial_8"), always, knomial_ns<gather_knomial_cost, 8>},
+     knomial<gather_knomial, 8>},
+    {{algorithm_number(kGather, "two_level"), has_levels, general::gather_two_level_ns},
+     general::gather_two_level},
 };
 
 constexpr GatherEntry kGathervEntries[] = {
@@ -152,9 +225,25 @@ constexpr GatherEntry kGathervEntries[] = {
 };
 
 constexpr ReduceEntry kReduceEntries[] = {
-    {{algorithm_number(kReduce, "binomial"), always, reduce_binomial_ns}, rooted<reduce_binomial>},
+    {{algorithm_number(kReduce, "binomial"), always, reduce_knomial_ns<2>}, rooted<reduce_binomial>},
     {{algorithm_number(kReduce, "halving"), commutes, priced<reduce_halving_cost>}, rooted<reduce_halving>},
     {kFlags<kReduce>, nullptr},
+    {{algorithm_number(kReduce, "knomial_4"), always, reduce_knomial_ns<4>}, knomial<reduce_knomial, 4>},
+    {{algorithm_number(kReduce, "knomial_8"), always, reduce_knomial_ns<8>}, knomial<reduce_knomial, 8>},
+    {{algorithm_number(kReduce, "chain"), commutes, grid_ns<general::reduce_grid_ns, 1>,
+      kSegmentsWorthTrying},
+     grid<general::reduce_grid, 1>},
+    {{algorithm_number(kReduce, "binary_tree"), commutes, general::reduce_binary_tree_ns,
+      kSegmentsWorthTrying},
+     general::reduce_binary_tree},
+    {{algorithm_number(kReduce, "grid_2"), is_grid_and_commutes<2>, grid_ns<general::reduce_grid_ns, 2>,
+      kSegmentsWorthTrying},
+     grid<general::reduce_grid, 2>},
+    {{algorithm_number(kReduce, "grid_3"), is_grid_and_commutes<3>, grid_ns<general::reduce_grid_ns, 3>,
+      kSegmentsWorthTrying},
+     grid<general::reduce_grid, 3>},
+    {{algorithm_number(kReduce, "two_level"), has_levels, general::reduce_two_level_ns},
+     general::reduce_two_level},
 };
 
 constexpr ReduceScatterEntry kReduceScatterEntries[] = {
@@ -179,6 +268,12 @@ constexpr ScatterEntry kScatterEntries[] = {
     {{algorithm_number(kScatter, "binomial"), always, priced<scatter_binomial_cost>},
      rooted<scatter_binomial>},
     {kFlags<kScatter>, nullptr},
+    {{algorithm_number(kScatter, "knomial_4"), always, knomial_ns<scatter_knomial_cost, 4>},
+     knomial<scatter_knomial, 4>},
+    {{algorithm_number(kScatter, "knomial_8"), always, knomial_ns<scatter_knomial_cost, 8>},
+     knomial<scatter_knomial, 8>},
+    {{algorithm_number(kScatter, "two_level"), has_levels, general::scatter_two_level_ns},
+     general::scatter_two_level},
 };
 
 constexpr ScatterEntry kScattervEntries[] = {

@@ -23,8 +23,11 @@ struct Team {
   Member self;
   int root = 0;
   Count segment_bytes = 0;  // of an algorithm that cuts the data in segments, else 0
-  /// Which ranks are on which node; never null where the communicator's schedule is run.
+  /// Which ranks are on which node; null where these are but some of a communicator's ranks.
   const NodeMap* nodes = nullptr;
+  /// What was chosen for, and by: for the algorithms that are made of others. As above.
+  const Problem* problem = nullptr;
+  const Parameters* parameters = nullptr;
 };
 
 template <class... Data>

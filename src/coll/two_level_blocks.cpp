@@ -32,11 +32,6 @@ void for_runs(const NodeMap& map, int begin, int end, Visit&& visit) {
   }
 }
 
-/// Where a node's ranks begin in the node order.
-int position_of(const NodeMap& map, int node) {
-  return static_cast<int>(map.ranks_of(node).data() - map.ranks_by_node().data());
-}
-
 Elements bytes_at(Space space, Count bytes) {
   return {.space = space, .element = ElementType::kBytes, .count = bytes};
 }

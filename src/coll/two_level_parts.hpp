@@ -36,6 +36,17 @@ inline int leader_in_node(const NodeMap& map, int node, int root) {
   return map.node_of(root) == node ? map.index_of(root) : 0;
 }
 
+/// Where a node's ranks begin in the node order: NodeMap::ranks_by_node.
+inline int position_of(const NodeMap& map, int node) {
+  return static_cast<int>(map.ranks_of(node).data() - map.ranks_by_node().data());
+}
+
+/// All ranks, in node order.
+inline Subset all_by_node(const NodeMap& map, int rank) {
+  const std::span<const int> ranks = map.ranks_by_node();
+  return {{ranks.begin(), ranks.end()}, position_of(map, map.node_of(rank)) + map.index_of(rank)};
+}
+
 /// Where the buffers of a part lie: by default where those of the call do.
 struct Buffers {
   Place send{Space::kSend, 0};

@@ -4,6 +4,8 @@
 // Pure data.
 #pragma once
 
+#include <array>
+
 #include "base/distance.hpp"
 #include "base/operation.hpp"
 #include "base/types.hpp"
@@ -27,10 +29,11 @@ struct Problem {
 
   bool quick = false;  // it may run straight over the flags of the stage (coll/quick.hpp)
 
-  int nodes = 1;                         // that the ranks are on
-  int node_ranks_max = 1;                // ranks on the node that has the most
-  bool consecutive = true;               // the ranks of each node follow one another in the communicator
-  int processors = 0;                    // of a node, for its ranks; 0: as many as it needs
+  int nodes = 1;                    // that the ranks are on
+  int node_ranks_max = 1;           // ranks on the node that has the most
+  bool consecutive = true;          // the ranks of each node follow one another in the communicator
+  std::array<int, 3> extents = {};  // of the communicator's grid, if it has one of up to three dimensions
+  int processors = 0;               // of a node, for its ranks; 0: as many as it needs
   Distance distance = Distance::kCache;  // of two ranks on a node
 
   friend bool operator==(const Problem&, const Problem&) = default;

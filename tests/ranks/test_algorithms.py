@@ -39,4 +39,6 @@ def test_every_algorithm_is_right(mpiexec, ran, ranks):
 
 def test_each_of_them_ran(ran):
     assert ran, "no test before this one ran any"
-    assert [name for name, times in ran.items() if times == 0] == []
+    # Those in two levels are valid on several nodes only (tests/unit/coll/collectives_test.cpp has such worlds).
+    missing = [name for name, times in ran.items() if times == 0 and not name.endswith("_two_level")]
+    assert missing == []

@@ -187,6 +187,8 @@ class Sequence {
       const auto algorithms = algorithms_of(static_cast<Operation>(&operation - operation_table().data()));
       process_.config.*operation.algorithm = static_cast<std::int64_t>(draw(algorithms.size() + 1));
     }
+    static constexpr std::int64_t kSegments[] = {0, 64, 1000};
+    process_.config.segment_bytes = kSegments[draw(std::size(kSegments))];
     process_.collectives->selector.forget();
   }
 
@@ -631,6 +633,17 @@ TEST_P(Collectives, RandomSequenceWithLocks) {
               Sequence(process, static_cast<unsigned>(200 + process.size)).run(100);
             },
             {.thread_level = ThreadLevel::kMultiple});
+}
+
+TEST_P(Collectives, RandomSequenceOnSeveralNodes) {
+  for (const bool interleaved : {false, true}) {
+    std::vector<int> nodes;
+    for (int rank = 0; rank < GetParam(); ++rank)
+      nodes.push_back(interleaved ? (2 * rank + 1) % 3 : rank / 3);
+    run_ranks(GetParam(),
+              [](Process& process) { Sequence(process, static_cast<unsigned>(300 + process.size)).run(300); },
+              {.nodes = nodes});
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Worlds, Collectives, testing::Values(1, 2, 3, 4, 5, 7, 8));
