@@ -29,7 +29,11 @@ std::shared_ptr<Stage> Stage::make(Comm& comm) {
 }
 
 Stage::Stage(Comm& comm)
-    : process_(comm.process), progress_(*comm.process.progress), rank_(comm.rank), size_(comm.size()) {
+    : process_(comm.process),
+      progress_(*comm.process.progress),
+      comm_(comm),
+      rank_(comm.rank),
+      size_(comm.size()) {
   quick_bytes_max_.fill(kNeverQuick);
   const std::size_t bytes = sizeof(StageBlock) + kShifts * kShiftBytes;
   memory_ = process_.global_memory->allocate(bytes, alignof(StageBlock));

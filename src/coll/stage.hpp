@@ -120,6 +120,7 @@ class Stage {
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
+  Comm& comm() const { return comm_; }
   int rank() const { return rank_; }
   int size() const { return size_; }
 
@@ -264,6 +265,7 @@ class Stage {
 
   Process& process_;
   Progress& progress_;
+  Comm& comm_;
   int rank_;
   int size_;
   bool all_sleep_with_fence_ = false;
@@ -308,6 +310,11 @@ class Stages {
 
   void add(Stage* stage) { live_.push_back(stage); }
   void remove(Stage* stage);
+
+  /// The settings of collectives have changed, alike at all ranks: other ones may be quick.
+  void set_all_quick_limits() {
+    for (const Stage* stage : live_) set_quick_limits(stage->comm());
+  }
 
   /// `block`, in `memory`, is released by its owner; `others` will.
   void retire(void* memory, StageBlock* block, int others) { retired_.push_back({memory, block, others}); }

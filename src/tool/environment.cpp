@@ -38,6 +38,7 @@ void apply_setting(Process& process, const Setting& setting) {
     process.progress->set_spin_count(process.config.spin_count);
   } else if (setting.part == Part::kCollectives) {
     process.collectives->selector.forget();
+    process.collectives->stages.set_all_quick_limits();
   }
 }
 
