@@ -478,6 +478,24 @@ void run_all(const Size& size) {
   for (Team& team : teams) MPI_Comm_free(&team.comm);
 }
 
+/// A variable that is written takes effect at once, also where the last collective went another way.
+void check_forcing() {
+  Setting setting("TASUKI_BCAST_ALGORITHM");
+  int rank, value = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (const auto& [algorithm, number] : setting.items()) {
+    if (algorithm != "binomial" && algorithm != "scatter_ring") continue;
+    MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    setting.set(number);
+    const long long before = counter("bcast_" + algorithm);
+    MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    setting.set(0);
+    if (counter("bcast_" + algorithm) == before + 1) continue;
+    std::fprintf(stderr, "rank %d: a bcast by %s did not go that way\n", rank, algorithm.c_str());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -488,6 +506,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "algorithms: expected CASES WORDS_MAX SEED\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
+  check_forcing();
   oracle::make_kinds();
   run_all({std::atoi(argv[1]), std::atoi(argv[2]), std::strtoull(argv[3], nullptr, 10)});
   oracle::free_kinds();
