@@ -25,8 +25,8 @@ BUILD = ROOT / "build"
 OUT = BUILD / "test"
 console = Console(highlight=False, soft_wrap=True)
 
-# The protocols of tests/stress that mpi4py's point-to-point tests see too.
-UNDER = "all written,private heap"
+# The protocols of tests/stress that mpi4py's point-to-point tests see too, and the nodes its collectives.
+UNDER = "all written,private heap,two nodes"
 
 SANITIZER_OPTIONS = {
     "TSAN_OPTIONS": "halt_on_error=1 second_deadlock_stack=1",

@@ -41,7 +41,10 @@ from protocols import PROTOCOLS  # noqa: E402
 
 ROOT = HERE.parents[1]
 VERSION = "4.1.2"
-UNDER_QUICK = ("test_p2p_buf", "test_p2p_buf_matched", "test_p2p_obj*")
+UNDER_QUICK = {"two nodes": ("test_p2p_buf", "test_cco_buf")}
+UNDER_QUICK_ELSE = ("test_p2p_buf", "test_p2p_buf_matched", "test_p2p_obj*")
+# Others expect that all ranks share memory.
+UNDER_LONG = {"two nodes": ("test_p2p_*", "test_cco_*", "test_comm*", "test_rma*", "test_file", "test_io")}
 LOCAL = ("test_datatype", "test_util_dtlib")  # long, and the same at any number of ranks
 LONGEST = "test_util_dtlib"  # a fifth of the whole suite, and below the ABIs: when quick, in one of them
 
@@ -173,13 +176,15 @@ class Suite:
 
 def plan_runs(args, files):
     runs = [Run(abi, file, ranks) for abi in args.abi for file in files for ranks in args.ranks]
-    under = [file for file in files if file not in LOCAL]
     if args.quick:
         runs = [run for run in runs if run.ranks == (2 if run.abi == "mpich" or run.file in LOCAL else 4)]
         runs = [run for run in runs if run.file != LONGEST or run.abi == "standard"]
-        under = [file for file in under if any(fnmatch.fnmatch(file, p) for p in UNDER_QUICK)]
     runs = [] if args.under_only else runs
-    return runs + [Run("standard", file, 2, name) for name in args.under for file in under]
+    for name in args.under:
+        patterns = UNDER_QUICK.get(name, UNDER_QUICK_ELSE) if args.quick else UNDER_LONG.get(name, ("*",))
+        chosen = [file for file in files if any(fnmatch.fnmatch(file, pattern) for pattern in patterns)]
+        runs += [Run("standard", file, 2, name) for file in chosen if file not in LOCAL]
+    return runs
 
 
 def table_under(runs, names):

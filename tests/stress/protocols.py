@@ -18,6 +18,7 @@ WAYS = {
     "pushed": ({"push"}, {"write", "pull", "cooperative"}),
     "two copies": ({"two_copy"}, LARGE | {"attach"}),
     "attach": ({"short", "attach"}, LARGE),
+    "two nodes": ({"short", "eager", "two_copy"}, set()),
 }
 
 PROTOCOLS = {
@@ -63,6 +64,8 @@ PROTOCOLS = {
         "TASUKI_PROTOCOL_PULL": "off",
         "TASUKI_PROTOCOL_PUSH": "off",
     },
+    # Nothing is shared but among ranks 0 and 1, or 0 alone; the others are on another node.
+    "two nodes": GLOBAL | {"TASUKI_NODES": 2, "TASUKI_NETWORK_LATENCY_NS": 5000},
     # The system copies out of the sender's private memory (where it permits that: else two copies).
     "attach": {
         "TASUKI_HEAP": "private",
