@@ -28,6 +28,7 @@
 #include "base/types.hpp"
 #include "coll/algorithms.hpp"
 #include "coll/compare.hpp"
+#include "coll/images.hpp"
 #include "coll/schedule.hpp"
 #include "coll/select.hpp"
 #include "coll/stage.hpp"
@@ -63,7 +64,7 @@ Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm 
 
 class Execution {
  public:
-  explicit Execution(Process& process) : process_(process) {}
+  explicit Execution(Process& process) : process_(process), images_(process) {}
   ~Execution();
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
@@ -106,6 +107,12 @@ class Execution {
   CollectiveRequest* request = nullptr;  // null in a blocking call
   bool over = false;
 
+  // Of a shared schedule: coll/execute_shared.cpp. The communicator has a stage, and the call is a blocking
+  // one.
+  void enter_stage();
+  void leave_stage();
+  bool spins_to_the_end();
+
  private:
   void start_round();
   void run_step(const Step& step);
@@ -115,6 +122,14 @@ class Execution {
   void note(Code code) {
     if (error_ == 0) error_ = code;
   }
+  bool has_come(int member, unsigned phase);
+  bool awaits_hold();
+  std::size_t run_shared(std::size_t index);
+  void run_group(std::size_t first);
+  Images::Bytes find(Place place, Count bytes);
+  void check_length(const Step& step);
+  void combine(const Step& step, const Images::Bytes& left, const Images::Bytes& right,
+               const Images::Bytes& to);
   std::byte* address(Place place) const;
   Datatype& datatype(ElementType type, int block) const;
 
@@ -134,6 +149,17 @@ class Execution {
   std::unique_ptr<std::byte[], Free> scratch_;
   Count scratch_capacity_ = 0;  // bytes
   std::vector<Object*> retained_;
+
+  // While a shared schedule runs.
+  struct Operands {
+    Images::Bytes from, to, with;
+  };
+  Stage* stage_ = nullptr;  // null in all others
+  Images images_;
+  std::size_t await_ = 0, await_end_ = 0;  // the steps of the round whose awaits are not known to hold
+  int await_member_ = 0;                   // of a step that awaits everyone: the next to look at
+  bool may_sleep_ = false;                 // who is awaited has to know it
+  std::vector<Operands> operands_;         // of the group that runs
 };
 
 /// The request of a nonblocking or persistent collective.

@@ -106,6 +106,10 @@ Code Execution::restart() {
 
 bool Execution::advance(bool* moved) {
   for (;;) {
+    if (await_ < await_end_) {
+      if (!awaits_hold()) return false;
+      *moved = true;
+    }
     while (done_ < under_way_.size()) {
       Request* request_under_way = under_way_[done_];
       if (!request_under_way->done) return false;
@@ -125,7 +129,18 @@ void Execution::start_round() {
   const std::size_t begin = round_ == 0 ? 0 : schedule.round_ends[round_ - 1];
   const std::size_t end = schedule.round_ends[round_];
   ++round_;
-  for (std::size_t index = begin; index < end; ++index) run_step(schedule.steps[index]);
+  if (stage_ != nullptr) {
+    await_ = begin;
+    await_end_ = end;
+  }
+  for (std::size_t index = begin; index < end; ++index) {
+    const Step& step = schedule.steps[index];
+    if (is_shared(step.action)) {
+      index = run_shared(index);
+    } else {
+      run_step(step);
+    }
+  }
 }
 
 void Execution::run_step(const Step& step) {
@@ -155,6 +170,8 @@ void Execution::run_step(const Step& step) {
       return;
     case Step::Action::kCompare:
       compare_step(step);
+      return;
+    default:  // shared steps: run_shared()
       return;
   }
 }
@@ -266,8 +283,10 @@ void Collectives::close(Execution& execution) {
 
 Code Collectives::run(Execution& execution) {
   Code code = execution.restart();
+  const bool shared = code == 0 && execution.schedule.is_shared();
+  if (shared) execution.enter_stage();
   bool moved = false;
-  if (code == 0 && !execution.advance(&moved)) {
+  if (code == 0 && !execution.advance(&moved) && !(shared && execution.spins_to_the_end())) {
     if (process_.locking) {
       // Another thread's sweep has to drive this one too, while this thread sleeps.
       activate(execution);
@@ -276,6 +295,7 @@ Code Collectives::run(Execution& execution) {
       process_.progress->wait_until([&] { return execution.advance(&moved); });
     }
   }
+  if (shared) execution.leave_stage();
   if (code == 0) code = execution.error();
   close(execution);
   return code;

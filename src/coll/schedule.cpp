@@ -13,23 +13,70 @@ Count round_up(Count bytes, Count alignment) {
 }  // namespace
 
 void Schedule::send(Place from, Count count, ElementType type, int peer, int block) {
-  steps.push_back({Step::Action::kSend, type, type, peer, from, {}, count, 0, block, block, false});
+  steps.push_back({Step::Action::kSend, type, type, peer, from, {}, count, 0, block, block});
 }
 
 void Schedule::receive(Place to, Count count, ElementType type, int peer, int block) {
-  steps.push_back({Step::Action::kReceive, type, type, peer, {}, to, count, 0, block, block, false});
+  steps.push_back({Step::Action::kReceive, type, type, peer, {}, to, count, 0, block, block});
 }
 
 void Schedule::reduce(Place from, Place to, Count count, ElementType type) {
   if (count == 0) return;
-  steps.push_back({Step::Action::kReduce, type, type, -1, from, to, count, count, -1, -1, false});
+  steps.push_back({Step::Action::kReduce, type, type, -1, from, to, count, count, -1, -1});
 }
 
 void Schedule::copy(Place from, Count count, ElementType type, Place to, Count to_count, ElementType to_type,
                     int block, int to_block) {
   if (count == 0 && to_count == 0) return;
-  steps.push_back(
-      {Step::Action::kCopy, type, to_type, -1, from, to, count, to_count, block, to_block, false});
+  steps.push_back({Step::Action::kCopy, type, to_type, -1, from, to, count, to_count, block, to_block});
+}
+
+void Schedule::offer() {
+  steps.push_back({.action = Step::Action::kOffer});
+}
+
+void Schedule::signal(int phase) {
+  steps.push_back({.action = Step::Action::kSignal, .count = phase});
+}
+
+void Schedule::await(int member, int phase) {
+  steps.push_back({.action = Step::Action::kAwait, .peer = member, .count = phase});
+}
+
+void Schedule::move(Place from, Place to, Count count, Count element_bytes) {
+  if (count == 0 || element_bytes == 0) return;
+  steps.push_back({.action = Step::Action::kMove,
+                   .from = from,
+                   .to = to,
+                   .count = count,
+                   .element_bytes = element_bytes});
+}
+
+void Schedule::combine(Place left, Place right, Place to, Count count, ElementType type,
+                       Count element_bytes) {
+  if (count == 0) return;
+  steps.push_back({.action = Step::Action::kCombine,
+                   .type = type,
+                   .from = left,
+                   .to = to,
+                   .count = count,
+                   .with = right,
+                   .element_bytes = element_bytes});
+}
+
+void Schedule::accept() {
+  steps.push_back({.action = Step::Action::kAccept});
+}
+
+void Schedule::end_pieces(std::size_t first_step, Count piece) {
+  if (first_step == steps.size()) return;
+  steps[first_step].group = static_cast<std::uint32_t>(steps.size() - first_step - 1);
+  steps[first_step].piece = piece;
+}
+
+void Schedule::make_rooms(Count piece, const TypeShape& type) {
+  left_room = scratch_elements(piece, type);
+  right_room = scratch_elements(piece, type);
 }
 
 void Schedule::sign(Place to) {
@@ -94,6 +141,7 @@ void Schedule::clear() {
   steps.clear();
   round_ends.clear();
   boundaries.clear();
+  images.clear();
   scratch_bytes = 0;
 }
 

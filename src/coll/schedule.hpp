@@ -15,6 +15,20 @@
 //  is
 //     being sent is not written by one.
 //  3. The send buffer is never written.
+//
+// Ranks that share memory (coll/stage.hpp) may also work in each other's buffers. What a rank lets the others
+// see are its *images*: its input, its output or blocks of them as dense bytes at an address that means the
+// same to all. An image is the user's own memory where that is global and dense; elsewhere the executor
+// stages it in global memory. A schedule never knows which of the two it is. It offers the images, awaits
+// those of others, moves and combines bytes of any of them, and tells the others by numbered phases how far
+// it is:
+//  4. A rank touches another one's image only after it awaited a phase of that rank, and its own image of
+//  which
+//     others read or write only before its offer or after it awaited them.
+//  5. Offering is phase 1; each rank signals higher and higher phases. A rank ends its schedule only after it
+//     awaited a phase of all who touch its images, which they signal when they are through with them.
+//  6. Of two steps of different ranks that touch the same byte of an image, one of which writes, one happens
+//     before the other, by a phase that is signalled and awaited between them.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +40,36 @@
 
 namespace tasuki {
 
-/// Where data lies: in a buffer of the call, or in the schedule's scratch memory. `offset` in bytes.
-enum class Space : std::uint8_t { kSend, kReceive, kScratch };
+/// Where data lies: in a buffer of the call, in the schedule's scratch memory, or in an image.
+enum class Space : std::uint8_t {
+  kSend,
+  kReceive,
+  kScratch,
+  kPiece,       // scratch memory for one piece of a group of steps: the same for each piece
+  kInput,       // image 0 of `member`
+  kOutput,      // image 1 of `member`
+  kBlockForMe,  // the image of `member` that has this rank's number
+  kBlockFrom,   // this rank's image number P + `member`: where the block of that rank goes
+};
 struct Place {
   Space space = Space::kScratch;
-  Count offset = 0;
+  int member = -1;   // of an image: a rank in the communicator
+  Count offset = 0;  // bytes
 
-  friend Place operator+(Place place, Count bytes) { return {place.space, place.offset + bytes}; }
-  friend bool operator==(Place a, Place b) { return a.space == b.space && a.offset == b.offset; }
+  constexpr Place() = default;
+  constexpr Place(Space in_space, Count at, int of_member = -1)
+      : space(in_space), member(of_member), offset(at) {}
+
+  friend Place operator+(Place place, Count bytes) {
+    return {place.space, place.offset + bytes, place.member};
+  }
+  friend bool operator==(Place a, Place b) {
+    return a.space == b.space && a.offset == b.offset && a.member == b.member;
+  }
 };
+inline bool is_image(Place place) {
+  return place.space >= Space::kInput;
+}
 
 /// What an algorithm has to know of a datatype; bytes, as in datatype.hpp. The default is that of raw bytes.
 struct TypeShape {
@@ -55,24 +90,70 @@ enum class ElementType : std::uint8_t {
   kReceiveTypeOfPeer
 };
 
-struct Step {
-  enum class Action : std::uint8_t { kSend, kReceive, kReduce, kCopy, kSign, kCompare };
-  Action action;
-  ElementType type;     // of `count` elements at `from` (send, reduce, copy) or `to` (receive)
-  ElementType to_type;  // of a copy's target
-  int peer;             // rank in the communicator, of a send or receive
-  Place from;           // send, reduce (the left operand), copy
-  Place to;             // receive, reduce (the right operand and the result), copy
-  Count count;
-  Count to_count;      // of a copy's target
-  int block;           // where `type` is one of many: the block that is sent, received or copied
-  int to_block;        // where `to_type` is one of many: the block that a copy fills
-  bool local = false;  // on an intercommunicator: `peer` is a rank in the local group, not the remote one
+/// Elements in one of the call's buffers of which the schedule speaks as dense bytes.
+struct Image {
+  enum class Use : std::uint8_t {
+    kOwn,      // only this rank touches it, by moves: it is not offered, and need be neither global nor dense
+    kResult,   // only this rank touches it, but it combines there: it is not offered
+    kRead,     // others read what it holds when it is offered
+    kSaved,    // the same, but others see a copy, so that this rank may overwrite the buffer meanwhile
+    kWritten,  // this rank and others write it, and may read what is written
+  };
+  Place place = {};
+  Count count = 0;
+  ElementType type = ElementType::kBytes;
+  int block = -1;  // where `type` is one of many: its number
+  Use use = Use::kOwn;
 };
+inline bool is_offered(const Image& image) {
+  return image.use >= Image::Use::kRead;
+}
+
+struct Step {
+  enum class Action : std::uint8_t {
+    kSend,
+    kReceive,
+    kReduce,
+    kCopy,
+    kSign,
+    kCompare,
+    kOffer,    // make the images, tell the others: phase 1
+    kSignal,   // phase `count`
+    kAwait,    // the round lasts until `peer`, or everyone where it is kEveryone, has reached phase `count`
+    kMove,     // `count` * `element_bytes` from `from` to `to`: images, or bytes in scratch memory
+    kCombine,  // `to` = `from` op `with`: `count` elements of `type`, dense, in images or pieces
+    kAccept,   // what others wrote to images that are staged goes to the user's buffers
+  };
+  static constexpr int kEveryone = -1;
+  Action action = Action::kCopy;
+  ElementType type =
+      ElementType::kBytes;  // of `count` elements at `from` (send, reduce, copy) or `to` (receive)
+  ElementType to_type = ElementType::kBytes;  // of a copy's target
+  int peer = -1;                              // rank in the communicator, of a send or receive
+  Place from = {};                            // send, reduce (the left operand), copy
+  Place to = {};                              // receive, reduce (the right operand and the result), copy
+  Count count = 0;
+  Count to_count = 0;  // of a copy's target
+  int block = -1;      // where `type` is one of many: the block that is sent, received or copied
+  int to_block = -1;   // where `to_type` is one of many: the block that a copy fills
+  bool local = false;  // on an intercommunicator: `peer` is a rank in the local group, not the remote one
+  Place with = {};     // the right operand of a combination
+  Count element_bytes = 0;  // of moves and combinations
+  // This step and so many after it are a group, moves and combinations of as many elements each: they are
+  // done piece by piece, at most `piece` elements at a time, so that a piece stays in the cache meanwhile.
+  std::uint32_t group = 0;
+  Count piece = 0;
+};
+
+inline bool is_shared(Step::Action action) {
+  return action >= Step::Action::kOffer;
+}
 
 struct Schedule {
   std::vector<Step> steps;
   std::vector<std::uint32_t> round_ends;  // index one past the last step of each round
+  std::vector<Image> images;
+  Place left_room, right_room;  // scratch memory for the pieces that a combination unpacks; see make_rooms
   Count scratch_bytes = 0;
   std::vector<Count> boundaries;  // working memory of the algorithms, here so that it is used again
   int algorithm = -1;             // which was chosen: its number in base/algorithm_table.hpp; -1: of none
@@ -95,6 +176,28 @@ struct Schedule {
   /// ends there.
   void sign(Place to);
   void compare(Place from);
+
+  // Among ranks that share memory.
+
+  /// Whether it has shared steps: then it has images.
+  bool is_shared() const { return !images.empty(); }
+
+  /// Makes this rank's images known to the others. The schedule's `images` are complete.
+  void offer();
+  void signal(int phase);
+  void await(int member, int phase);
+  void await_everyone(int phase) { await(Step::kEveryone, phase); }
+  void move(Place from, Place to, Count count, Count element_bytes = 1);
+  void combine(Place left, Place right, Place to, Count count, ElementType type, Count element_bytes);
+  void accept();
+
+  /// What is added between the two is a group of steps.
+  std::size_t begin_pieces() const { return steps.size(); }
+  void end_pieces(std::size_t first_step, Count piece);
+
+  /// Scratch memory for combinations of up to `piece` elements of `type`. Every schedule that combines needs
+  /// it.
+  void make_rooms(Count piece, const TypeShape& type);
 
   /// On an intercommunicator: the peers of the steps from `first_step` on are ranks in the local group.
   void make_local(std::size_t first_step);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <climits>
 #include <cstddef>
+#include <cstring>
 
 #include "base/predefined.hpp"
 #include "datatype/datatype.hpp"
@@ -87,7 +88,16 @@ void reduce_local(Process& process, const Op& op, const void* in, void* inout, C
                   Datatype& datatype) {
   if (count <= 0) return;
   if (op.function != nullptr) return reduce_by_user(process, op, in, inout, count, datatype);
-  find_reduction_kernel(op, datatype)(in, inout, static_cast<std::size_t>(count));
+  find_reduction_kernel(op, datatype)(in, inout, inout, static_cast<std::size_t>(count));
+}
+
+void combine_local(Process& process, const Op& op, const void* left, const void* right, void* result,
+                   Count count, Datatype& datatype) {
+  if (count <= 0) return;
+  if (op.function == nullptr)
+    return find_reduction_kernel(op, datatype)(left, right, result, static_cast<std::size_t>(count));
+  if (result != right) std::memcpy(result, right, static_cast<std::size_t>(count * datatype.size));
+  reduce_by_user(process, op, left, result, count, datatype);
 }
 
 namespace api {

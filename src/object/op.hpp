@@ -29,4 +29,10 @@ const char* op_name(const Op& op);
 void reduce_local(Process& process, const Op& op, const void* in, void* inout, Count count,
                   Datatype& datatype);
 
+/// result[i] = left[i] op right[i]. The result may be the right operand; the left one only where the
+/// operation is predefined; else it overlaps neither. REQUIRES: op_accepts(op, datatype); datatype.contiguous
+/// where it is not predefined.
+void combine_local(Process& process, const Op& op, const void* left, const void* right, void* result,
+                   Count count, Datatype& datatype);
+
 }  // namespace tasuki

@@ -130,23 +130,28 @@ struct Minloc {
   }
 };
 
+// The result may be one of the operands: no iteration reads what another one writes, which the pragma says.
 template <class Operation, class T>
-inline __attribute__((always_inline)) void reduce_elements(const void* in, void* inout, std::size_t count) {
-  const T* __restrict from = static_cast<const T*>(in);
-  T* __restrict to = static_cast<T*>(inout);
-  for (std::size_t index = 0; index < count; ++index) to[index] = Operation::apply(from[index], to[index]);
+inline __attribute__((always_inline)) void reduce_elements(const void* left, const void* right, void* result,
+                                                           std::size_t count) {
+  const T* a = static_cast<const T*>(left);
+  const T* b = static_cast<const T*>(right);
+  T* to = static_cast<T*>(result);
+#pragma GCC ivdep
+  for (std::size_t index = 0; index < count; ++index) to[index] = Operation::apply(a[index], b[index]);
 }
 
 template <class Operation, class T>
-void reduce_loop(const void* in, void* inout, std::size_t count) {
-  reduce_elements<Operation, T>(in, inout, count);
+void reduce_loop(const void* left, const void* right, void* result, std::size_t count) {
+  reduce_elements<Operation, T>(left, right, result, count);
 }
 
 #ifdef __x86_64__
 /// The same loop for processors with AVX2. Without FMA: the results have to be the same on every processor.
 template <class Operation, class T>
-__attribute__((target("avx2"))) void reduce_loop_avx2(const void* in, void* inout, std::size_t count) {
-  reduce_elements<Operation, T>(in, inout, count);
+__attribute__((target("avx2"))) void reduce_loop_avx2(const void* left, const void* right, void* result,
+                                                      std::size_t count) {
+  reduce_elements<Operation, T>(left, right, result, count);
 }
 #endif
 

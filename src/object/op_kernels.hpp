@@ -8,8 +8,9 @@
 
 namespace tasuki {
 
-/// inout[i] = in[i] op inout[i] for `count` elements, aligned as their type demands. The two do not overlap.
-using ReductionKernel = void (*)(const void* in, void* inout, std::size_t count);
+/// result[i] = left[i] op right[i] for `count` elements, aligned as their type demands. The result is one of
+/// the operands, or overlaps neither.
+using ReductionKernel = void (*)(const void* left, const void* right, void* result, std::size_t count);
 
 /// The loop for the predefined operation `op` on elements of `type`, or null when MPI 6.9.2 and 6.9.4 do not
 /// define the one for the other (or the compiler lacks the type). MPI_REPLACE and MPI_NO_OP, which only

@@ -43,7 +43,7 @@ Word combine_by_kernel(std::atomic_ref<Word> cell, Word operand, ReductionKernel
   for (;;) {
     Word wanted;
     std::memcpy(inout, &old, sizeof old);
-    kernel(in, inout, 1);
+    kernel(in, inout, inout, 1);
     std::memcpy(&wanted, inout, sizeof wanted);
     if (cell.compare_exchange_weak(old, wanted, std::memory_order_acq_rel, std::memory_order_acquire))
       return old;
@@ -144,7 +144,7 @@ void combine_packed(const Combination& how, const std::byte* in, std::byte* inou
   if (type.size == type.extent) {
     std::memcpy(first, in, bytes);
     std::memcpy(second, inout, bytes);
-    how.kernel(first, second, count);
+    how.kernel(first, second, second, count);
     std::memcpy(inout, second, bytes);
     return;
   }
@@ -152,7 +152,7 @@ void combine_packed(const Combination& how, const std::byte* in, std::byte* inou
   std::memset(second, 0, count * type.extent);
   move_pairs(type, first, const_cast<std::byte*>(in), count, false);
   move_pairs(type, second, inout, count, false);
-  how.kernel(first, second, count);
+  how.kernel(first, second, second, count);
   move_pairs(type, second, inout, count, true);
 }
 

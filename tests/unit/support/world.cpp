@@ -1,6 +1,7 @@
 // The test world: a Bootstrap for threads, the memory they share, and a watchdog.
 #include "support/world.hpp"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +11,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <memory_resource>
 #include <mutex>
 #include <new>
 #include <string>
@@ -38,6 +41,11 @@ struct World {
     region = static_cast<std::byte*>(::operator new (region_bytes, std::align_val_t{4096}));
     std::memset(region, 0, region_bytes);
     for (int rank = 0; rank < size; ++rank) marks.push_back(mark_value(options.job, rank));
+    if (options.odd_heaps_private) {
+      arenas = static_cast<std::byte*>(mmap(nullptr, kArenaBytes * static_cast<std::size_t>(size),
+                                            PROT_READ | PROT_WRITE,
+                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    }
     if (options.nodes.empty()) return;
     const std::size_t loop_bytes = LoopTransport::bytes_needed(size);
     loops = static_cast<std::byte*>(::operator new (loop_bytes, std::align_val_t{4096}));
@@ -46,7 +54,9 @@ struct World {
   ~World() {
     ::operator delete (region, std::align_val_t{4096});
     ::operator delete (loops, std::align_val_t{4096});
+    if (arenas != nullptr) munmap(arenas, kArenaBytes * static_cast<std::size_t>(size));
   }
+  static constexpr std::size_t kArenaBytes = std::size_t{1} << 30;  // of address space
 
   WorldOptions options;
   int size;
@@ -55,6 +65,30 @@ struct World {
   std::byte* region;
   std::byte* loops = nullptr;        // between nodes, where there are several
   std::vector<std::uint64_t> marks;  // by rank
+  std::byte* arenas = nullptr;       // kArenaBytes for each rank; null: none
+};
+
+/// As where malloc is private and MPI_Alloc_mem is not: only what was allocated here is global.
+class ArenaMemory final : public GlobalMemory {
+ public:
+  explicit ArenaMemory(std::byte* arena) : fresh_(arena, World::kArenaBytes), pool_(&fresh_) {
+    own_ = {.begin = reinterpret_cast<std::uint64_t>(arena), .bytes = World::kArenaBytes};
+  }
+  bool reach(int, GlobalAddress, std::size_t) override { return true; }
+  void* allocate(std::size_t bytes, std::size_t alignment) override {
+    void* memory = pool_.allocate(bytes, alignment);
+    blocks_[memory] = {bytes, alignment};
+    return memory;
+  }
+  void deallocate(void* memory) override {
+    const auto block = blocks_.extract(memory);
+    pool_.deallocate(memory, block.mapped().first, block.mapped().second);
+  }
+
+ private:
+  std::pmr::monotonic_buffer_resource fresh_;
+  std::pmr::unsynchronized_pool_resource pool_;
+  std::map<void*, std::pair<std::size_t, std::size_t>> blocks_;
 };
 
 class ThreadBootstrap final : public Bootstrap {
@@ -84,6 +118,9 @@ class ThreadBootstrap final : public Bootstrap {
   }
   std::unique_ptr<GlobalMemory> make_global_memory() override {
     if (!world_.options.global_memory) return make_private_memory();
+    if (world_.options.odd_heaps_private && rank_ % 2 == 1)
+      return std::make_unique<ArenaMemory>(world_.arenas +
+                                           World::kArenaBytes * static_cast<std::size_t>(rank_));
     std::vector<bool> reached;
     for (int rank = 0; rank < world_.size; ++rank) {
       reached.push_back(!world_.options.reach_nobody && node(rank) == node(rank_));

@@ -1,0 +1,206 @@
+// Broadcast, gather, scatter, allgather and all-to-all in the buffers of ranks that share memory: see
+// coll/shared.hpp.
+#include <algorithm>
+
+#include "coll/shared.hpp"
+#include "coll/tree.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr int kOffered = 1;
+constexpr int kThrough = 2;  // with the others' images
+constexpr Count kLineBytes = 64;
+
+Place input_of(int member) {
+  return {Space::kInput, 0, member};
+}
+Place output_of(int member) {
+  return {Space::kOutput, 0, member};
+}
+Place block_for_me(int member) {
+  return {Space::kBlockForMe, 0, member};
+}
+Place block_from(int member) {
+  return {Space::kBlockFrom, 0, member};
+}
+
+Image image(const Elements& data, Image::Use use) {
+  return {.place = data.place(), .count = data.count, .type = data.element, .use = use};
+}
+Image image(const Blocks& blocks, int rank, Image::Use use) {
+  return {.place = blocks.place_of(rank),
+          .count = blocks.count_of(rank),
+          .type = blocks.element,
+          .block = rank,
+          .use = use};
+}
+Image& image_for(Schedule& schedule, int rank) {
+  return schedule.images[static_cast<std::size_t>(rank)];
+}
+Image& room_for(Schedule& schedule, Member self, int rank) {
+  return schedule.images[static_cast<std::size_t>(self.size + rank)];
+}
+
+void finish(Schedule& schedule) {
+  schedule.signal(kThrough);
+  schedule.await_everyone(kThrough);
+  schedule.end_round();
+}
+
+}  // namespace
+
+void shared_bcast(Schedule& schedule, Member self, int root, const Elements& data) {
+  if (self.rank == root) {
+    schedule.images.push_back(image(data, Image::Use::kRead));
+    schedule.offer();
+    schedule.await_everyone(kThrough);
+    schedule.end_round();
+    return;
+  }
+  schedule.images.push_back({});
+  schedule.images.push_back(image(data, Image::Use::kOwn));
+  schedule.await(root, kOffered);
+  schedule.end_round();
+  schedule.move(input_of(root), output_of(self.rank), data.bytes());
+  schedule.signal(kThrough);
+  schedule.end_round();
+}
+
+SharedCost shared_bcast_cost(int size, double bytes) {
+  return {.syncs = 2, .moved_bytes = bytes, .total_bytes = (size - 1) * bytes};
+}
+
+void shared_bcast_split(Schedule& schedule, Member self, int root, const Elements& data) {
+  const Count pushed = data.bytes() / self.size / kLineBytes * kLineBytes;
+  const Count pulled = data.bytes() - pushed;
+  if (self.rank == root) {
+    schedule.images.push_back(image(data, Image::Use::kRead));
+    schedule.offer();
+    for (int distance = 1; distance < self.size; ++distance) {
+      const int peer = neighbour(self, distance);
+      schedule.await(peer, kOffered);
+      schedule.end_round();
+      schedule.move(input_of(root) + pulled, output_of(peer) + pulled, pushed);
+    }
+    return finish(schedule);
+  }
+  schedule.images.push_back({});
+  schedule.images.push_back(image(data, Image::Use::kWritten));
+  schedule.offer();
+  schedule.await(root, kOffered);
+  schedule.end_round();
+  schedule.move(input_of(root), output_of(self.rank), pulled);
+  schedule.signal(kThrough);
+  schedule.await(root, kThrough);
+  schedule.end_round();
+  schedule.accept();
+  schedule.end_round();
+}
+
+SharedCost shared_bcast_split_cost(int size, double bytes) {
+  const double lines = bytes / size / kLineBytes;
+  const double pushed = static_cast<double>(static_cast<Count>(lines)) * kLineBytes;
+  return {.syncs = 2,
+          .moved_bytes = std::max(bytes - pushed, (size - 1) * pushed),
+          .total_bytes = (size - 1) * bytes};
+}
+
+void shared_gather(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all) {
+  schedule.images.resize(static_cast<std::size_t>(2 * self.size));
+  Image& own = room_for(schedule, self, root);
+  own = image(mine, Image::Use::kOwn);
+  if (self.rank != root) {
+    schedule.await(root, kOffered);
+    schedule.end_round();
+    schedule.move(block_from(root), block_for_me(root), mine.bytes());
+    schedule.signal(kThrough);
+    schedule.end_round();
+    return;
+  }
+  for (int rank = 0; rank < self.size; ++rank)
+    if (rank != root || !mine.in_place) image_for(schedule, rank) = image(all, rank, Image::Use::kWritten);
+  schedule.offer();
+  if (!mine.in_place) schedule.move(block_from(root), block_for_me(root), mine.bytes());
+  schedule.await_everyone(kThrough);
+  schedule.end_round();
+  schedule.accept();
+  schedule.end_round();
+}
+
+SharedCost shared_gather_cost(int size, double block_bytes) {
+  return {.syncs = 2, .moved_bytes = block_bytes, .total_bytes = size * block_bytes};
+}
+
+void shared_scatter(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {
+  schedule.images.resize(static_cast<std::size_t>(2 * self.size));
+  room_for(schedule, self, root) = image(mine, Image::Use::kOwn);
+  if (self.rank != root) {
+    schedule.await(root, kOffered);
+    schedule.end_round();
+    schedule.move(block_for_me(root), block_from(root), mine.bytes());
+    schedule.signal(kThrough);
+    schedule.end_round();
+    return;
+  }
+  for (int rank = 0; rank < self.size; ++rank)
+    if (rank != root || !mine.in_place) image_for(schedule, rank) = image(all, rank, Image::Use::kRead);
+  schedule.offer();
+  if (!mine.in_place) schedule.move(block_for_me(root), block_from(root), mine.bytes());
+  schedule.await_everyone(kThrough);
+  schedule.end_round();
+}
+
+SharedCost shared_scatter_cost(int size, double block_bytes) {
+  return {.syncs = 2, .moved_bytes = block_bytes, .total_bytes = size * block_bytes};
+}
+
+void shared_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {
+  schedule.images.resize(static_cast<std::size_t>(2 * self.size));
+  schedule.images[0] =
+      mine.in_place ? image(all, self.rank, Image::Use::kRead) : image(mine, Image::Use::kRead);
+  for (int rank = 0; rank < self.size; ++rank)
+    if (rank != self.rank || !mine.in_place)
+      room_for(schedule, self, rank) = image(all, rank, Image::Use::kOwn);
+  schedule.offer();
+  if (!mine.in_place) schedule.move(input_of(self.rank), block_from(self.rank), mine.bytes());
+  for (int distance = 1; distance < self.size; ++distance) {
+    const int peer = neighbour(self, distance);
+    schedule.await(peer, kOffered);
+    schedule.end_round();
+    schedule.move(input_of(peer), block_from(peer), all.bytes_of(peer));
+  }
+  finish(schedule);
+}
+
+SharedCost shared_allgather_cost(int size, double block_bytes) {
+  return {.syncs = 2, .moved_bytes = size * block_bytes, .total_bytes = size * size * block_bytes};
+}
+
+void shared_alltoall(Schedule& schedule, Member self, const Blocks& out, const Blocks& in) {
+  schedule.images.resize(static_cast<std::size_t>(2 * self.size));
+  const Blocks& offered = out.in_place ? in : out;
+  const Image::Use use = out.in_place ? Image::Use::kSaved : Image::Use::kRead;
+  for (int rank = 0; rank < self.size; ++rank) {
+    if (rank == self.rank && out.in_place) continue;
+    image_for(schedule, rank) = image(offered, rank, use);
+    room_for(schedule, self, rank) = image(in, rank, Image::Use::kOwn);
+  }
+  schedule.offer();
+  if (!out.in_place)
+    schedule.move(block_for_me(self.rank), block_from(self.rank), offered.bytes_of(self.rank));
+  for (int distance = 1; distance < self.size; ++distance) {
+    const int peer = neighbour(self, distance);
+    schedule.await(peer, kOffered);
+    schedule.end_round();
+    schedule.move(block_for_me(peer), block_from(peer), in.bytes_of(peer));
+  }
+  finish(schedule);
+}
+
+SharedCost shared_alltoall_cost(int size, double block_bytes, bool in_place) {
+  const double blocks = in_place ? 2.0 * (size - 1) : size;
+  return {.syncs = 2, .moved_bytes = blocks * block_bytes, .total_bytes = size * blocks * block_bytes};
+}
+
+}  // namespace tasuki
