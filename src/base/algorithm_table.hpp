@@ -55,6 +55,7 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kAllgather, "flags", "allgathers over the flags of the stage"},
     {Operation::kAllgather, "multi_ring", "allgathers around rings in several directions"},
     {Operation::kAllgather, "two_level", "allgathers within nodes and between them"},
+    {Operation::kAllgather, "shared", "allgathers out of shared buffers"},
 
     {Operation::kAllreduce, "recursive_doubling", "allreduces by recursive doubling"},
     {Operation::kAllreduce, "halving_doubling", "allreduces by halving and doubling"},
@@ -65,15 +66,19 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kAllreduce, "grid_2", "allreduces pipelined along the two dimensions of a grid"},
     {Operation::kAllreduce, "grid_3", "allreduces pipelined along the three dimensions of a grid"},
     {Operation::kAllreduce, "two_level", "allreduces within nodes and between them"},
+    {Operation::kAllreduce, "shared", "allreduces in shared buffers"},
+    {Operation::kAllreduce, "shared_pull", "allreduces in shared buffers whose results are pulled"},
 
     {Operation::kAlltoall, "pairwise", "all-to-alls, pair by pair"},
     {Operation::kAlltoall, "exchange", "all-to-alls in place, pair by pair"},
     {Operation::kAlltoall, "bruck", "all-to-alls by Bruck's algorithm"},
     {Operation::kAlltoall, "flags", "all-to-alls over the flags of the stage"},
     {Operation::kAlltoall, "two_level", "all-to-alls within nodes and between them"},
+    {Operation::kAlltoall, "shared", "all-to-alls out of shared buffers"},
 
     {Operation::kAlltoallv, "pairwise", "all-to-alls of blocks that differ, pair by pair"},
     {Operation::kAlltoallv, "exchange", "all-to-alls of blocks that differ, in place, pair by pair"},
+    {Operation::kAlltoallv, "shared", "all-to-alls of blocks that differ, out of shared buffers"},
 
     {Operation::kBarrier, "dissemination", "barriers by dissemination"},
     {Operation::kBarrier, "flags", "barriers over the flags of the stage"},
@@ -90,9 +95,12 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kBcast, "grid_2", "broadcasts pipelined along the two dimensions of a grid"},
     {Operation::kBcast, "grid_3", "broadcasts pipelined along the three dimensions of a grid"},
     {Operation::kBcast, "two_level", "broadcasts between nodes and within them"},
+    {Operation::kBcast, "shared", "broadcasts out of the root's shared buffer"},
+    {Operation::kBcast, "shared_split", "broadcasts in shared buffers, with the root's help"},
 
     {Operation::kExscan, "recursive_doubling", "exclusive scans by recursive doubling"},
     {Operation::kExscan, "flags", "exclusive scans over the flags of the stage"},
+    {Operation::kExscan, "shared", "exclusive scans in shared buffers"},
 
     {Operation::kGather, "linear", "gathers straight to the root"},
     {Operation::kGather, "binomial", "gathers up a binomial tree"},
@@ -100,8 +108,10 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kGather, "knomial_4", "gathers up a tree of radix 4"},
     {Operation::kGather, "knomial_8", "gathers up a tree of radix 8"},
     {Operation::kGather, "two_level", "gathers within nodes and between them"},
+    {Operation::kGather, "shared", "gathers into the root's shared buffer"},
 
     {Operation::kGatherv, "linear", "gathers of blocks that differ, straight to the root"},
+    {Operation::kGatherv, "shared", "gathers of blocks that differ, into the root's shared buffer"},
 
     {Operation::kReduce, "binomial", "reductions up a binomial tree"},
     {Operation::kReduce, "halving", "reductions by halves"},
@@ -113,14 +123,17 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kReduce, "grid_2", "reductions pipelined along the two dimensions of a grid"},
     {Operation::kReduce, "grid_3", "reductions pipelined along the three dimensions of a grid"},
     {Operation::kReduce, "two_level", "reductions within nodes and between them"},
+    {Operation::kReduce, "shared", "reductions in shared buffers"},
 
     {Operation::kReduceScatter, "pairwise", "reduce-scatters, pair by pair"},
     {Operation::kReduceScatter, "halving", "reduce-scatters by halves"},
     {Operation::kReduceScatter, "recursive_doubling", "reduce-scatters by recursive doubling"},
     {Operation::kReduceScatter, "flags", "reduce-scatters over the flags of the stage"},
+    {Operation::kReduceScatter, "shared", "reduce-scatters in shared buffers"},
 
     {Operation::kScan, "recursive_doubling", "scans by recursive doubling"},
     {Operation::kScan, "flags", "scans over the flags of the stage"},
+    {Operation::kScan, "shared", "scans in shared buffers"},
 
     {Operation::kScatter, "linear", "scatters straight from the root"},
     {Operation::kScatter, "binomial", "scatters down a binomial tree"},
@@ -128,8 +141,10 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kScatter, "knomial_4", "scatters down a tree of radix 4"},
     {Operation::kScatter, "knomial_8", "scatters down a tree of radix 8"},
     {Operation::kScatter, "two_level", "scatters between nodes and within them"},
+    {Operation::kScatter, "shared", "scatters out of the root's shared buffer"},
 
     {Operation::kScatterv, "linear", "scatters of blocks that differ, straight from the root"},
+    {Operation::kScatterv, "shared", "scatters of blocks that differ, out of the root's shared buffer"},
 };
 // clang-format on
 

@@ -128,6 +128,7 @@ class Execution {
   void run_group(std::size_t first);
   Images::Bytes find(Place place, Count bytes);
   void check_length(const Step& step);
+  void look_for_cuts();
   void combine(const Step& step, const Images::Bytes& left, const Images::Bytes& right,
                const Images::Bytes& to);
   std::byte* address(Place place) const;
@@ -159,6 +160,7 @@ class Execution {
   std::size_t await_ = 0, await_end_ = 0;  // the steps of the round whose awaits are not known to hold
   int await_member_ = 0;                   // of a step that awaits everyone: the next to look at
   bool may_sleep_ = false;                 // who is awaited has to know it
+  bool has_cut_ = false;                   // what it pushed was too long
   std::vector<Operands> operands_;         // of the group that runs
 };
 

@@ -75,6 +75,7 @@ Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm 
   problem.consecutive = nodes.is_consecutive();
   problem.processors = processors_of(comm);
   problem.extents = extents_of(comm);
+  problem.stage = problem.blocking && stage_of(comm) != nullptr;
   return problem;
 }
 

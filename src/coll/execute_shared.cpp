@@ -12,6 +12,8 @@ namespace tasuki {
 namespace {
 
 constexpr unsigned kOffered = 1;
+// In the word of a cell, in place of bytes that are shown: what this member pushed was longer than its room.
+constexpr Count kCut = 0xffff;
 
 }  // namespace
 
@@ -19,12 +21,18 @@ constexpr unsigned kOffered = 1;
 /// calls.
 void Execution::enter_stage() {
   stage_ = comm_->stage.get();
-  for (const Image& image : schedule.images)
-    images_.add(address(image.place), image.count, datatype(image.type, image.block), image.use);
+  for (const Image& image : schedule.images) {
+    if (image.count == 0) {  // it may have no datatype
+      images_.add_empty();
+    } else {
+      images_.add(address(image.place), image.count, datatype(image.type, image.block), image.use);
+    }
+  }
   note(images_.prepare(*comm_));
   stage_->enter();
   stage_->room();
   may_sleep_ = false;
+  has_cut_ = false;
 }
 
 void Execution::leave_stage() {
@@ -86,10 +94,11 @@ std::size_t Execution::run_shared(std::size_t index) {
       break;
     case Step::Action::kSignal:
       // The table stays where it is, for those who look later.
-      stage_->publish(static_cast<unsigned>(step.count), 0);
+      stage_->publish(static_cast<unsigned>(step.count), has_cut_ ? kCut : 0);
       break;
     case Step::Action::kAccept:
       images_.accept();
+      look_for_cuts();
       break;
     case Step::Action::kMove:
     case Step::Action::kCombine:
@@ -141,16 +150,34 @@ Images::Bytes Execution::find(Place place, Count bytes) {
   return {.at = address(place), .bytes = bytes};
 }
 
-/// What another rank sends has to fit where it goes.
+/// What one rank sends to another has to fit where it goes. Of an input that is cut up, whoever pulls looks.
 void Execution::check_length(const Step& step) {
   if (step.action != Step::Action::kMove || !is_image(step.from) || !is_image(step.to)) return;
+  const bool pulls = step.from.space != Space::kBlockFrom && step.from.member != comm_->rank;
+  const bool pushes = step.to.space != Space::kBlockFrom && step.to.member != comm_->rank;
+  const bool own_block = !pulls && !pushes && step.to.space != Space::kOutput;
+  const bool own_block_away = pushes && step.to.space == Space::kBlockForMe;
+  if (!pulls && !own_block && !own_block_away) return;
   const Count sent = images_.length(step.from);
   const Count room = images_.length(step.to);
   if (sent <= room) return;
-  note(process_.fail(
-      kErrTruncate, "rank %d sends %lld bytes to rank %d, which has room to receive %lld",
-      step.from.space == Space::kBlockFrom ? comm_->rank : step.from.member, static_cast<long long>(sent),
-      step.to.space == Space::kBlockFrom ? comm_->rank : step.to.member, static_cast<long long>(room)));
+  if (pushes) {
+    has_cut_ = true;  // the owner tells of it
+    return;
+  }
+  note(process_.fail(kErrTruncate, "rank %d sends %lld bytes to rank %d, which has room to receive %lld",
+                     pulls ? step.from.member : comm_->rank, static_cast<long long>(sent), comm_->rank,
+                     static_cast<long long>(room)));
+}
+
+/// Whether all that the others pushed here had room.
+void Execution::look_for_cuts() {
+  for (int member = 0; member < stage_->size(); ++member) {
+    if (member == stage_->rank() || !stage_->has_come(member, kOffered) || stage_->bytes(member) != kCut)
+      continue;
+    note(process_.fail(kErrTruncate, "rank %d sends more bytes to rank %d than that has room to receive",
+                       member, comm_->rank));
+  }
 }
 
 /// Of one piece. Elements with gaps are unpacked for it, since images are dense.

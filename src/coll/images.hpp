@@ -44,6 +44,7 @@ class Images {
 
   /// One more image of this rank's, of the schedule that is about to run on `comm`, which has a stage.
   void add(void* buffer, Count count, const Datatype& type, Image::Use use);
+  void add_empty() { own_.emplace_back(); }
 
   /// Decides which are staged, and finds memory for that. An error is that of this rank; the others see that
   /// its images are not there.

@@ -47,7 +47,7 @@ class Vectors {
   /// result = packed op result.
   void add(const std::byte* packed, const Piece& result) const {
     if (kernel_ != nullptr) [[likely]] {
-      kernel_(packed, result.buffer(), static_cast<std::size_t>(result.count));
+      kernel_(packed, result.buffer(), result.buffer(), static_cast<std::size_t>(result.count));
       return;
     }
     // A user's operation gets memory of this rank's own, laid out as its datatype says.

@@ -8,6 +8,7 @@
 #include "coll/general.hpp"
 #include "coll/knomial.hpp"
 #include "coll/quick.hpp"
+#include "coll/shared.hpp"
 #include "tuning/cost.hpp"
 
 namespace tasuki {
@@ -32,6 +33,9 @@ constexpr bool power_of_two(const Problem& problem) {
 }
 constexpr bool equal_blocks_and_power_of_two(const Problem& problem) {
   return problem.uniform && power_of_two(problem);
+}
+constexpr bool on_a_stage(const Problem& problem) {
+  return problem.stage && problem.blocking;
 }
 
 // What it costs: a formula in ranks and bytes, for the whole of a communicator.
@@ -67,6 +71,19 @@ double knomial_ns(const Problem& problem, const Parameters& parameters, Count) {
 template <double (*price)(int, const Problem&, const Parameters&, Count), int dimensions>
 double grid_ns(const Problem& problem, const Parameters& parameters, Count segment_bytes) {
   return price(dimensions, problem, parameters, segment_bytes);
+}
+
+using SharedFormula = SharedCost (*)(int size, double bytes);
+
+/// The problem's bytes are those of all blocks together where the formula's are those of one.
+template <SharedFormula formula>
+double shared(const Problem& problem, const Parameters& parameters, Count) {
+  const double blocks = problem.operation == Operation::kAllgather ? problem.size : 1;
+  return shared_ns(formula(problem.size, static_cast<double>(problem.bytes) / blocks), problem, parameters);
+}
+double shared_alltoall_ns(const Problem& problem, const Parameters& parameters, Count) {
+  return shared_ns(shared_alltoall_cost(problem.size, static_cast<double>(problem.bytes), problem.in_place),
+                   problem, parameters);
 }
 
 // The functions that write a schedule, called with what they take of the team.
@@ -127,6 +144,8 @@ constexpr AllgatherEntry kAllgatherEntries[] = {
      general::allgather_multi_ring},
     {{algorithm_number(kAllgather, "two_level"), has_levels, general::allgather_two_level_ns},
      general::allgather_two_level},
+    {{algorithm_number(kAllgather, "shared"), on_a_stage, shared<shared_allgather_cost>},
+     plain<shared_allgather>},
 };
 
 constexpr AllreduceEntry kAllreduceEntries[] = {
@@ -150,6 +169,10 @@ constexpr AllreduceEntry kAllreduceEntries[] = {
      grid<general::allreduce_grid, 3>},
     {{algorithm_number(kAllreduce, "two_level"), has_levels, general::allreduce_two_level_ns},
      general::allreduce_two_level},
+    {{algorithm_number(kAllreduce, "shared"), on_a_stage, shared<shared_allreduce_cost>},
+     plain<shared_allreduce>},
+    {{algorithm_number(kAllreduce, "shared_pull"), on_a_stage, shared<shared_allreduce_pull_cost>},
+     plain<shared_allreduce_pull>},
 };
 
 constexpr AlltoallEntry kAlltoallEntries[] = {
@@ -161,12 +184,14 @@ constexpr AlltoallEntry kAlltoallEntries[] = {
     {kFlags<kAlltoall>, nullptr},
     {{algorithm_number(kAlltoall, "two_level"), has_levels, general::alltoall_two_level_ns},
      general::alltoall_two_level},
+    {{algorithm_number(kAlltoall, "shared"), on_a_stage, shared_alltoall_ns}, plain<shared_alltoall>},
 };
 
 constexpr AlltoallEntry kAlltoallvEntries[] = {
     {{algorithm_number(kAlltoallv, "pairwise"), not_in_place, priced<alltoall_pairwise_cost>},
      alltoall_in_pairs},
     {{algorithm_number(kAlltoallv, "exchange"), in_place, priced<alltoall_exchange_cost>}, alltoall_in_place},
+    {{algorithm_number(kAlltoallv, "shared"), on_a_stage, shared_alltoall_ns}, plain<shared_alltoall>},
 };
 
 constexpr BarrierEntry kBarrierEntries[] = {
@@ -200,12 +225,16 @@ constexpr BcastEntry kBcastEntries[] = {
      grid<general::bcast_grid, 3>},
     {{algorithm_number(kBcast, "two_level"), has_levels, general::bcast_two_level_ns},
      general::bcast_two_level},
+    {{algorithm_number(kBcast, "shared"), on_a_stage, shared<shared_bcast_cost>}, rooted<shared_bcast>},
+    {{algorithm_number(kBcast, "shared_split"), on_a_stage, shared<shared_bcast_split_cost>},
+     rooted<shared_bcast_split>},
 };
 
 constexpr ScanEntry kExscanEntries[] = {
     {{algorithm_number(kExscan, "recursive_doubling"), always, priced<exscan_recursive_doubling_cost>},
      plain<exscan_recursive_doubling>},
     {kFlags<kExscan>, nullptr},
+    {{algorithm_number(kExscan, "shared"), on_a_stage, shared<shared_exscan_cost>}, plain<shared_exscan>},
 };
 
 constexpr GatherEntry kGatherEntries[] = {
@@ -218,10 +247,12 @@ constexpr GatherEntry kGatherEntries[] = {
      knomial<gather_knomial, 8>},
     {{algorithm_number(kGather, "two_level"), has_levels, general::gather_two_level_ns},
      general::gather_two_level},
+    {{algorithm_number(kGather, "shared"), on_a_stage, shared<shared_gather_cost>}, rooted<shared_gather>},
 };
 
 constexpr GatherEntry kGathervEntries[] = {
     {{algorithm_number(kGatherv, "linear"), always, priced<gather_linear_cost>}, rooted<gather_linear>},
+    {{algorithm_number(kGatherv, "shared"), on_a_stage, shared<shared_gather_cost>}, rooted<shared_gather>},
 };
 
 constexpr ReduceEntry kReduceEntries[] = {
@@ -244,6 +275,7 @@ constexpr ReduceEntry kReduceEntries[] = {
      grid<general::reduce_grid, 3>},
     {{algorithm_number(kReduce, "two_level"), has_levels, general::reduce_two_level_ns},
      general::reduce_two_level},
+    {{algorithm_number(kReduce, "shared"), on_a_stage, shared<shared_reduce_cost>}, rooted<shared_reduce>},
 };
 
 constexpr ReduceScatterEntry kReduceScatterEntries[] = {
@@ -255,12 +287,15 @@ constexpr ReduceScatterEntry kReduceScatterEntries[] = {
       priced<allreduce_recursive_doubling_cost>},
      plain<reduce_scatter_recursive_doubling>},
     {kFlags<kReduceScatter>, nullptr},
+    {{algorithm_number(kReduceScatter, "shared"), on_a_stage, shared<shared_reduce_scatter_cost>},
+     plain<shared_reduce_scatter>},
 };
 
 constexpr ScanEntry kScanEntries[] = {
     {{algorithm_number(kScan, "recursive_doubling"), always, priced<scan_recursive_doubling_cost>},
      plain<scan_recursive_doubling>},
     {kFlags<kScan>, nullptr},
+    {{algorithm_number(kScan, "shared"), on_a_stage, shared<shared_scan_cost>}, plain<shared_scan>},
 };
 
 constexpr ScatterEntry kScatterEntries[] = {
@@ -274,10 +309,13 @@ constexpr ScatterEntry kScatterEntries[] = {
      knomial<scatter_knomial, 8>},
     {{algorithm_number(kScatter, "two_level"), has_levels, general::scatter_two_level_ns},
      general::scatter_two_level},
+    {{algorithm_number(kScatter, "shared"), on_a_stage, shared<shared_scatter_cost>}, rooted<shared_scatter>},
 };
 
 constexpr ScatterEntry kScattervEntries[] = {
     {{algorithm_number(kScatterv, "linear"), always, priced<scatter_linear_cost>}, rooted<scatter_linear>},
+    {{algorithm_number(kScatterv, "shared"), on_a_stage, shared<shared_scatter_cost>},
+     rooted<shared_scatter>},
 };
 
 /// The entries of an operation are its lines of the table of names, in their order.

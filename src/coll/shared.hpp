@@ -11,6 +11,8 @@
 #pragma once
 
 #include "coll/algorithms.hpp"
+#include "tuning/parameters.hpp"
+#include "tuning/problem.hpp"
 
 namespace tasuki {
 
@@ -33,6 +35,9 @@ struct SharedCost {
   double reduced_bytes = 0;  // by the busiest rank
   double total_bytes = 0;    // moved and reduced by all ranks together
 };
+
+/// Its time. Where ranks share processors, a rank that waits gives its turn to the others.
+double shared_ns(const SharedCost& cost, const Problem& problem, const Parameters& parameters);
 
 // Moving data: coll/shared_move.cpp.
 

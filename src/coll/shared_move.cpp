@@ -50,6 +50,16 @@ void finish(Schedule& schedule) {
 
 }  // namespace
 
+double shared_ns(const SharedCost& cost, const Problem& problem, const Parameters& parameters) {
+  const double crowd = ranks_per_processor(problem);
+  const double sync_ns =
+      parameters.flag_ns + (problem.size - 1) * parameters.flag_read_ns + (crowd - 1) * parameters.turn_ns;
+  const double busiest_ns = crowd * (cost.moved_bytes / parameters.pulled_bytes_per_ns +
+                                     cost.reduced_bytes / parameters.reduced_bytes_per_ns);
+  return parameters.shared_ns * crowd + cost.syncs * sync_ns +
+         std::max(busiest_ns, cost.total_bytes / parameters.node_bytes_per_ns);
+}
+
 void shared_bcast(Schedule& schedule, Member self, int root, const Elements& data) {
   if (self.rank == root) {
     schedule.images.push_back(image(data, Image::Use::kRead));

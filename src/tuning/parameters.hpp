@@ -31,6 +31,7 @@ struct Parameters {
   // The stage of ranks that share memory (coll/stage.hpp).
   double flag_ns = 70;             // until another rank sees a flag
   double flag_read_ns = 15;        // for each further flag that a rank has to read
+  double shared_ns = 300;          // to plan work in shared buffers, and to offer a rank's own
   double pulled_bytes_per_ns = 8;  // copied by one rank straight from another one's memory
 
   // More ranks than processors: what a step costs on top for each rank beyond the first that a processor has.

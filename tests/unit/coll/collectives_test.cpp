@@ -626,6 +626,12 @@ TEST_P(Collectives, RandomSequenceOnTheToyNetwork) {
             {.network = Network::kInproc});
 }
 
+TEST_P(Collectives, RandomSequenceWithEveryOtherHeapPrivate) {
+  run_ranks(GetParam(),
+            [](Process& process) { Sequence(process, static_cast<unsigned>(300 + process.size)).run(200); },
+            {.odd_heaps_private = true});
+}
+
 TEST_P(Collectives, RandomSequenceWithLocks) {
   run_ranks(GetParam(),
             [](Process& process) {
