@@ -25,7 +25,7 @@ struct Team {
   Count segment_bytes = 0;  // of an algorithm that cuts the data in segments, else 0
   /// Which ranks are on which node; null where these are but some of a communicator's ranks.
   const NodeMap* nodes = nullptr;
-  /// What was chosen for, and by: for the algorithms that are made of others. As above.
+  /// What the algorithm was chosen for, and by: for those that are made of others. Never null.
   const Problem* problem = nullptr;
   const Parameters* parameters = nullptr;
 };
