@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace tasuki {
 
@@ -12,7 +13,8 @@ enum InitialErrhandler : std::int64_t { kAreFatalFirst = 0, kAbortFirst = 1, kRe
 /// Which ranks say what way their messages take.
 enum Explain : std::int64_t { kExplainNothing = 0, kExplainRank0 = 1, kExplainAll = 2 };
 
-/// Each setting is a number: of bytes, of something else, a flag (0 or 1), or the index of a choice.
+/// Each setting is a number: of bytes, of something else, a flag (0 or 1), or the index of a choice; but for
+/// the texts at the end, which environment variables alone set.
 struct Config {
   std::int64_t eager_bytes_max = 16 * 1024;   // above it a message waits for its receive
   std::int64_t write_bytes_min = 0;           // receives from here on are advertised; 0: by distance
@@ -53,6 +55,8 @@ struct Config {
   std::int64_t scatter_algorithm = 0;
   std::int64_t scatterv_algorithm = 0;
   std::int64_t segment_bytes = 0;  // of the algorithms that cut a message in segments; 0: the cheapest
+
+  std::string tuning_file;  // with the machine's parameters (tuning/table.hpp); empty: the built-in ones
 };
 
 }  // namespace tasuki

@@ -12,6 +12,10 @@ const OperationRow& operation_row(Operation operation) {
   return kOperationTable[static_cast<int>(operation)];
 }
 
+Operation operation_of(const OperationRow& row) {
+  return static_cast<Operation>(&row - kOperationTable);
+}
+
 std::span<const AlgorithmRow> algorithm_table() {
   return kAlgorithmTable;
 }

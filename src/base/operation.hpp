@@ -42,6 +42,8 @@ struct OperationRow {
 /// By Operation.
 std::span<const OperationRow> operation_table();
 const OperationRow& operation_row(Operation operation);
+/// The operation of a row of that table.
+Operation operation_of(const OperationRow& row);
 
 struct AlgorithmRow {
   Operation operation;

@@ -177,6 +177,13 @@ constexpr std::array<Setting, std::size(kRows) + kOperations> kSettings = [] {
   return all;
 }();
 
+constexpr TextSetting kTextSettings[] = {
+    {"TASUKI_TUNING_FILE", &Config::tuning_file, "the path of a file",
+     "the table of the machine's parameters from which the algorithms of collectives are chosen "
+     "(docs/tuning.md); "
+     "automatic: those of the library"},
+};
+
 /// Set by mpiexec or read by other parts; no settings.
 constexpr const char* kOtherNames[] = {
     "TASUKI_JOB_FD",  "TASUKI_JOB_ID", "TASUKI_JOB_PID", "TASUKI_RANK",   "TASUKI_SIZE",  "TASUKI_SINGLETON",
@@ -234,6 +241,10 @@ std::string bytes_text(std::int64_t bytes) {
 }
 
 }  // namespace
+
+std::span<const TextSetting> text_settings() {
+  return kTextSettings;
+}
 
 std::span<const Setting> settings() {
   return kSettings;
@@ -311,6 +322,11 @@ bool read_settings(const char* const* environment, Config* config, std::string* 
     const std::string name(*entry, static_cast<std::size_t>(equals - *entry));
     bool known = false;
     for (const char* other : kOtherNames) known = known || name == other;
+    for (const TextSetting& setting : kTextSettings) {
+      if (name != setting.name) continue;
+      known = true;
+      config->*setting.value = equals + 1;
+    }
     for (const Setting& setting : kSettings) {
       if (name != setting.name) continue;
       known = true;
@@ -321,6 +337,7 @@ bool read_settings(const char* const* environment, Config* config, std::string* 
     if (!known) {
       *warning = name + " is set but unknown; known are";
       for (const Setting& setting : kSettings) *warning += std::string(" ") + setting.name;
+      for (const TextSetting& setting : kTextSettings) *warning += std::string(" ") + setting.name;
     }
   }
   return true;

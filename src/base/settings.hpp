@@ -34,7 +34,16 @@ struct Setting {
   const char* description;
 };
 
-/// All settings, in the order of their indices as control variables.
+/// A setting that is a text: an environment variable only.
+struct TextSetting {
+  const char* name;
+  std::string Config::*value;
+  const char* expected;
+  const char* description;
+};
+std::span<const TextSetting> text_settings();
+
+/// All other settings, in the order of their indices as control variables.
 std::span<const Setting> settings();
 
 /// The value of `text` for `setting`: "64k", "yes", "ring". Returns false when it is none.

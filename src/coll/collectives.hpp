@@ -177,7 +177,7 @@ struct CollectiveRequest final : Request {
 
 struct Collectives final : ProgressHook {
   explicit Collectives(Process& process)
-      : selector(process.config), stages(*process.global_memory), process_(process) {}
+      : selector(process), stages(*process.global_memory), process_(process) {}
   ~Collectives();  // requests under way are dropped
 
   /// An Execution for the next collective on `comm`, without steps; and back.

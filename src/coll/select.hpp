@@ -9,15 +9,32 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
 
-#include "base/config.hpp"
+#include "base/process.hpp"
 #include "coll/registry.hpp"
 
 namespace tasuki {
 
+/// Says on standard error which algorithms are chosen, one line for each case that differs in operation,
+/// algorithm, ranks or size (as a power of two): TASUKI_EXPLAIN.
+class SelectionExplainer {
+ public:
+  static constexpr std::size_t kCasesMax = 256;
+
+  explicit SelectionExplainer(int rank) : rank_(rank) {}
+  void chosen(const Problem& problem, const Selection& selection);
+
+ private:
+  int rank_;
+  std::vector<std::uint64_t> cases_;
+};
+
 class Selector {
  public:
-  explicit Selector(const Config& config) : config_(config) {}
+  explicit Selector(const Process& process) : process_(process) { forget(); }
 
   /// REQUIRES: `entries` are those of problem.operation; one of them is valid.
   template <class One>
@@ -26,6 +43,7 @@ class Selector {
     if (remembered.choice.place == Selection::kNone || !(remembered.problem == problem)) {
       remembered.problem = problem;
       remembered.choice = tasuki::choose(entries, problem, parameters_, wanted(problem.operation));
+      if (explainer_) explainer_->chosen(problem, remembered.choice);
     }
     return remembered.choice;
   }
@@ -40,7 +58,7 @@ class Selector {
   Wanted wanted(Operation operation) const;
 
   /// The settings have changed.
-  void forget() { memory_.fill({}); }
+  void forget();
 
  private:
   struct Remembered {
@@ -50,9 +68,10 @@ class Selector {
   static constexpr std::size_t kSlots = 64;
   static std::size_t slot_of(const Problem& problem);
 
-  const Config& config_;
+  const Process& process_;
   Parameters parameters_;
   std::array<Remembered, kSlots> memory_{};
+  std::unique_ptr<SelectionExplainer> explainer_;  // null where nobody wants to know
 };
 
 }  // namespace tasuki

@@ -19,6 +19,7 @@
 #include "runtime/progress.hpp"
 #include "runtime/reporter.hpp"
 #include "transport/transport.hpp"
+#include "tuning/table.hpp"
 
 namespace tasuki {
 namespace {
@@ -36,6 +37,19 @@ void explain_heap() {
   const char* reason = heap != nullptr ? heap->reason : "the heap library is not loaded (see mpiexec --info)";
   std::fprintf(stderr, "tasuki: the heap is %s, because %s\n",
                heap != nullptr && heap->global != 0 ? "global" : "private", reason);
+}
+
+/// The machine's parameters, from the file that the user names. A bad one is told and left alone.
+void load_tuning(Process& process) {
+  const std::string& file = process.config.tuning_file;
+  if (file.empty()) return;
+  Parameters parameters;
+  std::string error;
+  if (load_parameters(file, &parameters, &error)) {
+    process.collectives->selector.set_parameters(parameters);
+  } else if (process.rank == 0) {
+    std::fprintf(stderr, "tasuki: TASUKI_TUNING_FILE: %s; the built-in parameters are used\n", error.c_str());
+  }
 }
 
 }  // namespace
@@ -56,6 +70,7 @@ Process::Process(Bootstrap& starter, Config configuration)
   p2p = std::make_unique<PointToPoint>(*this);
   objects = std::make_unique<Objects>(*this);
   collectives = std::make_unique<Collectives>(*this);
+  load_tuning(*this);
   dynamic = std::make_unique<Dynamic>(*this);
   files = std::make_unique<Files>();
   windows = std::make_unique<rma::Windows>(*this);

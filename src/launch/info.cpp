@@ -3,6 +3,7 @@
 
 #include "base/counters.hpp"
 #include "base/events.hpp"
+#include "base/operation.hpp"
 #include "base/settings.hpp"
 #include "heap/facts.hpp"
 #include "launch/environment.hpp"
@@ -67,6 +68,17 @@ std::string table(const Now& now) {
     text += item(setting.name, value_of(setting, now.config) + " (" + source + ")");
     text += paragraph(std::string(setting.description) + ". Takes " + expected_setting(setting) + ".");
   }
+  for (const TextSetting& setting : text_settings()) {
+    const std::string& value = now.config.*setting.value;
+    text += item(setting.name, value.empty() ? "automatic (default)" : value + " (environment)");
+    text += paragraph(std::string(setting.description) + ". Takes " + setting.expected + ".");
+  }
+  text += heading("Algorithms of the collectives", now.bold);
+  for (const OperationRow& row : operation_table()) {
+    text += item(row.name, row.setting);
+    for (const AlgorithmRow& algorithm : algorithms_of(operation_of(row)))
+      text += item(std::string("  ") + algorithm.name, algorithm.description);
+  }
   text += heading("Performance variables of MPI_T", now.bold);
   for (const CounterRow& row : counter_table()) {
     text += item(row.name, std::string(counter_class_name(row.kind)) + ", " + part_name(row.part));
@@ -124,6 +136,16 @@ std::string json(const Now& now) {
       elements += (i == 0 ? "" : ", ") + quoted(row.elements->items[i]);
     return common(row) + ", " + field("elements", "[" + elements + "]");
   };
+  const auto of_text = [&](const TextSetting& setting) {
+    return field("name", quoted(setting.name)) + ", " + field("description", quoted(setting.description)) +
+           ", " + field("value", quoted(now.config.*setting.value)) + ", " +
+           field("expected", quoted(setting.expected));
+  };
+  const auto of_algorithm = [](const AlgorithmRow& row) {
+    const OperationRow& operation = operation_row(row.operation);
+    return field("operation", quoted(operation.name)) + ", " + field("name", quoted(row.name)) + ", " +
+           field("setting", quoted(operation.setting)) + ", " + field("description", quoted(row.description));
+  };
   return "{\n  " + field("version", quoted(TASUKI_VERSION)) + ",\n  " +
          field("abis", "[\"libmpi_abi.so.1\", \"libmpi.so.12\"]") + ",\n  " +
          field("compiler", quoted("g++ " __VERSION__)) + ",\n  " + field("build", quoted(TASUKI_BUILD)) +
@@ -132,6 +154,8 @@ std::string json(const Now& now) {
          field("heap", quoted(now.heap.global ? "global" : "private")) + ",\n  " +
          field("heap_reason", quoted(now.heap.reason)) + ",\n  " +
          field("settings", array(settings(), of_setting)) + ",\n  " +
+         field("text_settings", array(text_settings(), of_text)) + ",\n  " +
+         field("algorithms", array(algorithm_table(), of_algorithm)) + ",\n  " +
          field("performance_variables", array(counter_table(), of_counter)) + ",\n  " +
          field("events", array(event_table(), of_event)) + "\n}\n";
 }
@@ -151,6 +175,17 @@ std::string markdown() {
   for (const Setting& setting : settings()) {
     text += format("| `%s` | %s | %s | %s | %s |\n", setting.name, value_of(setting, Config{}).c_str(),
                    expected_setting(setting).c_str(), when(setting), setting.description);
+  }
+  for (const TextSetting& setting : text_settings()) {
+    text += format("| `%s` | automatic | %s | before MPI_Init | %s |\n", setting.name, setting.expected,
+                   setting.description);
+  }
+  text +=
+      "\n## Algorithms of the collectives\n\n"
+      "The settings above name them; docs/collectives.md says what they cost.\n\n"
+      "| operation | algorithm | what is counted |\n|---|---|---|\n";
+  for (const AlgorithmRow& row : algorithm_table()) {
+    text += format("| %s | `%s` | %s |\n", operation_row(row.operation).name, row.name, row.description);
   }
   text +=
       "\n## Performance variables\n\n"

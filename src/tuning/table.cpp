@@ -1,0 +1,261 @@
+// Reading a table of parameters: see tuning/table.hpp.
+#include "tuning/table.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+namespace tasuki {
+namespace {
+
+constexpr double kNsMax = 1e9;     // a second
+constexpr double kRateMin = 1e-6;  // bytes per nanosecond: a kilobyte a second
+constexpr double kRateMax = 1e6;
+constexpr std::size_t kFileBytesMax = 1 << 20;
+
+template <MessageParameters Parameters::*distance, double MessageParameters::*field>
+double& of_message(Parameters& parameters) {
+  return parameters.*distance.*field;
+}
+template <double Parameters::*field>
+double& of(Parameters& parameters) {
+  return parameters.*field;
+}
+
+constexpr ParameterRow kParameterTable[] = {
+    {"messages.cache.software_ns", of_message<&Parameters::cache, &MessageParameters::software_ns>, 0, kNsMax,
+     "processor time of a message between ranks that share a last-level cache"},
+    {"messages.cache.latency_ns", of_message<&Parameters::cache, &MessageParameters::latency_ns>, 0, kNsMax,
+     "time of such a message on its way"},
+    {"messages.cache.bytes_per_ns", of_message<&Parameters::cache, &MessageParameters::bytes_per_ns>,
+     kRateMin, kRateMax, "rate of a long one"},
+    {"messages.package.software_ns", of_message<&Parameters::package, &MessageParameters::software_ns>, 0,
+     kNsMax, "the same between ranks that share a socket, not a cache"},
+    {"messages.package.latency_ns", of_message<&Parameters::package, &MessageParameters::latency_ns>, 0,
+     kNsMax, "the same"},
+    {"messages.package.bytes_per_ns", of_message<&Parameters::package, &MessageParameters::bytes_per_ns>,
+     kRateMin, kRateMax, "the same"},
+    {"messages.machine.software_ns", of_message<&Parameters::machine, &MessageParameters::software_ns>, 0,
+     kNsMax, "the same between ranks on different sockets"},
+    {"messages.machine.latency_ns", of_message<&Parameters::machine, &MessageParameters::latency_ns>, 0,
+     kNsMax, "the same"},
+    {"messages.machine.bytes_per_ns", of_message<&Parameters::machine, &MessageParameters::bytes_per_ns>,
+     kRateMin, kRateMax, "the same"},
+    {"messages.network.software_ns", of_message<&Parameters::network, &MessageParameters::software_ns>, 0,
+     kNsMax, "the same between ranks on different nodes"},
+    {"messages.network.latency_ns", of_message<&Parameters::network, &MessageParameters::latency_ns>, 0,
+     kNsMax, "the same"},
+    {"messages.network.bytes_per_ns", of_message<&Parameters::network, &MessageParameters::bytes_per_ns>,
+     kRateMin, kRateMax, "the same"},
+    {"memory.reduced_bytes_per_ns", of<&Parameters::reduced_bytes_per_ns>, kRateMin, kRateMax,
+     "bytes that one rank combines, by a sum of doubles"},
+    {"memory.copied_bytes_per_ns", of<&Parameters::copied_bytes_per_ns>, kRateMin, kRateMax,
+     "bytes that one rank copies in its own memory"},
+    {"memory.node_bytes_per_ns", of<&Parameters::node_bytes_per_ns>, kRateMin, kRateMax,
+     "bytes that all ranks of a node move together, at most"},
+    {"stage.flag_ns", of<&Parameters::flag_ns>, 0, kNsMax, "time until another rank sees a flag"},
+    {"stage.flag_read_ns", of<&Parameters::flag_read_ns>, 0, kNsMax,
+     "time for each further flag that a rank reads"},
+    {"stage.pulled_bytes_per_ns", of<&Parameters::pulled_bytes_per_ns>, kRateMin, kRateMax,
+     "bytes that one rank copies out of another one's memory"},
+    {"crowd.turn_ns", of<&Parameters::turn_ns>, 0, kNsMax,
+     "what a step costs on top for each rank that a processor has beyond the first"},
+};
+
+/// The line of the character that was read last. The parser reads the one behind a number before it tells of
+/// the number: so a line ends with the character behind its end.
+struct Line {
+  int number = 1;
+  bool at_end = false;
+};
+
+/// An input iterator over the text that knows the line it has come to.
+class Reader {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  Reader(const char* at, Line* line) : at_(at), line_(line) {}
+  reference operator*() const { return *at_; }
+  Reader& operator++() {
+    line_->number += line_->at_end ? 1 : 0;
+    line_->at_end = *at_ == '\n';
+    ++at_;
+    return *this;
+  }
+  Reader operator++(int) {
+    Reader before = *this;
+    ++*this;
+    return before;
+  }
+  friend bool operator==(const Reader& a, const Reader& b) { return a.at_ == b.at_; }
+  friend bool operator!=(const Reader& a, const Reader& b) { return a.at_ != b.at_; }
+
+ private:
+  const char* at_;
+  Line* line_;
+};
+
+/// Takes the events of the JSON parser: each value by its path. Stops at the first that is wrong.
+class Taker {
+ public:
+  Taker(Parameters* parameters, const Line* line, std::string* error)
+      : parameters_(parameters), line_(line), error_(error) {}
+
+  using number_integer_t = nlohmann::json::number_integer_t;
+  using number_unsigned_t = nlohmann::json::number_unsigned_t;
+  using number_float_t = nlohmann::json::number_float_t;
+  using string_t = nlohmann::json::string_t;
+  using binary_t = nlohmann::json::binary_t;
+
+  bool null() { return refuse_value("null"); }
+  bool boolean(bool value) { return refuse_value(value ? "true" : "false"); }
+  bool number_integer(number_integer_t value) { return take(static_cast<double>(value)); }
+  bool number_unsigned(number_unsigned_t value) { return take(static_cast<double>(value)); }
+  bool number_float(number_float_t value, const string_t&) { return take(value); }
+  bool string(string_t& value) {
+    const std::string path = this->path();
+    if (path == "machine" || path == "written") return true;
+    return refuse_value('"' + value + '"');
+  }
+  bool binary(binary_t&) { return refuse_value("binary data"); }
+  bool start_array(std::size_t) { return refuse_value("an array"); }
+  bool end_array() { return true; }
+  bool start_object(std::size_t) {
+    if (path_.empty()) {
+      path_.emplace_back();
+      return true;
+    }
+    const std::string prefix = path() + ".";
+    for (const ParameterRow& row : kParameterTable) {
+      if (std::string(row.path).rfind(prefix, 0) != 0) continue;
+      path_.emplace_back();
+      return true;
+    }
+    return refuse(path() + " is no group of parameters");
+  }
+  bool end_object() {
+    path_.pop_back();
+    return true;
+  }
+  bool key(string_t& name) {
+    path_.back() = name;
+    const std::string path = this->path();
+    return seen_.insert(path).second || refuse(path + " is there twice");
+  }
+  template <class Exception>
+  bool parse_error(std::size_t, const std::string& token, const Exception&) {
+    return refuse(token.empty() || token == "<EOF>" ? "it ends too early" : "no JSON at \"" + token + '"');
+  }
+
+  /// At the end: whether it said what it is.
+  bool is_whole() { return versioned_ || refuse("it has no \"tasuki_tuning\", the version of the table"); }
+  bool refuse(const std::string& reason) {
+    if (error_->empty()) *error_ = "line " + std::to_string(line_->number) + ": " + reason;
+    return false;
+  }
+
+ private:
+  std::string path() const {
+    std::string text;
+    for (const std::string& part : path_) text += (text.empty() ? "" : ".") + part;
+    return text;
+  }
+
+  static std::string text_of(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", value);
+    return text;
+  }
+
+  bool refuse_value(const std::string& value) {
+    if (path_.empty()) return refuse("the table is " + value + ", expected an object");
+    return refuse(path() + " = " + value + ", " + expected());
+  }
+
+  /// What may stand at the path.
+  std::string expected() const {
+    const std::string path = this->path();
+    if (path == "tasuki_tuning") return "expected the number " + std::to_string(kTuningVersion);
+    if (path == "machine" || path == "written") return "expected a text";
+    for (const ParameterRow& row : kParameterTable) {
+      if (path == row.path) return "expected a number from " + text_of(row.min) + " to " + text_of(row.max);
+    }
+    return "but there is no such parameter";
+  }
+
+  bool take(double value) {
+    if (path_.empty()) return refuse_value(text_of(value));
+    const std::string path = this->path();
+    if (path == "tasuki_tuning") {
+      versioned_ = true;
+      if (value == kTuningVersion) return true;
+      return refuse("the table is of version " + text_of(value) + ", this library reads version " +
+                    std::to_string(kTuningVersion));
+    }
+    for (const ParameterRow& row : kParameterTable) {
+      if (path != row.path) continue;
+      if (!(value >= row.min && value <= row.max)) return refuse_value(text_of(value));
+      row.field(*parameters_) = value;
+      return true;
+    }
+    return refuse_value(text_of(value));
+  }
+
+  Parameters* parameters_;
+  const Line* line_;
+  std::string* error_;
+  std::vector<std::string> path_;
+  std::set<std::string> seen_;
+  bool versioned_ = false;
+};
+
+}  // namespace
+
+std::span<const ParameterRow> parameter_table() {
+  return kParameterTable;
+}
+
+bool parse_parameters(const std::string& text, Parameters* parameters, std::string* error) {
+  Parameters read = *parameters;
+  Line line;
+  error->clear();
+  Taker taker(&read, &line, error);
+  const bool parsed = nlohmann::json::sax_parse(Reader(text.c_str(), &line),
+                                                Reader(text.c_str() + text.size(), &line), &taker);
+  if (!parsed || !taker.is_whole()) return false;
+  *parameters = read;
+  return true;
+}
+
+bool load_parameters(const std::string& path, Parameters* parameters, std::string* error) {
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "re"));
+  std::string text(kFileBytesMax + 1, '\0');
+  const std::size_t bytes = file ? std::fread(text.data(), 1, text.size(), file.get()) : 0;
+  if (!file || std::ferror(file.get()) != 0) {
+    *error = path + ": " + std::strerror(errno);
+    return false;
+  }
+  if (bytes > kFileBytesMax) {
+    *error = path + ": it is longer than " + std::to_string(kFileBytesMax) + " bytes";
+    return false;
+  }
+  text.resize(bytes);
+  std::string reason;
+  if (parse_parameters(text, parameters, &reason)) return true;
+  *error = path + ": " + reason;
+  return false;
+}
+
+}  // namespace tasuki

@@ -1,0 +1,176 @@
+// The choice among candidates, on made-up costs; and what holds for all candidates that there are: valid ones
+// only, whatever is wanted, and predictions that grow with the bytes.
+#include "tuning/choose.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "coll/registry.hpp"
+#include "tuning/cost.hpp"
+
+namespace tasuki {
+namespace {
+
+bool always(const Problem&) {
+  return true;
+}
+bool when_it_commutes(const Problem& problem) {
+  return problem.commutative;
+}
+bool never(const Problem&) {
+  return false;
+}
+
+/// 1000 for its start and one nanosecond for each byte.
+double by_bytes(const Problem& problem, const Parameters&, Count) {
+  return 1000 + static_cast<double>(problem.bytes);
+}
+double slow_start(const Problem& problem, const Parameters&, Count) {
+  return 5000 + static_cast<double>(problem.bytes) / 10;
+}
+double in_segments(const Problem& problem, const Parameters&, Count segment_bytes) {
+  const auto segment = static_cast<double>(segment_bytes);
+  return 200 * static_cast<double>(problem.bytes) / segment + segment;
+}
+
+constexpr Count kSegments[] = {1024, 4096, 16384};
+
+constexpr Candidate kShort{10, always, by_bytes};
+constexpr Candidate kLong{11, when_it_commutes, slow_start};
+constexpr Candidate kPipelined{12, always, in_segments, kSegments};
+constexpr Candidate kImpossible{13, never, [](const Problem&, const Parameters&, Count) { return 0.0; }};
+
+Selection select(std::vector<Candidate> candidates, const Problem& problem, const Wanted& wanted = {}) {
+  return choose(std::span<const Candidate>(candidates), problem, Parameters{}, wanted);
+}
+
+TEST(ChooseTest, TheCheapestWinsAndTheNextIsTheRunnerUp) {
+  Selection selection = select({kShort, kLong}, {.bytes = 100});
+  EXPECT_EQ(selection.algorithm, 10);
+  EXPECT_EQ(selection.place, 0);
+  EXPECT_EQ(selection.predicted_ns, 1100);
+  EXPECT_EQ(selection.runner_up, 11);
+  EXPECT_EQ(selection.runner_up_ns, 5010);
+  selection = select({kShort, kLong}, {.bytes = 100000});
+  EXPECT_EQ(selection.algorithm, 11);
+  EXPECT_EQ(selection.place, 1);
+  EXPECT_EQ(selection.runner_up, 10);
+  EXPECT_FALSE(selection.wanted);
+}
+
+TEST(ChooseTest, OfEqualsTheFirstWins) {
+  Candidate same = kShort;
+  same.algorithm = 20;
+  const Selection selection = select({same, kShort}, {.bytes = 8});
+  EXPECT_EQ(selection.algorithm, 20);
+  EXPECT_EQ(selection.runner_up, 10);
+}
+
+TEST(ChooseTest, WhatIsNotValidIsNeverChosen) {
+  const Selection selection =
+      select({kImpossible, kShort, kLong}, {.bytes = 1 << 20, .commutative = false}, {.algorithm = 13});
+  EXPECT_EQ(selection.algorithm, 10);
+  EXPECT_EQ(selection.place, 1);
+  EXPECT_FALSE(selection.wanted);
+  EXPECT_EQ(selection.runner_up, Selection::kNone);
+  EXPECT_EQ(select({kImpossible}, {}).place, Selection::kNone);
+}
+
+TEST(ChooseTest, TheWantedOneWinsWhereverItStands) {
+  for (const auto& order : {std::vector{kLong, kShort, kPipelined}, std::vector{kShort, kPipelined, kLong},
+                            std::vector{kPipelined, kLong, kShort}}) {
+    const Selection selection = select(order, {.bytes = 8}, {.algorithm = 11});
+    EXPECT_EQ(selection.algorithm, 11);
+    EXPECT_TRUE(selection.wanted);
+    EXPECT_EQ(selection.runner_up, 10);  // the cheapest of the others
+    EXPECT_EQ(selection.runner_up_ns, 1008);
+  }
+}
+
+TEST(ChooseTest, TheBestSegmentsAreFound) {
+  EXPECT_EQ(select({kPipelined}, {.bytes = 1 << 20}).segment_bytes, 16384);
+  EXPECT_EQ(select({kPipelined}, {.bytes = 1 << 16}).segment_bytes, 4096);
+  EXPECT_EQ(select({kPipelined}, {.bytes = 1 << 10}).segment_bytes, 1024);
+  const Selection wanted = select({kPipelined}, {.bytes = 1 << 20}, {.segment_bytes = 500});
+  EXPECT_EQ(wanted.segment_bytes, 500);
+  EXPECT_EQ(wanted.predicted_ns, in_segments({.bytes = 1 << 20}, {}, 500));
+  EXPECT_EQ(select({kShort}, {.bytes = 8}, {.segment_bytes = 500}).segment_bytes, 0);
+}
+
+TEST(CostTest, EachPartIsPricedByItsParameter) {
+  const Parameters parameters{.cache = {100, 50, 2},
+                              .network = {1000, 500, 1},
+                              .reduced_bytes_per_ns = 4,
+                              .node_bytes_per_ns = 8,
+                              .turn_ns = 7};
+  const Cost cost{.steps = 3, .bytes = 40, .total_bytes = 80, .reduced_bytes = 16};
+  Problem problem{.size = 4, .node_ranks_max = 4};
+  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 3 * 150 + 20 + 10 + 4);
+  problem.processors = 2;  // two ranks each: what all do together takes twice as long, and each step a turn
+  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 3 * 157 + 20 + 20 + 8);
+  problem.processors = 16;
+  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 3 * 150 + 20 + 10 + 4);
+  problem.nodes = 2;
+  problem.processors = 0;
+  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 3 * 1500 + 40 + 5 + 4);
+}
+
+/// All problems of a small grid that `operation` can have.
+std::vector<Problem> grid(Operation operation) {
+  std::vector<Problem> problems;
+  for (const int size : {1, 2, 3, 4, 7, 8, 16, 33}) {
+    for (const int nodes : {1, 2, 5}) {
+      if (nodes > size) continue;
+      for (int flags = 0; flags < 32; ++flags) {
+        for (const Count bytes : {0, 1, 8, 100, 1 << 10, 1 << 14, 1 << 18, 1 << 22}) {
+          problems.push_back({.operation = operation,
+                              .size = size,
+                              .bytes = bytes,
+                              .commutative = (flags & 1) != 0,
+                              .uniform = (flags & 2) != 0,
+                              .in_place = (flags & 4) != 0,
+                              .blocking = (flags & 8) != 0,
+                              .stage = (flags & 8) != 0 && (flags & 16) != 0 && nodes == 1 && size > 1,
+                              .nodes = nodes,
+                              .node_ranks_max = (size + nodes - 1) / nodes,
+                              .consecutive = (flags & 16) != 0,
+                              .processors = (flags & 16) != 0 ? 2 : 0});
+        }
+      }
+    }
+  }
+  return problems;
+}
+
+TEST(RegistryTest, EveryProblemHasAnAlgorithmAndEachPredictionGrowsWithTheBytes) {
+  const Parameters parameters;
+  for (const OperationRow& row : operation_table()) {
+    const Operation operation = operation_of(row);
+    const int first = first_algorithm_of(operation);
+    const int algorithms = static_cast<int>(algorithms_of(operation).size());
+    std::vector<double> before(static_cast<std::size_t>(algorithms), 0);
+    for (const Problem& problem : grid(operation)) {
+      int valid = 0;
+      for (int number = first; number < first + algorithms; ++number) {
+        const Candidate& candidate = candidate_of(number);
+        double& last = before[static_cast<std::size_t>(number - first)];
+        if (problem.bytes == 0) last = 0;
+        if (!candidate.valid(problem)) continue;
+        ++valid;
+        const Count segment = candidate.segments.empty() ? 0 : candidate.segments[0];
+        const double ns = candidate.predicted_ns(problem, parameters, segment);
+        ASSERT_TRUE(std::isfinite(ns) && ns >= 0) << algorithm_table()[static_cast<std::size_t>(number)].name;
+        ASSERT_GE(ns, last * (1 - 1e-9))
+            << row.name << " " << algorithm_table()[static_cast<std::size_t>(number)].name << ", "
+            << problem.bytes << " bytes, " << problem.size << " ranks";
+        last = ns;
+      }
+      ASSERT_GT(valid, 0) << row.name << " of " << problem.bytes << " bytes, " << problem.size << " ranks";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tasuki
