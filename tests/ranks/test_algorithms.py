@@ -68,6 +68,6 @@ def test_every_algorithm_is_right_on_nodes(algorithms_are_right, ranks, nodes, o
 
 def test_each_of_them_ran(ran):
     assert ran, "no test before this one ran any"
-    # Those in two levels are valid on several nodes only (tests/unit/coll/collectives_test.cpp has such worlds).
+    # Those in two levels need several nodes (tests/unit/coll/collectives_test.cpp has such worlds).
     missing = [name for name, times in ran.items() if times == 0 and not name.endswith("_two_level")]
     assert missing == []
