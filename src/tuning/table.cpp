@@ -61,6 +61,8 @@ constexpr ParameterRow kParameterTable[] = {
     {"stage.flag_ns", of<&Parameters::flag_ns>, 0, kNsMax, "time until another rank sees a flag"},
     {"stage.flag_read_ns", of<&Parameters::flag_read_ns>, 0, kNsMax,
      "time for each further flag that a rank reads"},
+    {"stage.shared_ns", of<&Parameters::shared_ns>, 0, kNsMax,
+     "time to plan work in shared buffers, and to offer a rank's own"},
     {"stage.pulled_bytes_per_ns", of<&Parameters::pulled_bytes_per_ns>, kRateMin, kRateMax,
      "bytes that one rank copies out of another one's memory"},
     {"crowd.turn_ns", of<&Parameters::turn_ns>, 0, kNsMax,
