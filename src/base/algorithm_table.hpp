@@ -66,6 +66,7 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kAllreduce, "grid_2", "allreduces pipelined along the two dimensions of a grid"},
     {Operation::kAllreduce, "grid_3", "allreduces pipelined along the three dimensions of a grid"},
     {Operation::kAllreduce, "two_level", "allreduces within nodes and between them"},
+    {Operation::kAllreduce, "lanes", "allreduces by slices, within nodes and between them"},
     {Operation::kAllreduce, "shared", "allreduces in shared buffers"},
     {Operation::kAllreduce, "shared_pull", "allreduces in shared buffers whose results are pulled"},
 

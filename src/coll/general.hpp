@@ -27,6 +27,8 @@ bool is_grid_and_commutes(const Problem& problem) {
 
 /// Several nodes, and several ranks on one. Where something is reduced: in an order that the levels can keep.
 bool has_levels(const Problem& problem);
+/// And as many ranks on each node.
+bool has_lanes(const Problem& problem);
 
 // Pipelines along one tree for each dimension of a grid; with one dimension, a chain. On a node, and wherever
 // ranks share a node's links, each message takes its time; where each rank has a node to itself, the
@@ -56,6 +58,7 @@ double barrier_two_level_ns(const Problem& problem, const Parameters& parameters
 double bcast_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
 double reduce_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
 double allreduce_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
+double allreduce_lanes_ns(const Problem& problem, const Parameters& parameters, Count);
 double gather_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
 double scatter_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
 double allgather_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
@@ -64,6 +67,7 @@ void barrier_two_level(Schedule& schedule, const Team& team);
 void bcast_two_level(Schedule& schedule, const Team& team, const Elements& data);
 void reduce_two_level(Schedule& schedule, const Team& team, const Reduction& data);
 void allreduce_two_level(Schedule& schedule, const Team& team, const Reduction& data);
+void allreduce_lanes(Schedule& schedule, const Team& team, const Reduction& data);
 void gather_two_level(Schedule& schedule, const Team& team, const Elements& mine, const Blocks& all);
 void scatter_two_level(Schedule& schedule, const Team& team, const Blocks& all, const Elements& mine);
 void allgather_two_level(Schedule& schedule, const Team& team, const Elements& mine, const Blocks& all);

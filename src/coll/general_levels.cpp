@@ -76,6 +76,10 @@ bool has_levels(const Problem& problem) {
   return problem.nodes > 1 && problem.nodes < problem.size && (problem.commutative || problem.consecutive);
 }
 
+bool has_lanes(const Problem& problem) {
+  return has_levels(problem) && problem.nodes * problem.node_ranks_max == problem.size;
+}
+
 // Barrier, bcast, reduce, allreduce.
 
 double barrier_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
@@ -166,6 +170,37 @@ void allreduce_two_level(Schedule& schedule, const Team& team, const Reduction& 
   };
   tasuki::allreduce_two_level(schedule, team.self.rank, *team.nodes, data, parts.reduce(true), between_nodes,
                               parts.bcast(true));
+}
+
+double allreduce_lanes_ns(const Problem& problem, const Parameters& parameters, Count) {
+  Problem slices = within(problem, Operation::kAllgather, problem.bytes);
+  slices.uniform = false;
+  // The lanes of a node run beside one another: each takes a share of its processors.
+  const Count slice = (problem.bytes + problem.node_ranks_max - 1) / problem.node_ranks_max;
+  Problem lane = between(problem, Operation::kAllreduce, slice);
+  lane.node_ranks_max = problem.node_ranks_max;
+  return best_ns(reduce_scatter_entries(), within(problem, Operation::kReduceScatter, problem.bytes),
+                 parameters) +
+         best_ns(allreduce_entries(), lane, parameters) + best_ns(allgather_entries(), slices, parameters);
+}
+
+void allreduce_lanes(Schedule& schedule, const Team& team, const Reduction& data) {
+  const Problem& problem = *team.problem;
+  const ReduceScatterPart within_node = [&](Schedule& part, Member self, const Reduction& vector,
+                                            const Blocks& slices) {
+    run_best(reduce_scatter_entries(), within(problem, Operation::kReduceScatter, problem.bytes),
+             *team.parameters, part, self, 0, vector, slices);
+  };
+  const AllreducePart lane = [&](Schedule& part, Member self, const Reduction& slice) {
+    run_best(allreduce_entries(), between(problem, Operation::kAllreduce, slice.count * slice.type.size),
+             *team.parameters, part, self, 0, slice);
+  };
+  const AllgatherPart spread = [&](Schedule& part, Member self, const Elements& own, const Blocks& slices) {
+    Problem all = within(problem, Operation::kAllgather, problem.bytes);
+    all.uniform = false;
+    run_best(allgather_entries(), all, *team.parameters, part, self, 0, own, slices);
+  };
+  tasuki::allreduce_lanes(schedule, team.self.rank, *team.nodes, data, within_node, lane, spread);
 }
 
 // Gather, scatter, allgather, alltoall.

@@ -169,6 +169,8 @@ constexpr AllreduceEntry kAllreduceEntries[] = {
      grid<general::allreduce_grid, 3>},
     {{algorithm_number(kAllreduce, "two_level"), has_levels, general::allreduce_two_level_ns},
      general::allreduce_two_level},
+    {{algorithm_number(kAllreduce, "lanes"), general::has_lanes, general::allreduce_lanes_ns},
+     general::allreduce_lanes},
     {{algorithm_number(kAllreduce, "shared"), on_a_stage, shared<shared_allreduce_cost>},
      plain<shared_allreduce>},
     {{algorithm_number(kAllreduce, "shared_pull"), on_a_stage, shared<shared_allreduce_pull_cost>},

@@ -1,6 +1,9 @@
 // Collectives in two levels: see coll/two_level.hpp. Those that move blocks are in two_level_blocks.cpp.
 #include "coll/two_level.hpp"
 
+#include <algorithm>
+#include <vector>
+
 #include "coll/two_level_parts.hpp"
 
 namespace tasuki {
@@ -71,6 +74,37 @@ void allreduce_two_level(Schedule& schedule, int rank, const NodeMap& map, const
   }
   const Elements result{.element = kReduced, .type = data.type, .count = data.count};
   among(schedule, node, {}, [&](Member self) { spread(schedule, self, 0, result); });
+}
+
+void allreduce_lanes(Schedule& schedule, int rank, const NodeMap& map, const Reduction& data,
+                     const ReduceScatterPart& within, const AllreducePart& between,
+                     const AllgatherPart& spread) {
+  const Subset node = node_of(map, rank);
+  const Count parts = node.size();
+  std::vector<Count> counts, firsts;  // elements of each slice, and before it
+  for (Count part = 0; part < parts; ++part) {
+    firsts.push_back(data.count / parts * part + std::min(part, data.count % parts));
+    counts.push_back(data.count / parts + (part < data.count % parts ? 1 : 0));
+  }
+  const auto own = static_cast<std::size_t>(node.self);
+  const Blocks slices{.element = kReduced,
+                      .type = data.type,
+                      .counts = CountArray(counts.data()),
+                      .displacements = CountArray(firsts.data()),
+                      .displacement_bytes = data.type.extent};
+  // The node's sum of the own slice goes to a room, and the sum of all from there to its place in the result.
+  const Place room = schedule.scratch_elements(counts[own], data.type);
+  Reduction part = data;
+  part.in_place = false;
+  among(schedule, node, {.send = data.input(), .receive = room},
+        [&](Member self) { within(schedule, self, part, slices); });
+  part.count = counts[own];
+  Subset lane{{}, map.node_of(rank)};
+  for (int other = 0; other < map.nodes(); ++other) lane.ranks.push_back(map.ranks_of(other)[own]);
+  among(schedule, lane, {.send = room, .receive = slices.place_of(node.self)},
+        [&](Member self) { between(schedule, self, part); });
+  const Elements slice{.element = kReduced, .type = data.type, .count = counts[own], .in_place = true};
+  among(schedule, node, {}, [&](Member self) { spread(schedule, self, slice, slices); });
 }
 
 }  // namespace tasuki

@@ -16,6 +16,7 @@
 // | bcast     | bcast                           | bcast                   | n                           |
 // | reduce    | reduce                          | reduce                  | n                           |
 // | allreduce | reduce, bcast                   | allreduce               | as that one's               |
+// | " lanes   | reduce_scatter, allgather       | m allreduces of n/m     | as that one's of n          |
 // | gather    | gather (root's node: linear)    | linear                  | m b                         |
 // | scatter   | scatter (root's node: linear)   | linear                  | m b                         |
 // | allgather | gather, bcast of all            | allgather               | (N-1) m b                   |
@@ -32,6 +33,7 @@ namespace tasuki {
 using BcastPart = std::function<void(Schedule&, Member, int root, const Elements&)>;
 using ReducePart = std::function<void(Schedule&, Member, int root, const Reduction&)>;
 using AllreducePart = std::function<void(Schedule&, Member, const Reduction&)>;
+using ReduceScatterPart = std::function<void(Schedule&, Member, const Reduction&, const Blocks&)>;
 using GatherPart = std::function<void(Schedule&, Member, int root, const Elements&, const Blocks&)>;
 using ScatterPart = std::function<void(Schedule&, Member, int root, const Blocks&, const Elements&)>;
 using AllgatherPart = std::function<void(Schedule&, Member, const Elements&, const Blocks&)>;
@@ -46,6 +48,13 @@ void reduce_two_level(Schedule& schedule, int rank, int root, const NodeMap& map
                       const ReducePart& within, const ReducePart& between);
 void allreduce_two_level(Schedule& schedule, int rank, const NodeMap& map, const Reduction& data,
                          const ReducePart& within, const AllreducePart& between, const BcastPart& spread);
+
+/// For long vectors and nodes of m ranks each: each rank of a node has a slice of the node's sum, and reduces
+/// it with those of the other nodes that have the same one, all at once, each over links of its own. The
+/// order of ranks as above.
+void allreduce_lanes(Schedule& schedule, int rank, const NodeMap& map, const Reduction& data,
+                     const ReduceScatterPart& within, const AllreducePart& between,
+                     const AllgatherPart& spread);
 
 /// Uniform blocks.
 void gather_two_level(Schedule& schedule, int rank, int root, const NodeMap& map, const Elements& mine,

@@ -262,6 +262,40 @@ TEST(TwoLevel, ReduceAndAllreduce) {
   });
 }
 
+TEST(TwoLevel, AllreduceInLanes) {
+  const std::vector<int> placements_of_equal_nodes[] = {{0, 0, 1, 1},
+                                                        {0, 1, 0, 1},
+                                                        {2, 1, 0, 0, 1, 2},
+                                                        {0, 1, 2},
+                                                        {0, 0, 0, 0, 1, 1, 1, 1},
+                                                        {0, 0, 0},
+                                                        {0, 0, 0, 1, 1, 1, 2, 2, 2}};
+  const auto doubling = [](Schedule& part, Member member, const Reduction& sums) {
+    allreduce_recursive_doubling(part, member, sums, {Space::kReceive, 0});
+  };
+  for (const std::vector<int>& node_of : placements_of_equal_nodes) {
+    const int size = static_cast<int>(node_of.size());
+    const NodeMap map(node_of, 0);
+    for (Count count : {0, 1, 7, 64}) {
+      for (bool in_place : {false, true}) {
+        for (bool commutative : {false, true}) {
+          if (!commutative && !map.is_consecutive()) continue;
+          SCOPED_TRACE(testing::Message()
+                       << size << " ranks, count " << count << (in_place ? ", in place" : ""));
+          reductions::World world(size, count, commutative, in_place);
+          reductions::check_allreduce(world, [&](Schedule& schedule, Member self, const Reduction& data) {
+            allreduce_lanes(schedule, self.rank, NodeMap(node_of, self.rank), data,
+                            commutative ? reduce_scatter_halving : reduce_scatter_pairwise, doubling,
+                            allgather_ring);
+          });
+          if (map.nodes() == 2)
+            EXPECT_EQ(measure_traffic(world.ranks, node_of).bytes, 2 * world.bytes()) << "n each way";
+        }
+      }
+    }
+  }
+}
+
 /// Where messages between nodes are slow and the ranks are interleaved, two levels take less time than one.
 TEST(TwoLevel, SavesTheSlowSteps) {
   constexpr int kSlow = 20;
