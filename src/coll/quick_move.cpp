@@ -43,7 +43,6 @@ bool quick_barrier(Comm& comm, Stage& stage) {
   begin_quick(comm, stage, QuickOperation::kBarrier);
   stage.room();
   stage.show(0, 0);
-  stage.prepare_next();
   stage.await_all(0);
   stage.leave();
   return true;
@@ -59,7 +58,6 @@ bool quick_bcast(Comm& comm, Stage& stage, void* buffer, Count count, const Data
   if (stage.rank() == root) {
     pack_inline(data, stage.room(), kInlineBytes);
     stage.publish(0, data.bytes());
-    stage.prepare_next();
   } else {
     stage.await(root, 0);
     *code = take(comm.process, stage, root, 0, data);
@@ -79,7 +77,6 @@ bool quick_gather(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount
     begin_quick(comm, stage, QuickOperation::kGather);
     pack_inline(mine, stage.room(), kInlineBytes);
     stage.publish(0, bytes);
-    stage.prepare_next();
     stage.leave();
     *code = 0;
     return true;
@@ -132,7 +129,6 @@ bool quick_scatter(Comm& comm, Stage& stage, const void* sendbuf, Count sendcoun
     room += block;
   }
   stage.publish(0, block);
-  stage.prepare_next();
   *code = in_place ? 0 : copy_own(comm.process, root, all[root], mine);
   stage.leave();
   return true;
@@ -150,7 +146,6 @@ bool quick_allgather(Comm& comm, Stage& stage, const void* sendbuf, Count sendco
   begin_quick(comm, stage, QuickOperation::kAllgather);
   pack_inline(mine, stage.room(), kInlineBytes);
   stage.show(0, mine.bytes());
-  stage.prepare_next();
   *code = in_place ? 0 : copy_own(comm.process, rank, mine, all[rank]);
   stage.await_all(0);
   for (int member = 0; member < stage.size(); ++member) {
@@ -181,7 +176,6 @@ bool quick_alltoall(Comm& comm, Stage& stage, const void* sendbuf, Count sendcou
     room += block;
   }
   stage.show(0, block);
-  stage.prepare_next();
   *code = in_place ? 0 : copy_own(comm.process, rank, out[rank], in[rank]);
   stage.await_all(0);
   for (int turn = 1; turn < size; ++turn) {

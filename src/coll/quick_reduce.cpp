@@ -89,7 +89,6 @@ void reduce_all(Comm& comm, Stage& stage, QuickOperation operation, const Vector
   begin_quick(comm, stage, operation);
   vectors.pack(sendbuf, recvbuf, count);
   stage.show(0, bytes);
-  stage.prepare_next();
   stage.await_all(0);
   int member = stage.size() - 1;
   vectors.begin(vectors.of(member) + from, result);
@@ -149,7 +148,6 @@ bool quick_reduce(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, 
   if (!is_root) {
     vectors.pack(sendbuf, recvbuf, count);
     stage.publish(0, bytes);
-    stage.prepare_next();
     stage.leave();
     return true;
   }
@@ -185,7 +183,6 @@ bool quick_scan(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Co
   vectors.pack(sendbuf, recvbuf, count);
   if (rank < stage.size() - 1) {
     stage.publish(0, bytes);
-    stage.prepare_next();
   }
   // The last operand is this rank's own vector, or in MPI_Exscan that of the rank before it.
   const Piece result(recvbuf, count, datatype);

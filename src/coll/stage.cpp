@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/hints.hpp"
 #include "coll/coll.hpp"
 #include "coll/collectives.hpp"
 #include "memory/global_memory.hpp"
@@ -109,15 +110,22 @@ std::byte* Stage::scratch(Count count, const Datatype& datatype) {
   return reinterpret_cast<std::byte*>(aligned) + begin.offset;
 }
 
-/// With a processor for each rank memory is looked at often and progress made in between, else every look
-/// would be taken from the rank that is waited for.
+/// Looks for a while without telling anybody. With a processor for each rank it looks often, in pauses that
+/// leave the line to its writer, and makes progress in between; with fewer, every look is taken from the rank
+/// that is waited for, so each goes with an offer of the processor.
 template <class Done>
 void Stage::wait(Done&& done) {
+  constexpr int kOffers = 8;
+  if (!progress_.may_spin()) {
+    for (int offer = 0; offer < kOffers && !done(); ++offer) progress_.look();
+    return;
+  }
   const std::uint32_t looks_per_turn = progress_.looks_per_turn();
   std::uint32_t looks = 0;
   do {
     for (std::uint32_t look = 0; look < looks_per_turn; ++look) {
       if (done()) return;
+      relax_processor();
     }
     looks += looks_per_turn;
   } while (progress_.spins_on(looks));
@@ -161,6 +169,15 @@ void Stage::wait_for_room() {
     least = std::min(least, left.load(std::memory_order_acquire));
   }
   least_left_ = least;
+}
+
+Stage* try_to_make_stage(Comm& comm) {
+  comm.stage_tried = true;
+  if (comm.size() < 2 || comm.is_inter()) return nullptr;
+  if (comm.process.config.check != 0) return nullptr;  // all collectives run schedules, which compare first
+  comm.stage = Stage::make(comm);
+  if (comm.stage) set_quick_limits(comm);
+  return comm.stage.get();
 }
 
 void Stages::remove(Stage* stage) {

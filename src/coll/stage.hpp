@@ -35,7 +35,6 @@
 #include <memory>
 #include <vector>
 
-#include "base/hints.hpp"
 #include "base/types.hpp"
 #include "datatype/datatype.hpp"
 #include "object/comm.hpp"
@@ -209,9 +208,6 @@ class Stage {
     if (number_ % kLeavesTold == 0) tell_left();
   }
 
-  /// The next own cell is about to be written; others may have it in their caches.
-  void prepare_next() const { prefetch_to_write(&own_->cells[(number_ + 1) % kCells]); }
-
   /// Lets go of the other members' blocks. No collective follows.
   void release();
 
@@ -287,17 +283,15 @@ class Stage {
 /// Sets the limits of comm.stage, by the choice among all algorithms: coll/quick.cpp.
 void set_quick_limits(Comm& comm);
 
+/// The first call of stage_of().
+[[gnu::cold, gnu::noinline]] Stage* try_to_make_stage(Comm& comm);
+
 /// The stage of `comm`, made by the first call; null where there is none. Collective in that sense: to be
 /// asked by a blocking collective alone.
 inline Stage* stage_of(Comm& comm) {
-  if (comm.stage || comm.stage_tried) [[likely]]
+  if (comm.stage_tried) [[likely]]
     return comm.stage.get();
-  comm.stage_tried = true;
-  if (comm.size() < 2 || comm.is_inter()) return nullptr;
-  if (comm.process.config.check != 0) return nullptr;  // all collectives run schedules, which compare first
-  comm.stage = Stage::make(comm);
-  if (comm.stage) set_quick_limits(comm);
-  return comm.stage.get();
+  return try_to_make_stage(comm);
 }
 
 /// The stages of a process, and the blocks of those that are gone: part of Collectives.

@@ -113,7 +113,6 @@ void meet_often(Process& process, Comm& comm, unsigned seed, int times) {
     delay(random);
     for (int rank = 0; rank < comm.size(); ++rank) expect_shown(stage, rank, number, bytes);
     stage.leave();
-    stage.prepare_next();
   }
 }
 
