@@ -46,7 +46,7 @@ constexpr double kCallNs = 50;  // what a call costs besides
 Problem problem_of_shown(const Problem& any, Operation operation, Count shown) {
   Problem problem = any;
   problem.operation = operation;
-  problem.bytes = shown;
+  problem.bytes = operation == Operation::kBarrier ? 0 : shown;
   if (operation == Operation::kAllgather) problem.bytes = shown * any.size;
   if (operation == Operation::kAlltoall || operation == Operation::kScatter) problem.bytes = shown / any.size;
   return problem;
@@ -82,7 +82,8 @@ void set_quick_limits(Comm& comm) {
     const int flags = kQuickAlgorithms[index];
     const Operation operation = kAlgorithmTable[flags].operation;
     limits[index] = kNeverQuick;
-    for (Count shown = 0; shown <= kInlineBytes; shown = shown == 0 ? 8 : 2 * shown) {
+    // Nothing is as quick as one number, whatever the formulas say of no bytes at all.
+    for (Count shown = sizeof(double); shown <= kInlineBytes; shown *= 2) {
       if (!is_chosen(problem_of_shown(any, operation, shown), comm.process.collectives->selector, flags))
         break;
       limits[index] = shown;
