@@ -1,0 +1,57 @@
+"""TASUKI_TUNING_FILE and what TASUKI_EXPLAIN says of the choice: a table changes it, a bad one is refused once."""
+
+import re
+
+import pytest
+
+CHOICE = re.compile(
+    r"tasuki: rank 0: (?:nonblocking )?\w+ of \d+ bytes among 2 ranks: \w+.*, predicted ([\d.e+-]+) (us|ms);"
+)
+
+
+def predictions(done):
+    """Microseconds, of each choice that was told."""
+    assert done.returncode == 0, done.text
+    found = [float(time) * (1000 if unit == "ms" else 1) for time, unit in CHOICE.findall(done.stderr)]
+    assert found, done.text
+    return found
+
+
+def explained(run, **environment):
+    return run("statistics.c", 2, environment={"TASUKI_EXPLAIN": "1", **environment})
+
+
+def test_predictions_come_from_the_file(run, tmp_path):
+    table = tmp_path / "slow.json"
+    table.write_text('{"tasuki_tuning": 1, "messages": {"cache": {"latency_ns": 1e8}}}')
+    assert max(predictions(explained(run))) < 1000
+    assert min(predictions(explained(run, TASUKI_TUNING_FILE=str(table)))) > 100000
+
+
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        ("{", 'line 1: no JSON at "{"'),
+        ('{"tasuki_tuning": 99}', "the table is of version 99"),
+        ('{"tasuki_tuning": 1,\n"stage": {"flag_ns": -1}}', "line 2: stage.flag_ns = -1, expected a number"),
+        (None, "No such file"),
+    ],
+)
+def test_a_bad_file_is_told_once_and_the_job_runs(run, tmp_path, text, reason):
+    table = tmp_path / "bad.json"
+    if text is not None:
+        table.write_text(text)
+    done = explained(run, TASUKI_TUNING_FILE=str(table))
+    lines = [line for line in done.stderr.splitlines() if "TASUKI_TUNING_FILE" in line]
+    assert len(lines) == 1, done.text
+    assert str(table) in lines[0] and reason in lines[0], done.text
+    assert lines[0].endswith("the built-in parameters are used"), done.text
+    assert max(predictions(done)) < 1000
+
+
+def test_a_name_that_no_algorithm_has_is_refused_with_those_that_are(mpiexec):
+    done = mpiexec("--info", environment={"TASUKI_BCAST_ALGORITHM": "best"})
+    assert done.returncode != 0
+    assert 'TASUKI_BCAST_ALGORITHM = "best", expected cheapest, binomial, scatter_ring' in done.stderr, (
+        done.text
+    )
