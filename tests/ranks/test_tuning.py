@@ -1,4 +1,4 @@
-"""TASUKI_TUNING_FILE and what TASUKI_EXPLAIN says of the choice: a table changes it, a bad one is refused once."""
+"""TASUKI_TUNING_FILE and what TASUKI_EXPLAIN says of the choice: a table changes it, a bad one is told."""
 
 import re
 
@@ -25,7 +25,7 @@ def test_predictions_come_from_the_file(run, tmp_path):
     table = tmp_path / "slow.json"
     table.write_text('{"tasuki_tuning": 1, "messages": {"cache": {"latency_ns": 1e8}}}')
     assert max(predictions(explained(run))) < 1000
-    assert min(predictions(explained(run, TASUKI_TUNING_FILE=str(table)))) > 100000
+    assert min(predictions(explained(run, TASUKI_TUNING_FILE=str(table)))) >= 100000
 
 
 @pytest.mark.parametrize(
