@@ -77,7 +77,7 @@ std::string table(const Now& now) {
   for (const OperationRow& row : operation_table()) {
     text += item(row.name, row.setting);
     for (const AlgorithmRow& algorithm : algorithms_of(operation_of(row)))
-      text += item(std::string("  ") + algorithm.name, algorithm.description);
+      text += std::string("    ") + algorithm.name + "\n" + paragraph(algorithm.description);
   }
   text += heading("Performance variables of MPI_T", now.bold);
   for (const CounterRow& row : counter_table()) {
