@@ -210,7 +210,8 @@ static void count_messages(const char* const* ways, int bytes, int messages) {
     }
   }
   /* Nobody sends before all have started, nor stops before all has come. The barriers' own messages are short
-   * and empty: log2 of the ranks for each of them, and maybe some of the next one. */
+   * and empty: log2 of the ranks for each of them, and maybe some of the next one; or there are none, where
+   * the barriers go over flags. */
   MPI_Barrier(MPI_COMM_WORLD);
   for (int i = 0; i < messages; ++i) {
     MPI_Sendrecv(out, bytes, MPI_BYTE, (rank + 1) % size, 0, in, bytes, MPI_BYTE, (rank + size - 1) % size, 0,
@@ -224,6 +225,7 @@ static void count_messages(const char* const* ways, int bytes, int messages) {
   for (int i = 0; i < 4; ++i) {
     for (int way = 0; ways[way] != NULL; ++way) got[i] += read_count(session, handles[i][way]);
   }
+  if (got[0] == (unsigned long)messages) rounds = 0;
   const unsigned long sent = (unsigned long)messages + 2 * rounds;
   CHECK(got[0] == sent, "%s: %lu sent", ways[0], got[0]);
   CHECK(got[1] >= sent - rounds && got[1] <= sent + rounds, "%s: %lu received", ways[0], got[1]);
@@ -327,6 +329,7 @@ static void bound_to_a_communicator(void) {
   GOOD(MPI_T_pvar_get_info(index, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &bind, NULL, NULL, NULL));
   CHECK(bind == MPI_T_BIND_MPI_COMM, "bind %d", bind);
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  MPI_Barrier(copy); /* the first one may make a stage, by collectives of its own */
   GOOD(MPI_T_pvar_session_create(&session));
   FAILS(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count), MPI_T_ERR_INVALID_HANDLE);
   FAILS(MPI_T_pvar_handle_alloc(session, index, &null, &handle, &count), MPI_T_ERR_INVALID_HANDLE);
