@@ -158,8 +158,9 @@ void shared_reduce_scatter(Schedule& schedule, Member self, const Reduction& dat
   Count first = 0;
   for (int rank = 0; rank < self.rank; ++rank) first += parts.count_of(rank);
   const Count offset = first * data.type.size;
-  // In place, the beginning of the buffer still belongs to other ranks. This rank's own part does not.
-  const Place result = (data.in_place ? input_of(self.rank) + offset : output_of(self.rank));
+  // In place, the beginning of the buffer still belongs to other ranks, and what is behind the result stays as
+  // it is.
+  const Place result = data.in_place ? schedule.scratch(count * data.type.size) : output_of(self.rank);
   const std::size_t first_step = schedule.begin_pieces();
   reduce_inputs(schedule, self, data, offset, count, sum, result);
   schedule.end_pieces(first_step, piece_of(data));

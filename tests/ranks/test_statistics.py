@@ -22,7 +22,7 @@ def test_messages_are_counted_by_way_and_by_who_came_first(mpiexec, build, first
     assert run["ranks"] == 2
     assert run["finished"] is True
     assert run["all"]["sent_bytes"] == run["all"]["received_bytes"] == BYTES
-    assert run["all"]["sent_messages"] == run["all"]["received_messages"]  # the barriers' too
+    assert run["all"]["sent_messages"] == run["all"]["received_messages"]  # also those that the ranks meet by
     early = run["all"]["message_first_bytes"]
     assert early == (BYTES if first == "message" else 0)
     ways = run["ways"]

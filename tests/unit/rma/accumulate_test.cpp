@@ -76,7 +76,7 @@ void check(Process& process, std::uint16_t op, std::uint16_t basic, std::size_t 
       reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(expected.data()) + 15) / 16 * 16);
   PackCursor(type, kCount).unpack(in_structs, operand.data(), operand.size());
   PackCursor(type, kCount).unpack(structs, op == kMpiReplace ? operand.data() : before.data(), before.size());
-  if (how.kernel != nullptr) how.kernel(in_structs, structs, kCount);
+  if (how.kernel != nullptr) how.kernel(in_structs, structs, structs, kCount);
   std::vector<std::byte> wanted(before.size());
   PackCursor(type, kCount).pack(structs, wanted.data(), wanted.size());
 
