@@ -63,17 +63,21 @@ std::string chosen(std::span<const One> entries, const Problem& problem) {
       .name;
 }
 
+bool has_two_levels(const std::string& name) {
+  return name == "two_level" || name == "lanes";
+}
+
 TEST(GeneralPrices, TwoLevelsAreChosenWhereTheyPay) {
   EXPECT_EQ(chosen(bcast_entries(), problem_on(Operation::kBcast, 32, 4, 8)), "two_level");
   EXPECT_EQ(chosen(barrier_entries(), problem_on(Operation::kBarrier, 32, 4, 0)), "two_level");
-  EXPECT_EQ(chosen(allreduce_entries(), problem_on(Operation::kAllreduce, 32, 4, 8)), "two_level");
+  EXPECT_TRUE(has_two_levels(chosen(allreduce_entries(), problem_on(Operation::kAllreduce, 32, 4, 8))));
   EXPECT_NE(chosen(bcast_entries(), problem_on(Operation::kBcast, 4, 4, 8)), "two_level");
   EXPECT_NE(chosen(bcast_entries(), problem_on(Operation::kBcast, 32, 1, 8)), "two_level");
   Problem ordered = problem_on(Operation::kAllreduce, 32, 4, 8);
   ordered.commutative = false;
-  EXPECT_NE(chosen(allreduce_entries(), ordered), "two_level") << "the order of ranks would be lost";
+  EXPECT_FALSE(has_two_levels(chosen(allreduce_entries(), ordered))) << "the order of ranks would be lost";
   ordered.consecutive = true;
-  EXPECT_EQ(chosen(allreduce_entries(), ordered), "two_level");
+  EXPECT_TRUE(has_two_levels(chosen(allreduce_entries(), ordered)));
 }
 
 TEST(GeneralPrices, SeveralDirectionsPayOnANetworkOfLinks) {

@@ -85,7 +85,9 @@ struct Case {
 /// Calls `body` for the sizes 1 to 17, 32 and 64, some roots, counts and types.
 template <class Body>
 void for_cases(Body&& body) {
-  for (int size = 1; size <= 64; size = size < kSizeMax ? size + 1 : size < 32 ? 32 : 2 * size) {
+  for (int size = 1; size <= kSimulatedRanksMax; size = size < kSizeMax ? size + 1
+                                                        : size < 32     ? 32
+                                                                        : 2 * size) {
     for (int root : {0, size / 2, size - 1}) {
       for (Count count : {Count{0}, Count{1}, Count{2}, Count{7}, Count{64}, Count{2} * size}) {
         if (size > kSizeMax && (root > size / 2 || count > 7)) continue;

@@ -112,7 +112,7 @@ struct World {
 
 template <class Body>
 void for_cases(Body&& body) {
-  for (int size = 1; size <= 64; size = size < 17 ? size + 1 : size < 32 ? 32 : 2 * size) {
+  for (int size = 1; size <= kSimulatedRanksMax; size = size < 17 ? size + 1 : size < 32 ? 32 : 2 * size) {
     for (Count count : {Count{0}, Count{1}, Count{3}, Count{64}, Count{131}, Count{2} * size}) {
       if (size > 17 && count > 64) continue;
       for (bool in_place : {false, true}) {

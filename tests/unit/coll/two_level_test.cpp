@@ -49,6 +49,7 @@ std::vector<Placement> placements(int size) {
 template <class Body>
 void for_placements(Body&& body) {
   for (int size : {1, 2, 3, 4, 5, 6, 7, 8, 9, 16}) {
+    if (size > kSimulatedRanksMax) break;
     for (const Placement& placement : placements(size)) {
       for (int root : {0, size / 2, size - 1}) {
         for (Count count : {0, 1, 3, 16}) {
