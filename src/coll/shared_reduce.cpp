@@ -158,8 +158,8 @@ void shared_reduce_scatter(Schedule& schedule, Member self, const Reduction& dat
   Count first = 0;
   for (int rank = 0; rank < self.rank; ++rank) first += parts.count_of(rank);
   const Count offset = first * data.type.size;
-  // In place, the beginning of the buffer still belongs to other ranks, and what is behind the result stays as
-  // it is.
+  // In place, the beginning of the buffer still belongs to other ranks, and what is behind the result stays
+  // as it is.
   const Place result = data.in_place ? schedule.scratch(count * data.type.size) : output_of(self.rank);
   const std::size_t first_step = schedule.begin_pieces();
   reduce_inputs(schedule, self, data, offset, count, sum, result);

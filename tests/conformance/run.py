@@ -187,7 +187,7 @@ def plan_runs(args, files):
     runs = [] if args.under_only else runs
     for name in args.under:
         patterns = UNDER_QUICK.get(name, UNDER_QUICK_ELSE) if args.quick else UNDER_LONG.get(name, ("*",))
-        chosen = [file for file in files if any(fnmatch.fnmatch(file, pattern) for pattern in patterns)]
+        chosen = [file for file in files if matches(file, patterns)]
         runs += [Run("standard", file, 2, name) for file in chosen if file not in LOCAL]
     return runs
 

@@ -18,7 +18,7 @@ def predictions(done):
 
 
 def explained(run, **environment):
-    return run("statistics.c", 2, environment={"TASUKI_EXPLAIN": "1", **environment})
+    return run("launch.c", 2, environment={"TASUKI_EXPLAIN": "1", **environment})
 
 
 def test_predictions_come_from_the_file(run, tmp_path):
