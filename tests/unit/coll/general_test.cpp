@@ -39,6 +39,7 @@ TEST(GeneralPrices, GrowWithTheBytes) {
     const Candidate& candidate = candidate_of(static_cast<int>(number));
     const AlgorithmRow& row = algorithm_table()[number];
     for (int size : {1, 2, 3, 8, 12, 64}) {
+      if (size > kSimulatedRanksMax) break;
       for (int nodes : {1, 2, size}) {
         if (nodes > size) continue;
         for (Count segment : general::kSegmentsWorthTrying) {
@@ -132,9 +133,10 @@ TEST(GeneralSchedules, TwoLevelsOfChosenParts) {
                                          {3, 3, 1, 3, 3, 3, 1},
                                          {0, 0, 1, 1},
                                          {1, 0, 1}};
+  const Count long_count = kSimulatedRanksMax > 9 ? 30000 : 5000;
   for (const std::vector<int>& node_of : placements) {
     for (int root : {0, static_cast<int>(node_of.size()) - 1}) {
-      for (Count count : {1, 1000, 30000}) {
+      for (Count count : {Count{1}, Count{1000}, long_count}) {
         const auto ranks = run_registered("two_level", node_of, root, count, 0);
         const int nodes = NodeMap(node_of, 0).nodes();
         EXPECT_EQ(measure_traffic(ranks, node_of).bytes, (nodes - 1) * 4.0 * static_cast<double>(count));

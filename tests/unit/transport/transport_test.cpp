@@ -124,11 +124,18 @@ TEST_P(TransportTest, ToItself) {
   EXPECT_EQ(net[0].poll(checker), 0);
 }
 
+// Under sanitizers all is several times slower.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint32_t kSlower = 4;
+#else
+constexpr std::uint32_t kSlower = 1;
+#endif
+
 TEST_P(TransportTest, FullFifoRefusesAndRecovers) {
   Net net(GetParam(), 2);
   Checker checker(2, net[0].bulk_bytes_max());
   std::uint32_t sent = 0;
-  for (int lap = 0; lap < 50; ++lap) {
+  for (int lap = 0; lap < 48 / static_cast<int>(kSlower); ++lap) {
     while (try_send(net[0], 1, sent)) ++sent;
     ASSERT_GT(sent, checker.total);
     while (net[1].poll(checker) != 0) {
@@ -139,7 +146,7 @@ TEST_P(TransportTest, FullFifoRefusesAndRecovers) {
 
 TEST_P(TransportTest, ManyToMany) {
   static constexpr int kRanks = 4;
-  static constexpr std::uint32_t kPackets = 2000;
+  static constexpr std::uint32_t kPackets = 2000 / kSlower;
   Net net(GetParam(), kRanks);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < kRanks; ++rank) {
@@ -166,7 +173,7 @@ TEST_P(TransportTest, ManyToMany) {
 // Each side sleeps until the other's packet comes, thousands of times. The sleeps have no time-out to speak
 // of, so a lost wake-up hangs the test.
 TEST_P(TransportTest, NoLostWakeUp) {
-  constexpr std::uint32_t kRounds = 5000;
+  constexpr std::uint32_t kRounds = 5000 / kSlower;
   Net net(GetParam(), 2);
   const auto play = [&net](int rank) {
     Transport& mine = net[rank];
@@ -192,7 +199,7 @@ TEST_P(TransportTest, NoLostWakeUp) {
 
 // A sender that sleeps because the FIFO is full is woken when the receiver has made room.
 TEST_P(TransportTest, RoomWakesTheSender) {
-  constexpr std::uint32_t kPackets = 20000;
+  constexpr std::uint32_t kPackets = 20000 / kSlower;
   Net net(GetParam(), 2);
   std::thread receiver([&net] {
     Checker checker(2, net[1].bulk_bytes_max());
@@ -300,7 +307,7 @@ TEST_P(TransportTest, TakeIfLeavesWhatIsNotMeant) {
 
 // What goes both ways, taken now one way, now the other, by a receiver that is now ahead and now behind.
 TEST_P(TransportTest, SmallPacketsKeepTheirOrder) {
-  constexpr std::uint32_t kPackets = 20000;
+  constexpr std::uint32_t kPackets = 20000 / kSlower;
   Net net(GetParam(), 2);
   std::thread sender([&net] {
     for (std::uint32_t number = 0; number < kPackets; ++number) {
