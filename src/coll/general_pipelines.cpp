@@ -60,24 +60,31 @@ Grid grid_for(const Problem& problem, int dimensions) {
   return grid_of(problem.size, problem.extents, dimensions);
 }
 
-double bcast_grid_ns(int dimensions, const Problem& problem, const Parameters& parameters,
-                     Count segment_bytes) {
+namespace {
+
+/// By the reference's formula on a network of links, else by steps and bytes.
+template <auto links_time, auto cost>
+double grid_ns(int dimensions, const Problem& problem, const Parameters& parameters, Count segment_bytes) {
   const Grid grid = grid_for(problem, dimensions);
   const auto bytes = static_cast<double>(problem.bytes);
   const double segment = segment_of(problem, std::max(grid.dimensions, 1), segment_bytes);
   if (has_links(problem))
-    return pipelined_bcast_time(direction_hops(grid), grid.dimensions, bytes, segment, links_of(parameters));
-  return pipelined_ns(bcast_multi_direction_cost(grid, bytes, segment), segment, problem, parameters);
+    return links_time(direction_hops(grid), grid.dimensions, bytes, segment, links_of(parameters));
+  return pipelined_ns(cost(grid, bytes, segment), segment, problem, parameters);
+}
+
+}  // namespace
+
+double bcast_grid_ns(int dimensions, const Problem& problem, const Parameters& parameters,
+                     Count segment_bytes) {
+  return grid_ns<pipelined_bcast_time, bcast_multi_direction_cost>(dimensions, problem, parameters,
+                                                                   segment_bytes);
 }
 
 double reduce_grid_ns(int dimensions, const Problem& problem, const Parameters& parameters,
                       Count segment_bytes) {
-  const Grid grid = grid_for(problem, dimensions);
-  const auto bytes = static_cast<double>(problem.bytes);
-  const double segment = segment_of(problem, std::max(grid.dimensions, 1), segment_bytes);
-  if (has_links(problem))
-    return pipelined_reduce_time(direction_hops(grid), grid.dimensions, bytes, segment, links_of(parameters));
-  return pipelined_ns(reduce_multi_direction_cost(grid, bytes, segment), segment, problem, parameters);
+  return grid_ns<pipelined_reduce_time, reduce_multi_direction_cost>(dimensions, problem, parameters,
+                                                                     segment_bytes);
 }
 
 double allreduce_grid_ns(int dimensions, const Problem& problem, const Parameters& parameters,

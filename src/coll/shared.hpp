@@ -63,7 +63,7 @@ void shared_allgather(Schedule& schedule, Member self, const Elements& mine, con
 SharedCost shared_allgather_cost(int size, double block_bytes);
 
 /// Everybody pulls its blocks, beginning with that of the rank after it. Syncs: 2; bytes moved: P b (in
-/// place: (2 P - 1) b). Open to MPI_Alltoallv and MPI_Alltoallw.
+/// place: 2 (P-1) b). Open to MPI_Alltoallv and MPI_Alltoallw.
 void shared_alltoall(Schedule& schedule, Member self, const Blocks& out, const Blocks& in);
 SharedCost shared_alltoall_cost(int size, double block_bytes, bool in_place);
 

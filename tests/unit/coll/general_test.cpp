@@ -133,7 +133,7 @@ TEST(GeneralSchedules, TwoLevelsOfChosenParts) {
                                          {3, 3, 1, 3, 3, 3, 1},
                                          {0, 0, 1, 1},
                                          {1, 0, 1}};
-  const Count long_count = kSimulatedRanksMax > 9 ? 30000 : 5000;
+  const Count long_count = kSanitized ? 5000 : 30000;
   for (const std::vector<int>& node_of : placements) {
     for (int root : {0, static_cast<int>(node_of.size()) - 1}) {
       for (Count count : {Count{1}, Count{1000}, long_count}) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
+#include "coll/reduction_cases.hpp"
 #include "coll/shared.hpp"
 #include "coll/shared_simulation.hpp"
 
@@ -11,26 +12,10 @@ namespace tasuki::test {
 namespace {
 
 // Elements are spans of ranks; only neighbouring ones of the same index join, in their order.
-struct Span {
-  std::uint16_t begin, end;
-  std::uint32_t index;
-};
-constexpr std::uint32_t kBroken = 0xdeadbeef;
-
-void join(const std::uint8_t* in, std::uint8_t* inout) {
-  Span left, right;
-  std::memcpy(&left, in, sizeof left);
-  std::memcpy(&right, inout, sizeof right);
-  const bool fits = left.end == right.begin && left.index == right.index && left.begin < left.end;
-  const Span joined{left.begin, right.end, fits ? left.index : kBroken};
-  std::memcpy(inout, &joined, sizeof joined);
-}
-
-constexpr TypeShape kDense{.size = 8, .extent = 8, .true_lb = 0, .true_extent = 8, .contiguous = true};
-constexpr TypeShape kGaps{.size = 8, .extent = 20, .true_lb = 8, .true_extent = 8, .contiguous = false};
-constexpr TypeShape kBackwards{
-    .size = 8, .extent = -16, .true_lb = -8, .true_extent = 8, .contiguous = false};
-const TypeShape kShapes[] = {kDense, kGaps, kBackwards};
+using reductions::join;
+using reductions::kDense;
+using reductions::kShapes;
+using reductions::Span;
 
 const int kSizes[] = {2, 3, 4, 5, 8, 9, 16};
 

@@ -17,17 +17,14 @@
 
 #include "coll/algorithms.hpp"
 #include "coll/schedule.hpp"
+#include "support/sanitized.hpp"
 
 namespace tasuki::test {
 
 using Bytes = std::vector<std::uint8_t>;
 
 /// Schedules are simulated for as many ranks at most; under sanitizers, which make it slow, for fewer.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr int kSimulatedRanksMax = 9;
-#else
-inline constexpr int kSimulatedRanksMax = 64;
-#endif
+inline constexpr int kSimulatedRanksMax = kSanitized ? 9 : 64;
 
 /// inout[i] = in[i] op inout[i], one element.
 using Combine = std::function<void(const std::uint8_t* in, std::uint8_t* inout)>;

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "support/sanitized.hpp"
 #include "transport/inproc/inproc_transport.hpp"
 #include "transport/loop/loop_transport.hpp"
 #include "transport/shm/shm_transport.hpp"
@@ -124,12 +125,7 @@ TEST_P(TransportTest, ToItself) {
   EXPECT_EQ(net[0].poll(checker), 0);
 }
 
-// Under sanitizers all is several times slower.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr std::uint32_t kSlower = 4;
-#else
-constexpr std::uint32_t kSlower = 1;
-#endif
+constexpr std::uint32_t kSlower = test::kSanitized ? 4 : 1;
 
 TEST_P(TransportTest, FullFifoRefusesAndRecovers) {
   Net net(GetParam(), 2);
