@@ -130,6 +130,7 @@ Code plan_allgather(Execution& execution, const void* sendbuf, Count sendcount, 
   }
   if (const Code code = check_count(process, "sendcount", mine.count, mine.type); code != 0) return code;
   if (const Code code = check_distinct(process, sendbuf, mine, recvbuf, all, size); code != 0) return code;
+  execution.describe_ends([&](Schedule& ends) { place_own_block(ends, execution.self(), mine, all); });
   plan_chosen_allgather(execution, mine, all);
   return 0;
 }
@@ -137,7 +138,9 @@ Code plan_allgather(Execution& execution, const void* sendbuf, Count sendcount, 
 auto allgather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
                     Datatype* recvtype) {
   return [=](Execution& execution) {
-    execution.describe(CollectiveCall::kAllgather, {.type = recvtype, .count = recvcount});
+    execution.describe(CollectiveCall::kAllgather, {.type = execution.comm().is_inter() ? nullptr : recvtype,
+                                                    .count = recvcount,
+                                                    .in_place = sendbuf == kInPlace});
     const Blocks all{.type = shape_of(*recvtype), .count = recvcount};
     return plan_allgather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, all);
   };
@@ -146,8 +149,10 @@ auto allgather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, vo
 auto allgatherv_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
                      CountArray recvcounts, CountArray displs, Datatype* recvtype) {
   return [=](Execution& execution) {
-    execution.describe(CollectiveCall::kAllgatherv,
-                       {.type = recvtype, .count = execution.comm().size(), .counts = recvcounts});
+    execution.describe(CollectiveCall::kAllgatherv, {.type = execution.comm().is_inter() ? nullptr : recvtype,
+                                                     .count = execution.comm().size(),
+                                                     .counts = recvcounts,
+                                                     .in_place = sendbuf == kInPlace});
     const Blocks all{.type = shape_of(*recvtype),
                      .counts = recvcounts,
                      .displacements = displs,

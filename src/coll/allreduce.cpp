@@ -162,7 +162,8 @@ namespace {
 
 auto allreduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op) {
   return [=](Execution& execution) -> Code {
-    execution.describe(CollectiveCall::kAllreduce, {.op = op, .type = datatype, .count = count});
+    execution.describe(CollectiveCall::kAllreduce,
+                       {.op = op, .type = datatype, .count = count, .in_place = sendbuf == kInPlace});
     Comm& comm = execution.comm();
     if (comm.is_inter()) return plan_inter_allreduce(execution, sendbuf, recvbuf, count, datatype, op);
     if (const Code code = check_reduction(comm, count, *datatype, *op); code != 0) return code;

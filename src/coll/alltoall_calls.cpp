@@ -27,9 +27,18 @@ Code check_alltoall(Execution& execution, const void* sendbuf, const Blocks& out
 
 /// `operation`: with blocks that are equal, or not.
 void plan_exchange(Execution& execution, Operation operation, const Blocks& out, const Blocks& in) {
-  if (execution.comm().is_inter())
-    return inter_exchange(execution.schedule, execution.self(), out, in, execution.comm().peers().size());
+  const Member self = execution.self();
   const bool equal = operation == Operation::kAlltoall;
+  const bool is_inter = execution.comm().is_inter();
+  const int size = execution.comm().peers().size();
+  execution.describe_ends([&](Schedule& ends) {
+    if (!equal || is_inter) {
+      write_ends(ends, out, in, size, is_inter ? -1 : self.rank);
+    } else if (!out.in_place) {  // what all ranks expect is the same, and has been compared
+      ends.copy(out.place_of(0), out.count, out.element, in.place_of(0), in.count, in.element);
+    }
+  });
+  if (is_inter) return inter_exchange(execution.schedule, self, out, in, size);
   Problem problem = execution.problem(operation, equal ? in.bytes_of(0) : 0);
   problem.in_place = out.in_place;
   plan_chosen(execution, equal ? alltoall_entries() : alltoallv_entries(), problem, 0, out, in);
@@ -38,7 +47,9 @@ void plan_exchange(Execution& execution, Operation operation, const Blocks& out,
 auto alltoall_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
                    Datatype* recvtype) {
   return [=](Execution& execution) -> Code {
-    execution.describe(CollectiveCall::kAlltoall, {.type = recvtype, .count = recvcount});
+    execution.describe(CollectiveCall::kAlltoall, {.type = execution.comm().is_inter() ? nullptr : recvtype,
+                                                   .count = recvcount,
+                                                   .in_place = sendbuf == kInPlace});
     const Blocks in{.type = shape_of(*recvtype), .count = recvcount};
     Blocks out = in;
     execution.arguments = {.receive = recvbuf, .receive_type = recvtype};
@@ -60,7 +71,7 @@ auto alltoall_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, voi
 auto alltoallv_plan(const void* sendbuf, CountArray sendcounts, CountArray sdispls, Datatype* sendtype,
                     void* recvbuf, CountArray recvcounts, CountArray rdispls, Datatype* recvtype) {
   return [=](Execution& execution) -> Code {
-    execution.describe(CollectiveCall::kAlltoallv);
+    execution.describe(CollectiveCall::kAlltoallv, {.in_place = sendbuf == kInPlace});
     const Blocks in{.type = shape_of(*recvtype),
                     .counts = recvcounts,
                     .displacements = rdispls,
@@ -96,7 +107,7 @@ auto alltoallw_plan(const void* sendbuf, CountArray sendcounts, CountArray sdisp
                     Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
                     Datatype* const* recvtypes) {
   return [=](Execution& execution) -> Code {
-    execution.describe(CollectiveCall::kAlltoallw);
+    execution.describe(CollectiveCall::kAlltoallw, {.in_place = sendbuf == kInPlace});
     const auto size = static_cast<std::size_t>(execution.comm().peers().size());
     const bool in_place = sendbuf == kInPlace;
     take_types(execution, recvtypes, in_place ? nullptr : sendtypes);

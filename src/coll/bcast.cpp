@@ -124,7 +124,8 @@ namespace {
 
 auto bcast_plan(void* buffer, Count count, Datatype* datatype, int root) {
   return [=](Execution& execution) -> Code {
-    execution.describe(CollectiveCall::kBcast, {.root = root, .type = datatype, .count = count});
+    execution.describe(CollectiveCall::kBcast,
+                       {.root = root, .type = root == kProcNull ? nullptr : datatype, .count = count});
     Process& process = execution.process();
     if (execution.comm().is_inter()) return plan_inter_bcast(execution, buffer, count, datatype, root);
     if (const Code code = check_not_in_place(process, "buffer", buffer, "nowhere in MPI_Bcast"); code != 0)

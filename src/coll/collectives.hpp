@@ -78,6 +78,20 @@ class Execution {
       describe_for_check(call, facts);
   }
 
+  /// Where amounts are known to their two ends alone: `write(schedule)` writes what goes from whom to whom,
+  /// as sends, receives and copies in the order of the messages. After the arguments are filled in.
+  template <class Write>
+  void describe_ends(Write&& write) {
+    if (process_.config.check == 0) [[likely]]
+      return;
+    Schedule ends;
+    write(ends);
+    describe_ends_for_check(ends);
+  }
+
+  /// With TASUKI_CHECK, when the plan is made: see prepend_comparison().
+  void prepend_comparison_of_calls();
+
   // What the operation's file fills in between open() and restart().
   Arguments arguments;
   Schedule schedule;
@@ -117,8 +131,10 @@ class Execution {
   void start_round();
   void run_step(const Step& step);
   void copy_step(const Step& step);
+  void sign_step(const Step& step);
   void compare_step(const Step& step);
   void describe_for_check(CollectiveCall call, const CallFacts& facts);
+  void describe_ends_for_check(const Schedule& ends);
   void note(Code code) {
     if (error_ == 0) error_ = code;
   }
@@ -142,7 +158,7 @@ class Execution {
   Comm* comm_ = nullptr;
   CollectiveForm form_ = CollectiveForm::kBlocking;
   int tag_ = 0;
-  CallRecord record_;  // with TASUKI_CHECK
+  CallEvidence evidence_;  // with TASUKI_CHECK
   Code error_ = 0;
   std::size_t round_ = 0;            // the next to start
   std::vector<Request*> under_way_;  // of the current round, in the order of its steps
@@ -234,10 +250,8 @@ void plan_chosen_allgather(Execution& execution, const Elements& mine, const Blo
 template <class Plan>
 Code plan_collective(Execution& execution, Plan&& plan) {
   const Code code = plan(execution);
-  if (execution.process().config.check != 0 && code == 0) [[unlikely]] {
-    const bool compared = !execution.comm().is_inter() && execution.comm().size() > 1;
-    if (compared) prepend_comparison(execution.schedule, execution.self());
-  }
+  if (execution.process().config.check != 0 && code == 0) [[unlikely]]
+    execution.prepend_comparison_of_calls();
   return code;
 }
 

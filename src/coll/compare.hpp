@@ -2,19 +2,25 @@
 // where that does not fit together every rank gets the same error ("rank 2 is in MPI_Bcast root 1, the others
 // root 0") instead of a hang, of cut data or of wrong sums.
 //
-// A plan says what it is (Execution::describe); the record travels as a prefix of the collective's schedule
-// (prepend_comparison), so nonblocking and persistent collectives are compared too. What is compared is what
-// MPI wants to be the same at all ranks: the function, its root and operation, the amount of data (level 1),
-// and the types of the data (level 2). In the forms where each rank knows its own counts only (gatherv,
-// scatterv, alltoallv and alltoallw, neighbourhoods) data are not compared; on intercommunicators nothing is.
+// A plan says what it is (Execution::describe) and, where the ranks need not say the same of their data, what
+// goes from whom to whom (describe_ends). That travels as a prefix of the collective's schedule
+// (prepend_comparison), so nonblocking and persistent collectives are compared too:
+//  1. Every rank gets the records of all calls, and compares what MPI wants to be the same: the function, its
+//     root and operation, MPI_IN_PLACE, the amount of data (level 1), and the types of the data (level 2).
+//  2. Where an amount is known to its two ends alone (gatherv, scatterv, alltoallv and alltoallw,
+//     neighbourhoods, blocks to oneself, the other group of an intercommunicator), the sender tells the
+//     receiver what it will send, and the receiver compares that with what it expects.
+//  3. Every rank gets the verdicts of all.
+// On an intercommunicator each step is among the ranks of both groups.
 //
-// Pure but for describe(); any thread may call.
+// Pure but for what is a member of Execution (coll/execute_compare.cpp); any thread may call.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "base/types.hpp"
 
@@ -59,6 +65,8 @@ struct CallFacts {
   Count count = 0;                 // elements; with `counts`: how many counts there are
   CountArray counts = {};          // an array that is the same at all ranks
   Count bytes = -1;                // where there is no datatype
+  int blocks = 1;                  // how often `count`
+  bool in_place = false;           // where MPI wants it at all ranks or at none
 };
 
 /// What travels. Equal calls have equal records, but for `types` where that is 0, and for `within`.
@@ -74,7 +82,8 @@ struct CallRecord {
   std::uint64_t types = 0;   // a hash of the sequence of basic types; 0: not compared
   std::uint64_t counts = 0;  // a hash of the array of counts
   std::uint16_t basic = 0;   // the type, where there is but one
-  char within[38] = {};      // of an internal exchange: the function that needs it
+  std::uint8_t in_place = 0;
+  char within[37] = {};  // of an internal exchange: the function that needs it
 };
 static_assert(sizeof(CallRecord) == 72 && std::has_unique_object_representations_v<CallRecord>);
 
@@ -82,11 +91,54 @@ static_assert(sizeof(CallRecord) == 72 && std::has_unique_object_representations
 CallRecord record_call(CollectiveCall call, std::uint8_t form, const CallFacts& facts, std::int64_t level,
                        const char* within);
 
-/// What does not fit together in the records of the ranks, in order; empty if all does. `error_class` gets
-/// the class of that error.
-std::string compare_records(std::span<const CallRecord> records, int* error_class);
+/// What does not fit together in the records of the ranks, in order; empty if all does. `remote`: of the
+/// other group, on an intercommunicator. `error_class` gets the class of that error.
+std::string compare_records(std::span<const CallRecord> local, std::span<const CallRecord> remote,
+                            int* error_class);
 
-/// Puts the exchange of records and the comparison before the schedule: ceil(log2 P) more steps.
-void prepend_comparison(Schedule& schedule, Member self);
+/// Data that goes from one rank to another.
+struct Amount {
+  std::int64_t bytes = 0;
+  std::uint64_t types = 0;  // as in CallRecord
+  std::uint64_t basic = 0;
+};
+Amount amount_of(const Datatype& type, Count count, std::int64_t level);
+
+/// One end of a message: the rank at the other one, and what is to go.
+struct End {
+  int peer = -1;
+  Amount amount;
+};
+
+/// What a rank has to say of the data that it receives: the first that is not as it should be.
+struct Verdict {
+  std::int64_t from = -1;  // the rank that sends it; -1: all is as it should be
+  Amount sent, expected;
+};
+static_assert(sizeof(Verdict) == 56 && std::has_unique_object_representations_v<Verdict>);
+
+/// What the verdicts say, empty if all is well; the arguments are those of compare_records.
+std::string compare_verdicts(const CallRecord& call, std::span<const Verdict> local,
+                             std::span<const Verdict> remote, int* error_class);
+
+/// All that a rank says of its call.
+struct CallEvidence {
+  CallRecord record;
+  bool has_ends = false;  // the same at all ranks that are in the same call
+  std::vector<End> sent, expected;
+  std::vector<End> own_sent, own_expected;  // blocks to oneself, in pairs
+
+  void clear();
+};
+
+/// The first of what comes that is not what is expected; `sent` goes with evidence.expected.
+Verdict judge(const CallEvidence& evidence, std::span<const Amount> sent, int self);
+
+/// What one step of a comparison looks at: in order.
+enum class Evidence : std::uint8_t { kRecords, kAmounts, kVerdicts };
+
+/// Puts the exchange of evidence and the comparison before the schedule: ceil(log2 P) more steps, and as many
+/// and one more where there are ends. `remote_size`: 0 on an intracommunicator.
+void prepend_comparison(Schedule& schedule, Member self, int remote_size, const CallEvidence& evidence);
 
 }  // namespace tasuki

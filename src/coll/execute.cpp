@@ -167,7 +167,7 @@ void Execution::run_step(const Step& step) {
       copy_step(step);
       return;
     case Step::Action::kSign:
-      std::memcpy(address(step.to), &record_, sizeof record_);
+      sign_step(step);
       return;
     case Step::Action::kCompare:
       compare_step(step);
@@ -187,26 +187,6 @@ void Execution::copy_step(const Step& step) {
                        static_cast<long long>(bytes), static_cast<long long>(room)));
   }
   copy_typed(address(step.from), step.count, from, address(step.to), step.to_count, to);
-}
-
-void Execution::describe_for_check(CollectiveCall call, const CallFacts& facts) {
-  if (comm_->is_inter()) return;
-  record_ = record_call(call, static_cast<std::uint8_t>(form_), facts, process_.config.check, process_.call);
-}
-
-void Execution::compare_step(const Step& step) {
-  const auto size = static_cast<std::size_t>(comm_->size());
-  const auto first = static_cast<std::size_t>(comm_->rank);
-  std::vector<CallRecord> records(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    std::memcpy(&records[(first + i) % size], address(step.from) + i * sizeof(CallRecord),
-                sizeof(CallRecord));
-  }
-  int error_class = kErrOther;
-  const std::string mismatch = compare_records(records, &error_class);
-  if (mismatch.empty()) return;
-  note(process_.fail(error_class, "%s", mismatch.c_str()));
-  round_ = schedule.round_ends.size();
 }
 
 // Addresses are computed as numbers: the user's buffer may be MPI_BOTTOM, that is null.

@@ -68,21 +68,26 @@ Code plan_gather(Execution& execution, const void* sendbuf, Count sendcount, Dat
 auto gather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
                  Datatype* recvtype, int root) {
   return [=](Execution& execution) -> Code {
-    const bool is_root = execution.self().rank == root;
-    execution.describe(
-        CollectiveCall::kGather,
-        {.root = root, .type = is_root ? recvtype : sendtype, .count = is_root ? recvcount : sendcount});
     const Member self = execution.self();
     const bool is_inter = execution.comm().is_inter();
+    const bool is_root = is_inter ? root == kRoot : self.rank == root;
+    execution.describe(CollectiveCall::kGather, {.root = root,
+                                                 .type = root == kProcNull ? nullptr
+                                                         : is_root         ? recvtype
+                                                                           : sendtype,
+                                                 .count = is_root ? recvcount : sendcount});
     Blocks all;
-    if (is_inter ? root == kRoot : self.rank == root) all = {.type = shape_of(*recvtype), .count = recvcount};
+    if (is_root) all = {.type = shape_of(*recvtype), .count = recvcount};
     if (is_inter)
       return plan_inter_gather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, root, all);
     Elements mine;
     const Code code =
         plan_gather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, root, all, &mine);
     if (code != 0) return code;
-    const Count block_bytes = self.rank == root ? all.bytes_of(root) : mine.bytes();
+    execution.describe_ends([&](Schedule& ends) {
+      if (is_root) place_own_block(ends, self, mine, all);
+    });
+    const Count block_bytes = is_root ? all.bytes_of(root) : mine.bytes();
     plan_chosen(execution, gather_entries(), execution.problem(Operation::kGather, block_bytes), root, mine,
                 all);
     return 0;
@@ -101,12 +106,17 @@ auto gatherv_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void
              .displacements = displs,
              .displacement_bytes = recvtype->extent};
     }
-    if (is_inter)
-      return plan_inter_gather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, root, all);
+    if (is_inter) {
+      const Code code =
+          plan_inter_gather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, root, all);
+      execution.describe_ends([&](Schedule& ends) { ends = execution.schedule; });
+      return code;
+    }
     Elements mine;
     const Code code =
         plan_gather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, root, all, &mine);
     if (code != 0) return code;
+    execution.describe_ends([&](Schedule& ends) { gather_linear(ends, execution.self(), root, mine, all); });
     plan_chosen(execution, gatherv_entries(), execution.problem(Operation::kGatherv, 0), root, mine, all);
     return 0;
   };

@@ -61,6 +61,19 @@ void inter_exchange(Schedule& schedule, Member self, const Blocks& out, const Bl
   schedule.end_round();
 }
 
+void write_ends(Schedule& ends, const Blocks& out, const Blocks& in, int size, int self) {
+  const Blocks& sent = out.in_place ? in : out;
+  for (int peer = 0; peer < size; ++peer) {
+    if (peer != self) {
+      ends.receive(in.place_of(peer), in.count_of(peer), in.element, peer);
+      ends.send(sent.place_of(peer), sent.count_of(peer), sent.element, peer);
+    } else if (!out.in_place) {
+      ends.copy(out.place_of(peer), out.count_of(peer), out.element, in.place_of(peer), in.count_of(peer),
+                in.element, peer);
+    }
+  }
+}
+
 Place inter_local_sum(Schedule& schedule, Member self, const Reduction& data) {
   const Place sum = schedule.scratch_elements(data.count, data.type);
   locally(schedule, [&] { allreduce_recursive_doubling(schedule, self, data, sum); });
@@ -164,6 +177,7 @@ Code plan_inter_allgather(Execution& execution, const void* sendbuf, Count sendc
                     .element = ElementType::kSendType,
                     .type = {.size = type.size, .extent = 0},  // one block, for everybody
                     .count = sendcount};
+  execution.describe_ends([&](Schedule& ends) { write_ends(ends, mine, all, size); });
   inter_exchange(execution.schedule, execution.self(), mine, all, size);
   return 0;
 }

@@ -28,6 +28,10 @@ void inter_exchange_of_leaders(Schedule& schedule, Member self, Count bytes);
 /// rank's number on. Steps: max(P, Q); bytes: Q blocks. Empty blocks are not sent.
 void inter_exchange(Schedule& schedule, Member self, const Blocks& out, const Blocks& in, int remote_size);
 
+/// What everybody sends and expects in an exchange with `size` ranks, empty blocks too (coll/compare.hpp);
+/// `self`: this rank, where it is one of them.
+void write_ends(Schedule& ends, const Blocks& out, const Blocks& in, int size, int self = -1);
+
 /// The local group's sum, in the order of its ranks, in scratch memory at every rank.
 Place inter_local_sum(Schedule& schedule, Member self, const Reduction& data);
 

@@ -31,6 +31,7 @@ Request* start_plan(Comm& comm, Execution& execution, std::function<void()> then
 
 Code barrier_by_messages(Comm& comm) {
   return run_collective(comm, [](Execution& execution) -> Code {
+    execution.describe(CollectiveCall::kInternal);
     barrier_dissemination(execution.schedule, execution.self());
     return 0;
   });
@@ -85,6 +86,7 @@ Code alltoallv_bytes(Comm& comm, const void* out, CountArray out_bytes, CountArr
 
 Code allgather_remote_bytes(Comm& comm, const void* mine, void* all, Count bytes) {
   return run_collective(comm, [&](Execution& execution) -> Code {
+    execution.describe(CollectiveCall::kInternal, {.bytes = bytes});
     execution.arguments.send = mine;
     execution.arguments.receive = all;
     const Blocks same{
@@ -103,8 +105,12 @@ Request* start_bcast_bytes(Comm& comm, void* data, Count bytes, int root, std::f
 
 Request* start_exchange_of_leaders(Comm& comm, void* both, Count bytes, std::function<void()> then) {
   Execution& execution = comm.process.collectives->open(comm, CollectiveForm::kNonblocking);
-  execution.arguments.receive = both;
-  inter_exchange_of_leaders(execution.schedule, execution.self(), bytes);
+  plan_collective(execution, [&](Execution& leaders) -> Code {
+    leaders.describe(CollectiveCall::kInternal, {.bytes = bytes});
+    leaders.arguments.receive = both;
+    inter_exchange_of_leaders(leaders.schedule, leaders.self(), bytes);
+    return 0;
+  });
   return start_plan(comm, execution, std::move(then));
 }
 

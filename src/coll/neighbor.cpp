@@ -82,6 +82,7 @@ Code exchange(Execution& execution, const void* sendbuf, const Blocks& out, void
                                .destinations = topology.destinations,
                                .is_grid = topology.kind == TopologyKind::kCart};
   neighbor_direct(execution.schedule, comm.rank, neighbors, out, in);
+  execution.describe_ends([&](Schedule& ends) { ends = execution.schedule; });
   return 0;
 }
 

@@ -59,7 +59,11 @@ namespace {
 
 auto reduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, int root) {
   return [=](Execution& execution) -> Code {
-    execution.describe(CollectiveCall::kReduce, {.root = root, .op = op, .type = datatype, .count = count});
+    if (root == kProcNull) {
+      execution.describe(CollectiveCall::kReduce, {.root = root});
+    } else {
+      execution.describe(CollectiveCall::kReduce, {.root = root, .op = op, .type = datatype, .count = count});
+    }
     Process& process = execution.process();
     const Member self = execution.self();
     if (execution.comm().is_inter())

@@ -165,7 +165,8 @@ Code plan_reduce_scatter(Execution& execution, const void* sendbuf, void* recvbu
 auto reduce_scatter_block_plan(const void* sendbuf, void* recvbuf, Count recvcount, Datatype* datatype,
                                Op* op) {
   return [=](Execution& execution) {
-    execution.describe(CollectiveCall::kReduceScatterBlock, {.op = op, .type = datatype, .count = recvcount});
+    execution.describe(CollectiveCall::kReduceScatterBlock,
+                       {.op = op, .type = datatype, .count = recvcount, .blocks = execution.comm().size()});
     const Blocks parts{.type = shape_of(*datatype), .count = recvcount};
     return plan_reduce_scatter(execution, sendbuf, recvbuf, parts, datatype, op);
   };

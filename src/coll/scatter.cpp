@@ -68,14 +68,16 @@ Code plan_scatter(Execution& execution, const void* sendbuf, Datatype* sendtype,
 auto scatter_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
                   Datatype* recvtype, int root) {
   return [=](Execution& execution) -> Code {
-    const bool is_root = execution.self().rank == root;
-    execution.describe(
-        CollectiveCall::kScatter,
-        {.root = root, .type = is_root ? sendtype : recvtype, .count = is_root ? sendcount : recvcount});
     const Member self = execution.self();
-    Blocks all{.space = Space::kSend, .element = ElementType::kSendType};
     const bool is_inter = execution.comm().is_inter();
-    if (is_inter ? root == kRoot : self.rank == root) {
+    const bool is_root = is_inter ? root == kRoot : self.rank == root;
+    execution.describe(CollectiveCall::kScatter, {.root = root,
+                                                  .type = root == kProcNull ? nullptr
+                                                          : is_root         ? sendtype
+                                                                            : recvtype,
+                                                  .count = is_root ? sendcount : recvcount});
+    Blocks all{.space = Space::kSend, .element = ElementType::kSendType};
+    if (is_root) {
       all.type = shape_of(*sendtype);
       all.count = sendcount;
     }
@@ -85,7 +87,10 @@ auto scatter_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void
     const Code code =
         plan_scatter(execution, sendbuf, sendtype, recvbuf, recvcount, recvtype, root, all, &mine);
     if (code != 0) return code;
-    const Count block_bytes = self.rank == root ? all.bytes_of(root) : mine.bytes();
+    execution.describe_ends([&](Schedule& ends) {
+      if (is_root) take_own_block(ends, self, all, mine);
+    });
+    const Count block_bytes = is_root ? all.bytes_of(root) : mine.bytes();
     plan_chosen(execution, scatter_entries(), execution.problem(Operation::kScatter, block_bytes), root, all,
                 mine);
     return 0;
@@ -104,12 +109,17 @@ auto scatterv_plan(const void* sendbuf, CountArray sendcounts, CountArray displs
       all.displacements = displs;
       all.displacement_bytes = sendtype->extent;
     }
-    if (is_inter)
-      return plan_inter_scatter(execution, sendbuf, sendtype, recvbuf, recvcount, recvtype, root, all);
+    if (is_inter) {
+      const Code code =
+          plan_inter_scatter(execution, sendbuf, sendtype, recvbuf, recvcount, recvtype, root, all);
+      execution.describe_ends([&](Schedule& ends) { ends = execution.schedule; });
+      return code;
+    }
     Elements mine;
     const Code code =
         plan_scatter(execution, sendbuf, sendtype, recvbuf, recvcount, recvtype, root, all, &mine);
     if (code != 0) return code;
+    execution.describe_ends([&](Schedule& ends) { scatter_linear(ends, execution.self(), root, all, mine); });
     plan_chosen(execution, scatterv_entries(), execution.problem(Operation::kScatterv, 0), root, all, mine);
     return 0;
   };

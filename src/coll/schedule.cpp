@@ -79,14 +79,13 @@ void Schedule::make_rooms(Count piece, const TypeShape& type) {
   right_room = scratch_elements(piece, type);
 }
 
-void Schedule::sign(Place to) {
-  steps.push_back(
-      {Step::Action::kSign, ElementType::kBytes, ElementType::kBytes, -1, {}, to, 1, 1, -1, -1, false});
+void Schedule::sign(Place to, Evidence what) {
+  steps.push_back({.action = Step::Action::kSign, .to = to, .count = static_cast<Count>(what)});
 }
 
-void Schedule::compare(Place from) {
+void Schedule::compare(Place from, Place to, Evidence what) {
   steps.push_back(
-      {Step::Action::kCompare, ElementType::kBytes, ElementType::kBytes, -1, from, {}, 1, 1, -1, -1, false});
+      {.action = Step::Action::kCompare, .from = from, .to = to, .count = static_cast<Count>(what)});
 }
 
 void Schedule::make_local(std::size_t first_step) {

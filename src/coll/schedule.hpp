@@ -109,13 +109,15 @@ inline bool is_offered(const Image& image) {
   return image.use >= Image::Use::kRead;
 }
 
+enum class Evidence : std::uint8_t;  // coll/compare.hpp
+
 struct Step {
   enum class Action : std::uint8_t {
     kSend,
     kReceive,
     kReduce,
     kCopy,
-    kSign,
+    kSign,  // `count` is an Evidence, also in kCompare
     kCompare,
     kOffer,    // make the images, tell the others: phase 1
     kSignal,   // phase `count`
@@ -171,11 +173,11 @@ struct Schedule {
   void copy(Place from, Count count, ElementType type, Place to, Count to_count, ElementType to_type,
             int block, int to_block);
 
-  /// With TASUKI_CHECK (coll/compare.hpp): put the record of this rank's call at `to`; and compare the
-  /// records at `from`, those of all ranks from this one on. Where they do not fit together, the schedule
-  /// ends there.
-  void sign(Place to);
-  void compare(Place from);
+  /// With TASUKI_CHECK (coll/compare.hpp): put what this rank has to say of its call at `to`; and compare
+  /// what the ranks have said, at `from`. Where it does not fit together, the schedule ends there; of amounts
+  /// the verdict goes to `to`.
+  void sign(Place to, Evidence what);
+  void compare(Place from, Place to, Evidence what);
 
   // Among ranks that share memory.
 

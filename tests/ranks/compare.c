@@ -7,6 +7,38 @@
 
 static int last, rank, size;
 
+/* Persistent, started twice: the last rank sends one int too many to rank 0. */
+static int alltoallv(void) {
+  int counts[8], more[8], places[8], out[16] = {0}, in[16];
+  for (int i = 0; i < 8; ++i) counts[i] = more[i] = 1, places[i] = 2 * i;
+  more[0] = 2;
+  MPI_Request request;
+  MPI_Alltoallv_init(out, last ? more : counts, places, MPI_INT, in, counts, places, MPI_INT, MPI_COMM_WORLD,
+                     MPI_INFO_NULL, &request);
+  int code = MPI_SUCCESS;
+  for (int round = 0; round < 2; ++round) {
+    MPI_Start(&request);
+    code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(code != MPI_SUCCESS, "round %d went well", round);
+  }
+  MPI_Request_free(&request);
+  return code;
+}
+
+/* Between the even ranks and the odd ones: the last rank takes another one for the root. */
+static int between(void) {
+  MPI_Comm local, inter;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &local);
+  MPI_Intercomm_create(local, 0, MPI_COMM_WORLD, 1 - rank % 2, 0, &inter);
+  MPI_Comm_set_errhandler(inter, MPI_ERRORS_RETURN);
+  int data = 0, root = last ? 1 : 0;
+  if (rank % 2 == 0) root = rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+  const int code = MPI_Bcast(&data, 1, MPI_INT, root, inter);
+  MPI_Comm_free(&inter);
+  MPI_Comm_free(&local);
+  return code;
+}
+
 static int call(const char* what) {
   int data[8] = {0}, out[8] = {0};
   MPI_Request request;
@@ -26,6 +58,8 @@ static int call(const char* what) {
     MPI_Ibcast(data, 8, MPI_INT, last ? size - 1 : 0, MPI_COMM_WORLD, &request);
     return MPI_Wait(&request, MPI_STATUS_IGNORE);
   }
+  if (strcmp(what, "alltoallv") == 0) return alltoallv();
+  if (strcmp(what, "between") == 0) return between();
   CHECK(strcmp(what, "nothing") == 0, "unknown case %s", what);
   return MPI_Bcast(data, 8, MPI_INT, 0, MPI_COMM_WORLD);
 }

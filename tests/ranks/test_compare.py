@@ -22,6 +22,31 @@ def test_every_rank_gets_the_error(run, case):
     assert "errors: 4 of 4" in done.stdout, done.text
 
 
+def test_amounts_are_compared_by_who_receives_them(run):
+    done = run("compare.c", 8, "alltoallv", "return", environment={"TASUKI_CHECK": 1})
+    text = "rank 7 sends 8 bytes to rank 0 in MPI_Alltoallv_init, which expects 4 bytes"
+    assert done.returncode == 0, done.text
+    assert done.stdout.count(text) == 8, done.text
+    assert "errors: 8 of 8" in done.stdout, done.text
+
+
+def test_groups_are_compared_with_each_other(run):
+    done = run("compare.c", 4, "between", "return", environment=LEVEL)
+    text = "rank 1 is in MPI_Bcast root 1, expected root 0 because remote rank 0 says MPI_ROOT"
+    text_there = "remote rank 1 is in MPI_Bcast root 1, expected root 0 because rank 0 says MPI_ROOT"
+    assert done.returncode == 0, done.text
+    assert "errors: 4 of 4" in done.stdout, done.text
+    assert done.stdout.count(text_there) == 2, done.text
+    assert done.stdout.count(text) == 2, done.text
+
+
+def test_every_collective_is_left_alone(mpiexec, build):
+    """All operations, forms, roots and communicators of algorithms.cpp, whose calls fit together."""
+    program = build("algorithms.cpp", "-std=c++20", compiler="mpicxx")
+    done = mpiexec("-n", 3, program, 1, 2000, 1, environment=LEVEL)
+    assert done.returncode == 0, done.text
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 3, 8])
 def test_what_fits_together_is_left_alone(run, ranks):
     done = run("compare.c", ranks, "nothing", environment=LEVEL)

@@ -66,10 +66,15 @@ struct Sides {
 void on_all_cuts(const std::function<void(Sides&)>& body) {
   for (int size = 2; size <= 5; ++size) {
     for (int cut = 1; cut < size; ++cut) {
-      run_ranks(size, [&](Process& process) {
-        Sides sides(process, cut);
-        body(sides);
-      });
+      WorldOptions options;
+      options.config.check = size == 4 ? 2 : 0;  // calls that fit together are left alone
+      run_ranks(
+          size,
+          [&](Process& process) {
+            Sides sides(process, cut);
+            body(sides);
+          },
+          options);
     }
   }
 }
