@@ -221,6 +221,8 @@ constexpr CounterRow kRows[] = {
      "times that a waiting rank fell asleep"},
     {"asleep_time", kTimer, kTunerBasic, Part::kProgress, offsetof(Counters, asleep_ns),
      "seconds that the rank slept while it waited"},
+    {"late_wakes", kCounter, kTunerDetail, Part::kProgress, offsetof(Counters, late_wakes),
+     "sleeps that ended by time although what the rank waited for had come: wake-ups that were lost"},
     {"progress_state", kState, kTunerDetail, Part::kProgress, offsetof(Counters, state),
      "whether the rank sleeps in a call that waits", Bind::kNoObject, &kStates},
     {"send_requests", kLevel, kUserDetail, Part::kObjects, offsetof(Counters, send_requests),

@@ -101,6 +101,7 @@ struct Counters {
   std::uint64_t yields = 0;
   std::uint64_t sleeps = 0;
   std::uint64_t asleep_ns = 0;
+  std::uint64_t late_wakes = 0;
   std::uint64_t state = kAwake;
 
   std::uint64_t collectives = 0;

@@ -125,7 +125,7 @@ class Execution {
   // one.
   void enter_stage();
   void leave_stage();
-  bool spins_to_the_end();
+  bool ends_awake(Progress::Waiter& waiter);
 
  private:
   void start_round();

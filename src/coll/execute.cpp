@@ -267,13 +267,14 @@ Code Collectives::run(Execution& execution) {
   const bool shared = code == 0 && execution.schedule.is_shared();
   if (shared) execution.enter_stage();
   bool moved = false;
-  if (code == 0 && !execution.advance(&moved) && !(shared && execution.spins_to_the_end())) {
+  Progress::Waiter waiter;
+  if (code == 0 && !execution.advance(&moved) && !(shared && execution.ends_awake(waiter))) {
     if (process_.locking) {
       // Another thread's sweep has to drive this one too, while this thread sleeps.
       activate(execution);
       process_.progress->wait_until([&] { return execution.over; });
     } else {
-      process_.progress->wait_until([&] { return execution.advance(&moved); });
+      process_.progress->wait_until([&] { return execution.advance(&moved); }, waiter);
     }
   }
   if (shared) execution.leave_stage();

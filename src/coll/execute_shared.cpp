@@ -66,9 +66,9 @@ bool Execution::awaits_hold() {
   return true;
 }
 
-/// Looks at memory until the schedule is over, or it is time to wait in other ways. Returns whether it is
-/// over.
-bool Execution::spins_to_the_end() {
+/// Looks at memory until the schedule is over, or it is time to sleep: until then nobody needs to know whom
+/// this rank waits for. Returns whether it is over; if not, wait_until() has to go on with `waiter`.
+bool Execution::ends_awake(Progress::Waiter& waiter) {
   Progress& progress = *process_.progress;
   const std::uint32_t looks_per_turn = progress.looks_per_turn();
   bool moved = false;
@@ -81,6 +81,13 @@ bool Execution::spins_to_the_end() {
     }
     looks += looks_per_turn;
   } while (progress.spins_on(looks));
+  const auto ends = [&] {
+    moved = false;
+    const bool over = advance(&moved);
+    if (moved) waiter = {};
+    return over;
+  };
+  if (!process_.locking && progress.wait_awake(ends, waiter)) return true;
   may_sleep_ = true;
   return false;
 }

@@ -110,32 +110,30 @@ std::byte* Stage::scratch(Count count, const Datatype& datatype) {
   return reinterpret_cast<std::byte*>(aligned) + begin.offset;
 }
 
-/// Looks for a while without telling anybody. With a processor for each rank it looks often, in pauses that
-/// leave the line to its writer, and makes progress in between; with fewer, every look is taken from the rank
-/// that is waited for, so each goes with an offer of the processor.
+/// Waits for `done` without telling anybody, until it is time to sleep: then `wait_until` has to go on with
+/// `waiter`. With a processor for each rank it looks often, in pauses that leave the line to its writer, and
+/// makes progress in between; with fewer, every look is taken from the rank that is waited for, so each goes
+/// with an offer of the processor.
 template <class Done>
-void Stage::wait(Done&& done) {
-  constexpr int kOffers = 8;
-  if (!progress_.may_spin()) {
-    for (int offer = 0; offer < kOffers && !done(); ++offer) progress_.look();
-    return;
+bool Stage::wait(Done&& done, Progress::Waiter& waiter) {
+  if (progress_.may_spin()) {
+    const std::uint32_t looks_per_turn = progress_.looks_per_turn();
+    std::uint32_t looks = 0;
+    do {
+      for (std::uint32_t look = 0; look < looks_per_turn; ++look) {
+        if (done()) return true;
+        relax_processor();
+      }
+      looks += looks_per_turn;
+    } while (progress_.spins_on(looks));
   }
-  const std::uint32_t looks_per_turn = progress_.looks_per_turn();
-  std::uint32_t looks = 0;
-  do {
-    for (std::uint32_t look = 0; look < looks_per_turn; ++look) {
-      if (done()) return;
-      relax_processor();
-    }
-    looks += looks_per_turn;
-  } while (progress_.spins_on(looks));
+  return progress_.wait_awake(done, waiter);
 }
 
 void Stage::wait_for(int member, unsigned phase) {
-  bool come = false;
-  wait([&] { return come = has_come(member, phase); });
-  if (come) return;
-  progress_.wait_until([&] { return has_come_or_wait(member, phase); });
+  Progress::Waiter waiter;
+  if (wait([&] { return has_come(member, phase); }, waiter)) return;
+  progress_.wait_until([&] { return has_come_or_wait(member, phase); }, waiter);
   stop_waiting();
 }
 
@@ -145,10 +143,10 @@ void Stage::wait_for_all(unsigned phase) {
     while (member < size_ && has_come(member, phase)) ++member;
     return member == size_;
   };
-  wait(all_have_come);
-  if (member == size_) return;
+  Progress::Waiter waiter;
+  if (wait(all_have_come, waiter)) return;
   announce(kAwaitsEverybody);
-  progress_.wait_until(all_have_come);
+  progress_.wait_until(all_have_come, waiter);
   stop_waiting();
 }
 

@@ -254,7 +254,7 @@ class Stage {
   }
   void find_kernel(const Op& op, const Datatype& datatype);
   template <class Done>
-  void wait(Done&& done);
+  bool wait(Done&& done, Progress::Waiter& waiter);
   [[gnu::noinline]] void wait_for_room();
   [[gnu::noinline]] void wait_for(int member, unsigned phase);
   [[gnu::noinline]] void wait_for_all(unsigned phase);

@@ -12,7 +12,11 @@
 namespace tasuki {
 namespace {
 
-constexpr std::uint32_t kYields = 8;  // looks with the processor offered to others, before sleeping
+// How long a rank that has nothing to do offers its processor to others before it sleeps. Where ranks share
+// processors an offer takes a microsecond, and a sleep some fifty: a processor that all its ranks have left
+// halts, and has to be woken. So it is worth it to offer for as long as a few sleeps take; by the clock,
+// since an offer that nobody takes is over at once, and one that is taken may last long.
+constexpr std::int64_t kOfferNanoseconds = 200'000;
 constexpr std::int64_t kSleepNanosecondsMax = 50'000'000;  // a backstop: every event rings
 
 }  // namespace
@@ -86,9 +90,10 @@ bool Progress::pause(Waiter& waiter) {
     }
     return true;
   }
-  if (waiter.idle_polls > spin_count_ + kYields) return false;
   offer_processor();
-  return true;
+  const std::int64_t now_ns = clock_ns();
+  if (waiter.sleep_at_ns == 0) waiter.sleep_at_ns = now_ns + kOfferNanoseconds;
+  return now_ns < waiter.sleep_at_ns;
 }
 
 void Progress::offer_processor() {
@@ -102,7 +107,8 @@ std::uint32_t Progress::arm() {
   return transport_.arm();
 }
 
-void Progress::sleep(std::uint32_t ticket) {
+bool Progress::sleep(std::uint32_t ticket) {
+  bool woken = true;
   if (!poll()) {
     if (events_.is_wanted(Event::kSleep)) events_.raise(Event::kSleep, {});
     const std::int64_t begin_ns = clock_ns();
@@ -110,7 +116,7 @@ void Progress::sleep(std::uint32_t ticket) {
     ++sleepers_;
     counters_.state = kAsleep;
     if (locking_) mutex_.unlock();
-    transport_.sleep(ticket, kSleepNanosecondsMax);
+    woken = transport_.sleep(ticket, kSleepNanosecondsMax);
     if (locking_) mutex_.lock();
     if (--sleepers_ == 0) counters_.state = kAwake;
     const std::int64_t slept_ns = clock_ns() - begin_ns;
@@ -118,6 +124,7 @@ void Progress::sleep(std::uint32_t ticket) {
     if (events_.is_wanted(Event::kWake)) events_.raise(Event::kWake, {slept_ns});
   }
   disarm();
+  return woken;
 }
 
 void Progress::disarm() {

@@ -1,8 +1,8 @@
 // Progress: the one loop in which a rank moves its messages, and the one way to wait.
 //
 // Whoever has work to do while a rank waits (the point-to-point engine, nonblocking collectives) registers a
-// ProgressHook. wait_until() polls all hooks until its condition holds: it spins, then yields the processor,
-// then sleeps in the transport until a peer rings (DESIGN: "Waiting").
+// ProgressHook. wait_until() polls all hooks until its condition holds: it spins, then offers its processor
+// to others until some time has passed, then sleeps in the transport until a peer rings.
 //
 // Thread safety: the caller holds the process lock if there is one; wait_until() lets go of it between polls.
 //
@@ -81,6 +81,31 @@ class Progress {
   template <class Done>
   void wait_until(Done&& done) {
     Waiter waiter;
+    wait_until(done, waiter);
+  }
+
+  /// How long a wait has been idle; zero at first.
+  struct Waiter {
+    std::uint32_t idle_polls = 0;
+    std::int64_t sleep_at_ns = 0;  // by the clock; 0: it has not looked at it yet
+  };
+
+  /// The part of a wait before it is time to sleep, for a `done()` that peers need not know of until then.
+  /// Returns whether `done()` was true; if not, wait_until() with the same `waiter` is to follow.
+  template <class Done>
+  bool wait_awake(Done&& done, Waiter& waiter) {
+    while (!done()) {
+      if (poll()) {
+        waiter = Waiter{};
+      } else if (!pause(waiter)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  template <class Done>
+  void wait_until(Done&& done, Waiter& waiter) {
     while (!done()) {
       if (poll()) {
         waiter = Waiter{};
@@ -90,8 +115,11 @@ class Progress {
         if (done()) return disarm();
         if (look_again_) {
           disarm();
-        } else {
-          sleep(ticket);
+        } else if (!sleep(ticket)) {
+          const bool moved = poll();
+          if (!moved && !done()) continue;
+          ++counters_.late_wakes;
+          if (!moved) return;
         }
       }
     }
@@ -100,13 +128,10 @@ class Progress {
  private:
   static constexpr std::uint32_t kLooksPerTurnMax = 64;
 
-  struct Waiter {
-    std::uint32_t idle_polls = 0;
-  };
   bool pause(Waiter& waiter);  // spins or yields, by how long it has been idle; false: it is time to sleep
   void offer_processor();      // the process lock with it
   std::uint32_t arm();
-  void sleep(std::uint32_t ticket);  // unless poll() moves something; disarms
+  bool sleep(std::uint32_t ticket);  // unless poll() moves something; disarms. false: nobody woke it in time
   void disarm();
 
   Transport& transport_;

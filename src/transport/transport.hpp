@@ -125,9 +125,10 @@ class Transport {
 
   /// Waiting: arm() gives a ticket; then poll() once more; then sleep(ticket) until a peer commits a packet,
   /// a peer frees room, ring() is called or `timeout_ns` passed (all counted from arm()); then disarm().
-  /// sleep() is called without the process lock, so that the rank's other threads go on.
+  /// sleep() is called without the process lock, so that the rank's other threads go on. It returns whether
+  /// anything may have come: false when only the time passed.
   virtual std::uint32_t arm() = 0;
-  virtual void sleep(std::uint32_t ticket, std::int64_t timeout_ns) = 0;
+  virtual bool sleep(std::uint32_t ticket, std::int64_t timeout_ns) = 0;
   virtual void disarm() = 0;
 
   /// Wakes this endpoint's own sleeper (from another thread of the same process).

@@ -94,10 +94,11 @@ std::uint32_t InprocTransport::arm() {
   return network_.inboxes_[static_cast<std::size_t>(rank_)].rings;
 }
 
-void InprocTransport::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
+bool InprocTransport::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
   std::unique_lock lock(network_.mutex_);
   InprocNetwork::Inbox& inbox = network_.inboxes_[static_cast<std::size_t>(rank_)];
-  inbox.bell.wait_for(lock, std::chrono::nanoseconds(timeout_ns), [&] { return inbox.rings != ticket; });
+  return inbox.bell.wait_for(lock, std::chrono::nanoseconds(timeout_ns),
+                             [&] { return inbox.rings != ticket; });
 }
 
 void InprocTransport::ring() {

@@ -188,17 +188,20 @@ Found LoopTransport::take_if(int source, const HeadFilter& filter, void* buffer,
   return Found::kTaken;
 }
 
-void LoopTransport::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
+bool LoopTransport::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
   const std::int64_t due_ns = next_due_ns_.load(std::memory_order_relaxed);
   if (due_ns != kNever) {
     const std::int64_t left_ns = due_ns - clock_ns() - kLateNs;
     if (left_ns <= 0) {
       sched_yield();
-      return;
+      return true;
     }
-    timeout_ns = std::min(timeout_ns, left_ns);
+    if (left_ns < timeout_ns) {
+      behind_->sleep(ticket, left_ns);
+      return true;  // a packet is due
+    }
   }
-  behind_->sleep(ticket, timeout_ns);
+  return behind_->sleep(ticket, timeout_ns);
 }
 
 }  // namespace tasuki

@@ -70,7 +70,7 @@ class LoopTransport final : public Transport {
                 std::uint32_t looks, SmallPacket* taken) override;
   int poll(PacketSink& sink) override;
   std::uint32_t arm() override { return behind_->arm(); }
-  void sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;
+  bool sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;
   void disarm() override { behind_->disarm(); }
   void ring() override { behind_->ring(); }
   void wake(int peer) override { behind_->wake(peer); }

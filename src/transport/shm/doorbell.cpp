@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 
 namespace tasuki::shm {
@@ -26,10 +27,12 @@ std::uint32_t doorbell_arm(Doorbell& bell) {
   return ticket;
 }
 
-void doorbell_sleep(Doorbell& bell, std::uint32_t ticket, std::int64_t timeout_ns) {
+bool doorbell_sleep(Doorbell& bell, std::uint32_t ticket, std::int64_t timeout_ns) {
   timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
   // Returns at once when `rings` is no longer `ticket`. A spurious return is harmless: the caller polls.
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bell.rings), FUTEX_WAIT, ticket, &timeout, nullptr, 0);
+  const long result = syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&bell.rings), FUTEX_WAIT, ticket,
+                              &timeout, nullptr, 0);
+  return result == 0 || errno != ETIMEDOUT || bell.rings.load(std::memory_order_relaxed) != ticket;
 }
 
 void doorbell_ring(Doorbell& bell) {

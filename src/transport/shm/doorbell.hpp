@@ -28,8 +28,9 @@ void doorbell_open(Doorbell& bell, bool use_membarrier);
 /// Announces that the owner is about to sleep and returns the ticket for doorbell_sleep().
 std::uint32_t doorbell_arm(Doorbell& bell);
 
-/// Sleeps until somebody rang since doorbell_arm() gave `ticket`, or `timeout_ns` passed.
-void doorbell_sleep(Doorbell& bell, std::uint32_t ticket, std::int64_t timeout_ns);
+/// Sleeps until somebody rang since doorbell_arm() gave `ticket`, or `timeout_ns` passed. Returns whether
+/// somebody rang, or might have.
+bool doorbell_sleep(Doorbell& bell, std::uint32_t ticket, std::int64_t timeout_ns);
 
 /// Rings, asleep or not.
 void doorbell_ring(Doorbell& bell);

@@ -136,8 +136,8 @@ std::uint32_t ShmTransport::arm() {
   return shm::doorbell_arm(own_bell());
 }
 
-void ShmTransport::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
-  shm::doorbell_sleep(own_bell(), ticket, timeout_ns);
+bool ShmTransport::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
+  return shm::doorbell_sleep(own_bell(), ticket, timeout_ns);
 }
 
 void ShmTransport::disarm() {

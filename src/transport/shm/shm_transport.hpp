@@ -67,7 +67,7 @@ class ShmTransport final : public Transport {
                 std::uint32_t looks, SmallPacket* taken) override;
   int poll(PacketSink& sink) override;
   std::uint32_t arm() override;
-  void sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;
+  bool sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;
   void disarm() override;
   void ring() override;
   void wake(int peer) override {
