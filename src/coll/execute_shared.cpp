@@ -12,8 +12,8 @@ namespace tasuki {
 namespace {
 
 constexpr unsigned kOffered = 1;
-// In the word of a cell, in place of bytes that are shown: what this member pushed was longer than its room.
-constexpr Count kCut = 0xffff;
+// In the word of a line, in place of bytes that are shown: what this member pushed was longer than its room.
+constexpr Count kCut = Count{LineWord::kInPage} - 1;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void Execution::enter_stage() {
   }
   note(images_.prepare(*comm_));
   stage_->enter();
-  stage_->room();
+  stage_->room(0);
   may_sleep_ = false;
   has_cut_ = false;
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr Count kMemoryKeptBytesMax = 4 << 20;
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kEntriesInCell = 12;  // longer tables lie elsewhere
+constexpr std::size_t kEntriesInRoom = 12;  // longer tables lie elsewhere
 
 Count round_up(Count bytes) {
   return (bytes + Count{kAlignment} - 1) / Count{kAlignment} * Count{kAlignment};
@@ -50,7 +50,7 @@ Code Images::prepare(Comm& comm) {
         is_shared ? image.address == 0 : image.use == Image::Use::kResult && image.dense == nullptr;
     if (image.staged) needed += round_up(image.bytes);
   }
-  const bool has_room = offered_ <= kEntriesInCell;
+  const bool has_room = offered_ <= kEntriesInRoom;
   if (!has_room) needed += round_up(static_cast<Count>(offered_ * sizeof(Entry)));
   table_ = nullptr;
   if (needed == 0) return 0;
@@ -93,19 +93,20 @@ Count Images::offer() {
       copy_typed(image.buffer, image.count, *image.type, image.dense, image.bytes,
                  *static_cast<Datatype*>(process_.objects->predefined[kMpiByte]));
   }
-  std::byte* cell = comm_->stage->room();
   Table table{.entries = offered_, .elsewhere = reinterpret_cast<GlobalAddress>(table_)};
-  const bool follows = offered_ <= kEntriesInCell;
+  const bool follows = offered_ <= kEntriesInRoom;
   if (!follows && table_ == nullptr) table.entries = 0;
-  std::memcpy(cell, &table, sizeof table);
-  std::byte* out = follows ? cell + sizeof table : table_;
+  const std::size_t bytes = sizeof table + (follows ? table.entries * sizeof(Entry) : 0);
+  std::byte* room = comm_->stage->room(static_cast<Count>(bytes));
+  std::memcpy(room, &table, sizeof table);
+  std::byte* out = follows ? room + sizeof table : table_;
   for (std::size_t number = 0; number < table.entries; ++number, out += sizeof(Entry)) {
     const Own& image = own_[number];
     const bool is_shared = image.use >= Image::Use::kRead;
     const Entry one{is_shared ? image.address : 0, is_shared ? static_cast<std::uint64_t>(image.bytes) : 0};
     std::memcpy(out, &one, sizeof one);
   }
-  return static_cast<Count>(sizeof table + (follows ? table.entries * sizeof(Entry) : 0));
+  return static_cast<Count>(bytes);
 }
 
 void Images::accept() {
@@ -136,13 +137,13 @@ const Images::Own* Images::own(Place place) const {
 }
 
 Images::Entry Images::entry(int member, std::size_t number) const {
-  const std::byte* cell = comm_->stage->data(member);
+  const std::byte* room = comm_->stage->data(member);
   Table table;
-  std::memcpy(&table, cell, sizeof table);
+  std::memcpy(&table, room, sizeof table);
   Entry found{0, 0};
   if (number >= table.entries) return found;
-  const std::byte* entries = cell + sizeof table;
-  if (table.entries > kEntriesInCell) {
+  const std::byte* entries = room + sizeof table;
+  if (table.entries > kEntriesInRoom) {
     const std::size_t bytes = (number + 1) * sizeof(Entry);
     if (!process_.global_memory->reach(comm_->endpoint(member), table.elsewhere, bytes)) return found;
     entries = reinterpret_cast<const std::byte*>(table.elsewhere);

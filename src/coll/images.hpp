@@ -3,7 +3,7 @@
 //
 // An image that others touch is the user's own memory where that is global and dense; elsewhere it is staged:
 // dense bytes in global memory, copied before or after. What is offered is a table of addresses and sizes, in
-// the member's cell of the stage or, where that is too small, in global memory. What a member offers is not
+// the member's room on the stage or, where that is too small, in global memory. What a member offers is not
 // trusted: nothing outside its global memory is touched, and nothing beyond the bytes that it says.
 //
 // Ownership: the staging memory belongs to this object, which keeps some of it for the next collective.
@@ -50,8 +50,8 @@ class Images {
   /// its images are not there.
   Code prepare(Comm& comm);
 
-  /// Writes the table for the others, and copies what they read; where it is to be seen: in the own cell.
-  /// Returns how many bytes of the cell.
+  /// Writes the table for the others, and copies what they read; where it is to be seen: in the room.
+  /// Returns how many bytes of it.
   Count offer();
 
   /// What others wrote to staged images goes to the user's buffers.

@@ -1,10 +1,10 @@
-// Quick collectives: blocking ones whose data fits into the members' cells of the stage (coll/stage.hpp), run
+// Quick collectives: blocking ones whose data the members show each other on the stage (coll/stage.hpp), run
 // straight from the call to the flags, without a schedule.
 //
-// Each member writes what the others need into its own cell, and reads what it needs from theirs: nothing is
-// handed on, so each takes one line (or as many as the data has) from one processor to another and no more. A
-// reduction runs over all vectors from the last rank's to the first's, at every rank that wants the result:
-// so the order of ranks is kept, and all get the same bits.
+// Each member writes what the others need into its own memory, and reads what it needs from theirs: nothing
+// is handed on, so each takes one line (or as many as the data has) from one processor to another and no
+// more. A reduction runs over all vectors from the last rank's to the first's, at every rank that wants the
+// result: so the order of ranks is kept, and all get the same bits.
 //
 // Whether a collective is quick follows from the bytes that a member shows, which all ranks know alike. The
 // entries of api.hpp ask here first, and plan a schedule where the answer is no. What is wrong with a call is

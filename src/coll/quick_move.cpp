@@ -41,7 +41,7 @@ void first_error(Code* code, Code next) {
 bool quick_barrier(Comm& comm, Stage& stage) {
   if (!stage.is_quick(QuickOperation::kBarrier, 0)) return false;
   begin_quick(comm, stage, QuickOperation::kBarrier);
-  stage.room();
+  stage.room(0);
   stage.show(0, 0);
   stage.await_all(0);
   stage.leave();
@@ -56,7 +56,7 @@ bool quick_bcast(Comm& comm, Stage& stage, void* buffer, Count count, const Data
   begin_quick(comm, stage, QuickOperation::kBcast);
   *code = 0;
   if (stage.rank() == root) {
-    pack_inline(data, stage.room(), kInlineBytes);
+    pack_inline(data, stage.room(data.bytes()), kInlineBytes);
     stage.publish(0, data.bytes());
   } else {
     stage.await(root, 0);
@@ -75,7 +75,7 @@ bool quick_gather(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount
     const Piece mine(sendbuf, sendcount, *sendtype);
     if (!stage.is_quick(QuickOperation::kGather, bytes) || !is_countable(mine, 1)) return false;
     begin_quick(comm, stage, QuickOperation::kGather);
-    pack_inline(mine, stage.room(), kInlineBytes);
+    pack_inline(mine, stage.room(bytes), kInlineBytes);
     stage.publish(0, bytes);
     stage.leave();
     *code = 0;
@@ -97,7 +97,7 @@ bool quick_gather(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount
   return true;
 }
 
-// The root's cell holds the blocks in the order of ranks, its own one left out.
+// What the root shows holds the blocks in the order of ranks, its own one left out.
 bool quick_scatter(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount, const Datatype* sendtype,
                    void* recvbuf, Count recvcount, const Datatype* recvtype, int root, Code* code) {
   const bool in_place = recvbuf == kInPlace;
@@ -122,7 +122,7 @@ bool quick_scatter(Comm& comm, Stage& stage, const void* sendbuf, Count sendcoun
   if (sendbuf == kInPlace || !is_sound(all, stage.size()) || !is_sound(mine, 1)) return false;
   if (!in_place && begin_alike(mine, all)) return false;
   begin_quick(comm, stage, QuickOperation::kScatter);
-  std::byte* room = stage.room();
+  std::byte* room = stage.room(block * (size - 1));
   for (int member = 0; member < size; ++member) {
     if (member == root) continue;
     pack_inline(all[member], room, block);
@@ -144,7 +144,7 @@ bool quick_allgather(Comm& comm, Stage& stage, const void* sendbuf, Count sendco
   if (recvbuf == kInPlace || !is_countable(all, stage.size()) || !is_sound(mine, 1)) return false;
   if (!in_place && begin_alike(mine, all)) return false;
   begin_quick(comm, stage, QuickOperation::kAllgather);
-  pack_inline(mine, stage.room(), kInlineBytes);
+  pack_inline(mine, stage.room(mine.bytes()), kInlineBytes);
   stage.show(0, mine.bytes());
   *code = in_place ? 0 : copy_own(comm.process, rank, mine, all[rank]);
   stage.await_all(0);
@@ -155,8 +155,7 @@ bool quick_allgather(Comm& comm, Stage& stage, const void* sendbuf, Count sendco
   return true;
 }
 
-// A member's cell holds its blocks for the others in turn from the next rank on: with two ranks the only one
-// begins in the flag's line.
+// A member shows its blocks for the others in turn from the next rank on.
 bool quick_alltoall(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount, const Datatype* sendtype,
                     void* recvbuf, Count recvcount, const Datatype& recvtype, Code* code) {
   const int rank = stage.rank();
@@ -169,7 +168,7 @@ bool quick_alltoall(Comm& comm, Stage& stage, const void* sendbuf, Count sendcou
   if (sendbuf == recvbuf && begin_alike(out, in)) return false;
   begin_quick(comm, stage, QuickOperation::kAlltoall);
   const Count block = std::min(out.bytes(), in.bytes());
-  std::byte* room = stage.room();
+  std::byte* room = stage.room(block * (size - 1));
   for (int turn = 1; turn < size; ++turn) {
     const int member = rank + turn < size ? rank + turn : rank + turn - size;
     pack_inline(out[member], room, block);

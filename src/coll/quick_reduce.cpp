@@ -6,7 +6,7 @@
 namespace tasuki {
 namespace {
 
-/// The vectors as they lie packed in the cells, and how they are combined: from the last operand to the
+/// The vectors as they lie packed on the stage, and how they are combined: from the last operand to the
 /// first, into a result that is laid out as the user's datatype says.
 class Vectors {
  public:
@@ -14,8 +14,8 @@ class Vectors {
       : comm_(comm), stage_(stage), op_(op), datatype_(datatype) {
     if (datatype.contiguous) [[likely]]
       kernel_ = stage.kernel(op, datatype);
-    if (datatype.alignment > kDataAlignment) [[unlikely]]
-      offset_ = kDataAlignment;
+    if (datatype.alignment > kLineAlignment) [[unlikely]]
+      padding_ = kLineAlignment;
   }
 
   /// Gets ready to combine `count` elements. Returns 0, or the error of an operation that does not fit the
@@ -28,16 +28,19 @@ class Vectors {
 
   bool need_scratch() const { return kernel_ == nullptr; }
 
-  /// Where the vector begins in a cell's data.
-  Count offset() const { return offset_; }
-
-  /// Writes this rank's vector into its cell.
-  void pack(const void* sendbuf, const void* recvbuf, Count count) const {
+  /// Writes this rank's vector where the others will see it. Returns where that is.
+  const std::byte* pack(const void* sendbuf, const void* recvbuf, Count count) const {
     const Piece input(sendbuf == kInPlace ? recvbuf : sendbuf, count, datatype_);
-    pack_inline(input, stage_.room() + offset_, kInlineBytes);
+    std::byte* room = stage_.room(input.bytes() + padding_);
+    room += padding_of(room);
+    pack_inline(input, room, kInlineBytes);
+    return room;
   }
 
-  const std::byte* of(int member) const { return stage_.data(member) + offset_; }
+  const std::byte* of(int member) const {
+    const std::byte* shown = stage_.data(member);
+    return shown + padding_of(shown);
+  }
 
   /// The last operand.
   void begin(const std::byte* packed, const Piece& result) const {
@@ -56,7 +59,11 @@ class Vectors {
   }
 
  private:
-  static constexpr Count kDataAlignment = 8;  // of a cell's data
+  static constexpr Count kLineAlignment = 8;  // of data in a line, which some types are not content with
+
+  std::uintptr_t padding_of(const std::byte* data) const {
+    return reinterpret_cast<std::uintptr_t>(data) & static_cast<std::uintptr_t>(padding_);
+  }
 
   [[gnu::noinline]] Code prepare_scratch(Count count) {
     if (const Code code = check_reduction(comm_, count, datatype_, op_); code != 0) return code;
@@ -71,7 +78,7 @@ class Vectors {
   const Op& op_;
   Datatype& datatype_;
   ReductionKernel kernel_ = nullptr;  // null: through scratch memory
-  Count offset_ = 0;
+  Count padding_ = 0;                 // at most, before a vector
   std::byte* scratch_ = nullptr;
 };
 
@@ -152,10 +159,7 @@ bool quick_reduce(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, 
     return true;
   }
   const std::byte* own = static_cast<const std::byte*>(sendbuf);
-  if (vectors.need_scratch() || sendbuf == kInPlace) {
-    vectors.pack(sendbuf, recvbuf, count);
-    own = vectors.of(root);
-  }
+  if (vectors.need_scratch() || sendbuf == kInPlace) own = vectors.pack(sendbuf, recvbuf, count);
   const Piece result(recvbuf, count, datatype);
   for (int member = stage.size() - 1; member >= 0; --member) {
     if (member != root) stage.await(member, 0);
@@ -180,19 +184,18 @@ bool quick_scan(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Co
   if (*code != 0) return true;
   begin_quick(comm, stage, operation);
   const int rank = stage.rank();
-  vectors.pack(sendbuf, recvbuf, count);
-  if (rank < stage.size() - 1) {
-    stage.publish(0, bytes);
-  }
+  const std::byte* own = vectors.pack(sendbuf, recvbuf, count);
+  if (rank < stage.size() - 1) stage.publish(0, bytes);
   // The last operand is this rank's own vector, or in MPI_Exscan that of the rank before it.
   const Piece result(recvbuf, count, datatype);
   const int last = inclusive ? rank : rank - 1;
   for (int member = last; member >= 0; --member) {
     if (member != rank) stage.await(member, 0);
+    const std::byte* operand = member == rank ? own : vectors.of(member);
     if (member == last) {
-      vectors.begin(vectors.of(member), result);
+      vectors.begin(operand, result);
     } else {
-      vectors.add(vectors.of(member), result);
+      vectors.add(operand, result);
     }
   }
   stage.leave();

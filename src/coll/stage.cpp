@@ -14,7 +14,7 @@ namespace tasuki {
 namespace {
 
 // Blocks are allocated alike at all members, so their addresses often differ by a multiple of a page; then a
-// processor takes a read of one member's cell for a read of what it is writing into its own. Each rank's
+// processor takes a read of one member's line for a read of what it is writing into its own. Each rank's
 // block begins some lines later.
 constexpr std::size_t kShiftBytes = 3 * 64;
 constexpr std::size_t kShifts = 16;
@@ -39,8 +39,8 @@ Stage::Stage(Comm& comm)
   const std::size_t bytes = sizeof(StageBlock) + kShifts * kShiftBytes;
   memory_ = process_.global_memory->allocate(bytes, alignof(StageBlock));
   if (memory_ == nullptr) return;
-  std::memset(memory_, 0, bytes);
   const std::size_t shift = static_cast<std::size_t>(rank_) % kShifts * kShiftBytes;
+  std::memset(static_cast<std::byte*>(memory_) + shift, 0, offsetof(StageBlock, pages));
   own_ = new (static_cast<std::byte*>(memory_) + shift) StageBlock;
 }
 
@@ -150,23 +150,33 @@ void Stage::wait_for_all(unsigned phase) {
   stop_waiting();
 }
 
-void Stage::wait_for_room() {
-  const std::uint64_t needed = number_ - kCells;
+/// All but this member's own, which it need not wait for.
+std::uint64_t Stage::find_least_left() const {
   std::uint64_t least = number_ - 1;
-  for (int index = 0; index < size_; ++index) {
-    if (index == rank_) continue;
-    const std::atomic<std::uint64_t>& left = members_[static_cast<std::size_t>(index)].block->left;
-    if (left.load(std::memory_order_acquire) < needed) {
-      progress_.wait_until([&] {
-        if (left.load(std::memory_order_seq_cst) >= needed) return true;
-        announce(awaits(index));
-        return left.load(std::memory_order_seq_cst) >= needed;
-      });
-      stop_waiting();
-    }
-    least = std::min(least, left.load(std::memory_order_acquire));
+  for (int member = 0; member < size_; ++member) {
+    if (member != rank_) least = std::min(least, left(member));
   }
-  least_left_ = least;
+  return least;
+}
+
+void Stage::wait_for_room(std::uint64_t depth) {
+  least_left_ = find_least_left();
+  if (number_ <= least_left_ + depth) return;
+  const std::uint64_t needed = number_ - depth / 2;
+  for (int member = 0; member < size_; ++member) {
+    if (member == rank_) continue;
+    const auto has_left = [&] { return left(member) >= needed; };
+    const auto has_left_or_wait = [&] {
+      if (has_left()) return true;
+      announce(awaits(member));
+      return has_left();
+    };
+    Progress::Waiter waiter;
+    if (wait(has_left, waiter)) continue;
+    progress_.wait_until(has_left_or_wait, waiter);
+    stop_waiting();
+  }
+  least_left_ = find_least_left();
 }
 
 Stage* try_to_make_stage(Comm& comm) {

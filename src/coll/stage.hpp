@@ -3,10 +3,12 @@
 // Blocking collectives go over the stage without a message (coll/quick.hpp, and the shared steps of
 // coll/schedule.hpp).
 //
-// Collectives on a stage are counted from 1, alike at all members. The one with number n uses cell n % kCells
-// of each block. What a member wants to show it writes into its cell's data and then publishes a *phase*, 0
-// to 15, in the cell's word; phases of a collective rise. Whoever has seen the phase may read the data until
-// it leaves the collective.
+// Collectives on a stage are counted from 1, alike at all members. Each has a *line* of each member's memory,
+// and the same line again kLines collectives later. What a member wants to show it writes into its line, or,
+// where that is too short, into the page that goes with the collective; then it publishes a *phase*, 0 to 15,
+// in the line's word; phases of a collective rise. Whoever has seen the phase may read the data until it
+// leaves the collective. There are many lines, so that one who only tells, as the root of a broadcast does,
+// runs far ahead; there are few pages, since they are large.
 //
 // A member that waits spins, polls, yields and sleeps like every wait. Before it may sleep it announces whom
 // it waits for; who publishes looks at that alone, and wakes it only then. A meeting of all (await_all) needs
@@ -20,11 +22,13 @@
 // other; the caller holds the process lock. The shared fields are atomic.
 //
 // Invariants:
-//  1. A member writes its cell of collective n only when all others have left collective n - kCells.
+//  1. A member writes its line of collective n only when all others have left collective n - kLines, and its
+//  page only when they have left n - kPages. If they have not, it waits until half of the lines (pages) are
+//  free, so that those who share a processor take turns seldom.
 //  2. A member that shows a phase of collective n has left collective n - 1.
 //  3. Every kLeavesTold collectives a member tells that it has left. Whoever has left collective n - 1 has
-//  told at least n - kLeavesTold, and n - kCells is enough for any member's collective n: nobody waits for
-//  ever.
+//  told at least n - kLeavesTold, which is enough for any member's collective n: of those that are behind all
+//  others, nobody waits for room, so nobody waits for ever.
 //  4. Nobody touches a block that it has released.
 #pragma once
 
@@ -46,45 +50,59 @@ namespace tasuki {
 
 class GlobalMemory;
 
-inline constexpr std::uint64_t kCells = 8;
+inline constexpr std::uint64_t kLines = 64;
+inline constexpr std::uint64_t kPages = 8;
 inline constexpr std::uint64_t kLeavesTold = 4;
-static_assert(kLeavesTold <= kCells);
-inline constexpr Count kInlineBytes = 4096;  // what a cell holds, 8 bytes of padding for alignment aside
+static_assert(kLeavesTold <= kPages / 2);
+inline constexpr Count kInlineBytes = 4096;  // what a page holds
 inline constexpr unsigned kPhases = 16;
 
-/// One collective of one member. The data begins in the line of the flag, so that 56 bytes travel with it.
-/// Cells are 65 lines apart: flags of the same member do not meet in one set of a cache.
-struct alignas(64) Cell {
-  std::atomic<std::uint64_t> word;  // writer: owner; number, phase, bytes: see CellWord. Publishes the data
-  std::byte data[65 * 64 - 8];      // writer: owner, before it publishes
+/// The flag of one collective of one member, and what of its data travels with it.
+struct alignas(64) StageLine {
+  std::atomic<std::uint64_t> word;  // writer: owner; number, phase, bytes: see LineWord. Publishes the data
+  std::byte data[56];               // writer: owner, before it publishes
 };
-static_assert(sizeof(Cell) == 65 * 64 && sizeof(Cell::data) >= kInlineBytes + 8);
+inline constexpr Count kLineBytes = sizeof(StageLine::data);
 
-/// The word of a cell: which collective and phase, and how many bytes its owner shows.
-struct CellWord {
+/// Data that is longer than a line. Pages are 65 lines apart: they do not begin in one set of a cache.
+struct alignas(64) StagePage {
+  std::byte data[65 * 64];  // writer: owner, before it publishes
+};
+static_assert(sizeof(StagePage) >= kInlineBytes);
+
+/// The word of a line: which collective and phase, how many bytes its owner shows, and where they are.
+struct LineWord {
   static constexpr int kBytesBits = 16;
+  static constexpr std::uint64_t kInPage = 1U << 15;  // else in the line
   static constexpr std::uint64_t stamp(std::uint64_t number, unsigned phase) {
     return number * kPhases + phase;
   }
-  static constexpr std::uint64_t make(std::uint64_t number, unsigned phase, Count bytes) {
-    return stamp(number, phase) << kBytesBits | static_cast<std::uint64_t>(bytes);
+  static constexpr std::uint64_t make(std::uint64_t number, unsigned phase, std::uint64_t place,
+                                      Count bytes) {
+    return stamp(number, phase) << kBytesBits | place | static_cast<std::uint64_t>(bytes);
   }
   static constexpr std::uint64_t stamp_of(std::uint64_t word) { return word >> kBytesBits; }
-  static constexpr Count bytes_of(std::uint64_t word) {
-    return static_cast<Count>(word & ((1U << kBytesBits) - 1));
-  }
+  static constexpr Count bytes_of(std::uint64_t word) { return static_cast<Count>(word & (kInPage - 1)); }
 };
+static_assert(kInlineBytes < Count{LineWord::kInPage});
 
-/// What a member has on the stage. All zero at first.
+/// What a member has on the stage. All zero at first, but for the pages.
 struct StageBlock {
-  Cell cells[kCells];
+  StageLine lines[kLines];
   alignas(
       64) std::atomic<std::uint64_t> left;  // writer: owner; the last collective that it told to have left
   alignas(64) std::atomic<std::uint32_t> awaited;  // writer: owner; seq_cst; whom it may sleep for, see below
   alignas(64) std::atomic<std::uint32_t> released;  // writers: the other members, each once
+  StagePage pages[kPages];
 };
 
-/// The collectives that run straight over the cells where they are small: coll/quick.hpp.
+/// The line of collective `number`. Lines of collectives that follow one another are not neighbours: a
+/// processor that waits for one fetches its neighbour too, and would take it from who writes it next.
+constexpr std::uint64_t line_of(std::uint64_t number) {
+  return number % (kLines / 2) * 2 + number / (kLines / 2) % 2;
+}
+
+/// The collectives that run straight over the lines where they are small: coll/quick.hpp.
 enum class QuickOperation : std::uint8_t {
   kBarrier,
   kBcast,
@@ -141,14 +159,21 @@ class Stage {
   std::byte* scratch(Count count, const Datatype& datatype);
 
   /// Begins the next collective. All members do, in the same order.
-  void enter() { ++number_; }
+  void enter() {
+    ++number_;
+    line_ = line_of(number_);
+  }
 
-  /// This member's data in this collective, for writing. Waits until all others have left the collective that
-  /// used it before.
-  std::byte* room() {
-    if (number_ > least_left_ + kCells) [[unlikely]]
-      wait_for_room();
-    return own_cell().data;
+  /// Room for this member's data in this collective, for writing: `bytes`, up to kInlineBytes. It is aligned
+  /// to 8 bytes, and to 64 where it is longer than kLineBytes. Waits until all others have left the
+  /// collective that used it before. What a second call in a collective gives is what counts.
+  std::byte* room(Count bytes) {
+    const bool in_line = bytes <= kLineBytes;
+    const std::uint64_t depth = in_line ? kLines : kPages;
+    if (number_ > least_left_ + depth) [[unlikely]]
+      wait_for_room(depth);
+    place_ = in_line ? 0 : LineWord::kInPage;
+    return in_line ? own_->lines[line_].data : own_->pages[number_ % kPages].data;
   }
 
   /// Shows `phase` to all, and wakes who waits for this member. REQUIRES: room() was called in this
@@ -159,18 +184,24 @@ class Stage {
   }
 
   /// The same where all members await_all() this phase: that wakes.
-  void show(unsigned phase, Count bytes) { store(own_cell().word, CellWord::make(number_, phase, bytes)); }
+  void show(unsigned phase, Count bytes) {
+    store(own_->lines[line_].word, LineWord::make(number_, phase, place_, bytes));
+  }
 
   /// Whether `member` has come to `phase` of this collective; it may be further.
   bool has_come(int member, unsigned phase) const {
-    return CellWord::stamp_of(cell(member).word.load(std::memory_order_seq_cst)) >=
-           CellWord::stamp(number_, phase);
+    return LineWord::stamp_of(line(member).word.load(std::memory_order_seq_cst)) >=
+           LineWord::stamp(number_, phase);
   }
 
-  /// What a member that has_come() shows.
-  const std::byte* data(int member) const { return cell(member).data; }
+  /// What a member that has_come() shows, where it has it in its room().
+  const std::byte* data(int member) const {
+    const StageLine& shown = line(member);
+    if ((shown.word.load(std::memory_order_relaxed) & LineWord::kInPage) == 0) return shown.data;
+    return members_[static_cast<std::size_t>(member)].block->pages[number_ % kPages].data;
+  }
   Count bytes(int member) const {
-    return CellWord::bytes_of(cell(member).word.load(std::memory_order_relaxed));
+    return LineWord::bytes_of(line(member).word.load(std::memory_order_relaxed));
   }
 
   /// Returns once `member`, which publishes it, has come to `phase`.
@@ -220,10 +251,14 @@ class Stage {
   explicit Stage(Comm& comm);
   bool connect(Comm& comm);
 
-  Cell& own_cell() const { return own_->cells[number_ % kCells]; }
-  const Cell& cell(int member) const {
-    return members_[static_cast<std::size_t>(member)].block->cells[number_ % kCells];
+  const StageLine& line(int member) const {
+    return members_[static_cast<std::size_t>(member)].block->lines[line_];
   }
+  /// The last collective that `member` told to have left.
+  std::uint64_t left(int member) const {
+    return members_[static_cast<std::size_t>(member)].block->left.load(std::memory_order_seq_cst);
+  }
+  std::uint64_t find_least_left() const;
   /// A store that a member who is about to sleep does not miss: see Progress::sleeps_with_fence().
   template <class T>
   void store(std::atomic<T>& field, T value) const {
@@ -255,7 +290,7 @@ class Stage {
   void find_kernel(const Op& op, const Datatype& datatype);
   template <class Done>
   bool wait(Done&& done, Progress::Waiter& waiter);
-  [[gnu::noinline]] void wait_for_room();
+  [[gnu::noinline]] void wait_for_room(std::uint64_t depth);
   [[gnu::noinline]] void wait_for(int member, unsigned phase);
   [[gnu::noinline]] void wait_for_all(unsigned phase);
 
@@ -266,6 +301,8 @@ class Stage {
   int size_;
   bool all_sleep_with_fence_ = false;
   std::uint64_t number_ = 0;      // of the collective under way, or of the last one
+  std::uint64_t line_ = 0;        // its line
+  std::uint64_t place_ = 0;       // of the data: LineWord::kInPage or 0
   std::uint64_t least_left_ = 0;  // all others have left this one; there may be more
   StageBlock* own_ = nullptr;
   QuickLimits quick_bytes_max_;

@@ -544,6 +544,21 @@ void play(MPI_Comm world, std::uint64_t seed, double seconds, Forcing* forcing, 
 
 }  // namespace
 
+/// How often this rank slept although what it waited for had come; -1 where nobody counts it.
+long late_wakes() {
+  int index, count;
+  unsigned long value = 0;
+  MPI_T_pvar_session session;
+  MPI_T_pvar_handle handle;
+  if (MPI_T_pvar_get_index("late_wakes", MPI_T_PVAR_CLASS_COUNTER, &index) != MPI_SUCCESS) return -1;
+  MPI_T_pvar_session_create(&session);
+  MPI_T_pvar_handle_alloc(session, index, nullptr, &handle, &count);
+  MPI_T_pvar_read(session, handle, &value);
+  MPI_T_pvar_handle_free(session, &handle);
+  MPI_T_pvar_session_free(&session);
+  return static_cast<long>(value);
+}
+
 int main(int argc, char** argv) {
   int provided, rank;
   const int threads = argc == 4 ? std::atoi(argv[3]) : 0;
@@ -571,6 +586,10 @@ int main(int argc, char** argv) {
     for (std::thread& player : players) player.join();
   }
   for (MPI_Comm& world : worlds) MPI_Comm_free(&world);
+  if (const long late = late_wakes(); late != 0) {
+    std::fprintf(stderr, "mixture: rank %d: %ld wake-ups were lost\n", rank, late);
+    MPI_Abort(MPI_COMM_WORLD, 3);
+  }
   if (rank == 0) std::printf("right: %ld steps\n", steps.load());
   oracle::free_kinds();
   MPI_T_finalize();

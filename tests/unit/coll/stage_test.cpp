@@ -84,7 +84,7 @@ TEST(Stage, ShowsPhasesAndData) {
     stage.enter();
     const int next = (stage.rank() + 1) % 3;
     EXPECT_FALSE(stage.has_come(stage.rank(), 0));
-    fill(stage.room(), stage.rank(), 1, 4096);
+    fill(stage.room(4096), stage.rank(), 1, 4096);
     stage.publish(0, 4096);
     EXPECT_TRUE(stage.has_come(stage.rank(), 0));
     EXPECT_FALSE(stage.has_come(stage.rank(), 1));
@@ -107,7 +107,7 @@ void meet_often(Process& process, Comm& comm, unsigned seed, int times) {
     stage.enter();
     delay(random);
     const int bytes = number * 13 % 200;
-    fill(stage.room(), comm.rank, number, bytes);
+    fill(stage.room(bytes), comm.rank, number, bytes);
     stage.show(0, bytes);
     stage.await_all(0);
     delay(random);
@@ -123,14 +123,15 @@ void tell_often(Process& process, Comm& comm, unsigned seed, int times) {
   std::mt19937 random(seed * 64 + static_cast<unsigned>(process.rank));
   for (int number = 1; number <= times; ++number) {
     const int root = number % 64 < 40 ? 0 : static_cast<int>(same() % static_cast<unsigned>(comm.size()));
+    const int bytes = number % 200 < 170 ? number % 57 : 100;  // a line's, most often
     stage.enter();
     delay(random);
     if (comm.rank == root) {
-      fill(stage.room(), root, number, 100);
-      stage.publish(1, 100);
+      fill(stage.room(bytes), root, number, bytes);
+      stage.publish(1, bytes);
     } else {
       stage.await(root, 1);
-      expect_shown(stage, root, number, 100);
+      expect_shown(stage, root, number, bytes);
     }
     stage.leave();
   }
@@ -158,7 +159,7 @@ void report_often(Process& process, Comm& comm, unsigned seed, int times) {
         if (other != root) expect_shown(stage, other, number, 60);
       }
     } else {
-      fill(stage.room(), comm.rank, number, 60);
+      fill(stage.room(60), comm.rank, number, 60);
       stage.publish(2, 60);
     }
     stage.leave();
@@ -207,7 +208,7 @@ TEST(Stage, WaitsGoOnWithOtherThings) {
       ASSERT_EQ(api::wait(process, &request, nullptr), 0);
     } else {
       ASSERT_EQ(api::recv(process, data.data(), 1 << 20, byte, other, 0, &world, nullptr), 0);
-      stage.room();
+      stage.room(0);
       stage.publish(0, 0);
     }
     stage.leave();
