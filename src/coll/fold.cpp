@@ -54,9 +54,12 @@ Cost reduce_by_halves_cost(int size, double bytes) {
   const double halves = bytes * (fold.workers - 1) / fold.workers;
   const double folded = fold.rest > 0 ? bytes : 0;
   return {.steps = ceil_log2(fold.workers) + (fold.rest > 0 ? 1.0 : 0.0),
+          .messages = static_cast<double>(fold.workers * ceil_log2(fold.workers) + fold.rest),
           .bytes = halves + folded,
           .total_bytes = halves * fold.workers + fold.rest * bytes,
-          .reduced_bytes = halves + folded};
+          .reduced_bytes = halves + folded,
+          .total_reduced_bytes = halves * fold.workers + fold.rest * bytes,
+          .copied_bytes = bytes};
 }
 
 }  // namespace tasuki

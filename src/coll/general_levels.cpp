@@ -66,7 +66,8 @@ double blocks(const Problem& problem, Count number) {
 /// ranks.
 double with_leaders_ns(const Problem& problem, const Parameters& parameters) {
   const double bytes = blocks(problem, problem.size - problem.node_ranks_max);
-  return cost_ns({.steps = problem.nodes - 1.0, .bytes = bytes, .total_bytes = bytes},
+  const double others = problem.nodes - 1;
+  return cost_ns({.steps = others, .messages = others, .bytes = bytes, .total_bytes = bytes, .one_way = true},
                  between(problem, problem.operation, 0), parameters);
 }
 
@@ -84,7 +85,7 @@ bool has_lanes(const Problem& problem) {
 
 double barrier_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
   const Problem node = within(problem, Operation::kBarrier, 0);
-  return cost_ns({.steps = 2.0 * ceil_log2(node.size)}, node, parameters) +
+  return cost_ns({.steps = 2.0 * ceil_log2(node.size), .messages = 2.0 * (node.size - 1)}, node, parameters) +
          cost_ns(barrier_dissemination_cost(problem.nodes), between(problem, Operation::kBarrier, 0),
                  parameters);
 }
@@ -257,7 +258,10 @@ double alltoall_two_level_ns(const Problem& problem, const Parameters& parameter
   const double copied = 2.0 * static_cast<double>((ranks + 1) * row);
   return best_ns(gather_entries(), within(problem, Operation::kGather, row), parameters) +
          best_ns(scatter_entries(), within(problem, Operation::kScatter, row), parameters) +
-         cost_ns({.steps = problem.nodes - 1.0, .bytes = leaving, .total_bytes = problem.nodes * leaving},
+         cost_ns({.steps = problem.nodes - 1.0,
+                  .messages = problem.nodes * (problem.nodes - 1.0),
+                  .bytes = leaving,
+                  .total_bytes = problem.nodes * leaving},
                  between(problem, Operation::kAlltoall, 0), parameters) +
          copied / parameters.copied_bytes_per_ns;
 }

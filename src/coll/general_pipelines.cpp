@@ -89,8 +89,13 @@ double reduce_grid_ns(int dimensions, const Problem& problem, const Parameters& 
 
 double allreduce_grid_ns(int dimensions, const Problem& problem, const Parameters& parameters,
                          Count segment_bytes) {
-  return reduce_grid_ns(dimensions, problem, parameters, segment_bytes) +
-         bcast_grid_ns(dimensions, problem, parameters, segment_bytes);
+  if (has_links(problem))
+    return reduce_grid_ns(dimensions, problem, parameters, segment_bytes) +
+           bcast_grid_ns(dimensions, problem, parameters, segment_bytes);
+  const Grid grid = grid_for(problem, dimensions);
+  const double segment = segment_of(problem, std::max(grid.dimensions, 1), segment_bytes);
+  return pipelined_ns(allreduce_multi_direction_cost(grid, static_cast<double>(problem.bytes), segment),
+                      segment, problem, parameters);
 }
 
 void bcast_grid(int dimensions, Schedule& schedule, const Team& team, const Elements& data) {

@@ -27,7 +27,11 @@ void bcast_knomial(Schedule& schedule, Member self, int root, const Elements& da
 
 Cost bcast_knomial_cost(int size, double bytes, int radix) {
   const double children = tree_children_max(size, radix);
-  return {.steps = children, .bytes = children * bytes, .total_bytes = (size - 1) * bytes};
+  return {.steps = children,
+          .messages = size - 1.0,
+          .bytes = children * bytes,
+          .total_bytes = (size - 1) * bytes,
+          .one_way = true};
 }
 
 namespace {
@@ -108,9 +112,12 @@ Cost reduce_knomial_cost(int size, double bytes, bool commutative, int radix) {
   // To keep the order the tree ends at rank 0, which hands on to the root: a step more unless it is the root.
   const double handed_on = commutative || size == 1 ? 0 : 1;
   return {.steps = children + handed_on,
+          .messages = size - 1 + handed_on,
           .bytes = children * bytes,
           .total_bytes = (size - 1 + handed_on) * bytes,
-          .reduced_bytes = children * bytes};
+          .reduced_bytes = children * bytes,
+          .total_reduced_bytes = (size - 1) * bytes,
+          .one_way = true};
 }
 
 namespace {
@@ -169,8 +176,11 @@ void scatter_at_root(Schedule& schedule, Member self, const Blocks& all, const E
 
 Cost blocks_cost(int size, double block_bytes, int radix) {
   return {.steps = static_cast<double>(tree_children_max(size, radix)),
+          .messages = size - 1.0,
           .bytes = (size - 1) * block_bytes,
-          .total_bytes = tree_blocks_moved(size, radix) * block_bytes};
+          .total_bytes = tree_blocks_moved(size, radix) * block_bytes,
+          .copied_bytes = block_bytes,
+          .one_way = true};
 }
 
 }  // namespace

@@ -109,22 +109,29 @@ void allreduce_multi_direction(Schedule& schedule, int rank, const Grid& grid, c
 Cost bcast_multi_direction_cost(const Grid& grid, double bytes, double segment_bytes) {
   if (grid.dimensions == 0 || bytes == 0) return {};
   const double directions = grid.dimensions;
-  const double ticks = direction_hops(grid) + segments_number(bytes / directions, segment_bytes) - 1;
-  return {.steps = directions * ticks, .bytes = bytes, .total_bytes = (grid.size() - 1) * bytes};
+  const double segments = segments_number(bytes / directions, segment_bytes);
+  return {.steps = directions * (direction_hops(grid) + segments - 1),
+          .messages = (grid.size() - 1) * directions * segments,
+          .bytes = bytes,
+          .total_bytes = (grid.size() - 1) * bytes,
+          .one_way = grid.dimensions == 1};
 }
 
 Cost reduce_multi_direction_cost(const Grid& grid, double bytes, double segment_bytes) {
   Cost cost = bcast_multi_direction_cost(grid, bytes, segment_bytes);
   cost.reduced_bytes = cost.bytes;
+  cost.total_reduced_bytes = cost.total_bytes;
   return cost;
 }
 
 Cost allreduce_multi_direction_cost(const Grid& grid, double bytes, double segment_bytes) {
   const Cost one_way = bcast_multi_direction_cost(grid, bytes, segment_bytes);
   return {.steps = 2 * one_way.steps,
+          .messages = 2 * one_way.messages,
           .bytes = (grid.size() == 2 ? 1 : 2) * one_way.bytes,
           .total_bytes = 2 * one_way.total_bytes,
-          .reduced_bytes = one_way.bytes};
+          .reduced_bytes = one_way.bytes,
+          .total_reduced_bytes = one_way.total_bytes};
 }
 
 }  // namespace tasuki

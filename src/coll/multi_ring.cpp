@@ -118,9 +118,12 @@ void allgather_multi_ring(Schedule& schedule, int rank, const Grid& grid, const 
 
 Cost allgather_multi_ring_cost(const Grid& grid, double total_bytes) {
   const int size = grid.size();
-  return {.steps = multi_ring_directions(grid) * (size - 1.0),
+  const double directions = multi_ring_directions(grid);
+  return {.steps = directions * (size - 1),
+          .messages = directions * size * (size - 1),
           .bytes = total_bytes * (size - 1) / size,
-          .total_bytes = total_bytes * (size - 1)};
+          .total_bytes = total_bytes * (size - 1),
+          .copied_bytes = total_bytes};
 }
 
 }  // namespace tasuki

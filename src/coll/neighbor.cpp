@@ -56,6 +56,7 @@ void neighbor_direct(Schedule& schedule, int rank, const Neighborhood& neighbors
 
 Cost neighbor_direct_cost(int size, int degree, double block_bytes) {
   return {.steps = static_cast<double>(degree),
+          .messages = static_cast<double>(size * degree),
           .bytes = degree * block_bytes,
           .total_bytes = static_cast<double>(size) * degree * block_bytes};
 }

@@ -246,22 +246,28 @@ namespace {
 
 Cost tree_cost(int size, int hops, int children, double bytes, double segment_bytes) {
   if (size == 1 || bytes == 0) return {};
-  return {.steps = children * (hops + segments_number(bytes, segment_bytes) - 1),
+  const double segments = segments_number(bytes, segment_bytes);
+  return {.steps = children * (hops + segments - 1),
+          .messages = (size - 1) * segments,
           .bytes = children * bytes,
-          .total_bytes = (size - 1) * bytes};
+          .total_bytes = (size - 1) * bytes,
+          .one_way = true};
 }
 
 Cost with_reduction(Cost cost) {
   cost.reduced_bytes = cost.bytes;
+  cost.total_reduced_bytes = cost.total_bytes;
   return cost;
 }
 
 /// Both ways. `through` vectors go through the busiest rank in either direction.
 Cost both_ways(Cost reduction, double bytes, int through) {
   return {.steps = 2 * reduction.steps,
+          .messages = 2 * reduction.messages,
           .bytes = through * bytes,
           .total_bytes = 2 * reduction.total_bytes,
-          .reduced_bytes = reduction.reduced_bytes};
+          .reduced_bytes = reduction.reduced_bytes,
+          .total_reduced_bytes = reduction.total_reduced_bytes};
 }
 
 int binary_children(int size) {

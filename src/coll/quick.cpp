@@ -4,16 +4,17 @@
 #include "base/algorithm_table.hpp"
 #include "coll/collectives.hpp"
 #include "coll/registry.hpp"
+#include "tuning/cost.hpp"
 
 namespace tasuki {
 namespace {
 
 /// What the busiest rank does.
 struct Work {
-  double flags = 0;    // that it waits for
-  double written = 0;  // bytes, into its cell
-  double read = 0;     // bytes, from other cells
-  double reduced = 0;  // bytes
+  double flags = 0;      // that it reads
+  double moved = 0;      // bytes, into its cell and from others
+  double reduced = 0;    // bytes
+  bool one_way = false;  // nobody waits for who waits for it
 };
 
 Work work_of(const Problem& problem) {
@@ -24,23 +25,23 @@ Work work_of(const Problem& problem) {
     case Operation::kBarrier:
       return {.flags = others};
     case Operation::kBcast:
-      return {.flags = 1, .written = bytes, .read = bytes};
+      return {.flags = 1, .moved = bytes, .one_way = true};
     case Operation::kScatter:
-      return {.flags = 1, .written = others * bytes, .read = bytes};
+      return {.flags = 1, .moved = others * bytes, .one_way = true};
     case Operation::kGather:
-      return {.flags = others, .written = bytes, .read = others * bytes};
+      return {.flags = others, .moved = others * bytes, .one_way = true};
     case Operation::kAllgather:
-      return {.flags = others, .written = share, .read = others * share};
+      return {.flags = others, .moved = share + others * share};
     case Operation::kAlltoall:
-      return {.flags = others, .written = others * bytes, .read = others * bytes};
+      return {.flags = others, .moved = 2 * others * bytes};
     case Operation::kReduceScatter:
-      return {.flags = others, .written = bytes, .read = others * share, .reduced = others * share};
-    default:  // reduce, allreduce, scan, exscan
-      return {.flags = others, .written = bytes, .read = others * bytes, .reduced = others * bytes};
+      return {.flags = others, .moved = bytes + others * share, .reduced = others * share};
+    case Operation::kAllreduce:
+      return {.flags = others, .moved = bytes + others * bytes, .reduced = others * bytes};
+    default:  // reduce, scan, exscan
+      return {.flags = others, .moved = others * bytes, .reduced = others * bytes, .one_way = true};
   }
 }
-
-constexpr double kCallNs = 50;  // what a call costs besides
 
 /// The problem of an operation of which each rank shows `shown` bytes.
 Problem problem_of_shown(const Problem& any, Operation operation, Count shown) {
@@ -64,13 +65,27 @@ bool is_chosen(const Problem& problem, const Selector& selector, int flags) {
 
 }  // namespace
 
+Count shown_bytes(const Problem& problem) {
+  switch (problem.operation) {
+    case Operation::kAllgather:
+      return problem.bytes / problem.size;
+    case Operation::kAlltoall:
+    case Operation::kScatter:
+      return problem.bytes * problem.size;
+    default:
+      return problem.bytes;
+  }
+}
+
 double quick_ns(const Problem& problem, const Parameters& parameters, Count) {
   const Work work = work_of(problem);
   const double crowd = ranks_per_processor(problem);
-  return kCallNs + parameters.flag_ns + (work.flags - 1) * parameters.flag_read_ns +
-         (crowd - 1) * parameters.turn_ns +
-         crowd * (work.written / parameters.copied_bytes_per_ns + work.read / parameters.pulled_bytes_per_ns +
-                  work.reduced / parameters.reduced_bytes_per_ns);
+  const double busiest_ns = parameters.call_ns + (work.flags - 1) * parameters.flag_read_ns +
+                            work.moved / parameters.cell_bytes_per_ns +
+                            work.reduced / parameters.reduced_in_place_bytes_per_ns;
+  // Where the data goes one way, a member waits only for room: once in as many collectives as it has cells.
+  const double waits = work.one_way ? 1.0 / static_cast<double>(kCells) : 1;
+  return crowd * busiest_ns + waits * (parameters.flag_ns + turns_ns(problem, parameters));
 }
 
 void set_quick_limits(Comm& comm) {

@@ -101,6 +101,9 @@ inline bool unpack_inline(const Piece& piece, const std::byte* from, Count bytes
   return taken == bytes;
 }
 
+/// The bytes that a member shows in the collective that `problem` describes: the member that shows most.
+Count shown_bytes(const Problem& problem);
+
 /// The predicted time of a quick collective, of any of these operations.
 double quick_ns(const Problem& problem, const Parameters& parameters, Count);
 

@@ -50,6 +50,7 @@ Cost reduce_halving_cost(int size, double bytes) {
   Cost cost = reduce_by_halves_cost(size, bytes);
   const int workers = floor_pow2(size);
   cost.steps += ceil_log2(workers);
+  cost.messages += workers - 1;
   cost.bytes += bytes * (workers - 1) / workers;
   cost.total_bytes += tree_blocks_moved(workers) * bytes / workers;
   return cost;

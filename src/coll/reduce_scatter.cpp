@@ -88,9 +88,12 @@ void reduce_scatter_pairwise(Schedule& schedule, Member self, const Reduction& d
 Cost reduce_scatter_pairwise_cost(int size, double bytes) {
   const double others = size - 1;
   return {.steps = others,
+          .messages = size * others,
           .bytes = others * bytes / size,
           .total_bytes = others * bytes,
-          .reduced_bytes = others * bytes / size};
+          .reduced_bytes = others * bytes / size,
+          .total_reduced_bytes = others * bytes,
+          .copied_bytes = bytes / size};
 }
 
 void reduce_scatter_halving(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts) {
@@ -126,7 +129,14 @@ Cost reduce_scatter_halving_cost(int size, double bytes) {
     kept += parts_kept + std::min(parts_kept, fold.rest);
   cost.bytes = cost.reduced_bytes = bytes + kept * bytes / size;
   cost.steps += 1;
+  cost.messages += fold.rest;
   cost.total_bytes += fold.rest * bytes / size;
+  return cost;
+}
+
+Cost reduce_scatter_recursive_doubling_cost(int size, double bytes) {
+  Cost cost = allreduce_recursive_doubling_cost(size, bytes);
+  cost.copied_bytes += bytes / size;
   return cost;
 }
 

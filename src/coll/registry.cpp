@@ -1,5 +1,5 @@
 // The table of all algorithms: see coll/registry.hpp. Costs are those of the formulas beside the algorithms,
-// priced with the machine's parameters, but for what the formulas do not count: what is copied on the way.
+// priced with the machine's parameters.
 #include "coll/registry.hpp"
 
 #include <bit>
@@ -45,15 +45,6 @@ using CostFormula = Cost (*)(int size, double bytes);
 template <CostFormula formula>
 double priced(const Problem& problem, const Parameters& parameters, Count) {
   return cost_ns(formula(problem.size, static_cast<double>(problem.bytes)), problem, parameters);
-}
-
-/// The same, where each rank copies its data to and fro besides: `copies` times the bytes of all blocks.
-template <CostFormula formula, int copies>
-double priced_with_copies(const Problem& problem, const Parameters& parameters, Count) {
-  const double blocks = problem.operation == Operation::kAllgather ? 1 : problem.size;
-  const double copied = copies * blocks * static_cast<double>(problem.bytes);
-  return priced<formula>(problem, parameters, 0) +
-         copied * ranks_per_processor(problem) / parameters.copied_bytes_per_ns;
 }
 
 Cost barrier_cost(int size, double) {
@@ -136,8 +127,7 @@ constexpr AllgatherEntry kAllgatherEntries[] = {
     {{algorithm_number(kAllgather, "recursive_doubling"), equal_blocks_and_power_of_two,
       priced<allgather_recursive_doubling_cost>},
      plain<allgather_recursive_doubling>},
-    {{algorithm_number(kAllgather, "bruck"), always, priced_with_copies<allgather_bruck_cost, 2>},
-     plain<allgather_bruck>},
+    {{algorithm_number(kAllgather, "bruck"), always, priced<allgather_bruck_cost>}, plain<allgather_bruck>},
     {{algorithm_number(kAllgather, "ring"), always, priced<allgather_ring_cost>}, plain<allgather_ring>},
     {kFlags<kAllgather>, nullptr},
     {{algorithm_number(kAllgather, "multi_ring"), always, general::allgather_multi_ring_ns},
@@ -181,8 +171,7 @@ constexpr AlltoallEntry kAlltoallEntries[] = {
     {{algorithm_number(kAlltoall, "pairwise"), not_in_place, priced<alltoall_pairwise_cost>},
      alltoall_in_pairs},
     {{algorithm_number(kAlltoall, "exchange"), in_place, priced<alltoall_exchange_cost>}, alltoall_in_place},
-    {{algorithm_number(kAlltoall, "bruck"), always, priced_with_copies<alltoall_bruck_cost, 2>},
-     plain<alltoall_bruck>},
+    {{algorithm_number(kAlltoall, "bruck"), always, priced<alltoall_bruck_cost>}, plain<alltoall_bruck>},
     {kFlags<kAlltoall>, nullptr},
     {{algorithm_number(kAlltoall, "two_level"), has_levels, general::alltoall_two_level_ns},
      general::alltoall_two_level},
@@ -286,7 +275,7 @@ constexpr ReduceScatterEntry kReduceScatterEntries[] = {
     {{algorithm_number(kReduceScatter, "halving"), commutes, priced<reduce_scatter_halving_cost>},
      plain<reduce_scatter_halving>},
     {{algorithm_number(kReduceScatter, "recursive_doubling"), always,
-      priced<allreduce_recursive_doubling_cost>},
+      priced<reduce_scatter_recursive_doubling_cost>},
      plain<reduce_scatter_recursive_doubling>},
     {kFlags<kReduceScatter>, nullptr},
     {{algorithm_number(kReduceScatter, "shared"), on_a_stage, shared<shared_reduce_scatter_cost>},

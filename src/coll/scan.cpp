@@ -35,9 +35,13 @@ Cost scan_recursive_doubling_cost(int size, double bytes) {
   double messages = 0;
   for (int distance = 1; distance < size; distance *= 2) messages += size - distance;
   return {.steps = rounds,
+          .messages = messages,
           .bytes = rounds * bytes,
           .total_bytes = messages * bytes,
-          .reduced_bytes = rounds * bytes};
+          .reduced_bytes = rounds * bytes,
+          .total_reduced_bytes = messages * bytes,
+          .copied_bytes = bytes,
+          .one_way = true};
 }
 
 void exscan_recursive_doubling(Schedule& schedule, Member self, const Reduction& data) {
@@ -58,8 +62,10 @@ Cost exscan_recursive_doubling_cost(int size, double bytes) {
   if (size == 1) return {};
   Cost cost = scan_recursive_doubling_cost(size - 1, bytes);
   cost.steps += 1;
+  cost.messages += size - 1;
   cost.bytes += bytes;
   cost.total_bytes += (size - 1) * bytes;
+  cost.copied_bytes += bytes;
   return cost;
 }
 

@@ -52,12 +52,12 @@ void finish(Schedule& schedule) {
 
 double shared_ns(const SharedCost& cost, const Problem& problem, const Parameters& parameters) {
   const double crowd = ranks_per_processor(problem);
-  const double sync_ns =
-      parameters.flag_ns + (problem.size - 1) * parameters.flag_read_ns + (crowd - 1) * parameters.turn_ns;
-  const double busiest_ns = crowd * (cost.moved_bytes / parameters.pulled_bytes_per_ns +
-                                     cost.reduced_bytes / parameters.reduced_bytes_per_ns);
-  return parameters.shared_ns * crowd + cost.syncs * sync_ns +
-         std::max(busiest_ns, cost.total_bytes / parameters.node_bytes_per_ns);
+  const double sync_ns = parameters.flag_ns + (problem.size - 2) * crowd * parameters.flag_read_ns +
+                         turns_ns(problem, parameters);
+  const double busiest_ns = parameters.shared_ns + cost.moved_bytes / parameters.pulled_bytes_per_ns +
+                            cost.reduced_bytes / parameters.reduced_in_place_bytes_per_ns;
+  return crowd * busiest_ns + cost.syncs * sync_ns +
+         uncached_share(problem, parameters) * cost.total_bytes / parameters.node_bytes_per_ns;
 }
 
 void shared_bcast(Schedule& schedule, Member self, int root, const Elements& data) {

@@ -1,6 +1,8 @@
 // The price of a cost: see tuning/cost.hpp.
 #include "tuning/cost.hpp"
 
+#include <algorithm>
+
 namespace tasuki {
 
 const MessageParameters& message_within(const Parameters& parameters, Distance distance) {
@@ -23,13 +25,66 @@ double cost_ns(const Cost& cost, const Problem& problem, const Parameters& param
   return cost_ns(cost, message, problem, parameters);
 }
 
+namespace {
+
+/// The bytes in the buffers of the rank that has the most.
+double buffer_bytes(const Problem& problem) {
+  const auto bytes = static_cast<double>(problem.bytes);
+  const double ranks = problem.size;
+  switch (problem.operation) {
+    case Operation::kBarrier:
+    case Operation::kBcast:
+      return bytes;
+    case Operation::kAllgather:
+    case Operation::kReduceScatter:
+      return bytes + bytes / ranks;
+    case Operation::kGather:
+    case Operation::kScatter:
+    case Operation::kGatherv:
+    case Operation::kScatterv:
+      return (ranks + 1) * bytes;
+    case Operation::kAlltoall:
+    case Operation::kAlltoallv:
+      return 2 * ranks * bytes;
+    default:  // allreduce, reduce, scan, exscan
+      return 2 * bytes;
+  }
+}
+
+}  // namespace
+
+double processors_at_work(const Problem& problem) {
+  return problem.size / ranks_per_processor(problem);
+}
+
+double uncached_share(const Problem& problem, const Parameters& parameters) {
+  const double used = buffer_bytes(problem) * ranks_per_processor(problem);
+  return used <= parameters.cache_bytes ? 0 : 1 - parameters.cache_bytes / used;
+}
+
+double turns_ns(const Problem& problem, const Parameters& parameters) {
+  return (ranks_per_processor(problem) - 1) * parameters.turn_ns;
+}
+
 double cost_ns(const Cost& cost, const MessageParameters& message, const Problem& problem,
                const Parameters& parameters) {
   const double crowd = ranks_per_processor(problem);
-  return cost.steps * (message.software_ns + message.latency_ns + (crowd - 1) * parameters.turn_ns) +
-         cost.bytes / message.bytes_per_ns +
-         cost.total_bytes / problem.nodes * crowd / parameters.node_bytes_per_ns +
-         cost.reduced_bytes * crowd / parameters.reduced_bytes_per_ns;
+  const double processors = processors_at_work(problem);
+  // On a node who sends and who receives share the work of copying; a network carries both ways at once.
+  const double ends = &message == &parameters.network ? 1 : 2;
+  const bool is_long = cost.total_bytes > parameters.long_bytes * cost.messages;
+  const double messages = std::max(cost.steps, 2 * cost.messages / processors);
+  const double bytes = std::max(cost.bytes, ends * cost.total_bytes / processors);
+  const double reduced = std::max(cost.reduced_bytes, cost.total_reduced_bytes / processors);
+  const double total = cost.total_bytes + cost.total_reduced_bytes + problem.size * cost.copied_bytes;
+  const double work =
+      crowd * (parameters.plan_ns + cost.copied_bytes / parameters.copied_bytes_per_ns) +
+      messages * (message.software_ns + (is_long ? message.long_ns : 0)) +
+      bytes / (is_long ? message.bytes_per_ns : message.eager_bytes_per_ns) +
+      reduced / parameters.reduced_bytes_per_ns +
+      uncached_share(problem, parameters) * total / problem.nodes / parameters.node_bytes_per_ns;
+  const bool waits = !cost.one_way || is_long;
+  return work + (waits ? cost.steps * (message.latency_ns + turns_ns(problem, parameters)) : 0);
 }
 
 }  // namespace tasuki

@@ -1,5 +1,11 @@
 // What an algorithm costs, counted in things that a machine takes time for; and that time.
 //
+// A *predicted time* is that of one call of many, one right after the other, at the rank that takes longest.
+// It is what the ranks' processors have to do, and the time that they wait for each other. What they have to
+// do is the share of the rank that has the most, or, with fewer processors than ranks, each processor's share
+// of the whole. They wait for every step of the critical path, but not in a one-way algorithm with short
+// messages: there a rank begins the next call while others are still at the last one.
+//
 // Pure.
 #pragma once
 
@@ -11,17 +17,31 @@ namespace tasuki {
 /// The unit of time of `steps` is one message, where a rank sends at most one message at a time and receives
 /// at most one at a time, and can do both at once.
 struct Cost {
-  double steps = 0;          // on the critical path
-  double bytes = 0;          // through the busiest rank: sent or received, the larger of both
-  double total_bytes = 0;    // sent by all ranks together: what the memory of one node has to bear
-  double reduced_bytes = 0;  // by the busiest rank
+  double steps = 0;                // on the critical path
+  double messages = 0;             // sent by all ranks together
+  double bytes = 0;                // through the busiest rank: sent or received, the larger of both
+  double total_bytes = 0;          // sent by all ranks together
+  double reduced_bytes = 0;        // by the busiest rank
+  double total_reduced_bytes = 0;  // by all ranks together
+  double copied_bytes = 0;         // by the busiest rank, in its own memory; contiguous data, not in place
+  bool one_way = false;            // nobody waits for who waits for it: one call need not wait for the last
 };
+
+/// The processors that the ranks have, but at most one for each.
+double processors_at_work(const Problem& problem);
+
+/// The share of the ranks' buffers that is not in the caches of their processors when a call begins that
+/// repeats the one before: 0 to 1.
+double uncached_share(const Problem& problem, const Parameters& parameters);
+
+/// What it takes that ranks which share a processor take turns once.
+double turns_ns(const Problem& problem, const Parameters& parameters);
 
 /// The parameters of messages between two ranks of a node that are so far apart, and of those between nodes.
 const MessageParameters& message_within(const Parameters& parameters, Distance distance);
 
-/// The time of a schedule of messages whose costs are known: all on one node, or, where the ranks are on
-/// several, as if all messages went between nodes.
+/// The time of a schedule of messages: all on one node, or, where the ranks are on several, as if all
+/// messages went between nodes.
 double cost_ns(const Cost& cost, const Problem& problem, const Parameters& parameters);
 
 /// The same for messages of one kind: for algorithms that have one part within nodes and one between them.

@@ -9,33 +9,45 @@
 
 namespace tasuki {
 
-/// A message of n bytes between two ranks takes software_ns + latency_ns + n / bytes_per_ns; a rank can send
-/// the next one after software_ns.
+/// A message of n bytes between two ranks takes software_ns + latency_ns + n / eager_bytes_per_ns, or, where
+/// it waits for its receive, software_ns + long_ns + latency_ns + n / bytes_per_ns. But for the latency this
+/// is time of the processors of both ranks.
 struct MessageParameters {
-  double software_ns;   // L_S: of the sender's and the receiver's processors
-  double latency_ns;    // L_H: on the way, while the processors are free
-  double bytes_per_ns;  // B
+  double software_ns;         // L_S: to send it, and to receive it
+  double latency_ns;          // L_H: on the way, while the processors are free
+  double bytes_per_ns;        // B: of a long one, from buffer to buffer
+  double eager_bytes_per_ns;  // of a short one, which is copied twice
+  double long_ns;             // until both ranks of a long one know where its buffers are
 };
 
 struct Parameters {
   // By how far apart the two ranks are.
-  MessageParameters cache = {400, 200, 6.7};
-  MessageParameters package = {400, 300, 6.7};
-  MessageParameters machine = {400, 400, 5.0};
-  MessageParameters network = {1000, 2000, 5.0};
+  MessageParameters cache = {200, 150, 30, 12, 400};
+  MessageParameters package = {200, 300, 15, 8, 600};
+  MessageParameters machine = {200, 500, 8, 5, 1000};
+  MessageParameters network = {1000, 2000, 5.0, 5.0, 4000};
+  double long_bytes = 16 * 1024;  // a message that is longer waits for its receive (TASUKI_EAGER_BYTES_MAX)
 
-  double reduced_bytes_per_ns = 6.7;  // T_C: combined by one rank
-  double copied_bytes_per_ns = 10;    // copied by one rank in its own memory: packed, unpacked, moved
-  double node_bytes_per_ns = 50;      // moved by all ranks of a node together
+  double plan_ns = 100;              // to write a schedule of messages, and to begin it
+  double reduced_bytes_per_ns = 10;  // T_C: combined by one rank, of what has come in a message
+  double copied_bytes_per_ns = 30;   // copied by one rank in its own memory: packed, unpacked, moved
+
+  // Data that the caches do not hold: what the buffers of a processor's ranks have beyond `cache_bytes`.
+  double cache_bytes = 2e6;       // that a processor has for itself
+  double node_bytes_per_ns = 20;  // that all processors of a node together get from further away
 
   // The stage of ranks that share memory (coll/stage.hpp).
-  double flag_ns = 70;             // until another rank sees a flag
-  double flag_read_ns = 15;        // for each further flag that a rank has to read
-  double shared_ns = 300;          // to plan work in shared buffers, and to offer a rank's own
-  double pulled_bytes_per_ns = 8;  // copied by one rank straight from another one's memory
+  double call_ns = 50;                        // of a collective that runs straight over the flags
+  double flag_ns = 100;                       // until another rank sees a flag
+  double flag_read_ns = 20;                   // for each further flag that a rank has to read
+  double cell_bytes_per_ns = 10;              // written into the own cell, or read from another's
+  double shared_ns = 300;                     // to plan work in shared buffers, and to offer a rank's own
+  double pulled_bytes_per_ns = 30;            // copied by one rank straight from another one's memory
+  double reduced_in_place_bytes_per_ns = 30;  // combined by one rank straight out of the others' memory
 
-  // More ranks than processors: what a step costs on top for each rank beyond the first that a processor has.
-  double turn_ns = 2000;
+  // More ranks than processors: what it costs on top, for each rank beyond the first that a processor has,
+  // that a rank waits for another.
+  double turn_ns = 1500;
 };
 
 }  // namespace tasuki

@@ -129,7 +129,7 @@ TEST(ReductionSchedules, ReduceScatterRecursiveDoubling) {
     check_reduce_scatter(size, count, in_place, false, reduce_scatter_recursive_doubling,
                          [&](const World& world) {
                            expect_cost(measure_cost(world.ranks),
-                                       allreduce_recursive_doubling_cost(size, world.bytes()), true);
+                                       reduce_scatter_recursive_doubling_cost(size, world.bytes()), true);
                          });
   });
 }

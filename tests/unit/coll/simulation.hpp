@@ -253,8 +253,10 @@ class CostMeter {
     }
     for (const Port& port : ports_) {
       cost.bytes = std::max({cost.bytes, port.sent, port.received});
+      cost.messages += port.messages;
       cost.total_bytes += port.sent;
       cost.reduced_bytes = std::max(cost.reduced_bytes, port.reduced);
+      cost.total_reduced_bytes += port.reduced;
     }
     return cost;
   }
@@ -270,7 +272,7 @@ class CostMeter {
     std::map<int, int> delivered;  // messages that are here, and not yet received by a step, by source
     std::deque<int> out;           // destinations of sends that have not left
     std::deque<Arrival> in;        // messages that are on their way here and not taken yet
-    double sent = 0, received = 0, reduced = 0;
+    double messages = 0, sent = 0, received = 0, reduced = 0;
   };
 
   /// Whether all that the round waits for is over.
@@ -297,6 +299,7 @@ class CostMeter {
         const Step& step = schedule.steps[i];
         if (step.action == Step::Action::kSend) {
           port.out.push_back(step.peer);
+          port.messages += 1;
           port.sent += bytes_of_step(ranks_[rank], step);
         } else if (step.action == Step::Action::kReceive) {
           ++port.wanted[step.peer];
@@ -392,6 +395,8 @@ inline void expect_cost(const Cost& measured, const Cost& formula, bool exact, d
   check("bytes", measured.bytes, formula.bytes);
   check("total bytes", measured.total_bytes, formula.total_bytes);
   check("reduced bytes", measured.reduced_bytes, formula.reduced_bytes);
+  check("messages", measured.messages, formula.messages);
+  check("total reduced bytes", measured.total_reduced_bytes, formula.total_reduced_bytes);
 }
 
 }  // namespace tasuki::test

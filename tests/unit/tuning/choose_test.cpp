@@ -99,22 +99,56 @@ TEST(ChooseTest, TheBestSegmentsAreFound) {
   EXPECT_EQ(select({kShort}, {.bytes = 8}, {.segment_bytes = 500}).segment_bytes, 0);
 }
 
+const Parameters kSimple{.cache = {100, 50, 2, 1, 30},
+                         .network = {1000, 500, 1, 1, 0},
+                         .long_bytes = 20,
+                         .plan_ns = 5,
+                         .reduced_bytes_per_ns = 4,
+                         .copied_bytes_per_ns = 2,
+                         .cache_bytes = 150,
+                         .node_bytes_per_ns = 8,
+                         .turn_ns = 7};
+const Cost kSome{.steps = 3,
+                 .messages = 4,
+                 .bytes = 40,
+                 .total_bytes = 80,
+                 .reduced_bytes = 16,
+                 .total_reduced_bytes = 32,
+                 .copied_bytes = 10};
+
 TEST(CostTest, EachPartIsPricedByItsParameter) {
-  const Parameters parameters{.cache = {100, 50, 2},
-                              .network = {1000, 500, 1},
-                              .reduced_bytes_per_ns = 4,
-                              .node_bytes_per_ns = 8,
-                              .turn_ns = 7};
-  const Cost cost{.steps = 3, .bytes = 40, .total_bytes = 80, .reduced_bytes = 16};
-  Problem problem{.size = 4, .node_ranks_max = 4};
-  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 3 * 150 + 20 + 10 + 4);
-  problem.processors = 2;  // two ranks each: what all do together takes twice as long, and each step a turn
-  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 3 * 157 + 20 + 20 + 8);
+  Problem problem{.operation = Operation::kAllreduce, .size = 4, .node_ranks_max = 4};
+  // A plan and its copies, messages, bytes, reductions, and latencies.
+  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 5 + 5 + 300 + 40 + 4 + 150);
   problem.processors = 16;
-  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 3 * 150 + 20 + 10 + 4);
-  problem.nodes = 2;
+  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 5 + 5 + 300 + 40 + 4 + 150);
+  problem.processors = 2;  // two ranks each: half of the eight ends of messages, and each step a turn
+  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 2 * (5 + 5) + 400 + 80 + 4 + 3 * 57);
   problem.processors = 0;
-  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 3 * 1500 + 40 + 5 + 4);
+  problem.nodes = 2;  // a network carries both ways at once
+  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 5 + 5 + 3000 + 40 + 4 + 1500);
+}
+
+TEST(CostTest, OneWayOnesDoNotWaitUnlessTheirMessagesAreLong) {
+  const Problem problem{.operation = Operation::kAllreduce, .size = 4, .node_ranks_max = 4};
+  Cost cost = kSome;
+  cost.one_way = true;
+  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, kSimple), 5 + 5 + 300 + 40 + 4);
+  Parameters parameters = kSimple;
+  parameters.long_bytes = 19;
+  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, parameters), 5 + 5 + 3 * 130 + 20 + 4 + 150);
+  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, parameters), cost_ns(cost, problem, parameters));
+}
+
+TEST(CostTest, WhatTheCachesDoNotHoldTakesTheRateOfTheNode) {
+  Problem problem{.operation = Operation::kAllreduce, .size = 4, .bytes = 75, .node_ranks_max = 4};
+  const double cached = cost_ns(kSome, problem, kSimple);
+  EXPECT_EQ(uncached_share(problem, kSimple), 0);
+  problem.bytes = 100;  // in two buffers
+  EXPECT_DOUBLE_EQ(uncached_share(problem, kSimple), 0.25);
+  EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), cached + 0.25 * (80 + 32 + 4 * 10) / 8);
+  problem.processors = 2;  // that two ranks share, with their caches
+  EXPECT_DOUBLE_EQ(uncached_share(problem, kSimple), 0.625);
 }
 
 /// All problems of a small grid that `operation` can have.

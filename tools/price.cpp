@@ -1,0 +1,123 @@
+// What the library's own cost formulas say, for many problems and many tables of parameters: how
+// bench/fit_collectives.py asks, so that no formula is written a second time.
+//
+// Standard input: a problem a line, "OPERATION BYTES RANKS PROCESSORS ALGORITHM", in the library's own terms
+// (tuning/problem.hpp); an empty line; then a table a line, JSON as in TASUKI_TUNING_FILE, which counts from
+// the built-in parameters. For each table a line comes back with a time in nanoseconds for each problem, "-"
+// where the algorithm is not possible. An ALGORITHM "*" stands for the choice: its name and time, as
+// "NAME:TIME".
+//
+// With the word "parameters": the table of parameters, "PATH VALUE MIN MAX DESCRIPTION" a line.
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/algorithm_table.hpp"
+#include "coll/quick.hpp"
+#include "coll/registry.hpp"
+#include "tuning/choose.hpp"
+#include "tuning/table.hpp"
+
+namespace {
+
+using tasuki::Operation;
+using tasuki::Parameters;
+using tasuki::Problem;
+
+constexpr int kTheChoice = -1;
+
+struct Question {
+  Problem problem;
+  int algorithm;  // its number, or kTheChoice
+};
+
+/// Blocking, among ranks of one node, of sums of doubles.
+Problem problem_of(Operation operation, tasuki::Count bytes, int ranks, int processors) {
+  Problem problem{.operation = operation, .size = ranks, .bytes = bytes};
+  problem.blocking = problem.stage = true;
+  problem.node_ranks_max = ranks;
+  problem.processors = processors;
+  problem.quick = tasuki::shown_bytes(problem) <= tasuki::kInlineBytes;
+  return problem;
+}
+
+bool parse(const std::string& line, Question* question) {
+  std::istringstream words(line);
+  std::string operation, algorithm;
+  tasuki::Count bytes = 0;
+  int ranks = 0, processors = 0;
+  if (!(words >> operation >> bytes >> ranks >> processors >> algorithm)) return false;
+  if (bytes < 0 || ranks < 1 || processors < 0) return false;
+  for (std::size_t number = 0; number < tasuki::kAlgorithms; ++number) {
+    const tasuki::AlgorithmRow& row = tasuki::algorithm_table()[number];
+    if (operation != tasuki::operation_row(row.operation).name) continue;
+    if (algorithm != "*" && algorithm != row.name) continue;
+    question->problem = problem_of(row.operation, bytes, ranks, processors);
+    question->algorithm = algorithm == "*" ? kTheChoice : static_cast<int>(number);
+    return true;
+  }
+  return false;
+}
+
+tasuki::Selection answer(const Question& question, const Parameters& parameters) {
+  const Problem& problem = question.problem;
+  tasuki::Contest contest(problem, parameters, {});
+  if (question.algorithm != kTheChoice) {
+    contest.enter(tasuki::candidate_of(question.algorithm));
+    return contest.choice();
+  }
+  const int first = tasuki::first_algorithm_of(problem.operation);
+  const auto count = static_cast<int>(tasuki::algorithms_of(problem.operation).size());
+  for (int number = first; number < first + count; ++number) contest.enter(tasuki::candidate_of(number));
+  return contest.choice();
+}
+
+void print(const Question& question, const tasuki::Selection& selection) {
+  if (selection.place == tasuki::Selection::kNone) {
+    std::printf("- ");
+  } else if (question.algorithm == kTheChoice) {
+    std::printf("%s:%.6g ", tasuki::algorithm_table()[static_cast<std::size_t>(selection.algorithm)].name,
+                selection.predicted_ns);
+  } else {
+    std::printf("%.6g ", selection.predicted_ns);
+  }
+}
+
+int print_parameters() {
+  Parameters parameters;
+  for (const tasuki::ParameterRow& row : tasuki::parameter_table())
+    std::printf("%s %.6g %g %g %s\n", row.path, row.field(parameters), row.min, row.max, row.description);
+  return 0;
+}
+
+int refuse(const std::string& line, const std::string& why) {
+  std::fprintf(stderr, "price: %s: \"%s\"\n", why.c_str(), line.c_str());
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "parameters") == 0) return print_parameters();
+  if (argc != 1) return refuse(argv[1], "expected nothing, or the word \"parameters\"");
+  std::vector<Question> questions;
+  std::string line;
+  while (std::getline(std::cin, line) && !line.empty()) {
+    Question question{};
+    if (!parse(line, &question)) return refuse(line, "expected OPERATION BYTES RANKS PROCESSORS ALGORITHM");
+    questions.push_back(question);
+  }
+  while (std::getline(std::cin, line)) {
+    Parameters parameters;
+    std::string error;
+    if (!tasuki::parse_parameters(line, &parameters, &error)) return refuse(line, error);
+    for (const Question& question : questions) print(question, answer(question, parameters));
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+  return 0;
+}
