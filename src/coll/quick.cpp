@@ -14,32 +14,41 @@ struct Work {
   double flags = 0;      // that it reads
   double moved = 0;      // bytes, into its cell and from others
   double reduced = 0;    // bytes
+  double ranks = 1;      // how many such ranks' work all do together
   bool one_way = false;  // nobody waits for who waits for it
 };
 
 Work work_of(const Problem& problem) {
   const double others = problem.size - 1;
   const auto bytes = static_cast<double>(problem.bytes);
-  const double share = bytes / problem.size;
+  const double all = problem.size;
+  const double share = bytes / all;
   switch (problem.operation) {
     case Operation::kBarrier:
-      return {.flags = others};
+      return {.flags = others, .ranks = all};
     case Operation::kBcast:
-      return {.flags = 1, .moved = bytes, .one_way = true};
+      return {.flags = 1, .moved = bytes, .ranks = all, .one_way = true};
     case Operation::kScatter:
-      return {.flags = 1, .moved = others * bytes, .one_way = true};
+      return {.flags = 1, .moved = others * bytes, .ranks = 2, .one_way = true};
     case Operation::kGather:
-      return {.flags = others, .moved = others * bytes, .one_way = true};
+      return {.flags = others, .moved = others * bytes, .ranks = 2, .one_way = true};
+    case Operation::kReduce:
+      return {
+          .flags = others, .moved = others * bytes, .reduced = others * bytes, .ranks = 2, .one_way = true};
     case Operation::kAllgather:
-      return {.flags = others, .moved = share + others * share};
+      return {.flags = others, .moved = share + others * share, .ranks = all};
     case Operation::kAlltoall:
-      return {.flags = others, .moved = 2 * others * bytes};
+      return {.flags = others, .moved = 2 * others * bytes, .ranks = all};
     case Operation::kReduceScatter:
-      return {.flags = others, .moved = bytes + others * share, .reduced = others * share};
+      return {.flags = others, .moved = bytes + others * share, .reduced = others * share, .ranks = all};
     case Operation::kAllreduce:
-      return {.flags = others, .moved = bytes + others * bytes, .reduced = others * bytes};
-    default:  // reduce, scan, exscan
-      return {.flags = others, .moved = others * bytes, .reduced = others * bytes, .one_way = true};
+      return {.flags = others, .moved = bytes + others * bytes, .reduced = others * bytes, .ranks = all};
+    default:  // scan, exscan: half as much on an average
+      return {.flags = others,
+              .moved = others * bytes,
+              .reduced = others * bytes,
+              .ranks = (all + 1) / 2,
+              .one_way = true};
   }
 }
 
@@ -80,12 +89,15 @@ Count shown_bytes(const Problem& problem) {
 double quick_ns(const Problem& problem, const Parameters& parameters, Count) {
   const Work work = work_of(problem);
   const double crowd = ranks_per_processor(problem);
-  const double busiest_ns = parameters.call_ns + (work.flags - 1) * parameters.flag_read_ns +
+  const double busiest_ns = (work.flags - 1) * parameters.flag_read_ns +
                             work.moved / parameters.cell_bytes_per_ns +
                             work.reduced / parameters.reduced_in_place_bytes_per_ns;
-  // Where the data goes one way, a member waits only for room: once in as many collectives as it has cells.
-  const double waits = work.one_way ? 1.0 / static_cast<double>(kCells) : 1;
-  return crowd * busiest_ns + waits * (parameters.flag_ns + turns_ns(problem, parameters));
+  const double load = std::max(1.0, work.ranks / processors_at_work(problem));
+  // Where the data goes one way, a member waits only for room, until half of it is free.
+  const std::uint64_t depth = shown_bytes(problem) <= kLineBytes ? kLines : kPages;
+  const double waits = work.one_way ? 2.0 / static_cast<double>(depth) : 1;
+  return crowd * parameters.call_ns + load * busiest_ns +
+         waits * (parameters.flag_ns + turns_ns(problem, parameters));
 }
 
 void set_quick_limits(Comm& comm) {
