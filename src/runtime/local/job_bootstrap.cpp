@@ -14,6 +14,7 @@
 #include "memory/arena_memory.hpp"
 #include "memory/heap.hpp"
 #include "runtime/local/local.hpp"
+#include "runtime/local/processors.hpp"
 #include "transport/loop/loop_transport.hpp"
 #include "transport/shm/shm_transport.hpp"
 
@@ -33,6 +34,7 @@ class JobBootstrap final : public Bootstrap {
   explicit JobBootstrap(const Attachment& attachment)
       : job_(attachment), mark_(mark_value(attachment.header->job_id, attachment.rank)) {
     block().mark_address.store(reinterpret_cast<std::uintptr_t>(&mark_), std::memory_order_release);
+    start_spread(job_.rank, job_.size);
   }
 
   ~JobBootstrap() override {

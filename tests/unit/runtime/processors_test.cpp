@@ -1,11 +1,14 @@
-// The cgroup quota is found in both versions, at every level, and through a container's partial view.
+// The cgroup quota is found in both versions, at every level, and through a container's partial view; ranks
+// that share processors start evenly spread.
 #include "runtime/local/processors.hpp"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
+#include <vector>
 
 namespace tasuki::local {
 namespace {
@@ -64,6 +67,38 @@ TEST(Processors, HereAreSome) {
   EXPECT_FALSE(affinity_mask().empty());
   EXPECT_GE(processors_available(), 1);
   EXPECT_LE(processors_available(), static_cast<int>(affinity_mask().size()));
+}
+
+TEST(StartingProcessor, EachGetsAsManyRanks) {
+  const std::vector<int> mask = {1, 4, 5};
+  for (int size = 4; size <= 12; ++size) {
+    std::map<int, int> ranks;
+    int before = 0;
+    for (int rank = 0; rank < size; ++rank) {
+      const int processor = starting_processor(mask, rank, size);
+      EXPECT_GE(processor, before) << "neighbours together";
+      before = processor;
+      ++ranks[processor];
+    }
+    ASSERT_EQ(ranks.size(), 3U);
+    for (const int processor : mask) {
+      EXPECT_GE(ranks[processor], size / 3);
+      EXPECT_LE(ranks[processor], (size + 2) / 3);
+    }
+  }
+}
+
+TEST(StartingProcessor, NobodyIsMovedWhereThereIsOneForEach) {
+  EXPECT_EQ(starting_processor({0, 1, 2}, 1, 3), -1);
+  EXPECT_EQ(starting_processor({0, 1, 2}, 0, 1), -1);
+  EXPECT_EQ(starting_processor({}, 0, 2), -1);
+}
+
+TEST(StartingProcessor, LeavesTheMaskAsItWas) {
+  const std::vector<int> mask = affinity_mask();
+  const int many = static_cast<int>(mask.size()) * 3;
+  for (int rank = 0; rank < many; ++rank) start_spread(rank, many);
+  EXPECT_EQ(affinity_mask(), mask);
 }
 
 }  // namespace
