@@ -17,6 +17,7 @@
 #include "datatype/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/api.hpp"
+#include "support/sanitized.hpp"
 #include "support/world.hpp"
 
 namespace tasuki::test {
@@ -643,13 +644,15 @@ TEST_P(Collectives, RandomSequenceWithLocks) {
 }
 
 TEST_P(Collectives, RandomSequenceOnSeveralNodes) {
+  constexpr int kCalls = kSanitized ? 100 : 300;
   for (const bool interleaved : {false, true}) {
     std::vector<int> nodes;
     for (int rank = 0; rank < GetParam(); ++rank)
       nodes.push_back(interleaved ? (2 * rank + 1) % 3 : rank / 3);
-    run_ranks(GetParam(),
-              [](Process& process) { Sequence(process, static_cast<unsigned>(300 + process.size)).run(300); },
-              {.nodes = nodes});
+    run_ranks(
+        GetParam(),
+        [](Process& process) { Sequence(process, static_cast<unsigned>(300 + process.size)).run(kCalls); },
+        {.nodes = nodes});
   }
 }
 

@@ -20,19 +20,7 @@ inline std::size_t element_bytes(Lie lie) {
 }
 
 /// Where byte `i` of a message lies.
-inline std::size_t place_of(Lie lie, std::size_t i) {
-  switch (lie) {
-    case Lie::kDense:
-      return i;
-    case Lie::kBlocks:  // elements of three blocks of 500, 700 apart
-      return i / 500 * 700 + i % 500;
-    case Lie::kSmallBlocks:  // eight bytes of each twenty
-      return i / 8 * 20 + i % 8;
-    case Lie::kIrregular:  // five bytes, a gap of four, seven bytes, a gap of four
-      return i / 12 * 20 + (i % 12 < 5 ? i % 12 : i % 12 + 4);
-  }
-  return 0;
-}
+std::size_t place_of(Lie lie, std::size_t i);
 
 /// The types of all lies, of one rank.
 class Types {
@@ -72,20 +60,10 @@ struct Buffer {
         bytes(elements * element_bytes(how)),
         memory(place_of(how, bytes) + 32, 0xee) {}
 
-  void put(const Bytes& data) {
-    for (std::size_t i = 0; i < data.size(); ++i) memory[place_of(lie, i)] = data[i];
-  }
-  Bytes get(std::size_t size) const {
-    Bytes data(size);
-    for (std::size_t i = 0; i < size; ++i) data[i] = memory[place_of(lie, i)];
-    return data;
-  }
+  void put(const Bytes& data);
+  Bytes get(std::size_t size) const;
   /// Whether nothing was written but the first `size` bytes of the message.
-  bool untouched_beside(std::size_t size) const {
-    Bytes expected(memory.size(), 0xee);
-    for (std::size_t i = 0; i < size; ++i) expected[place_of(lie, i)] = memory[place_of(lie, i)];
-    return expected == memory;
-  }
+  bool untouched_beside(std::size_t size) const;
 
   Lie lie;
   std::size_t count;

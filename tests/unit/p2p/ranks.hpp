@@ -15,22 +15,10 @@
 #include "p2p/api.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/point_to_point.hpp"
+#include "support/pattern.hpp"
 #include "support/world.hpp"
 
 namespace tasuki::test {
-
-using Bytes = std::vector<std::uint8_t>;
-
-/// `size` bytes that depend on `seed` everywhere.
-inline Bytes pattern(std::size_t size, std::uint32_t seed) {
-  Bytes bytes(size);
-  std::uint32_t state = seed * 2654435761u + 1;
-  for (auto& byte : bytes) {
-    state = state * 1664525u + 1013904223u;
-    byte = static_cast<std::uint8_t>(state >> 24);
-  }
-  return bytes;
-}
 
 /// One rank, and MPI in a few letters.
 struct Rank {
