@@ -1,6 +1,9 @@
 """make test: starts every part of the tests, one after the other, and adds up what they report.
 
-Each part uses all processors by itself and leaves a JUnit file under build/test, from which its numbers come.
+What the unit tests need is built meanwhile, at the lowest priority: the tests with processes wait a good
+deal, and compilers take what they leave. So the unit tests come last.
+
+Each part leaves a JUnit file under build/test, from which its numbers come.
 A part that ends otherwise than by its own account (a build that fails, a crash, a time-out) counts as one
 failure. The last line is "N passed, N failed"; the exit status is 0 only when nothing failed and something
 passed.
@@ -10,6 +13,7 @@ size.
 """
 
 import argparse
+import concurrent.futures
 import dataclasses
 import os
 import pathlib
@@ -38,8 +42,9 @@ SANITIZER_OPTIONS = {
 @dataclasses.dataclass
 class Part:
     name: str
-    commands: list  # run in turn; the last one writes the JUnit file
-    seconds_max: int
+    command: list  # writes the JUnit file
+    seconds_max: int  # for the command, and for the builds as well
+    builds: list = dataclasses.field(default_factory=list)  # run in turn beforehand, beside other parts
 
 
 @dataclasses.dataclass
@@ -59,7 +64,7 @@ def unit_part(name, jobs, sanitizer=None):
     build = ["cmake", "--build", folder, "-j", jobs, "--target", "unit_tests"]
     run = ["ctest", "--test-dir", folder, "-j", jobs, "--timeout", 300, "--output-on-failure"]
     junit = ["--output-junit", OUT / f"{name}.xml"]
-    return Part(name, [*([configure] if sanitizer else []), build, run + junit], 1200)
+    return Part(name, run + junit, 1200, [*([configure] if sanitizer else []), build])
 
 
 def pytest_part(name, folder, *options, seconds_max=600):
@@ -76,27 +81,27 @@ def pytest_part(name, folder, *options, seconds_max=600):
         folder,
         *options,
     ]
-    return Part(name, [[*command, f"--junitxml={OUT / f'{name}.xml'}"]], seconds_max)
+    return Part(name, [*command, f"--junitxml={OUT / f'{name}.xml'}"], seconds_max)
 
 
 def conformance_part(long):
     """mpi4py's suite: at 2 ranks in both ABIs, at 4 in one; --long: at 1 to 5 in both, each protocol."""
     command = [sys.executable, ROOT / "tests/conformance/run.py", "--prefix", BUILD / "prefix"]
     command += ["--ranks", "1,2,3,4,5", "--under", "all"] if long else ["--quick", "--under", UNDER]
-    return Part("conformance", [[*command, "--junit", OUT / "conformance.xml"]], 7200 if long else 900)
+    return Part("conformance", [*command, "--junit", OUT / "conformance.xml"], 7200 if long else 900)
 
 
 def parts(jobs, long):
     known = {"unit", "tidy", "conformance"}
     folders = sorted({path.parent for path in (ROOT / "tests").glob("*/test_*.py")} - {ROOT / "tests/tidy"})
-    chosen = [pytest_part("tidy", ROOT / "tests/tidy"), unit_part("unit", jobs)]
+    chosen = [pytest_part("tidy", ROOT / "tests/tidy")]
     for folder in folders:
         name = "reading" if folder.name == "conformance" else folder.name
         assert name not in known, name
         chosen.append(pytest_part(name, folder, seconds_max=1800 if long else 600))
+    chosen += [conformance_part(long), unit_part("unit", jobs)]
     # Address and undefined behaviour get along in one build, which saves a third.
     chosen += [unit_part(names.replace(",", "-"), jobs, names) for names in ("thread", "address,undefined")]
-    chosen.append(conformance_part(long))
     return chosen
 
 
@@ -115,15 +120,13 @@ def read_junit(path, result):
             result.passed += 1
 
 
-def run_part(part, environment):
-    result, begin = Result(part.name), time.monotonic()
-    junit, log = OUT / f"{part.name}.xml", OUT / f"{part.name}.log"
-    junit.unlink(missing_ok=True)
-    trouble = None
+def run_commands(commands, log, seconds_max, environment):
+    """Runs them in turn, with their output in `log`, up to the first that fails: why it did, or None."""
+    begin = time.monotonic()
     with log.open("w") as out:
-        for command in part.commands:
+        for command in commands:
             words = [str(word) for word in command]
-            left = part.seconds_max - (time.monotonic() - begin)
+            left = seconds_max - (time.monotonic() - begin)
             try:
                 status = subprocess.run(
                     words,
@@ -135,11 +138,29 @@ def run_part(part, environment):
                     timeout=max(left, 1),
                 ).returncode
             except subprocess.TimeoutExpired:
-                trouble = f"{words[0]} did not end within {part.seconds_max} s"
-                break
+                return f"{words[0]} did not end within {seconds_max} s"
             if status != 0:
-                trouble = f"{' '.join(words)}: exit status {status}"
-                break
+                return f"{' '.join(words)}: exit status {status}"
+    return None
+
+
+def build_part(part, environment):
+    """What went wrong, or None. The output is in NAME-build.log, if there was anything to build."""
+    if not part.builds:
+        return None
+    commands = [["nice", "-n", 19, *command] for command in part.builds]
+    return run_commands(commands, OUT / f"{part.name}-build.log", part.seconds_max, environment)
+
+
+def run_part(part, built, environment):
+    """Runs a part when it is built: `built` is the future of build_part(), and waiting is counted."""
+    result, begin = Result(part.name), time.monotonic()
+    junit, log = OUT / f"{part.name}.xml", OUT / f"{part.name}-build.log"
+    junit.unlink(missing_ok=True)
+    trouble = built.result()
+    if not trouble:
+        log = OUT / f"{part.name}.log"
+        trouble = run_commands([part.command], log, part.seconds_max, environment)
     if junit.exists():
         read_junit(junit, result)
     if (trouble and result.failed == 0) or (not trouble and result.passed == 0):
@@ -179,12 +200,17 @@ def main():
     if args.long:
         environment["TASUKI_TEST_LONG"] = "1"
 
+    chosen = [part for part in chosen if not args.only or part.name in args.only]
     results = []
-    for part in chosen:
-        if not args.only or part.name in args.only:
-            results.append(run_part(part, environment))
+    builder = concurrent.futures.ThreadPoolExecutor(max_workers=1)
+    try:
+        built = [builder.submit(build_part, part, environment) for part in chosen]
+        for part, future in zip(chosen, built, strict=True):
+            results.append(run_part(part, future, environment))
             show(results[-1])
             sys.stdout.flush()
+    finally:
+        builder.shutdown(cancel_futures=True)
     passed, failed = sum(r.passed for r in results), sum(r.failed for r in results)
     print(f"{passed} passed, {failed} failed", flush=True)
     (OUT / "summary.txt").write_text(f"{passed} passed, {failed} failed\n")
