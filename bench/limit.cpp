@@ -1,7 +1,11 @@
 // The limits: what two processes do without MPI (shared_pair.h), for the same rows. A message by one memcpy
 // and a flag: "push" when the sender copies, "pull" when the receiver does, "both" when each copies a half; a
-// burst of lines; and one copy of a strided megabyte.
+// burst of lines; one copy of a strided megabyte; and the copies of the collectives that only move data, as
+// soon as both have come, each rank its share.
+#include <string_view>
+
 #include "measure.hpp"
+#include "operations.hpp"
 
 namespace {
 
@@ -63,6 +67,46 @@ void fences(SharedPair& pair, const bench::Place& place) {
   }
 }
 
+/// What one rank copies in a collective among two, whose root is rank 0.
+void copy_share(SharedPair& pair, std::string_view row, std::size_t bytes) {
+  const int rank = pair.rank;
+  const std::size_t block = static_cast<std::size_t>(rank) * bytes;
+  if (row == "bcast") {
+    const std::size_t half = bytes / 2;
+    const std::size_t begin = static_cast<std::size_t>(rank) * half;
+    std::memcpy(pair_in(&pair, 1) + begin, pair_out(&pair, 0) + begin, rank == 0 ? half : bytes - half);
+  } else if (row == "gather") {
+    std::memcpy(pair_in(&pair, 0) + block, pair_out(&pair, rank), bytes);
+  } else if (row == "scatter") {
+    std::memcpy(pair_in(&pair, rank), pair_out(&pair, 0) + block, bytes);
+  } else {  // allgather, alltoall
+    for (const int from : {rank, 1 - rank}) {
+      std::memcpy(pair_in(&pair, rank) + static_cast<std::size_t>(from) * bytes,
+                  pair_out(&pair, from) + (row == "alltoall" ? block : 0), bytes);
+    }
+  }
+}
+
+void collectives(SharedPair& pair, const bench::Place& place) {
+  for (const bench::Operation& operation : bench::kOperations) {
+    const std::string_view row = operation.name;
+    if (row != "bcast" && row != "gather" && row != "scatter" && row != "allgather" && row != "alltoall")
+      continue;
+    for (const std::size_t bytes : operation.sizes) {
+      const auto seconds = bench::batches(bytes < 65536 ? 200 : 4, 10, MPI_COMM_WORLD, [&](int rounds) {
+        pair_meet(&pair);
+        const double begin = now_seconds();
+        for (int round = 0; round < rounds; ++round) {
+          copy_share(pair, row, bytes);
+          pair_meet(&pair);
+        }
+        return (now_seconds() - begin) / rounds;
+      });
+      if (place.rank == 0) bench::report(operation.name, bytes, false, place.size, seconds);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -81,6 +125,7 @@ int main(int argc, char** argv) {
       bench::batches(10, 10, MPI_COMM_WORLD, [&](int rounds) { return strided(pair, rounds); });
   if (place.rank == 0) bench::report("vector", bench::kVectorBytes, false, place.size, vector);
   fences(pair, place);
+  collectives(pair, place);
   pair_close(&pair);
   MPI_Finalize();
   return 0;

@@ -3,7 +3,7 @@
 Every program is built by each implementation's own mpicxx and started by its own mpiexec. The implementations
 take turns, round after round, so that a machine that gets slower meets all alike. A row's figure is the
 best batch of all rounds (--statistic median: their median); next to it stands the spread, median over best,
-which tells how far the machine was from quiet. "limit" is what two processes do without MPI (limit.cpp): a
+which tells how far the machine was from quiet. "limit" is what two processes do without MPI (limit.cpp):
 memcpy and a flag. "goal" is the highest ratio that we aim at.
 
 Prints the table and writes OUT/bench.json: every batch of every round, with the environment. The peers are

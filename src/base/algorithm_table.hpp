@@ -68,7 +68,6 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kAllreduce, "two_level", "allreduces within nodes and between them"},
     {Operation::kAllreduce, "lanes", "allreduces by slices, within nodes and between them"},
     {Operation::kAllreduce, "shared", "allreduces in shared buffers"},
-    {Operation::kAllreduce, "shared_pull", "allreduces in shared buffers whose results are pulled"},
 
     {Operation::kAlltoall, "pairwise", "all-to-alls, pair by pair"},
     {Operation::kAlltoall, "exchange", "all-to-alls in place, pair by pair"},
@@ -98,6 +97,7 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kBcast, "two_level", "broadcasts between nodes and within them"},
     {Operation::kBcast, "shared", "broadcasts out of the root's shared buffer"},
     {Operation::kBcast, "shared_split", "broadcasts in shared buffers, with the root's help"},
+    {Operation::kBcast, "shared_copy", "broadcasts out of a shared copy"},
 
     {Operation::kExscan, "recursive_doubling", "exclusive scans by recursive doubling"},
     {Operation::kExscan, "flags", "exclusive scans over the flags of the stage"},
@@ -110,6 +110,7 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kGather, "knomial_8", "gathers up a tree of radix 8"},
     {Operation::kGather, "two_level", "gathers within nodes and between them"},
     {Operation::kGather, "shared", "gathers into the root's shared buffer"},
+    {Operation::kGather, "shared_copy", "gathers out of shared copies"},
 
     {Operation::kGatherv, "linear", "gathers of blocks that differ, straight to the root"},
     {Operation::kGatherv, "shared", "gathers of blocks that differ, into the root's shared buffer"},
@@ -125,6 +126,7 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kReduce, "grid_3", "reductions pipelined along the three dimensions of a grid"},
     {Operation::kReduce, "two_level", "reductions within nodes and between them"},
     {Operation::kReduce, "shared", "reductions in shared buffers"},
+    {Operation::kReduce, "shared_copy", "reductions of shared copies, at the root"},
 
     {Operation::kReduceScatter, "pairwise", "reduce-scatters, pair by pair"},
     {Operation::kReduceScatter, "halving", "reduce-scatters by halves"},
@@ -143,6 +145,7 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kScatter, "knomial_8", "scatters down a tree of radix 8"},
     {Operation::kScatter, "two_level", "scatters between nodes and within them"},
     {Operation::kScatter, "shared", "scatters out of the root's shared buffer"},
+    {Operation::kScatter, "shared_copy", "scatters out of a shared copy"},
 
     {Operation::kScatterv, "linear", "scatters of blocks that differ, straight from the root"},
     {Operation::kScatterv, "shared", "scatters of blocks that differ, out of the root's shared buffer"},

@@ -28,9 +28,9 @@ void Execution::enter_stage() {
       images_.add(address(image.place), image.count, datatype(image.type, image.block), image.use);
     }
   }
-  note(images_.prepare(*comm_));
   stage_->enter();
-  stage_->room(0);
+  if (schedule.shows_phases) stage_->room(0);
+  note(images_.prepare(*comm_));
   may_sleep_ = false;
   has_cut_ = false;
 }
@@ -83,9 +83,9 @@ bool Execution::ends_awake(Progress::Waiter& waiter) {
   } while (progress.spins_on(looks));
   const auto ends = [&] {
     moved = false;
-    const bool over = advance(&moved);
+    const bool ended = advance(&moved);
     if (moved) waiter = {};
-    return over;
+    return ended;
   };
   if (!process_.locking && progress.wait_awake(ends, waiter)) return true;
   may_sleep_ = true;

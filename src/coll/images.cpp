@@ -18,8 +18,13 @@ Count round_up(Count bytes) {
   return (bytes + Count{kAlignment} - 1) / Count{kAlignment} * Count{kAlignment};
 }
 
+/// Others see a copy, whatever the buffer is.
+bool is_copied(Image::Use use) {
+  return use == Image::Use::kSaved || use == Image::Use::kKept;
+}
+
 bool is_read(Image::Use use) {
-  return use == Image::Use::kRead || use == Image::Use::kSaved;
+  return use == Image::Use::kRead || is_copied(use);
 }
 
 }  // namespace
@@ -30,7 +35,7 @@ Images::~Images() {
 
 void Images::add(void* buffer, Count count, const Datatype& type, Image::Use use) {
   Own image{.buffer = buffer, .type = &type, .count = count, .bytes = count * type.size, .use = use};
-  if (type.contiguous && use != Image::Use::kSaved) image.dense = static_cast<std::byte*>(buffer);
+  if (type.contiguous && !is_copied(use)) image.dense = static_cast<std::byte*>(buffer);
   own_.push_back(image);
 }
 
@@ -39,10 +44,12 @@ Code Images::prepare(Comm& comm) {
   error_ = 0;
   offered_ = 0;
   Count needed = 0;
+  bool kept = false;
   for (std::size_t number = 0; number < own_.size(); ++number) {
     Own& image = own_[number];
     const bool is_shared = image.use >= Image::Use::kRead;
     if (is_shared) offered_ = number + 1;
+    kept = kept || image.use == Image::Use::kKept;
     if (image.bytes == 0) continue;
     if (is_shared && image.dense != nullptr)
       image.address = process_.global_memory->find(image.dense, static_cast<std::size_t>(image.bytes));
@@ -54,8 +61,8 @@ Code Images::prepare(Comm& comm) {
   if (!has_room) needed += round_up(static_cast<Count>(offered_ * sizeof(Entry)));
   table_ = nullptr;
   if (needed == 0) return 0;
-  if (const Code code = take_memory(needed); code != 0) return code;
-  std::byte* next = memory_;
+  std::byte* next = memory_of(needed, kept);
+  if (next == nullptr) return refuse_memory(needed);
   for (Own& image : own_) {
     if (!image.staged) continue;
     image.dense = next;
@@ -66,19 +73,19 @@ Code Images::prepare(Comm& comm) {
   return 0;
 }
 
-/// Where it fails nothing is staged: those images are not there.
-Code Images::take_memory(Count bytes) {
-  if (bytes <= memory_bytes_) return 0;
+/// Null where there is none.
+std::byte* Images::memory_of(Count bytes, bool kept) {
+  if (kept) return comm_->stage->keep(bytes);
+  if (bytes <= memory_bytes_) return memory_;
   GlobalMemory& memory = *process_.global_memory;
   if (memory_ != nullptr) memory.deallocate(memory_);
-  memory_bytes_ = 0;
-  memory_ = static_cast<std::byte*>(memory.allocate(static_cast<std::size_t>(bytes), kAlignment));
-  if (memory_ != nullptr && memory.find(memory_, static_cast<std::size_t>(bytes)) != 0) {
-    memory_bytes_ = bytes;
-    return 0;
-  }
-  if (memory_ != nullptr) memory.deallocate(memory_);
-  memory_ = nullptr;
+  memory_ = static_cast<std::byte*>(memory.allocate_global(static_cast<std::size_t>(bytes), kAlignment));
+  memory_bytes_ = memory_ != nullptr ? bytes : 0;
+  return memory_;
+}
+
+/// Nothing is staged: those images are not there.
+Code Images::refuse_memory(Count bytes) {
   for (Own& image : own_) {
     if (image.staged) image.dense = nullptr;
   }

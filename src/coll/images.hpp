@@ -5,9 +5,10 @@
 // dense bytes in global memory, copied before or after. What is offered is a table of addresses and sizes, in
 // the member's room on the stage or, where that is too small, in global memory. What a member offers is not
 // trusted: nothing outside its global memory is touched, and nothing beyond the bytes that it says.
+// The staging memory is as large as the images that are staged.
 //
-// Ownership: the staging memory belongs to this object, which keeps some of it for the next collective.
-// Thread safety: the caller holds the process lock.
+// Ownership: the staging memory belongs to this object, which keeps some of it for the next collective; that
+// of images that are kept is the stage's. Thread safety: the caller holds the process lock.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +48,7 @@ class Images {
   void add_empty() { own_.emplace_back(); }
 
   /// Decides which are staged, and finds memory for that. An error is that of this rank; the others see that
-  /// its images are not there.
+  /// its images are not there. REQUIRES: the collective has begun on the stage.
   Code prepare(Comm& comm);
 
   /// Writes the table for the others, and copies what they read; where it is to be seen: in the room.
@@ -101,7 +102,8 @@ class Images {
   const Own* own(Place place) const;
   Entry entry(int member, std::size_t number) const;
   std::size_t number_of(Place place) const;
-  Code take_memory(Count bytes);
+  std::byte* memory_of(Count bytes, bool kept);
+  Code refuse_memory(Count bytes);
   void note(Code code) {
     if (error_ == 0) error_ = code;
   }

@@ -9,6 +9,7 @@
 #include "coll/knomial.hpp"
 #include "coll/quick.hpp"
 #include "coll/shared.hpp"
+#include "coll/stage.hpp"
 #include "tuning/cost.hpp"
 
 namespace tasuki {
@@ -36,6 +37,11 @@ constexpr bool equal_blocks_and_power_of_two(const Problem& problem) {
 }
 constexpr bool on_a_stage(const Problem& problem) {
   return problem.stage && problem.blocking;
+}
+/// The same, and what the rank that shows most shows can be kept (coll/stage.hpp).
+constexpr bool can_be_kept(const Problem& problem) {
+  const Count blocks = problem.operation == Operation::kScatter ? problem.size : 1;
+  return on_a_stage(problem) && problem.bytes <= kKeptBytesMax / blocks;
 }
 
 // What it costs: a formula in ranks and bytes, for the whole of a communicator.
@@ -163,8 +169,6 @@ constexpr AllreduceEntry kAllreduceEntries[] = {
      general::allreduce_lanes},
     {{algorithm_number(kAllreduce, "shared"), on_a_stage, shared<shared_allreduce_cost>},
      plain<shared_allreduce>},
-    {{algorithm_number(kAllreduce, "shared_pull"), on_a_stage, shared<shared_allreduce_pull_cost>},
-     plain<shared_allreduce_pull>},
 };
 
 constexpr AlltoallEntry kAlltoallEntries[] = {
@@ -219,6 +223,8 @@ constexpr BcastEntry kBcastEntries[] = {
     {{algorithm_number(kBcast, "shared"), on_a_stage, shared<shared_bcast_cost>}, rooted<shared_bcast>},
     {{algorithm_number(kBcast, "shared_split"), on_a_stage, shared<shared_bcast_split_cost>},
      rooted<shared_bcast_split>},
+    {{algorithm_number(kBcast, "shared_copy"), can_be_kept, shared<shared_bcast_copy_cost>},
+     rooted<shared_bcast_copy>},
 };
 
 constexpr ScanEntry kExscanEntries[] = {
@@ -239,6 +245,8 @@ constexpr GatherEntry kGatherEntries[] = {
     {{algorithm_number(kGather, "two_level"), has_levels, general::gather_two_level_ns},
      general::gather_two_level},
     {{algorithm_number(kGather, "shared"), on_a_stage, shared<shared_gather_cost>}, rooted<shared_gather>},
+    {{algorithm_number(kGather, "shared_copy"), can_be_kept, shared<shared_gather_copy_cost>},
+     rooted<shared_gather_copy>},
 };
 
 constexpr GatherEntry kGathervEntries[] = {
@@ -267,6 +275,8 @@ constexpr ReduceEntry kReduceEntries[] = {
     {{algorithm_number(kReduce, "two_level"), has_levels, general::reduce_two_level_ns},
      general::reduce_two_level},
     {{algorithm_number(kReduce, "shared"), on_a_stage, shared<shared_reduce_cost>}, rooted<shared_reduce>},
+    {{algorithm_number(kReduce, "shared_copy"), can_be_kept, shared<shared_reduce_copy_cost>},
+     rooted<shared_reduce_copy>},
 };
 
 constexpr ReduceScatterEntry kReduceScatterEntries[] = {
@@ -301,6 +311,8 @@ constexpr ScatterEntry kScatterEntries[] = {
     {{algorithm_number(kScatter, "two_level"), has_levels, general::scatter_two_level_ns},
      general::scatter_two_level},
     {{algorithm_number(kScatter, "shared"), on_a_stage, shared<shared_scatter_cost>}, rooted<shared_scatter>},
+    {{algorithm_number(kScatter, "shared_copy"), can_be_kept, shared<shared_scatter_copy_cost>},
+     rooted<shared_scatter_copy>},
 };
 
 constexpr ScatterEntry kScattervEntries[] = {

@@ -33,10 +33,12 @@ void Schedule::copy(Place from, Count count, ElementType type, Place to, Count t
 
 void Schedule::offer() {
   steps.push_back({.action = Step::Action::kOffer});
+  shows_phases = true;
 }
 
 void Schedule::signal(int phase) {
   steps.push_back({.action = Step::Action::kSignal, .count = phase});
+  shows_phases = true;
 }
 
 void Schedule::await(int member, int phase) {
@@ -137,6 +139,7 @@ Place Schedule::scratch_elements(Count count, const TypeShape& type) {
 
 void Schedule::clear() {
   algorithm = -1;
+  shows_phases = false;
   steps.clear();
   round_ends.clear();
   boundaries.clear();

@@ -26,7 +26,8 @@
 //  which
 //     others read or write only before its offer or after it awaited them.
 //  5. Offering is phase 1; each rank signals higher and higher phases. A rank ends its schedule only after it
-//     awaited a phase of all who touch its images, which they signal when they are through with them.
+//     awaited a phase of all who touch its images, which they signal when they are through with them; but for
+//     images that are kept. A rank that offers those offers nothing that others write.
 //  6. Of two steps of different ranks that touch the same byte of an image, one of which writes, one happens
 //     before the other, by a phase that is signalled and awaited between them.
 #pragma once
@@ -97,6 +98,7 @@ struct Image {
     kResult,   // only this rank touches it, but it combines there: it is not offered
     kRead,     // others read what it holds when it is offered
     kSaved,    // the same, but others see a copy, so that this rank may overwrite the buffer meanwhile
+    kKept,     // the same, and the copy outlives the schedule: its owner waits for nobody who reads it
     kWritten,  // this rank and others write it, and may read what is written
   };
   Place place = {};
@@ -159,6 +161,7 @@ struct Schedule {
   Count scratch_bytes = 0;
   std::vector<Count> boundaries;  // working memory of the algorithms, here so that it is used again
   int algorithm = -1;             // which was chosen: its number in base/algorithm_table.hpp; -1: of none
+  bool shows_phases = false;      // this rank offers or signals
 
   /// `block` is the rank of the peer but in neighbourhood collectives.
   void send(Place from, Count count, ElementType type, int peer) { send(from, count, type, peer, peer); }

@@ -7,6 +7,9 @@
 // kind of memory or datatype; data that is private or has gaps is copied once more (Image in
 // coll/schedule.hpp).
 //
+// Those named ..._copy let the others read a copy that is kept (Image::Use::kKept): its owner need not wait
+// until they have, so ranks may come one by one, and one that only gives may run ahead of the others.
+//
 // Words: as in coll/algorithms.hpp. "Syncs" are times that a rank waits for others, on the critical path.
 #pragma once
 
@@ -34,6 +37,8 @@ struct SharedCost {
   double moved_bytes = 0;    // from buffer to buffer, by the busiest rank
   double reduced_bytes = 0;  // by the busiest rank
   double total_bytes = 0;    // moved and reduced by all ranks together
+  bool alone = false;        // the others have little to do beside the busiest rank
+  bool one_way = false;      // nobody waits for who waits for it, but for room to keep copies in
 };
 
 /// Its time. Where ranks share processors, a rank that waits gives its turn to the others.
@@ -49,13 +54,25 @@ SharedCost shared_bcast_cost(int size, double bytes);
 void shared_bcast_split(Schedule& schedule, Member self, int root, const Elements& data);
 SharedCost shared_bcast_split_cost(int size, double bytes);
 
+/// Everybody pulls from a copy of the root's data. Syncs: 1; bytes moved: n.
+void shared_bcast_copy(Schedule& schedule, Member self, int root, const Elements& data);
+SharedCost shared_bcast_copy_cost(int size, double bytes);
+
 /// Everybody pushes its block into the root's buffer. Syncs: 2; bytes moved: b. Open to MPI_Gatherv.
 void shared_gather(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all);
 SharedCost shared_gather_cost(int size, double block_bytes);
 
+/// The root pulls all blocks out of copies. Syncs: 1; bytes moved: P b.
+void shared_gather_copy(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all);
+SharedCost shared_gather_copy_cost(int size, double block_bytes);
+
 /// Everybody pulls its block out of the root's buffer. Syncs: 2; bytes moved: b. Open to MPI_Scatterv.
 void shared_scatter(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine);
 SharedCost shared_scatter_cost(int size, double block_bytes);
+
+/// Everybody pulls its block out of a copy of the root's. Syncs: 1; bytes moved: P b.
+void shared_scatter_copy(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine);
+SharedCost shared_scatter_copy_cost(int size, double block_bytes);
 
 /// Everybody pulls the others' blocks, beginning with the rank after it. Syncs: 2; bytes moved: P b. Open to
 /// MPI_Allgatherv.
@@ -73,14 +90,13 @@ SharedCost shared_alltoall_cost(int size, double block_bytes, bool in_place);
 void shared_reduce(Schedule& schedule, Member self, int root, const Reduction& data);
 SharedCost shared_reduce_cost(int size, double bytes);
 
+/// The root reduces copies of all inputs. Syncs: 1; bytes moved: n; reduced: n (P-1).
+void shared_reduce_copy(Schedule& schedule, Member self, int root, const Reduction& data);
+SharedCost shared_reduce_copy_cost(int size, double bytes);
+
 /// Each rank writes its slice of the result to all. Syncs: 2; bytes reduced and moved: n (P-1)/P each.
 void shared_allreduce(Schedule& schedule, Member self, const Reduction& data);
 SharedCost shared_allreduce_cost(int size, double bytes);
-
-/// Each rank reduces its slice into its own buffer and then pulls those of the others. Syncs: 3; bytes
-/// reduced and moved: n (P-1)/P each.
-void shared_allreduce_pull(Schedule& schedule, Member self, const Reduction& data);
-SharedCost shared_allreduce_pull_cost(int size, double bytes);
 
 /// Each rank reduces its part. Syncs: 2; bytes reduced: n (P-1)/P (of the longest part, P-1 times).
 void shared_reduce_scatter(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts);

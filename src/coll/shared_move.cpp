@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coll/shared.hpp"
+#include "coll/stage.hpp"
 #include "coll/tree.hpp"
 
 namespace tasuki {
@@ -10,7 +11,7 @@ namespace {
 
 constexpr int kOffered = 1;
 constexpr int kThrough = 2;  // with the others' images
-constexpr Count kLineBytes = 64;
+constexpr Count kCacheLineBytes = 64;
 
 Place input_of(int member) {
   return {Space::kInput, 0, member};
@@ -42,10 +43,49 @@ Image& room_for(Schedule& schedule, Member self, int rank) {
   return schedule.images[static_cast<std::size_t>(self.size + rank)];
 }
 
+/// Pulls what each of the others offers this rank, beginning with the rank after it.
+/// `source(peer)`: where it lies; `bytes(peer)`: how much there is room for.
+template <class Source, class Bytes>
+void pull_from_all(Schedule& schedule, Member self, Source&& source, Bytes&& bytes) {
+  for (int distance = 1; distance < self.size; ++distance) {
+    const int peer = neighbour(self, distance);
+    schedule.await(peer, kOffered);
+    schedule.end_round();
+    schedule.move(source(peer), block_from(peer), bytes(peer));
+  }
+}
+
+/// Of a broadcast, once the root offers.
+void pull_vector(Schedule& schedule, Member self, int root, const Elements& data) {
+  schedule.images.push_back({});
+  schedule.images.push_back(image(data, Image::Use::kOwn));
+  schedule.await(root, kOffered);
+  schedule.end_round();
+  schedule.move(input_of(root), output_of(self.rank), data.bytes());
+}
+
 void finish(Schedule& schedule) {
   schedule.signal(kThrough);
   schedule.await_everyone(kThrough);
   schedule.end_round();
+}
+
+/// All of a scatter but its end: the root shows the others their blocks, by `use`, and they pull them.
+void begin_scatter(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine,
+                   Image::Use use) {
+  schedule.images.resize(static_cast<std::size_t>(2 * self.size));
+  room_for(schedule, self, root) = image(mine, Image::Use::kOwn);
+  if (self.rank != root) {
+    schedule.await(root, kOffered);
+    schedule.end_round();
+    schedule.move(block_for_me(root), block_from(root), mine.bytes());
+    return;
+  }
+  for (int rank = 0; rank < self.size; ++rank)
+    if (rank != root) image_for(schedule, rank) = image(all, rank, use);
+  if (!mine.in_place) image_for(schedule, root) = image(all, root, Image::Use::kOwn);
+  schedule.offer();
+  if (!mine.in_place) schedule.move(block_for_me(root), block_from(root), mine.bytes());
 }
 
 }  // namespace
@@ -54,9 +94,11 @@ double shared_ns(const SharedCost& cost, const Problem& problem, const Parameter
   const double crowd = ranks_per_processor(problem);
   const double sync_ns = parameters.flag_ns + (problem.size - 2) * crowd * parameters.flag_read_ns +
                          turns_ns(problem, parameters);
-  const double busiest_ns = parameters.shared_ns + cost.moved_bytes / parameters.pulled_bytes_per_ns +
+  const double busiest_ns = cost.moved_bytes / parameters.pulled_bytes_per_ns +
                             cost.reduced_bytes / parameters.reduced_in_place_bytes_per_ns;
-  return crowd * busiest_ns + cost.syncs * sync_ns +
+  // Where the data goes one way, a rank waits for half of its pages, and then not for as many collectives.
+  const double syncs = cost.one_way ? 2.0 / static_cast<double>(kPages) : cost.syncs;
+  return crowd * parameters.shared_ns + (cost.alone ? 1 : crowd) * busiest_ns + syncs * sync_ns +
          uncached_share(problem, parameters) * cost.total_bytes / parameters.node_bytes_per_ns;
 }
 
@@ -68,11 +110,7 @@ void shared_bcast(Schedule& schedule, Member self, int root, const Elements& dat
     schedule.end_round();
     return;
   }
-  schedule.images.push_back({});
-  schedule.images.push_back(image(data, Image::Use::kOwn));
-  schedule.await(root, kOffered);
-  schedule.end_round();
-  schedule.move(input_of(root), output_of(self.rank), data.bytes());
+  pull_vector(schedule, self, root, data);
   schedule.signal(kThrough);
   schedule.end_round();
 }
@@ -81,8 +119,22 @@ SharedCost shared_bcast_cost(int size, double bytes) {
   return {.syncs = 2, .moved_bytes = bytes, .total_bytes = (size - 1) * bytes};
 }
 
+void shared_bcast_copy(Schedule& schedule, Member self, int root, const Elements& data) {
+  if (self.rank == root) {
+    schedule.images.push_back(image(data, Image::Use::kKept));
+    schedule.offer();
+  } else {
+    pull_vector(schedule, self, root, data);
+  }
+  schedule.end_round();
+}
+
+SharedCost shared_bcast_copy_cost(int size, double bytes) {
+  return {.syncs = 1, .moved_bytes = bytes, .total_bytes = size * bytes, .one_way = true};
+}
+
 void shared_bcast_split(Schedule& schedule, Member self, int root, const Elements& data) {
-  const Count pushed = data.bytes() / self.size / kLineBytes * kLineBytes;
+  const Count pushed = data.bytes() / self.size / kCacheLineBytes * kCacheLineBytes;
   const Count pulled = data.bytes() - pushed;
   if (self.rank == root) {
     schedule.images.push_back(image(data, Image::Use::kRead));
@@ -109,8 +161,8 @@ void shared_bcast_split(Schedule& schedule, Member self, int root, const Element
 }
 
 SharedCost shared_bcast_split_cost(int size, double bytes) {
-  const double lines = bytes / size / kLineBytes;
-  const double pushed = static_cast<double>(static_cast<Count>(lines)) * kLineBytes;
+  const double lines = bytes / size / kCacheLineBytes;
+  const double pushed = static_cast<double>(static_cast<Count>(lines)) * kCacheLineBytes;
   return {.syncs = 2,
           .moved_bytes = std::max(bytes - pushed, (size - 1) * pushed),
           .total_bytes = (size - 1) * bytes};
@@ -142,27 +194,55 @@ SharedCost shared_gather_cost(int size, double block_bytes) {
   return {.syncs = 2, .moved_bytes = block_bytes, .total_bytes = size * block_bytes};
 }
 
-void shared_scatter(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {
-  schedule.images.resize(static_cast<std::size_t>(2 * self.size));
-  room_for(schedule, self, root) = image(mine, Image::Use::kOwn);
+void shared_gather_copy(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all) {
   if (self.rank != root) {
-    schedule.await(root, kOffered);
-    schedule.end_round();
-    schedule.move(block_for_me(root), block_from(root), mine.bytes());
-    schedule.signal(kThrough);
+    schedule.images.push_back(image(mine, Image::Use::kKept));
+    schedule.offer();
     schedule.end_round();
     return;
   }
+  schedule.images.resize(static_cast<std::size_t>(2 * self.size));
+  image_for(schedule, root) = image(mine, Image::Use::kOwn);
   for (int rank = 0; rank < self.size; ++rank)
-    if (rank != root || !mine.in_place) image_for(schedule, rank) = image(all, rank, Image::Use::kRead);
-  schedule.offer();
+    if (rank != root || !mine.in_place) room_for(schedule, self, rank) = image(all, rank, Image::Use::kOwn);
   if (!mine.in_place) schedule.move(block_for_me(root), block_from(root), mine.bytes());
-  schedule.await_everyone(kThrough);
+  pull_from_all(schedule, self, input_of, [&](int peer) { return all.bytes_of(peer); });
+  schedule.end_round();
+}
+
+SharedCost shared_gather_copy_cost(int size, double block_bytes) {
+  return {.syncs = 1,
+          .moved_bytes = size * block_bytes,
+          .total_bytes = (2 * size - 1) * block_bytes,
+          .alone = true,
+          .one_way = true};
+}
+
+void shared_scatter(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {
+  begin_scatter(schedule, self, root, all, mine, Image::Use::kRead);
+  if (self.rank == root) {
+    schedule.await_everyone(kThrough);
+  } else {
+    schedule.signal(kThrough);
+  }
   schedule.end_round();
 }
 
 SharedCost shared_scatter_cost(int size, double block_bytes) {
   return {.syncs = 2, .moved_bytes = block_bytes, .total_bytes = size * block_bytes};
+}
+
+void shared_scatter_copy(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {
+  begin_scatter(schedule, self, root, all, mine, Image::Use::kKept);
+  schedule.end_round();
+}
+
+SharedCost shared_scatter_copy_cost(int size, double block_bytes) {
+  return {.syncs = 1,
+          .moved_bytes = size * block_bytes,
+          .total_bytes = (2 * size - 1) * block_bytes,
+          .alone = true,
+          .one_way = true};
 }
 
 void shared_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {
@@ -174,12 +254,7 @@ void shared_allgather(Schedule& schedule, Member self, const Elements& mine, con
       room_for(schedule, self, rank) = image(all, rank, Image::Use::kOwn);
   schedule.offer();
   if (!mine.in_place) schedule.move(input_of(self.rank), block_from(self.rank), mine.bytes());
-  for (int distance = 1; distance < self.size; ++distance) {
-    const int peer = neighbour(self, distance);
-    schedule.await(peer, kOffered);
-    schedule.end_round();
-    schedule.move(input_of(peer), block_from(peer), all.bytes_of(peer));
-  }
+  pull_from_all(schedule, self, input_of, [&](int peer) { return all.bytes_of(peer); });
   finish(schedule);
 }
 
@@ -199,12 +274,7 @@ void shared_alltoall(Schedule& schedule, Member self, const Blocks& out, const B
   schedule.offer();
   if (!out.in_place)
     schedule.move(block_for_me(self.rank), block_from(self.rank), offered.bytes_of(self.rank));
-  for (int distance = 1; distance < self.size; ++distance) {
-    const int peer = neighbour(self, distance);
-    schedule.await(peer, kOffered);
-    schedule.end_round();
-    schedule.move(block_for_me(peer), block_from(peer), in.bytes_of(peer));
-  }
+  pull_from_all(schedule, self, block_for_me, [&](int peer) { return in.bytes_of(peer); });
   finish(schedule);
 }
 

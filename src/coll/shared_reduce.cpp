@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kOffered = 1;
 constexpr int kSliceIsReduced = 2;
-constexpr Count kLineBytes = 64;
+constexpr Count kCacheLineBytes = 64;
 
 Count piece_of(const Reduction& data) {
   return std::max<Count>(1, kPieceBytes / std::max<Count>(1, data.type.size));
@@ -74,7 +74,7 @@ Place piece_room(Schedule& schedule, const Reduction& data) {
 }  // namespace
 
 Slice slice_of(Member self, Count count, Count element_bytes) {
-  const Count granule = std::max<Count>(1, kLineBytes / std::max<Count>(1, element_bytes));
+  const Count granule = std::max<Count>(1, kCacheLineBytes / std::max<Count>(1, element_bytes));
   const Count whole = count / self.size;
   const Count rest = count % self.size;
   const auto first = [&](int rank) {
@@ -102,6 +102,34 @@ SharedCost shared_reduce_cost(int size, double bytes) {
   return {.syncs = 2, .reduced_bytes = reduced, .total_bytes = size * reduced};
 }
 
+void shared_reduce_copy(Schedule& schedule, Member self, int root, const Reduction& data) {
+  schedule.images.push_back(input_image(data));
+  if (self.rank != root) {
+    schedule.images[0].use = Image::Use::kKept;
+    schedule.offer();
+    schedule.end_round();
+    return;
+  }
+  schedule.images.push_back(output_image(data.count, Image::Use::kResult));
+  const Place sum = self.size > 2 ? piece_room(schedule, data) : Place{};
+  begin(schedule, data);
+  const std::size_t first_step = schedule.begin_pieces();
+  reduce_inputs(schedule, self, data, 0, data.count, sum, output_of(root));
+  schedule.end_pieces(first_step, piece_of(data));
+  schedule.accept();
+  schedule.end_round();
+}
+
+SharedCost shared_reduce_copy_cost(int size, double bytes) {
+  const double others = (size - 1) * bytes;
+  return {.syncs = 1,
+          .moved_bytes = bytes,
+          .reduced_bytes = others,
+          .total_bytes = 2 * others,
+          .alone = true,
+          .one_way = true};
+}
+
 void shared_allreduce(Schedule& schedule, Member self, const Reduction& data) {
   schedule.images = {input_image(data), output_image(data.count, Image::Use::kWritten)};
   const Place sum = self.size > 2 ? piece_room(schedule, data) : Place{};
@@ -120,34 +148,6 @@ void shared_allreduce(Schedule& schedule, Member self, const Reduction& data) {
 SharedCost shared_allreduce_cost(int size, double bytes) {
   const double others = (size - 1) * bytes / size;
   return {.syncs = 2, .moved_bytes = others, .reduced_bytes = others, .total_bytes = 2 * size * others};
-}
-
-void shared_allreduce_pull(Schedule& schedule, Member self, const Reduction& data) {
-  constexpr int kThrough = kSliceIsReduced + 1;
-  schedule.images = {input_image(data), output_image(data.count, Image::Use::kWritten)};
-  const Place sum = self.size > 2 ? piece_room(schedule, data) : Place{};
-  begin(schedule, data);
-  const Slice own = slice_of(self, data.count, data.type.size);
-  const Count own_offset = own.first * data.type.size;
-  const std::size_t first_step = schedule.begin_pieces();
-  reduce_inputs(schedule, self, data, own_offset, own.count, sum, output_of(self.rank) + own_offset);
-  schedule.end_pieces(first_step, piece_of(data));
-  schedule.signal(kSliceIsReduced);
-  for (int distance = 1; distance < self.size; ++distance) {
-    const int peer = neighbour(self, distance);
-    schedule.await(peer, kSliceIsReduced);
-    schedule.end_round();
-    const Slice slice = slice_of({peer, self.size}, data.count, data.type.size);
-    const Count offset = slice.first * data.type.size;
-    schedule.move(output_of(peer) + offset, output_of(self.rank) + offset, slice.count, data.type.size);
-  }
-  finish(schedule, kThrough);
-}
-
-SharedCost shared_allreduce_pull_cost(int size, double bytes) {
-  SharedCost cost = shared_allreduce_cost(size, bytes);
-  cost.syncs = 3;
-  return cost;
 }
 
 void shared_reduce_scatter(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts) {

@@ -18,6 +18,7 @@ namespace {
 // block begins some lines later.
 constexpr std::size_t kShiftBytes = 3 * 64;
 constexpr std::size_t kShifts = 16;
+constexpr Count kKeptGranule = 16 * 1024;  // memory to keep things in is had in so many bytes
 
 }  // namespace
 
@@ -85,7 +86,21 @@ void Stage::release() {
   }
   if (process_.collectives == nullptr) return;  // the process ends, and the memory with it
   process_.collectives->stages.remove(this);
-  process_.collectives->stages.retire(memory_, own_, size_ - 1);
+  process_.collectives->stages.retire(memory_, own_, kept_, size_ - 1);
+}
+
+std::byte* Stage::keep(Count bytes) {
+  if (number_ > least_left_ + kPages) wait_for_room(kPages);
+  KeptMemory& kept = kept_[number_ % kPages];
+  if (bytes > kept.bytes) {
+    // All have left the collective that used it before.
+    GlobalMemory& memory = *process_.global_memory;
+    if (kept.at != nullptr) memory.deallocate(kept.at);
+    const Count rounded = (bytes + kKeptGranule - 1) / kKeptGranule * kKeptGranule;
+    kept.at = memory.allocate_global(static_cast<std::size_t>(rounded), kScratchAlignment);
+    kept.bytes = kept.at != nullptr ? rounded : 0;
+  }
+  return static_cast<std::byte*>(kept.at);
 }
 
 void Stage::find_kernel(const Op& op, const Datatype& datatype) {
@@ -197,6 +212,9 @@ void Stages::give_back() {
     if (retired.block->released.load(std::memory_order_acquire) != static_cast<std::uint32_t>(retired.others))
       return false;
     memory_.deallocate(retired.memory);
+    for (const KeptMemory& kept : retired.kept) {
+      if (kept.at != nullptr) memory_.deallocate(kept.at);
+    }
     return true;
   };
   retired_.erase(std::remove_if(retired_.begin(), retired_.end(), gone), retired_.end());

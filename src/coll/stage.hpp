@@ -15,11 +15,14 @@
 // no such look: whoever finds that all have come wakes those that announced that they wait for everybody. One
 // of them does find it, since of all looks that go before a sleep the last one sees everybody.
 //
-// Ownership: a Comm owns its Stage. A block lies in its owner's global memory, and is given back when all
-// other members have released it, as they do when their communicator goes; until then it is in a list of the
-// owner's Collectives.
-// Thread safety: a Stage belongs to one rank and one communicator, whose collectives are called one after the
-// other; the caller holds the process lock. The shared fields are atomic.
+// What a member shows that is more than a page holds it may *keep*: in memory that goes with the page, and is
+// written again only when that is. So it need not wait for those who read it.
+//
+// Ownership: a Comm owns its Stage. A block, and what is kept, lies in its owner's global memory, and is
+// given back when all other members have released it, as they do when their communicator goes; until then it
+// is in a list of the owner's Collectives. Thread safety: a Stage belongs to one rank and one communicator,
+// whose collectives are called one after the other; the caller holds the process lock. The shared fields are
+// atomic.
 //
 // Invariants:
 //  1. A member writes its line of collective n only when all others have left collective n - kLines, and its
@@ -56,6 +59,15 @@ inline constexpr std::uint64_t kLeavesTold = 4;
 static_assert(kLeavesTold <= kPages / 2);
 inline constexpr Count kInlineBytes = 4096;  // what a page holds
 inline constexpr unsigned kPhases = 16;
+
+/// What the algorithms keep of one collective is at most so much, padding aside; so on a stage it is kPages
+/// times that.
+inline constexpr Count kKeptBytesMax = 128 * 1024;
+struct KeptMemory {
+  void* at = nullptr;
+  Count bytes = 0;
+};
+using KeptMemories = std::array<KeptMemory, kPages>;
 
 /// The flag of one collective of one member, and what of its data travels with it.
 struct alignas(64) StageLine {
@@ -175,6 +187,10 @@ class Stage {
     place_ = in_line ? 0 : LineWord::kInPage;
     return in_line ? own_->lines[line_].data : own_->pages[number_ % kPages].data;
   }
+
+  /// Memory of this member's that the others can reach, for what it shows in this collective: nobody writes
+  /// it before all have left. Waits as room() does for a page. Null when there is none.
+  std::byte* keep(Count bytes);
 
   /// Shows `phase` to all, and wakes who waits for this member. REQUIRES: room() was called in this
   /// collective; `phase` rises within it.
@@ -308,7 +324,8 @@ class Stage {
   QuickLimits quick_bytes_max_;
   std::vector<Member> members_;  // by rank
   std::uint32_t announced_ = kAwaitsNobody;
-  void* memory_ = nullptr;       // that the own block lies in
+  void* memory_ = nullptr;  // that the own block lies in
+  KeptMemories kept_;
   std::uint16_t kernel_op_ = 0;  // of `kernel_`, with the next: numbers of predefined objects
   std::uint16_t kernel_type_ = 0;
   ReductionKernel kernel_ = nullptr;
@@ -347,8 +364,10 @@ class Stages {
     for (const Stage* stage : live_) set_quick_limits(stage->comm());
   }
 
-  /// `block`, in `memory`, is released by its owner; `others` will.
-  void retire(void* memory, StageBlock* block, int others) { retired_.push_back({memory, block, others}); }
+  /// `block`, in `memory`, and what is kept with it are released by their owner; `others` will.
+  void retire(void* memory, StageBlock* block, const KeptMemories& kept, int others) {
+    retired_.push_back({memory, block, kept, others});
+  }
 
   /// Gives back the memory of the blocks that all have released.
   void give_back();
@@ -363,6 +382,7 @@ class Stages {
   struct Retired {
     void* memory;
     StageBlock* block;
+    KeptMemories kept;
     int others;
   };
   GlobalMemory& memory_;

@@ -45,7 +45,15 @@ class GlobalMemory {
   /// pointer's. Null when there is none at all.
   virtual void* allocate(std::size_t bytes, std::size_t alignment);
 
-  /// Gives back what allocate() gave.
+  /// The same, but null where it would be private.
+  void* allocate_global(std::size_t bytes, std::size_t alignment) {
+    void* memory = allocate(bytes, alignment);
+    if (memory == nullptr || find(memory, bytes) != 0) return memory;
+    deallocate(memory);
+    return nullptr;
+  }
+
+  /// Gives back what allocate() or allocate_global() gave.
   virtual void deallocate(void* memory);
 
  protected:

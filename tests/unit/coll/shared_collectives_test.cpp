@@ -4,8 +4,10 @@
 // selection; collectives_test draws them at random beside the others.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdint>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include "base/predefined.hpp"
@@ -64,23 +66,20 @@ TEST(SharedCollectives, AllreduceOfIntegers) {
     const int size = process.objects->world->size();
     const int rank = process.objects->world->rank;
     for (Count count : kCounts) {
-      for (int variant = 0; variant < 4; ++variant) {
-        const bool in_place = variant % 2 == 1;
+      for (bool in_place : {false, true}) {
         std::vector<std::int32_t> in(static_cast<std::size_t>(count)), out(in.size(), -1);
         for (Count i = 0; i < count; ++i) in[static_cast<std::size_t>(i)] = value(rank, i);
         if (in_place) out = in;
         Datatype* type = predefined_type(process, kMpiInt32T);
         const Reduction data{.count = count, .type = shape_of(*type), .in_place = in_place};
-        ASSERT_EQ(run_shared(process,
-                             {.send = in_place ? nullptr : in.data(),
-                              .receive = out.data(),
-                              .receive_type = type,
-                              .op = predefined_op(process, kMpiSum)},
-                             [&](Schedule& schedule, Member self) {
-                               variant < 2 ? shared_allreduce(schedule, self, data)
-                                           : shared_allreduce_pull(schedule, self, data);
-                             }),
-                  0);
+        ASSERT_EQ(
+            run_shared(process,
+                       {.send = in_place ? nullptr : in.data(),
+                        .receive = out.data(),
+                        .receive_type = type,
+                        .op = predefined_op(process, kMpiSum)},
+                       [&](Schedule& schedule, Member self) { shared_allreduce(schedule, self, data); }),
+            0);
         for (Count i = 0; i < count; ++i) {
           std::int32_t sum = 0;
           for (int from = 0; from < size; ++from) sum += value(from, i);
@@ -216,6 +215,30 @@ TEST(SharedCollectives, BcastBothWays) {
                   0);
         for (Count i = 0; i < count; ++i) ASSERT_EQ(data[static_cast<std::size_t>(i)], value(root, i));
       }
+    }
+  });
+}
+
+// Roots run ahead and write over their buffers at once; the others are late now and then.
+TEST(SharedCollectives, CopiesStayWhatTheyWere) {
+  in_worlds({2, 3, 8}, [](Process& process) {
+    const int size = process.objects->world->size();
+    const int rank = process.objects->world->rank;
+    Datatype* type = predefined_type(process, kMpiInt32T);
+    const TypeShape shape = shape_of(*type);
+    for (int call = 0; call < 60; ++call) {
+      const int root = call < 30 ? 0 : call % size;
+      const Count count = 1 + 997 * (call * 7 % 30);  // memory that is kept grows, and is used again
+      std::vector<std::int32_t> data(static_cast<std::size_t>(count), -1);
+      for (Count i = 0; i < count && rank == root; ++i) data[static_cast<std::size_t>(i)] = value(call, i);
+      if (rank != root && call % 11 == rank) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      ASSERT_EQ(run_shared(process, {.receive = data.data(), .receive_type = type},
+                           [&](Schedule& schedule, Member self) {
+                             shared_bcast_copy(schedule, self, root, {.type = shape, .count = count});
+                           }),
+                0);
+      for (Count i = 0; i < count; ++i) ASSERT_EQ(data[static_cast<std::size_t>(i)], value(call, i)) << call;
+      std::fill(data.begin(), data.end(), -7);
     }
   });
 }

@@ -138,38 +138,38 @@ double bytes(const ReductionCase& one) {
   return static_cast<double>(one.count * 8);
 }
 
-TEST(SharedReductions, ReduceGivesTheRootAllInOrder) {
-  for_reductions([](const ReductionCase& one) {
+template <class Algorithm, class Formula>
+void check_reduce(Algorithm algorithm, Formula formula) {
+  for_reductions([&](const ReductionCase& one) {
     const int root = static_cast<int>(one.seed) % one.size;
     World world = make_inputs(one, root);
     for (int rank = 0; rank < one.size; ++rank)
-      shared_reduce(world.at(rank).schedule, {rank, one.size}, root,
-                    reduction(one, one.in_place && rank == root));
-    world.run(shared_reduce_cost(one.size, bytes(one)), even(one));
+      algorithm(world.at(rank).schedule, Member{rank, one.size}, root,
+                reduction(one, one.in_place && rank == root));
+    world.run(formula(one.size, bytes(one)), even(one));
     for (Count i = 0; i < one.count; ++i)
       ASSERT_NO_FATAL_FAILURE(expect_span(world, root, i, i, 0, one.size));
   });
 }
 
-template <class Algorithm, class Formula>
-void check_allreduce(Algorithm algorithm, Formula formula) {
-  for_reductions([&](const ReductionCase& one) {
+TEST(SharedReductions, ReduceGivesTheRootAllInOrder) {
+  check_reduce(shared_reduce, shared_reduce_cost);
+}
+
+TEST(SharedReductions, ReduceOfCopiesGivesTheRootAllInOrder) {
+  check_reduce(shared_reduce_copy, shared_reduce_copy_cost);
+}
+
+TEST(SharedReductions, AllreduceGivesEverybodyAllInOrder) {
+  for_reductions([](const ReductionCase& one) {
     World world = make_inputs(one);
     for (int rank = 0; rank < one.size; ++rank)
-      algorithm(world.at(rank).schedule, Member{rank, one.size}, reduction(one, one.in_place));
-    world.run(formula(one.size, bytes(one)), even(one));
+      shared_allreduce(world.at(rank).schedule, {rank, one.size}, reduction(one, one.in_place));
+    world.run(shared_allreduce_cost(one.size, bytes(one)), even(one));
     for (int rank = 0; rank < one.size; ++rank)
       for (Count i = 0; i < one.count; ++i)
         ASSERT_NO_FATAL_FAILURE(expect_span(world, rank, i, i, 0, one.size));
   });
-}
-
-TEST(SharedReductions, AllreduceGivesEverybodyAllInOrder) {
-  check_allreduce(shared_allreduce, shared_allreduce_cost);
-}
-
-TEST(SharedReductions, AllreduceByPullingGivesEverybodyAllInOrder) {
-  check_allreduce(shared_allreduce_pull, shared_allreduce_pull_cost);
 }
 
 TEST(SharedReductions, ReduceScatterGivesEachItsPart) {
@@ -285,6 +285,10 @@ TEST(SharedMoves, BcastWithARootThatHelpsReachesAll) {
   check_bcast(shared_bcast_split, shared_bcast_split_cost);
 }
 
+TEST(SharedMoves, BcastOfACopyReachesAll) {
+  check_bcast(shared_bcast_copy, shared_bcast_copy_cost);
+}
+
 /// Blocks of different lengths, at displacements that leave gaps and are not in order.
 struct Lengths {
   std::vector<std::int64_t> counts, displacements;
@@ -310,8 +314,9 @@ struct Lengths {
   }
 };
 
-TEST(SharedMoves, GatherBringsAllBlocksToTheRoot) {
-  for_moves([](int size, Count count, bool in_place, unsigned seed) {
+template <class Algorithm, class Formula>
+void check_gather(Algorithm algorithm, Formula formula) {
+  for_moves([&](int size, Count count, bool in_place, unsigned seed) {
     const int root = static_cast<int>(seed) % size;
     const bool equal = seed % 2 == 0;
     const Lengths lengths(size, count, equal);
@@ -329,18 +334,27 @@ TEST(SharedMoves, GatherBringsAllBlocksToTheRoot) {
       for (Count i = 0; i < lengths.count(rank); ++i)
         world.set(rank, here ? Space::kReceive : Space::kSend, here ? lengths.at(rank) + i : i,
                   parcel(rank, root, i));
-      shared_gather(world.at(rank).schedule, {rank, size}, root, mine,
-                    lengths.blocks(Space::kReceive, world.at(root).receive_type));
+      algorithm(world.at(rank).schedule, Member{rank, size}, root, mine,
+                lengths.blocks(Space::kReceive, world.at(root).receive_type));
     }
-    world.run(shared_gather_cost(size, static_cast<double>(8 * count)), equal && !in_place);
+    world.run(formula(size, static_cast<double>(8 * count)), equal && !in_place);
     for (int rank = 0; rank < size; ++rank)
       for (Count i = 0; i < lengths.count(rank); ++i)
         ASSERT_NO_FATAL_FAILURE(expect_parcel(world, root, lengths.at(rank) + i, rank, root, i));
   });
 }
 
-TEST(SharedMoves, ScatterBringsEachItsBlock) {
-  for_moves([](int size, Count count, bool in_place, unsigned seed) {
+TEST(SharedMoves, GatherBringsAllBlocksToTheRoot) {
+  check_gather(shared_gather, shared_gather_cost);
+}
+
+TEST(SharedMoves, GatherOfCopiesBringsAllBlocksToTheRoot) {
+  check_gather(shared_gather_copy, shared_gather_copy_cost);
+}
+
+template <class Algorithm, class Formula>
+void check_scatter(Algorithm algorithm, Formula formula) {
+  for_moves([&](int size, Count count, bool in_place, unsigned seed) {
     const int root = static_cast<int>(seed) % size;
     const bool equal = seed % 2 == 0;
     const Lengths lengths(size, count, equal);
@@ -353,14 +367,22 @@ TEST(SharedMoves, ScatterBringsEachItsBlock) {
       const Elements mine{.type = type, .count = here ? 0 : lengths.count(rank), .in_place = here};
       for (Count i = 0; i < lengths.count(rank); ++i)
         world.set(root, Space::kSend, lengths.at(rank) + i, parcel(root, rank, i));
-      shared_scatter(world.at(rank).schedule, {rank, size}, root,
-                     lengths.blocks(Space::kSend, world.at(root).send_type), mine);
+      algorithm(world.at(rank).schedule, Member{rank, size}, root,
+                lengths.blocks(Space::kSend, world.at(root).send_type), mine);
     }
-    world.run(shared_scatter_cost(size, static_cast<double>(8 * count)), equal && !in_place);
+    world.run(formula(size, static_cast<double>(8 * count)), equal && !in_place);
     for (int rank = 0; rank < size; ++rank)
       for (Count i = 0; i < lengths.count(rank) && !(in_place && rank == root); ++i)
         ASSERT_NO_FATAL_FAILURE(expect_parcel(world, rank, i, root, rank, i));
   });
+}
+
+TEST(SharedMoves, ScatterBringsEachItsBlock) {
+  check_scatter(shared_scatter, shared_scatter_cost);
+}
+
+TEST(SharedMoves, ScatterOfACopyBringsEachItsBlock) {
+  check_scatter(shared_scatter_copy, shared_scatter_copy_cost);
 }
 
 TEST(SharedMoves, AllgatherBringsAllBlocksToAll) {

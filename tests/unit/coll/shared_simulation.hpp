@@ -112,7 +112,7 @@ class SharedSimulation {
     for (const Image& image : rank.schedule.images) {
       Dense dense{.image = image, .shape = shape(rank, image.type, image.block), .staged = {}};
       dense.is_staged = !dense.shape.contiguous || image.use == Image::Use::kSaved ||
-                        (is_offered(image) && random_() % 2 == 0);
+                        image.use == Image::Use::kKept || (is_offered(image) && random_() % 2 == 0);
       if (dense.is_staged)
         dense.staged.assign(static_cast<std::size_t>(image.count * dense.shape.size), 0xcd);
       if (image.use == Image::Use::kOwn && dense.is_staged) copy(index, dense, true);
@@ -204,6 +204,8 @@ class SharedSimulation {
           dense.offered = is_offered(dense.image);
           if (dense.offered && dense.is_staged && dense.image.use != Image::Use::kWritten)
             copy(index, dense, true);
+          if (dense.image.use == Image::Use::kKept)
+            members_[index].moved += static_cast<double>(dense.staged.size());
         }
         return signal(index, 1);
       case Step::Action::kSignal:
@@ -296,7 +298,8 @@ class SharedSimulation {
     if (owner != index) {
       EXPECT_TRUE(dense->offered) << "rank " << index << " touches what rank " << owner << " does not offer";
     }
-    EXPECT_FALSE(owner != index && is_through(owner)) << "rank " << owner << " has left";
+    EXPECT_FALSE(owner != index && is_through(owner) && dense->image.use != Image::Use::kKept)
+        << "rank " << owner << " has left";
     const Count at = place.offset + shift;
     EXPECT_LE(at + static_cast<Count>(bytes), dense->image.count * dense->shape.size)
         << "rank " << index << " goes beyond an image of rank " << place.member;
