@@ -1,6 +1,7 @@
 """mpiexec --info: the same tables for people, for programs, and for the documentation."""
 
 import json
+import re
 
 import pytest
 from harness import ROOT
@@ -32,6 +33,36 @@ def test_json_says_what_the_environment_says(mpiexec):
 def test_the_documentation_is_what_it_prints(mpiexec):
     page = (ROOT / "docs/variables.md").read_text()
     assert mpiexec("--info=markdown").stdout == page, "mpiexec --info=markdown > docs/variables.md"
+
+
+def documented_algorithms(operations):
+    """operation -> the algorithms that the tables of docs/collectives.md have for it, by their names."""
+    found = {operation: set() for operation in operations}
+    rows = []
+    page = (ROOT / "docs/collectives.md").read_text().split("## Intercommunicators")[0]
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if cells[:1] == ["operation"]:
+            over_flags = cells[1] == "a rank shows"
+        elif len(cells) > 1 and not set(cells[0]) & set("-"):
+            # "gather(v), scatter" is gather, gatherv and scatter; an empty cell is as the one above it.
+            rows = re.findall(r"(\w+)(\(v)?", re.sub(r"\(_block\)|, w\)", "", cells[0])) or rows
+            names = ["flags"] if over_flags else re.findall(r"`(\w+)`", cells[1])
+            for operation, has_v in rows:
+                for name in (operation, operation + "v")[: 2 if has_v else 1]:
+                    found.get(name, set()).update(names)
+    return found
+
+
+def test_every_algorithm_is_in_the_documentation(mpiexec):
+    settings = json.loads(mpiexec("--info=json").stdout)["settings"]
+    known = {}
+    for setting in settings:
+        if named := re.fullmatch(r"TASUKI_(\w+)_ALGORITHM", setting["name"]):
+            values = re.split(r", | or ", setting["expected"])
+            known[named[1].lower()] = set(values) - {"cheapest"}
+    assert known["barrier"] >= {"dissemination", "flags"}, known
+    assert documented_algorithms(known) == known
 
 
 @pytest.mark.parametrize(
