@@ -102,6 +102,7 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kExscan, "recursive_doubling", "exclusive scans by recursive doubling"},
     {Operation::kExscan, "flags", "exclusive scans over the flags of the stage"},
     {Operation::kExscan, "shared", "exclusive scans in shared buffers"},
+    {Operation::kExscan, "two_level", "exclusive scans within nodes and between them"},
 
     {Operation::kGather, "linear", "gathers straight to the root"},
     {Operation::kGather, "binomial", "gathers up a binomial tree"},
@@ -133,10 +134,12 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kReduceScatter, "recursive_doubling", "reduce-scatters by recursive doubling"},
     {Operation::kReduceScatter, "flags", "reduce-scatters over the flags of the stage"},
     {Operation::kReduceScatter, "shared", "reduce-scatters in shared buffers"},
+    {Operation::kReduceScatter, "two_level", "reduce-scatters within nodes and between them"},
 
     {Operation::kScan, "recursive_doubling", "scans by recursive doubling"},
     {Operation::kScan, "flags", "scans over the flags of the stage"},
     {Operation::kScan, "shared", "scans in shared buffers"},
+    {Operation::kScan, "two_level", "scans within nodes and between them"},
 
     {Operation::kScatter, "linear", "scatters straight from the root"},
     {Operation::kScatter, "binomial", "scatters down a binomial tree"},

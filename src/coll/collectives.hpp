@@ -29,6 +29,7 @@
 #include "coll/algorithms.hpp"
 #include "coll/compare.hpp"
 #include "coll/images.hpp"
+#include "coll/levels.hpp"
 #include "coll/schedule.hpp"
 #include "coll/select.hpp"
 #include "coll/stage.hpp"
@@ -97,6 +98,9 @@ class Execution {
   Schedule schedule;
   std::vector<Datatype*> types;   // of the w forms: room for copies of the arrays of datatypes
   std::vector<Count> type_sizes;  // of the w forms: bytes
+  /// Of a blocking collective that is made of others, on communicators of its own (coll/levels.hpp), in place
+  /// of a schedule: calls them, and returns the first error.
+  std::function<Code()> composition;
   Process& process() const { return process_; }
   Comm& comm() const { return *comm_; }
   Member self() const { return {comm_->rank, comm_->size()}; }
@@ -109,6 +113,11 @@ class Execution {
 
   /// Gets ready to run the schedule from its first round.
   Code restart();
+
+  /// Sees to it that there is as much scratch memory as the schedule has asked for. What was there goes.
+  Code take_scratch();
+  std::byte* address(Place place) const;
+  Datatype& datatype(ElementType type, int block) const;
 
   /// Does what can be done now. Returns whether the schedule is over; sets `moved` when something was done.
   bool advance(bool* moved);
@@ -147,8 +156,6 @@ class Execution {
   void look_for_cuts();
   void combine(const Step& step, const Images::Bytes& left, const Images::Bytes& right,
                const Images::Bytes& to);
-  std::byte* address(Place place) const;
-  Datatype& datatype(ElementType type, int block) const;
 
   struct Free {
     void operator()(std::byte* memory) const { std::free(memory); }
@@ -232,15 +239,28 @@ void plan_chosen(Execution& execution, std::span<const Registered<Data...>> entr
                  int root, const std::type_identity_t<Data>&... data) {
   Selector& selector = execution.process().collectives->selector;
   const Selection& selection = selector.choose(entries, problem);
+  const Registered<Data...>& entry = entries[static_cast<std::size_t>(selection.place)];
   execution.schedule.algorithm = selection.algorithm;
-  entries[static_cast<std::size_t>(selection.place)].schedule(execution.schedule,
-                                                              {.self = execution.self(),
-                                                               .root = root,
-                                                               .segment_bytes = selection.segment_bytes,
-                                                               .nodes = &node_map(execution.comm()),
-                                                               .problem = &problem,
-                                                               .parameters = &selector.parameters()},
-                                                              data...);
+  if (problem.levels && entry.compose != nullptr) {
+    Levels* levels = levels_of(execution.comm());
+    if (levels == nullptr || !levels->has_lane_of(root)) {
+      Problem flat = problem;
+      flat.levels = false;
+      return plan_chosen(execution, entries, flat, root, data...);
+    }
+    execution.composition = [&execution, compose = entry.compose, levels, root, data...] {
+      return compose(execution, *levels, root, data...);
+    };
+    return;
+  }
+  entry.schedule(execution.schedule,
+                 {.self = execution.self(),
+                  .root = root,
+                  .segment_bytes = selection.segment_bytes,
+                  .nodes = &node_map(execution.comm()),
+                  .problem = &problem,
+                  .parameters = &selector.parameters()},
+                 data...);
 }
 
 /// The same for an allgather, of blocks that are equal or not (coll/allgather.cpp).

@@ -5,6 +5,7 @@
 
 #include "base/predefined.hpp"
 #include "coll/collectives.hpp"
+#include "coll/levels.hpp"
 #include "object/objects.hpp"
 #include "object/topology.hpp"
 #include "p2p/p2p.hpp"
@@ -27,7 +28,9 @@ int processors_of(Comm& comm) {
     const auto& endpoints = comm.group->endpoints;
     const bool one_job = std::all_of(endpoints.begin(), endpoints.end(),
                                      [&](int endpoint) { return endpoint < comm.process.size; });
-    comm.processors = one_job ? comm.process.bootstrap.processors_available() : 0;
+    // Virtual nodes share those of the machine.
+    const Bootstrap& bootstrap = comm.process.bootstrap;
+    comm.processors = one_job ? std::max(1, bootstrap.processors_available() / bootstrap.nodes()) : 0;
   }
   return comm.processors;
 }
@@ -76,6 +79,7 @@ Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm 
   problem.processors = processors_of(comm);
   problem.extents = extents_of(comm);
   problem.stage = problem.blocking && stage_of(comm) != nullptr;
+  problem.levels = problem.blocking && may_have_levels(comm, operation);
   return problem;
 }
 
@@ -93,7 +97,11 @@ Code Execution::restart() {
   round_ = 0;
   error_ = 0;
   over = false;
-  if (schedule.algorithm >= 0) ++process_.counters.algorithms[schedule.algorithm];
+  if (schedule.algorithm >= 0 && !comm_->hidden) ++process_.counters.algorithms[schedule.algorithm];
+  return take_scratch();
+}
+
+Code Execution::take_scratch() {
   if (schedule.scratch_bytes <= scratch_capacity_) return 0;
   const Count bytes =
       (schedule.scratch_bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
@@ -220,6 +228,7 @@ void Execution::close() {
   type_sizes.clear();
   schedule.clear();
   arguments = {};
+  composition = nullptr;
   request = nullptr;
   comm_ = nullptr;
   if (scratch_capacity_ > kScratchKeptBytesMax) {
@@ -249,7 +258,7 @@ Execution& Collectives::open(Comm& comm, CollectiveForm form) {
   }
   Execution& execution = *idle_.back();
   idle_.pop_back();
-  ++process_.counters.collectives;
+  if (!comm.hidden) ++process_.counters.collectives;
   const bool together = process_.config.check != 0 && form == CollectiveForm::kNonblocking;
   const auto index = static_cast<std::size_t>(together ? CollectiveForm::kBlocking : form);
   const std::uint32_t number = comm.collective_sequences[index]++ & ((1U << kFormShift) - 1);
@@ -264,6 +273,11 @@ void Collectives::close(Execution& execution) {
 
 Code Collectives::run(Execution& execution) {
   Code code = execution.restart();
+  if (code == 0 && execution.composition) {
+    code = execution.composition();
+    close(execution);
+    return code;
+  }
   const bool shared = code == 0 && execution.schedule.is_shared();
   if (shared) execution.enter_stage();
   bool moved = false;

@@ -29,6 +29,9 @@ bool is_grid_and_commutes(const Problem& problem) {
 bool has_levels(const Problem& problem);
 /// And as many ranks on each node.
 bool has_lanes(const Problem& problem);
+/// The same, and the parts may be calls (coll/levels.hpp): for what is nothing else in two levels.
+bool may_call_lanes(const Problem& problem);
+bool may_call_lanes_in_order(const Problem& problem);
 
 // Pipelines along one tree for each dimension of a grid; with one dimension, a chain. On a node, and wherever
 // ranks share a node's links, each message takes its time; where each rank has a node to itself, the
@@ -63,6 +66,9 @@ double gather_two_level_ns(const Problem& problem, const Parameters& parameters,
 double scatter_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
 double allgather_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
 double alltoall_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
+double reduce_scatter_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
+double scan_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
+double exscan_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
 void barrier_two_level(Schedule& schedule, const Team& team);
 void bcast_two_level(Schedule& schedule, const Team& team, const Elements& data);
 void reduce_two_level(Schedule& schedule, const Team& team, const Reduction& data);

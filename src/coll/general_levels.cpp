@@ -5,20 +5,26 @@
 #include <type_traits>
 
 #include "coll/general.hpp"
+#include "coll/quick.hpp"
 #include "coll/two_level.hpp"
 #include "tuning/cost.hpp"
 
 namespace tasuki::general {
 namespace {
 
+/// Where the parts are collectives of their own, they have what these have.
 Problem within(const Problem& problem, Operation operation, Count bytes, int size) {
-  return {.operation = operation,
-          .size = size,
-          .bytes = bytes,
-          .commutative = problem.commutative,
-          .node_ranks_max = size,
-          .processors = problem.processors,
-          .distance = problem.distance};
+  Problem part{.operation = operation,
+               .size = size,
+               .bytes = bytes,
+               .commutative = problem.commutative,
+               .blocking = problem.levels,
+               .stage = problem.levels,
+               .node_ranks_max = size,
+               .processors = problem.processors,
+               .distance = problem.distance};
+  part.quick = problem.levels && shown_bytes(part) <= kInlineBytes;
+  return part;
 }
 Problem within(const Problem& problem, Operation operation, Count bytes) {
   return within(problem, operation, bytes, problem.node_ranks_max);
@@ -81,13 +87,23 @@ bool has_lanes(const Problem& problem) {
   return has_levels(problem) && problem.nodes * problem.node_ranks_max == problem.size;
 }
 
+bool may_call_lanes(const Problem& problem) {
+  return problem.levels && has_lanes(problem);
+}
+bool may_call_lanes_in_order(const Problem& problem) {
+  return may_call_lanes(problem) && problem.consecutive;
+}
+
 // Barrier, bcast, reduce, allreduce.
 
 double barrier_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
   const Problem node = within(problem, Operation::kBarrier, 0);
-  return cost_ns({.steps = 2.0 * ceil_log2(node.size), .messages = 2.0 * (node.size - 1)}, node, parameters) +
-         cost_ns(barrier_dissemination_cost(problem.nodes), between(problem, Operation::kBarrier, 0),
-                 parameters);
+  const double nodes_ns =
+      problem.levels ? 2 * best_ns(barrier_entries(), node, parameters)
+                     : cost_ns({.steps = 2.0 * ceil_log2(node.size), .messages = 2.0 * (node.size - 1)}, node,
+                               parameters);
+  return nodes_ns + cost_ns(barrier_dissemination_cost(problem.nodes),
+                            between(problem, Operation::kBarrier, 0), parameters);
 }
 
 void barrier_two_level(Schedule& schedule, const Team& team) {
@@ -175,7 +191,7 @@ void allreduce_two_level(Schedule& schedule, const Team& team, const Reduction& 
 
 double allreduce_lanes_ns(const Problem& problem, const Parameters& parameters, Count) {
   Problem slices = within(problem, Operation::kAllgather, problem.bytes);
-  slices.uniform = false;
+  slices.uniform = slices.quick = false;
   // The lanes of a node run beside one another: each takes a share of its processors.
   const Count slice = (problem.bytes + problem.node_ranks_max - 1) / problem.node_ranks_max;
   Problem lane = between(problem, Operation::kAllreduce, slice);
@@ -206,8 +222,16 @@ void allreduce_lanes(Schedule& schedule, const Team& team, const Reduction& data
 
 // Gather, scatter, allgather, alltoall.
 
+/// Along the root's lane, with the blocks of a node.
+double with_lane_ns(const Problem& problem, const Parameters& parameters) {
+  const Problem lane = between(problem, problem.operation, problem.node_ranks_max * problem.bytes);
+  return problem.operation == Operation::kGather ? best_ns(gather_entries(), lane, parameters)
+                                                 : best_ns(scatter_entries(), lane, parameters);
+}
+
 double gather_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
   const Problem node = within(problem, Operation::kGather, problem.bytes);
+  if (problem.levels) return best_ns(gather_entries(), node, parameters) + with_lane_ns(problem, parameters);
   return best_ns(gather_entries(), node, parameters) + with_leaders_ns(problem, parameters) +
          cost_ns(gather_linear_cost(node.size, blocks(problem, 1)), node, parameters);
 }
@@ -219,6 +243,7 @@ void gather_two_level(Schedule& schedule, const Team& team, const Elements& mine
 
 double scatter_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
   const Problem node = within(problem, Operation::kScatter, problem.bytes);
+  if (problem.levels) return best_ns(scatter_entries(), node, parameters) + with_lane_ns(problem, parameters);
   return best_ns(scatter_entries(), node, parameters) + with_leaders_ns(problem, parameters) +
          cost_ns(scatter_linear_cost(node.size, blocks(problem, 1)), node, parameters);
 }
@@ -250,7 +275,19 @@ void allgather_two_level(Schedule& schedule, const Team& team, const Elements& m
                               parts.bcast(true));
 }
 
+/// Where the parts are calls, each rank hands on along its lane what its node has for it. It packs twice, and
+/// unpacks.
+double alltoall_by_lanes_ns(const Problem& problem, const Parameters& parameters) {
+  const double copied = 3 * blocks(problem, problem.size) * ranks_per_processor(problem);
+  return best_ns(alltoall_entries(), within(problem, Operation::kAlltoall, problem.nodes * problem.bytes),
+                 parameters) +
+         best_ns(alltoall_entries(),
+                 between(problem, Operation::kAlltoall, problem.node_ranks_max * problem.bytes), parameters) +
+         copied / parameters.copied_bytes_per_ns;
+}
+
 double alltoall_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
+  if (problem.levels) return alltoall_by_lanes_ns(problem, parameters);
   const Count ranks = problem.node_ranks_max;
   const Count row = problem.size * problem.bytes;
   const double leaving = static_cast<double>(ranks * (problem.size - ranks) * problem.bytes);
@@ -271,6 +308,37 @@ void alltoall_two_level(Schedule& schedule, const Team& team, const Blocks& out,
   const Count row = team.problem->size * team.problem->bytes;
   tasuki::alltoall_two_level(schedule, team.self.rank, *team.nodes, out, in, parts.gather(row),
                              parts.scatter(row));
+}
+
+// Reduce-scatter and scans: as calls alone.
+
+double reduce_scatter_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
+  const double copied = static_cast<double>(problem.bytes) * ranks_per_processor(problem);
+  const Count of_lane = problem.bytes / problem.node_ranks_max;
+  return best_ns(reduce_scatter_entries(), within(problem, Operation::kReduceScatter, problem.bytes),
+                 parameters) +
+         best_ns(reduce_scatter_entries(), between(problem, Operation::kReduceScatter, of_lane), parameters) +
+         copied / parameters.copied_bytes_per_ns;
+}
+
+namespace {
+
+double scan_on_levels_ns(std::span<const ScanEntry> entries, const Problem& problem,
+                         const Parameters& parameters) {
+  const double reduced = static_cast<double>(problem.bytes) * ranks_per_processor(problem);
+  return best_ns(entries, within(problem, problem.operation, problem.bytes), parameters) +
+         best_ns(exscan_entries(), between(problem, Operation::kExscan, problem.bytes), parameters) +
+         best_ns(bcast_entries(), within(problem, Operation::kBcast, problem.bytes), parameters) +
+         reduced / parameters.reduced_bytes_per_ns;
+}
+
+}  // namespace
+
+double scan_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
+  return scan_on_levels_ns(scan_entries(), problem, parameters);
+}
+double exscan_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
+  return scan_on_levels_ns(exscan_entries(), problem, parameters);
 }
 
 }  // namespace tasuki::general

@@ -47,8 +47,10 @@ inline Count inline_bytes(Count count, Count size) {
 
 /// The next collective on `comm` is a quick one.
 inline void begin_quick(Comm& comm, Stage& stage, QuickOperation operation) {
-  ++comm.process.counters.algorithms[kQuickAlgorithms[static_cast<std::size_t>(operation)]];
-  ++comm.process.counters.collectives;
+  if (!comm.hidden) [[likely]] {
+    ++comm.process.counters.algorithms[kQuickAlgorithms[static_cast<std::size_t>(operation)]];
+    ++comm.process.counters.collectives;
+  }
   ++comm.collective_sequences[0];
   stage.enter();
 }

@@ -7,6 +7,7 @@
 #include "base/algorithm_table.hpp"
 #include "coll/general.hpp"
 #include "coll/knomial.hpp"
+#include "coll/levels_calls.hpp"
 #include "coll/quick.hpp"
 #include "coll/shared.hpp"
 #include "coll/stage.hpp"
@@ -128,6 +129,8 @@ using general::has_levels;
 using general::is_grid;
 using general::is_grid_and_commutes;
 using general::kSegmentsWorthTrying;
+using general::may_call_lanes;
+using general::may_call_lanes_in_order;
 
 constexpr AllgatherEntry kAllgatherEntries[] = {
     {{algorithm_number(kAllgather, "recursive_doubling"), equal_blocks_and_power_of_two,
@@ -139,7 +142,8 @@ constexpr AllgatherEntry kAllgatherEntries[] = {
     {{algorithm_number(kAllgather, "multi_ring"), always, general::allgather_multi_ring_ns},
      general::allgather_multi_ring},
     {{algorithm_number(kAllgather, "two_level"), has_levels, general::allgather_two_level_ns},
-     general::allgather_two_level},
+     general::allgather_two_level,
+     levels::allgather},
     {{algorithm_number(kAllgather, "shared"), on_a_stage, shared<shared_allgather_cost>},
      plain<shared_allgather>},
 };
@@ -164,9 +168,11 @@ constexpr AllreduceEntry kAllreduceEntries[] = {
       kSegmentsWorthTrying},
      grid<general::allreduce_grid, 3>},
     {{algorithm_number(kAllreduce, "two_level"), has_levels, general::allreduce_two_level_ns},
-     general::allreduce_two_level},
+     general::allreduce_two_level,
+     levels::allreduce},
     {{algorithm_number(kAllreduce, "lanes"), general::has_lanes, general::allreduce_lanes_ns},
-     general::allreduce_lanes},
+     general::allreduce_lanes,
+     levels::allreduce_by_lanes},
     {{algorithm_number(kAllreduce, "shared"), on_a_stage, shared<shared_allreduce_cost>},
      plain<shared_allreduce>},
 };
@@ -178,7 +184,8 @@ constexpr AlltoallEntry kAlltoallEntries[] = {
     {{algorithm_number(kAlltoall, "bruck"), always, priced<alltoall_bruck_cost>}, plain<alltoall_bruck>},
     {kFlags<kAlltoall>, nullptr},
     {{algorithm_number(kAlltoall, "two_level"), has_levels, general::alltoall_two_level_ns},
-     general::alltoall_two_level},
+     general::alltoall_two_level,
+     levels::alltoall},
     {{algorithm_number(kAlltoall, "shared"), on_a_stage, shared_alltoall_ns}, plain<shared_alltoall>},
 };
 
@@ -194,7 +201,8 @@ constexpr BarrierEntry kBarrierEntries[] = {
      plain<barrier_dissemination>},
     {kFlags<kBarrier>, nullptr},
     {{algorithm_number(kBarrier, "two_level"), has_levels, general::barrier_two_level_ns},
-     general::barrier_two_level},
+     general::barrier_two_level,
+     levels::barrier},
 };
 
 constexpr BcastEntry kBcastEntries[] = {
@@ -219,7 +227,8 @@ constexpr BcastEntry kBcastEntries[] = {
       kSegmentsWorthTrying},
      grid<general::bcast_grid, 3>},
     {{algorithm_number(kBcast, "two_level"), has_levels, general::bcast_two_level_ns},
-     general::bcast_two_level},
+     general::bcast_two_level,
+     levels::bcast},
     {{algorithm_number(kBcast, "shared"), on_a_stage, shared<shared_bcast_cost>}, rooted<shared_bcast>},
     {{algorithm_number(kBcast, "shared_split"), on_a_stage, shared<shared_bcast_split_cost>},
      rooted<shared_bcast_split>},
@@ -232,6 +241,9 @@ constexpr ScanEntry kExscanEntries[] = {
      plain<exscan_recursive_doubling>},
     {kFlags<kExscan>, nullptr},
     {{algorithm_number(kExscan, "shared"), on_a_stage, shared<shared_exscan_cost>}, plain<shared_exscan>},
+    {{algorithm_number(kExscan, "two_level"), may_call_lanes_in_order, general::exscan_two_level_ns},
+     nullptr,
+     levels::exscan},
 };
 
 constexpr GatherEntry kGatherEntries[] = {
@@ -243,7 +255,8 @@ constexpr GatherEntry kGatherEntries[] = {
     {{algorithm_number(kGather, "knomial_8"), always, knomial_ns<gather_knomial_cost, 8>},
      knomial<gather_knomial, 8>},
     {{algorithm_number(kGather, "two_level"), has_levels, general::gather_two_level_ns},
-     general::gather_two_level},
+     general::gather_two_level,
+     levels::gather},
     {{algorithm_number(kGather, "shared"), on_a_stage, shared<shared_gather_cost>}, rooted<shared_gather>},
     {{algorithm_number(kGather, "shared_copy"), can_be_kept, shared<shared_gather_copy_cost>},
      rooted<shared_gather_copy>},
@@ -273,7 +286,8 @@ constexpr ReduceEntry kReduceEntries[] = {
       kSegmentsWorthTrying},
      grid<general::reduce_grid, 3>},
     {{algorithm_number(kReduce, "two_level"), has_levels, general::reduce_two_level_ns},
-     general::reduce_two_level},
+     general::reduce_two_level,
+     levels::reduce},
     {{algorithm_number(kReduce, "shared"), on_a_stage, shared<shared_reduce_cost>}, rooted<shared_reduce>},
     {{algorithm_number(kReduce, "shared_copy"), can_be_kept, shared<shared_reduce_copy_cost>},
      rooted<shared_reduce_copy>},
@@ -290,6 +304,9 @@ constexpr ReduceScatterEntry kReduceScatterEntries[] = {
     {kFlags<kReduceScatter>, nullptr},
     {{algorithm_number(kReduceScatter, "shared"), on_a_stage, shared<shared_reduce_scatter_cost>},
      plain<shared_reduce_scatter>},
+    {{algorithm_number(kReduceScatter, "two_level"), may_call_lanes, general::reduce_scatter_two_level_ns},
+     nullptr,
+     levels::reduce_scatter},
 };
 
 constexpr ScanEntry kScanEntries[] = {
@@ -297,6 +314,9 @@ constexpr ScanEntry kScanEntries[] = {
      plain<scan_recursive_doubling>},
     {kFlags<kScan>, nullptr},
     {{algorithm_number(kScan, "shared"), on_a_stage, shared<shared_scan_cost>}, plain<shared_scan>},
+    {{algorithm_number(kScan, "two_level"), may_call_lanes_in_order, general::scan_two_level_ns},
+     nullptr,
+     levels::scan},
 };
 
 constexpr ScatterEntry kScatterEntries[] = {
@@ -309,7 +329,8 @@ constexpr ScatterEntry kScatterEntries[] = {
     {{algorithm_number(kScatter, "knomial_8"), always, knomial_ns<scatter_knomial_cost, 8>},
      knomial<scatter_knomial, 8>},
     {{algorithm_number(kScatter, "two_level"), has_levels, general::scatter_two_level_ns},
-     general::scatter_two_level},
+     general::scatter_two_level,
+     levels::scatter},
     {{algorithm_number(kScatter, "shared"), on_a_stage, shared<shared_scatter_cost>}, rooted<shared_scatter>},
     {{algorithm_number(kScatter, "shared_copy"), can_be_kept, shared<shared_scatter_copy_cost>},
      rooted<shared_scatter_copy>},

@@ -30,9 +30,15 @@ struct Team {
   const Parameters* parameters = nullptr;
 };
 
+class Execution;
+class Levels;
+
 template <class... Data>
 struct Registered : Candidate {
   void (*schedule)(Schedule& schedule, const Team& team, const Data&... data);
+  /// In place of a schedule where problem.levels: the collective as calls on others' communicators
+  /// (coll/levels.hpp). Null: there is none.
+  Code (*compose)(Execution& execution, Levels& levels, int root, const Data&... data) = nullptr;
 };
 
 using AllgatherEntry = Registered<Elements, Blocks>;  // the rank's own block, all blocks

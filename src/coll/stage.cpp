@@ -9,6 +9,7 @@
 #include "coll/coll.hpp"
 #include "coll/collectives.hpp"
 #include "memory/global_memory.hpp"
+#include "object/node_map.hpp"
 
 namespace tasuki {
 namespace {
@@ -197,6 +198,7 @@ void Stage::wait_for_room(std::uint64_t depth) {
 Stage* try_to_make_stage(Comm& comm) {
   comm.stage_tried = true;
   if (comm.size() < 2 || comm.is_inter()) return nullptr;
+  if (node_map(comm).nodes() > 1) return nullptr;
   if (comm.process.config.check != 0) return nullptr;  // all collectives run schedules, which compare first
   comm.stage = Stage::make(comm);
   if (comm.stage) set_quick_limits(comm);

@@ -61,8 +61,10 @@ Code refuse_predefined(Process& process, const Comm& comm) {
 }  // namespace
 
 Comm::~Comm() {
-  --process.counters.communicators;
-  tell(*this, Event::kCommFreed);
+  if (!hidden) {
+    --process.counters.communicators;
+    tell(*this, Event::kCommFreed);
+  }
   forget_communicator(*this);
 }
 

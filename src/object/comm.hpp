@@ -17,6 +17,7 @@ namespace tasuki {
 
 struct Topology;   // object/topology.hpp
 class Stage;       // coll/stage.hpp: shared memory of the collectives
+class Levels;      // coll/levels.hpp: communicators within nodes and between them
 class NodeMap;     // object/node_map.hpp
 class BufferPool;  // p2p/buffered.hpp: attached buffers of the buffered mode
 
@@ -56,11 +57,17 @@ struct Info : Object {
 enum class Plane : std::uint8_t { kPointToPoint = 0, kCollective = 1, kCreation = 2, kOther = 3 };
 
 struct Comm : ErrorOwner {
-  explicit Comm(Process& owner) : ErrorOwner(Kind::kComm), process(owner) { ++owner.counters.communicators; }
+  /// `is_hidden`: made by the collectives for themselves (coll/levels.hpp); no tool sees it, nor what runs on
+  /// it.
+  explicit Comm(Process& owner, bool is_hidden = false)
+      : ErrorOwner(Kind::kComm), process(owner), hidden(is_hidden) {
+    if (!hidden) ++owner.counters.communicators;
+  }
   ~Comm() override;
   std::string description() const override;
 
   Process& process;
+  const bool hidden;
   Context context = 0;      // unique; low two bits zero
   int rank = 0;             // of this process in the local group
   Ref<Group> group;         // local
@@ -81,6 +88,8 @@ struct Comm : ErrorOwner {
   Ref<ErrorOwner> session;                   // that it is derived from, null in the world model
   std::shared_ptr<Stage> stage;              // null: there is none (yet)
   bool stage_tried = false;                  // to make one: by the first blocking collective
+  std::shared_ptr<Levels> levels;            // null: there are none (yet)
+  bool levels_tried = false;                 // to make them: by the first collective that wants them
   int processors = -1;     // that its ranks share, as the collectives see it; -1: not asked for yet
   bool recurring = false;  // its context is used again: messages that are early stay when it goes
   bool freed = false;

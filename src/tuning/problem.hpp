@@ -27,6 +27,9 @@ struct Problem {
   bool blocking = false;  // nonblocking and persistent ones take no stage
   bool stage = false;     // the ranks share memory and have a stage (coll/stage.hpp), and it may be used
 
+  bool levels = false;  // on several nodes; its parts may be collectives of their own (coll/levels.hpp), with
+                        // a stage on each node that has several ranks
+
   bool quick = false;  // it may run straight over the flags of the stage (coll/quick.hpp)
 
   int nodes = 1;                    // that the ranks are on
