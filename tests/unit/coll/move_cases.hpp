@@ -129,12 +129,16 @@ std::vector<SimulatedRank> run_bcast(const Case& c, Algorithm&& algorithm) {
   return ranks;
 }
 
+/// The schedules cost what the formula says of so many elements.
+template <class Formula>
+void check_cost(const Case& c, const std::vector<SimulatedRank>& ranks, Formula&& formula, Count elements) {
+  expect_cost(measure_cost(ranks), formula(c.size, static_cast<double>(4 * elements)), power_of_two(c.size));
+}
+
 template <class Algorithm, class Formula>
 void check_bcast(const Case& c, Algorithm&& algorithm, Formula&& formula, bool any_count) {
   const auto ranks = run_bcast(c, algorithm);
-  if (any_count || 4 * c.count % c.size == 0) {
-    expect_cost(measure_cost(ranks), formula(c.size, static_cast<double>(4 * c.count)), power_of_two(c.size));
-  }
+  if (any_count || 4 * c.count % c.size == 0) check_cost(c, ranks, formula, c.count);
 }
 
 template <class Algorithm>
@@ -180,8 +184,7 @@ template <class Algorithm, class Formula>
 void check_gather(const Case& c, Algorithm&& algorithm, Formula&& formula, bool in_place,
                   const Layout* layout) {
   const auto ranks = run_gather(c, algorithm, in_place, layout);
-  if (layout == nullptr)
-    expect_cost(measure_cost(ranks), formula(c.size, static_cast<double>(4 * c.count)), power_of_two(c.size));
+  if (layout == nullptr) check_cost(c, ranks, formula, c.count);
 }
 
 template <class Algorithm>
@@ -226,8 +229,7 @@ template <class Algorithm, class Formula>
 void check_scatter(const Case& c, Algorithm&& algorithm, Formula&& formula, bool in_place,
                    const Layout* layout) {
   const auto ranks = run_scatter(c, algorithm, in_place, layout);
-  if (layout == nullptr)
-    expect_cost(measure_cost(ranks), formula(c.size, static_cast<double>(4 * c.count)), power_of_two(c.size));
+  if (layout == nullptr) check_cost(c, ranks, formula, c.count);
 }
 
 template <class Algorithm>
@@ -273,9 +275,7 @@ template <class Algorithm, class Formula>
 void check_allgather(const Case& c, Algorithm&& algorithm, Formula&& formula, bool in_place,
                      const Layout* layout) {
   const auto ranks = run_allgather(c, algorithm, in_place, layout);
-  if (layout == nullptr)
-    expect_cost(measure_cost(ranks), formula(c.size, static_cast<double>(4 * c.size * c.count)),
-                power_of_two(c.size));
+  if (layout == nullptr) check_cost(c, ranks, formula, c.size * c.count);
 }
 
 }  // namespace tasuki::test
