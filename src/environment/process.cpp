@@ -63,6 +63,7 @@ Process::Process(Bootstrap& starter, Config configuration)
   counters.ranks = static_cast<std::uint64_t>(size);
   counters.packet_bytes_max = transport->bulk_bytes_max();
   progress = std::make_unique<Progress>(*transport, mutex, config.spin_count, counters, events);
+  progress->set_home(bootstrap.home_processor());
   if (bootstrap.report(&counters)) {
     reporter = std::make_unique<Reporter>(bootstrap, counters);
     progress->add(reporter.get());

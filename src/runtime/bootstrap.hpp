@@ -59,6 +59,9 @@ class Bootstrap {
   /// Processors that this rank's node offers to the job's ranks (affinity and cgroup quota), at least 1.
   virtual int processors_available() const = 0;
 
+  /// Where ranks share processors: the one that is this rank's share. It may run elsewhere. -1: none is.
+  virtual int home_processor() const { return -1; }
+
   /// Makes the transport among the ranks of this job. Called once.
   virtual std::unique_ptr<Transport> make_transport(const Config& config) = 0;
 

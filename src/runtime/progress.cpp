@@ -7,6 +7,7 @@
 
 #include "base/clock.hpp"
 #include "base/hints.hpp"
+#include "runtime/local/processors.hpp"
 #include "transport/transport.hpp"
 
 namespace tasuki {
@@ -17,6 +18,10 @@ namespace {
 // halts, and has to be woken. So it is worth it to offer for as long as a few sleeps take; by the clock,
 // since an offer that nobody takes is over at once, and one that is taken may last long.
 constexpr std::int64_t kOfferNanoseconds = 200'000;
+// A rank that offers its processor goes home so often at most; less often the more it is taken away again,
+// for then somebody else is at its home who does not wait.
+constexpr std::int64_t kHomeIntervalMinNanoseconds = 4'000'000;
+constexpr std::int64_t kHomeIntervalMaxNanoseconds = 1'000'000'000;
 constexpr std::int64_t kSleepNanosecondsMax = 50'000'000;  // a backstop: every event rings
 
 }  // namespace
@@ -92,8 +97,23 @@ bool Progress::pause(Waiter& waiter) {
   }
   offer_processor();
   const std::int64_t now_ns = clock_ns();
+  if (home_ >= 0 && now_ns >= home_look_ns_ && !locking_) look_for_home(now_ns);
   if (waiter.sleep_at_ns == 0) waiter.sleep_at_ns = now_ns + kOfferNanoseconds;
   return now_ns < waiter.sleep_at_ns;
+}
+
+/// Ranks that wait for one another are evened out over the processors by the system slowly or not at all: it
+/// takes those that ran a moment ago for worth their cache. Half of them on each of two processors are twice
+/// as fast as all on one.
+void Progress::look_for_home(std::int64_t now_ns) {
+  if (sched_getcpu() == home_) {
+    home_interval_ns_ /= 2;
+  } else {
+    home_interval_ns_ *= 2;
+    if (!local::visit_processor(home_)) home_ = -1;  // the user has bound this rank elsewhere
+  }
+  home_interval_ns_ = std::clamp(home_interval_ns_, kHomeIntervalMinNanoseconds, kHomeIntervalMaxNanoseconds);
+  home_look_ns_ = now_ns + home_interval_ns_;
 }
 
 void Progress::offer_processor() {

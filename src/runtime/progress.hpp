@@ -42,6 +42,8 @@ class Progress {
   void set_locking(bool locking) { locking_ = locking; }
   /// Polls before the processor is first offered to others; 0 where more processes than processors compute.
   void set_spin_count(std::int64_t spin_count) { spin_count_ = static_cast<std::uint32_t>(spin_count); }
+  /// The processor that a rank which waits goes to now and then (Bootstrap::home_processor()); -1: none.
+  void set_home(int processor) { home_ = processor; }
   void add(ProgressHook* hook);
   void remove(ProgressHook* hook);
 
@@ -130,6 +132,7 @@ class Progress {
 
   bool pause(Waiter& waiter);  // spins or yields, by how long it has been idle; false: it is time to sleep
   void offer_processor();      // the process lock with it
+  void look_for_home(std::int64_t now_ns);
   std::uint32_t arm();
   bool sleep(std::uint32_t ticket);  // unless poll() moves something; disarms. false: nobody woke it in time
   void disarm();
@@ -143,7 +146,10 @@ class Progress {
   bool polling_ = false;
   bool look_again_ = false;
   std::uint32_t idle_looks_ = 0;  // in a row
-  int sleepers_ = 0;              // threads of this process inside sleep(); guarded by the process lock
+  int home_ = -1;
+  std::int64_t home_look_ns_ = 0;      // when to look next whether this rank is at home
+  std::int64_t home_interval_ns_ = 0;  // between two looks
+  int sleepers_ = 0;                   // threads of this process inside sleep(); guarded by the process lock
   std::vector<ProgressHook*> hooks_;
   std::size_t next_hook_ = 0;  // of the sweep that runs
 };

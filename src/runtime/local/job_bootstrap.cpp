@@ -34,7 +34,8 @@ class JobBootstrap final : public Bootstrap {
   explicit JobBootstrap(const Attachment& attachment)
       : job_(attachment), mark_(mark_value(attachment.header->job_id, attachment.rank)) {
     block().mark_address.store(reinterpret_cast<std::uintptr_t>(&mark_), std::memory_order_release);
-    start_spread(job_.rank, job_.size);
+    home_ = home_of(affinity_mask(), job_.rank, job_.size);
+    visit_processor(home_);
   }
 
   ~JobBootstrap() override {
@@ -66,6 +67,8 @@ class JobBootstrap final : public Bootstrap {
   int application_number() const override { return block().application; }
   int universe_size() const override { return std::max(job_.size, job_.header->universe_size); }
   int processors_available() const override { return std::max(1, job_.header->processors_available); }
+
+  int home_processor() const override { return home_; }
 
   std::unique_ptr<Transport> make_transport(const Config& config) override {
     const std::size_t bytes = ShmTransport::bytes_needed(job_.size, config);
@@ -181,6 +184,7 @@ class JobBootstrap final : public Bootstrap {
   }
 
   Attachment job_;
+  int home_ = -1;
   std::uint64_t mark_;  // peers that may read this process' memory look here
   SharedRegion region_;
   const Counters* counters_ = nullptr;  // what is reported; null: nothing is wanted

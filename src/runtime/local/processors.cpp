@@ -99,27 +99,28 @@ std::vector<int> affinity_mask() {
   return mask;
 }
 
-int starting_processor(const std::vector<int>& mask, int rank, int size) {
+int home_of(const std::vector<int>& mask, int rank, int size) {
   const auto processors = static_cast<long long>(mask.size());
   if (processors == 0 || size <= processors) return -1;
   return mask[static_cast<std::size_t>(rank * processors / size)];
 }
 
-void start_spread(int rank, int size) {
+bool visit_processor(int processor) {
   const std::vector<int> mask = affinity_mask();
-  const int processor = starting_processor(mask, rank, size);
-  if (processor < 0) return;
+  if (!std::binary_search(mask.begin(), mask.end(), processor)) return false;
   const int processors = mask.back() + 1;
   const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(processors));
   cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(processors));
-  if (set == nullptr) return;
+  if (set == nullptr) return false;
   CPU_ZERO_S(bytes, set);
   CPU_SET_S(static_cast<std::size_t>(processor), bytes, set);
-  if (sched_setaffinity(0, bytes, set) == 0) {
+  const bool moved = sched_setaffinity(0, bytes, set) == 0;
+  if (moved) {
     for (const int allowed : mask) CPU_SET_S(static_cast<std::size_t>(allowed), bytes, set);
     sched_setaffinity(0, bytes, set);
   }
   CPU_FREE(set);
+  return moved;
 }
 
 int processors_available() {

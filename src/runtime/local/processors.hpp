@@ -17,14 +17,13 @@ std::string read_text(const std::string& path);
 /// tell.
 std::vector<int> affinity_mask();
 
-/// Where `rank` of `size` ranks starts that share the processors in `mask`: each gets as many of them, give
+/// The home of `rank` of `size` ranks that share the processors in `mask`: each gets as many of them, give
 /// or take one, neighbours together. -1 where there is a processor for each.
-int starting_processor(const std::vector<int>& mask, int rank, int size);
+int home_of(const std::vector<int>& mask, int rank, int size);
 
-/// Moves the calling thread to its starting_processor() and leaves it free to go on. The system sees where
-/// processes are when they start, but evens them out slowly later on: it moves none that ran a moment ago, as
-/// all do that wait for one another.
-void start_spread(int rank, int size);
+/// Moves the calling thread to `processor` and leaves it free to go on. Returns false where its mask has no
+/// such processor.
+bool visit_processor(int processor);
 
 /// Whole processors that the quotas of a cgroup and its parents allow (at least 1), or 0 when there is none.
 /// `cgroup_root` is where the hierarchies are mounted ("/sys/fs/cgroup"), `memberships` the text of

@@ -69,13 +69,13 @@ TEST(Processors, HereAreSome) {
   EXPECT_LE(processors_available(), static_cast<int>(affinity_mask().size()));
 }
 
-TEST(StartingProcessor, EachGetsAsManyRanks) {
+TEST(HomeProcessor, EachGetsAsManyRanks) {
   const std::vector<int> mask = {1, 4, 5};
   for (int size = 4; size <= 12; ++size) {
     std::map<int, int> ranks;
     int before = 0;
     for (int rank = 0; rank < size; ++rank) {
-      const int processor = starting_processor(mask, rank, size);
+      const int processor = home_of(mask, rank, size);
       EXPECT_GE(processor, before) << "neighbours together";
       before = processor;
       ++ranks[processor];
@@ -88,16 +88,17 @@ TEST(StartingProcessor, EachGetsAsManyRanks) {
   }
 }
 
-TEST(StartingProcessor, NobodyIsMovedWhereThereIsOneForEach) {
-  EXPECT_EQ(starting_processor({0, 1, 2}, 1, 3), -1);
-  EXPECT_EQ(starting_processor({0, 1, 2}, 0, 1), -1);
-  EXPECT_EQ(starting_processor({}, 0, 2), -1);
+TEST(HomeProcessor, NobodyIsMovedWhereThereIsOneForEach) {
+  EXPECT_EQ(home_of({0, 1, 2}, 1, 3), -1);
+  EXPECT_EQ(home_of({0, 1, 2}, 0, 1), -1);
+  EXPECT_EQ(home_of({}, 0, 2), -1);
 }
 
-TEST(StartingProcessor, LeavesTheMaskAsItWas) {
+TEST(HomeProcessor, LeavesTheMaskAsItWas) {
   const std::vector<int> mask = affinity_mask();
-  const int many = static_cast<int>(mask.size()) * 3;
-  for (int rank = 0; rank < many; ++rank) start_spread(rank, many);
+  for (const int processor : mask) EXPECT_TRUE(visit_processor(processor));
+  EXPECT_FALSE(visit_processor(mask.back() + 1));
+  EXPECT_FALSE(visit_processor(-1));
   EXPECT_EQ(affinity_mask(), mask);
 }
 
