@@ -8,6 +8,7 @@
 #include "coll/api.hpp"
 #include "coll/compare_support.hpp"
 #include "p2p/api.hpp"
+#include "support/world.hpp"
 
 namespace tasuki::test {
 namespace {
