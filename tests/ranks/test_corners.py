@@ -1,4 +1,4 @@
-"""Corners of collectives: rare types, MPI_BOTTOM, callbacks, jobs that end in a collective (see corners.c)."""
+"""Corners of collectives: rare types, MPI_BOTTOM, callbacks, jobs that end in one (see corners.c)."""
 
 import os
 import re
