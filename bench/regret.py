@@ -1,8 +1,9 @@
 """make regret: how good the choice among the algorithms of the collectives is, and the model behind it.
 
 Runs bench/algorithms.cpp, which times every algorithm of an operation, forced in turn, and the library's own
-choice, over a grid of operations, ranks and sizes. A time is the best of many short batches that take turns,
-at the rank that took longest.
+choice, over a grid of operations, ranks and sizes. A time is that of many short batches that take turns, at the
+rank that took longest: the lower quartile, since the best of them is a matter of luck where ranks share
+processors, and the upper half one of what else the machine has to do.
 
 *Regret* of a case: the time of the algorithm that the library chooses over that of the best one (1: none is
 better); cases with a single algorithm do not count. *Predicted* is what TASUKI_EXPLAIN says; the error of a
@@ -88,24 +89,30 @@ def run(prefix, program, ranks, words):
 
 
 def collect(args):
-    """case -> algorithm -> best seconds; case -> algorithm chosen; (case, algorithm) -> seconds predicted."""
+    """case -> algorithm -> seconds; case -> algorithm chosen; (case, algorithm) -> seconds predicted."""
     args.out.mkdir(parents=True, exist_ok=True)
     program = args.out / "algorithms"
     compiler = args.prefix / "bin" / "mpicxx"
     subprocess.run([compiler, "-std=c++20", "-O2", HERE / "algorithms.cpp", "-o", program], check=True)
-    times, chosen, predicted = collections.defaultdict(dict), {}, {}
+    seconds, chosen, predicted = collections.defaultdict(list), {}, {}
     for _ in range(args.rounds):
         for ranks, operation in itertools.product(args.ranks, args.operations):
             rows, told = run(args.prefix, program, ranks, [operation, *args.sizes])
             predicted.update(told)
             for row in rows:
                 case = Case(row["operation"], row["bytes"], row["ranks"])
-                name, best = row["algorithm"], min(row["seconds"])
-                # The own choice and the same algorithm, forced, are the same code: both times count.
-                times[case][name] = min(best, times[case].get(name, math.inf))
+                # The own choice and the same algorithm, forced, are the same code: all their batches count.
+                seconds[case, row["algorithm"]] += row["seconds"]
                 if row["own_choice"]:
-                    chosen[case] = name
+                    chosen[case] = row["algorithm"]
+    times = collections.defaultdict(dict)
+    for (case, name), batches in seconds.items():
+        times[case][name] = lower_quartile(batches)
     return times, chosen, predicted
+
+
+def lower_quartile(values):
+    return sorted(values)[(len(values) - 1) // 4]
 
 
 def prediction(predicted, case, algorithm):

@@ -62,14 +62,21 @@ Problem problem_of_shown(const Problem& any, Operation operation, Count shown) {
   return problem;
 }
 
-bool is_chosen(const Problem& problem, const Selector& selector, int flags) {
+Selection choice_for(const Problem& problem, const Selector& selector) {
   const Wanted wanted = selector.wanted(problem.operation);
-  if (wanted.algorithm >= 0) return wanted.algorithm == flags;
   Contest contest(problem, selector.parameters(), wanted);
   const int first = first_algorithm_of(problem.operation);
   const auto count = static_cast<int>(algorithms_of(problem.operation).size());
   for (int number = first; number < first + count; ++number) contest.enter(candidate_of(number));
-  return contest.choice().algorithm == flags;
+  return contest.choice();
+}
+
+/// What all quick collectives on `comm` have in common.
+Problem any_problem(Comm& comm) {
+  Problem any = problem_of(comm, Operation::kBarrier, 0, CollectiveForm::kBlocking);
+  any.stage = true;
+  any.quick = true;
+  return any;
 }
 
 }  // namespace
@@ -100,10 +107,9 @@ double quick_ns(const Problem& problem, const Parameters& parameters, Count) {
          waits * (parameters.flag_ns + turns_ns(problem, parameters));
 }
 
-void set_quick_limits(Comm& comm) {
-  Problem any = problem_of(comm, Operation::kBarrier, 0, CollectiveForm::kBlocking);
-  any.stage = true;
-  any.quick = true;
+namespace {
+
+QuickLimits limits_for(const Problem& any, const Selector& selector) {
   QuickLimits limits;
   for (std::size_t index = 0; index < kQuickOperations; ++index) {
     const int flags = kQuickAlgorithms[index];
@@ -111,12 +117,33 @@ void set_quick_limits(Comm& comm) {
     limits[index] = kNeverQuick;
     // Nothing is as quick as one number, whatever the formulas say of no bytes at all.
     for (Count shown = sizeof(double); shown <= kInlineBytes; shown *= 2) {
-      if (!is_chosen(problem_of_shown(any, operation, shown), comm.process.collectives->selector, flags))
-        break;
+      // Where the user wants an algorithm that is not possible, the cheapest runs; where flags are wanted,
+      // they do.
+      if (choice_for(problem_of_shown(any, operation, shown), selector).algorithm != flags) break;
       limits[index] = shown;
     }
   }
-  comm.stage->set_quick_limits(limits);
+  return limits;
+}
+
+}  // namespace
+
+void set_quick_limits(Comm& comm) {
+  Collectives& collectives = *comm.process.collectives;
+  const Problem any = any_problem(comm);
+  const QuickLimits& limits =
+      collectives.stages.quick_limits(any, [&] { return limits_for(any, collectives.selector); });
+  comm.stage->set_quick_limits(limits, collectives.selector.explains());
+}
+
+bool Stage::is_quick_and_told(QuickOperation operation, Count bytes) const {
+  const auto index = static_cast<std::size_t>(operation);
+  if (bytes > told_quick_bytes_max_[index]) return false;
+  Selector& selector = comm_.process.collectives->selector;
+  const Operation called = kAlgorithmTable[kQuickAlgorithms[index]].operation;
+  const Problem problem = problem_of_shown(any_problem(comm_), called, bytes);
+  selector.explain(problem, choice_for(problem, selector));
+  return true;
 }
 
 }  // namespace tasuki

@@ -57,6 +57,12 @@ class Selector {
   /// What the settings say of an operation.
   Wanted wanted(Operation operation) const;
 
+  /// Whether the user wants to know what is chosen; tells it, where it is a new case.
+  bool explains() const { return explainer_ != nullptr; }
+  void explain(const Problem& problem, const Selection& selection) {
+    if (explainer_) explainer_->chosen(problem, selection);
+  }
+
   /// The settings have changed.
   void forget();
 

@@ -48,6 +48,7 @@
 #include "object/op.hpp"
 #include "object/op_kernels.hpp"
 #include "runtime/progress.hpp"
+#include "tuning/problem.hpp"
 
 namespace tasuki {
 
@@ -153,10 +154,18 @@ class Stage {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  /// Alike at all members; no collective is quick until they are set.
-  void set_quick_limits(const QuickLimits& limits) { quick_bytes_max_ = limits; }
+  /// Alike at all members; no collective is quick until they are set. `tells`: the user wants to know what is
+  /// chosen. Then none is within the limits that every call looks at, so that nobody else pays for it.
+  void set_quick_limits(const QuickLimits& limits, bool tells) {
+    told_quick_bytes_max_ = limits;
+    quick_bytes_max_ = limits;
+    if (tells) quick_bytes_max_.fill(kNeverQuick);
+    tells_ = tells;
+  }
   bool is_quick(QuickOperation operation, Count bytes) const {
-    return bytes <= quick_bytes_max_[static_cast<std::size_t>(operation)];
+    if (bytes <= quick_bytes_max_[static_cast<std::size_t>(operation)]) [[likely]]
+      return true;
+    return tells_ && is_quick_and_told(operation, bytes);
   }
 
   /// The loop for a predefined operation on a predefined datatype; null where there is none.
@@ -303,6 +312,7 @@ class Stage {
     store(own_->left, number_);
     wake_waiters();
   }
+  [[gnu::cold]] bool is_quick_and_told(QuickOperation operation, Count bytes) const;  // coll/quick.cpp
   void find_kernel(const Op& op, const Datatype& datatype);
   template <class Done>
   bool wait(Done&& done, Progress::Waiter& waiter);
@@ -322,6 +332,8 @@ class Stage {
   std::uint64_t least_left_ = 0;  // all others have left this one; there may be more
   StageBlock* own_ = nullptr;
   QuickLimits quick_bytes_max_;
+  QuickLimits told_quick_bytes_max_;
+  bool tells_ = false;
   std::vector<Member> members_;  // by rank
   std::uint32_t announced_ = kAwaitsNobody;
   void* memory_ = nullptr;  // that the own block lies in
@@ -361,7 +373,20 @@ class Stages {
 
   /// The settings of collectives have changed, alike at all ranks: other ones may be quick.
   void set_all_quick_limits() {
+    limits_.clear();
     for (const Stage* stage : live_) set_quick_limits(stage->comm());
+  }
+
+  /// The limits of communicators that all have `any` in common: by `price()`, which takes time, once. The
+  /// reference holds until the next call.
+  template <class Price>
+  const QuickLimits& quick_limits(const Problem& any, Price&& price) {
+    for (const Limits& known : limits_) {
+      if (known.any == any) return known.limits;
+    }
+    constexpr std::size_t kKnownMax = 64;
+    if (limits_.size() == kKnownMax) limits_.clear();
+    return limits_.emplace_back(Limits{any, price()}).limits;
   }
 
   /// `block`, in `memory`, and what is kept with it are released by their owner; `others` will.
@@ -385,8 +410,13 @@ class Stages {
     KeptMemories kept;
     int others;
   };
+  struct Limits {
+    Problem any;
+    QuickLimits limits;
+  };
   GlobalMemory& memory_;
   std::vector<Stage*> live_;
+  std::vector<Limits> limits_;
   std::vector<Retired> retired_;
 };
 

@@ -42,6 +42,7 @@ void apply_setting(Process& process, const Setting& setting) {
   } else if (setting.value == &Config::explain) {
     process.p2p->read_settings();
     process.collectives->selector.forget();
+    process.collectives->stages.set_all_quick_limits();
   }
 }
 
