@@ -71,7 +71,6 @@ fit: build
 	@$(IN_VENV)/python bench/fit_protocols.py --prefix $(PREFIX) --out $(BUILD)/bench
 
 fit-collectives: build
-	@$(QUIETLY) - $(LOGS)/price.log cmake --build $(BUILD)/release -j $(JOBS) --target price
 	@$(IN_VENV)/python bench/fit_collectives.py --prefix $(PREFIX) --price $(BUILD)/release/price \
 	    --out $(BUILD)/bench $(if $(FROM),--from $(FROM))
 

@@ -182,7 +182,6 @@ def error_table(points, weights, before_ns, after_ns, held_out):
         for ns in (before_ns, after_ns):
             regrets = list(regrets_of(own, ns[here]).values()) or [1]
             cells.append(f"{statistics.median(regrets):.2f}, {max(regrets):.2f}")
-        cells = [*cells[:2], *cells[2:4], *cells[4:6], *cells[6:]]
         table.add_row(*cells)
     return table
 
@@ -236,6 +235,8 @@ def parse_arguments():
     parser.add_argument("--operations", nargs="+", default=OPERATIONS, choices=OPERATIONS)
     parser.add_argument("--sizes", type=int, nargs="+", default=[])
     parser.add_argument("--rounds", type=int, default=1)
+    processors = len(os.sched_getaffinity(0))
+    parser.add_argument("--processors", type=int, default=processors, help="that the ranks had")
     args = parser.parse_args()
     if args.source is None and args.prefix is None:
         parser.error("--prefix or --from: what is to be measured, or what was")
@@ -257,9 +258,7 @@ def main():
     points = measured_points(args)
     parameters = builtin_parameters(args.price)
     before = {row.path: row.value for row in parameters}
-    processors = len(os.sched_getaffinity(0))
-
-    everything = Prices(args.price, points, processors)
+    everything = Prices(args.price, points, args.processors)
     before_ns = everything.ns(before)
     possible = ~numpy.isnan(before_ns)  # the library knows the algorithm, and takes it for possible
     fitted = [
@@ -269,7 +268,7 @@ def main():
     ]
     if not fitted:
         sys.exit("no times to fit to: all are of ranks that are held out, or of no known algorithm")
-    prices = Prices(args.price, fitted, processors)
+    prices = Prices(args.price, fitted, args.processors)
     after = fit(fitted, weights_of(fitted), prices, before)
     after_ns = everything.ns(after)
     prices.close()
@@ -282,7 +281,7 @@ def main():
     )
     for line in initialisers(parameters, after):
         console.print(line, markup=False)
-    words = {"tasuki_tuning": 1, "machine": f"{platform.machine()}, {processors} processors"}
+    words = {"tasuki_tuning": 1, "machine": f"{platform.machine()}, {args.processors} processors"}
     words["written"] = time.strftime("%Y-%m-%d")
     table = {**words, **table_of(after)}
     (args.out / "tuning.json").write_text(json.dumps(table, indent=2) + "\n")

@@ -1,8 +1,8 @@
 """make regret: how good the choice among the algorithms of the collectives is, and the model behind it.
 
 Runs bench/algorithms.cpp, which times every algorithm of an operation, forced in turn, and the library's own
-choice, over a grid of operations, ranks and sizes. A time is that of many short batches that take turns, at the
-rank that took longest: the lower quartile, since the best of them is a matter of luck where ranks share
+choice, over a grid of operations, ranks and sizes. A time is that of many short batches that take turns, at
+the rank that took longest: the lower quartile, since the best of them is a matter of luck where ranks share
 processors, and the upper half one of what else the machine has to do.
 
 *Regret* of a case: the time of the algorithm that the library chooses over that of the best one (1: none is

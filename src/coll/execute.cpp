@@ -76,7 +76,8 @@ Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm 
   problem.nodes = nodes.nodes();
   problem.node_ranks_max = nodes.largest();
   problem.consecutive = nodes.is_consecutive();
-  problem.processors = processors_of(comm);
+  // Nodes of one job are virtual ones of this machine, whose processors all of them share.
+  problem.processors = static_cast<double>(processors_of(comm)) / comm.process.bootstrap.nodes();
   problem.extents = extents_of(comm);
   problem.stage = problem.blocking && stage_of(comm) != nullptr;
   problem.levels = problem.blocking && may_have_levels(comm, operation);

@@ -39,13 +39,23 @@ void explain_heap() {
                heap != nullptr && heap->global != 0 ? "global" : "private", reason);
 }
 
+/// As load_parameters(), of the text that the launcher has read for all.
+bool take_parameters(const std::string& path, const char* text, Parameters* parameters, std::string* error) {
+  std::string reason = text + 1;
+  if (*text != kUnreadable && parse_parameters(text, parameters, &reason)) return true;
+  *error = path + ": " + reason;
+  return false;
+}
+
 /// The machine's parameters, from the file that the user names. A bad one is told and left alone.
 void load_tuning(Process& process) {
   const std::string& file = process.config.tuning_file;
-  if (file.empty()) return;
+  const char* table = process.bootstrap.tuning_table();
+  if (table == nullptr ? file.empty() : *table == '\0') return;
   Parameters parameters;
   std::string error;
-  if (load_parameters(file, &parameters, &error)) {
+  if (table != nullptr ? take_parameters(file, table, &parameters, &error)
+                       : load_parameters(file, &parameters, &error)) {
     process.collectives->selector.set_parameters(parameters);
   } else if (process.rank == 0) {
     std::fprintf(stderr, "tasuki: TASUKI_TUNING_FILE: %s; the built-in parameters are used\n", error.c_str());

@@ -15,6 +15,7 @@
 #include "launch/signals.hpp"
 #include "launch/text.hpp"
 #include "runtime/local/processors.hpp"
+#include "tuning/table.hpp"
 
 extern char** environ;
 
@@ -85,6 +86,7 @@ bool Job::prepare(World* world, Refusal* refusal) {
   for (const Application& application : world->applications) {
     world->environments.emplace_back(environ, options_, application);
   }
+  hand_on_tuning(world);
   if (!find_programs(world, refusal)) return false;
   std::vector<int> applications;
   for (std::size_t number = 0; number < world->applications.size(); ++number) {
@@ -111,6 +113,24 @@ bool Job::prepare(World* world, Refusal* refusal) {
   plan(world);
   ++worlds_made_;
   return true;
+}
+
+/// All ranks, also those that are spawned later, choose their algorithms by what the first program's file
+/// holds now.
+void Job::hand_on_tuning(World* world) {
+  const auto file_of = [](const Environment& environment) {
+    const char* file = environment.get("TASUKI_TUNING_FILE");
+    return std::string(file != nullptr ? file : "");
+  };
+  const auto names_one = [&](const Environment& environment) { return !file_of(environment).empty(); };
+  if (!has_tuning_ && std::any_of(world->environments.begin(), world->environments.end(), names_one)) {
+    has_tuning_ = true;
+    const std::string file = file_of(world->environments.front());
+    std::string error;
+    if (!file.empty() && !read_table(file, &tuning_, &error)) tuning_ = kUnreadable + error;
+  }
+  if (!has_tuning_) return;
+  for (Environment& environment : world->environments) environment.set(local::kTuningTableName, tuning_);
 }
 
 /// Finds every program before the first one starts, so that a misspelt one costs nothing.

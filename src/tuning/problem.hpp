@@ -36,7 +36,7 @@ struct Problem {
   int node_ranks_max = 1;           // ranks on the node that has the most
   bool consecutive = true;          // the ranks of each node follow one another in the communicator
   std::array<int, 3> extents = {};  // of the communicator's grid, if it has one of up to three dimensions
-  int processors = 0;               // of a node, for its ranks; 0: as many as it needs
+  double processors = 0;  // a node's, for its ranks; virtual nodes share some; 0: as many as it needs
   Distance distance = Distance::kCache;  // of two ranks on a node
 
   friend bool operator==(const Problem&, const Problem&) = default;

@@ -17,7 +17,7 @@ constexpr double kNsMax = 1e9;     // a second
 constexpr double kRateMin = 1e-6;  // bytes per nanosecond: a kilobyte a second
 constexpr double kRateMax = 1e6;
 constexpr double kBytesMax = 1e15;
-constexpr std::size_t kFileBytesMax = 1 << 20;
+constexpr std::size_t kFileBytesMax = 64 << 10;  // it has to fit into a variable of the environment
 
 template <MessageParameters Parameters::*distance, double MessageParameters::*field>
 double& of_message(Parameters& parameters) {
@@ -271,24 +271,28 @@ bool parse_parameters(const std::string& text, Parameters* parameters, std::stri
   return true;
 }
 
-bool load_parameters(const std::string& path, Parameters* parameters, std::string* error) {
+bool read_table(const std::string& path, std::string* text, std::string* error) {
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
   const std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "re"));
-  std::string text(kFileBytesMax + 1, '\0');
-  const std::size_t bytes = file ? std::fread(text.data(), 1, text.size(), file.get()) : 0;
+  text->assign(kFileBytesMax + 1, '\0');
+  const std::size_t bytes = file ? std::fread(text->data(), 1, text->size(), file.get()) : 0;
   if (!file || std::ferror(file.get()) != 0) {
-    *error = path + ": " + std::strerror(errno);
+    *error = std::strerror(errno);
     return false;
   }
   if (bytes > kFileBytesMax) {
-    *error = path + ": it is longer than " + std::to_string(kFileBytesMax) + " bytes";
+    *error = "it is longer than " + std::to_string(kFileBytesMax) + " bytes";
     return false;
   }
-  text.resize(bytes);
-  std::string reason;
-  if (parse_parameters(text, parameters, &reason)) return true;
+  text->resize(bytes);
+  return true;
+}
+
+bool load_parameters(const std::string& path, Parameters* parameters, std::string* error) {
+  std::string text, reason;
+  if (read_table(path, &text, &reason) && parse_parameters(text, parameters, &reason)) return true;
   *error = path + ": " + reason;
   return false;
 }

@@ -6,7 +6,10 @@
 // What it does not name keeps the built-in value. A file that is bad in any place is refused as a whole, with
 // the line and the reason: half a table would be a guess that nobody made.
 //
-// Pure, but for load_parameters(), which reads the file.
+// All ranks of a job have to choose by the same parameters, whatever each finds at the path. So mpiexec reads the
+// file once and hands its text on (runtime/local/job_segment.hpp).
+//
+// Pure, but for read_table() and load_parameters(), which read the file.
 #pragma once
 
 #include <span>
@@ -17,6 +20,9 @@
 namespace tasuki {
 
 inline constexpr int kTuningVersion = 1;
+
+/// Before the reason, where mpiexec could not read the file: in the place of its text.
+inline constexpr char kUnreadable = '!';
 
 /// A parameter as it is named in the file. Its value must lie within `min` and `max`.
 struct ParameterRow {
@@ -32,7 +38,10 @@ std::span<const ParameterRow> parameter_table();
 /// that this library understands.
 bool parse_parameters(const std::string& text, Parameters* parameters, std::string* error);
 
-/// The same for a file; the reason begins with its name.
+/// What a file holds. Returns false, with the reason, when it cannot be read or is too long for a table.
+bool read_table(const std::string& path, std::string* text, std::string* error);
+
+/// Both; the reason begins with the file's name.
 bool load_parameters(const std::string& path, Parameters* parameters, std::string* error);
 
 }  // namespace tasuki

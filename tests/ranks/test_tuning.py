@@ -8,6 +8,15 @@ CHOICE = re.compile(
     r"tasuki: rank 0: (?:nonblocking )?\w+ of \d+ bytes among 2 ranks: \w+.*, predicted ([\d.e+-]+) (us|ms);"
 )
 
+CHOICE_OF_ANY = re.compile(
+    r"tasuki: rank (\d): \w+ of \d+ bytes among 2 ranks: \w+.*, predicted ([\d.e+-]+) (us|ms);"
+)
+
+SLOW = (
+    '{"tasuki_tuning": 1, "messages": {"cache": {"software_ns": 1e8, "latency_ns": 1e8}},'
+    ' "stage": {"call_ns": 1e8, "shared_ns": 1e8}}'
+)
+
 
 def predictions(done):
     """Microseconds, of each choice that was told."""
@@ -23,7 +32,7 @@ def explained(run, **environment):
 
 def test_predictions_come_from_the_file(run, tmp_path):
     table = tmp_path / "slow.json"
-    table.write_text('{"tasuki_tuning": 1, "messages": {"cache": {"latency_ns": 1e8}}}')
+    table.write_text(SLOW)
     assert max(predictions(explained(run))) < 1000
     assert min(predictions(explained(run, TASUKI_TUNING_FILE=str(table)))) >= 100000
 
@@ -47,6 +56,31 @@ def test_a_bad_file_is_told_once_and_the_job_runs(run, tmp_path, text, reason):
     assert str(table) in lines[0] and reason in lines[0], done.text
     assert lines[0].endswith("the built-in parameters are used"), done.text
     assert max(predictions(done)) < 1000
+
+
+def test_all_ranks_choose_by_the_same_table_whatever_each_would_read(mpiexec, build, tmp_path):
+    slow, bad = tmp_path / "slow.json", tmp_path / "bad.json"
+    slow.write_text(SLOW)
+    bad.write_text("{")
+    program = build("launch.c")
+    for first, other, is_slow in ((slow, bad, True), ("", slow, False)):
+        words = ["-n", 1, "-env", "TASUKI_TUNING_FILE", first, program]
+        words += [":", "-n", 1, "-env", "TASUKI_TUNING_FILE", other, program]
+        done = mpiexec(*words, environment={"TASUKI_EXPLAIN": "all"})
+        assert done.returncode == 0, done.text
+        assert "TASUKI_TUNING_FILE" not in done.stderr, done.text
+        told = {0: [], 1: []}
+        for rank, time, unit in CHOICE_OF_ANY.findall(done.stderr):
+            told[int(rank)].append(float(time) * (1000 if unit == "ms" else 1))
+        assert told[0] and told[0] == told[1], done.text
+        assert all((time > 10000) == is_slow for time in told[0]), done.text
+
+
+def test_the_choice_of_flags_is_told_once_for_each_case(run):
+    done = run("launch.c", 2, environment={"TASUKI_EXPLAIN": "1"})
+    told = [line for line in done.stderr.splitlines() if " ranks: flags, predicted " in line]
+    assert told and len(told) == len(set(told)), done.text
+    assert all("; runner-up " in line for line in told), done.text
 
 
 def test_a_name_that_no_algorithm_has_is_refused_with_those_that_are(mpiexec):

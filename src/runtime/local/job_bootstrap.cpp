@@ -64,6 +64,7 @@ class JobBootstrap final : public Bootstrap {
     close(socket);
     return started;
   }
+  const char* tuning_table() const override { return std::getenv(kTuningTableName); }
   int application_number() const override { return block().application; }
   int universe_size() const override { return std::max(job_.size, job_.header->universe_size); }
   int processors_available() const override { return std::max(1, job_.header->processors_available); }

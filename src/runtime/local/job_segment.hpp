@@ -97,5 +97,7 @@ inline constexpr const char* kJobPidName = "TASUKI_JOB_PID";  // mpiexec
 inline constexpr const char* kJobIdName = "TASUKI_JOB_ID";    // hexadecimal
 inline constexpr const char* kRankName = "TASUKI_RANK";
 inline constexpr const char* kSizeName = "TASUKI_SIZE";
+// The table of the machine's parameters, for all ranks alike; empty: the built-in ones.
+inline constexpr const char* kTuningTableName = "TASUKI_TUNING_TABLE";
 
 }  // namespace tasuki::local

@@ -129,6 +129,12 @@ TEST(CostTest, EachPartIsPricedByItsParameter) {
   EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, kSimple), 5 + 5 + 3000 + 40 + 4 + 1500);
 }
 
+TEST(CostTest, VirtualNodesShareTheProcessors) {
+  // Four nodes of two ranks on a machine of two processors: half a processor for each node.
+  EXPECT_EQ(ranks_per_processor({.size = 8, .nodes = 4, .node_ranks_max = 2, .processors = 0.5}), 4);
+  EXPECT_EQ(ranks_per_processor({.size = 4, .nodes = 4, .node_ranks_max = 1, .processors = 4}), 1);
+}
+
 TEST(CostTest, OneWayOnesDoNotWaitUnlessTheirMessagesAreLong) {
   const Problem problem{.operation = Operation::kAllreduce, .size = 4, .node_ranks_max = 4};
   Cost cost = kSome;

@@ -109,9 +109,9 @@ TEST(TableTest, FilesAreReadAndRefusedByName) {
   std::ofstream(path) << "{\n\n\"crowd\": 3}";
   EXPECT_FALSE(load_parameters(path, &parameters, &error));
   EXPECT_EQ(error, path + ": line 3: crowd = 3, but there is no such parameter");
-  std::ofstream(path) << std::string((1 << 20) + 1, ' ');
+  std::ofstream(path) << std::string((64 << 10) + 1, ' ');
   EXPECT_FALSE(load_parameters(path, &parameters, &error));
-  EXPECT_EQ(error, path + ": it is longer than 1048576 bytes");
+  EXPECT_EQ(error, path + ": it is longer than 65536 bytes");
   std::remove(path.c_str());
   EXPECT_FALSE(load_parameters(path, &parameters, &error));
   EXPECT_EQ(error, path + ": No such file or directory");
