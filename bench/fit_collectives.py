@@ -53,6 +53,9 @@ FITTED = (
     "stage.reduced_bytes_per_ns",
     "crowd.turn_ns",
 )
+# What shows only where ranks share processors, or are more than two. Such times vary with the whims of the
+# system's scheduler, so the others are fitted without them first.
+OF_CROWDS = ("stage.flag_read_ns", "crowd.turn_ns")
 FACTOR_MAX = 8  # how far a parameter may come from its built-in value, either way
 PRIOR = 0.1  # of a point's weight: how hard a parameter is held where the times say nothing about it
 SECONDS_MAX = 60
@@ -112,14 +115,25 @@ def weights_of(points):
     return numpy.array([best[point[:3]] / point.seconds for point in points])
 
 
-def fit(points, weights, prices, before):
-    """Values by path. A fitted parameter is searched by its logarithm, from the built-in value on."""
+def fit(points, program, processors, before):
+    """Values by path. What a processor for each rank tells comes first, then what crowds alone tell."""
+    calm = [point for point in points if point.ranks <= processors]
+    if calm and len(calm) < len(points):
+        before = fit_some(FITTED, calm, program, processors, before)
+        return fit_some(OF_CROWDS, points, program, processors, before)
+    return fit_some(FITTED, points, program, processors, before)
+
+
+def fit_some(paths, points, program, processors, before):
+    """The parameters of these paths. They are searched by their logarithms, from the values before on."""
+    prices = Prices(program, points, processors)
+    weights = weights_of(points)
     measured = numpy.log([1e9 * point.seconds for point in points])
-    start = numpy.log([before[path] for path in FITTED])
-    prior = PRIOR * math.sqrt(len(points) / len(FITTED) / 10)
+    start = numpy.log([before[path] for path in paths])
+    prior = PRIOR * math.sqrt(len(points) / len(paths) / 10)
 
     def residuals(logarithms):
-        values = dict(before, **dict(zip(FITTED, numpy.exp(logarithms), strict=True)))
+        values = dict(before, **dict(zip(paths, numpy.exp(logarithms), strict=True)))
         off = numpy.sqrt(weights) * (numpy.log(prices.ns(values)) - measured)
         return numpy.concatenate([off, prior * (logarithms - start)])
 
@@ -132,7 +146,8 @@ def fit(points, weights, prices, before):
         diff_step=1e-3,
         max_nfev=200,
     )
-    return dict(before, **dict(zip(FITTED, numpy.exp(found.x), strict=True)))
+    prices.close()
+    return dict(before, **dict(zip(paths, numpy.exp(found.x), strict=True)))
 
 
 def median_factor(measured_ns, predicted_ns):
@@ -268,10 +283,8 @@ def main():
     ]
     if not fitted:
         sys.exit("no times to fit to: all are of ranks that are held out, or of no known algorithm")
-    prices = Prices(args.price, fitted, args.processors)
-    after = fit(fitted, weights_of(fitted), prices, before)
+    after = fit(fitted, args.price, args.processors, before)
     after_ns = everything.ns(after)
-    prices.close()
     everything.close()
 
     known = [point for point, good in zip(points, possible, strict=True) if good]

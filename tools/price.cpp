@@ -65,7 +65,8 @@ bool parse(const std::string& line, Question* question) {
 
 tasuki::Selection answer(const Question& question, const Parameters& parameters) {
   const Problem& problem = question.problem;
-  tasuki::Contest contest(problem, parameters, {});
+  const tasuki::Wanted nothing;
+  tasuki::Contest contest(problem, parameters, nothing);
   if (question.algorithm != kTheChoice) {
     contest.enter(tasuki::candidate_of(question.algorithm));
     return contest.choice();

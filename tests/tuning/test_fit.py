@@ -65,9 +65,7 @@ def times_of(values, ranks, noise, seed=7):
 def test_the_parameters_behind_the_times_are_found(builtin):
     truth = dict(builtin, **{path: builtin[path] * factor for path, factor in CHANGED.items()})
     points = times_of(truth, (2, 4, 8, 16), noise=0.05)
-    prices = tool.Prices(PRICE, points, PROCESSORS)
-    found = tool.fit(points, tool.weights_of(points), prices, builtin)
-    prices.close()
+    found = tool.fit(points, PRICE, PROCESSORS, builtin)
     for path in CHANGED:
         assert found[path] == pytest.approx(truth[path], rel=0.25), path
 
@@ -81,9 +79,7 @@ def test_the_parameters_behind_the_times_are_found(builtin):
 
 def test_what_no_time_tells_of_keeps_its_value(builtin):
     points = [point for point in times_of(builtin, (2,), noise=0) if point.algorithm == "flags"]
-    prices = tool.Prices(PRICE, points, PROCESSORS)
-    found = tool.fit(points, tool.weights_of(points), prices, builtin)
-    prices.close()
+    found = tool.fit(points, PRICE, PROCESSORS, builtin)
     for path in ("messages.cache.software_ns", "crowd.turn_ns", "stage.shared_ns"):
         assert found[path] == pytest.approx(builtin[path], rel=0.01), path
 
