@@ -16,6 +16,7 @@
 #include "base/algorithm_table.hpp"
 #include "base/predefined.hpp"
 #include "coll/api.hpp"
+#include "coll/collectives.hpp"
 #include "datatype/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
@@ -332,6 +333,40 @@ TEST(QuickCollective, RunWithoutAMessage) {
     EXPECT_EQ(out, 2);
     EXPECT_EQ(messages(), before);
     EXPECT_EQ(process.counters.algorithms[algorithm_number(Operation::kAllreduce, "flags")], 1U);
+  });
+}
+
+/// How much more the collective takes where each turn takes `more_ns` more.
+double price_of_turns(const Problem& problem, double more_ns) {
+  Parameters slower;
+  slower.turn_ns += more_ns;
+  return quick_ns(problem, slower, 0) - quick_ns(problem, {}, 0);
+}
+
+TEST(QuickPrice, OneWayOnesPayForTurnsOnlyWhenTheyWaitForRoom) {
+  Problem problem{
+      .operation = Operation::kAllreduce, .size = 8, .bytes = 8, .node_ranks_max = 8, .processors = 2};
+  const double turns = 3;  // four ranks a processor
+  EXPECT_NEAR(price_of_turns(problem, 6400), turns * 6400, 1e-6);
+  problem.operation = Operation::kBcast;
+  EXPECT_NEAR(price_of_turns(problem, 6400), turns * 6400 * 2 / kLines, 1e-6);
+  problem.bytes = 1024;
+  EXPECT_NEAR(price_of_turns(problem, 6400), turns * 6400 * 2 / kPages, 1e-6);
+  problem.processors = 8;
+  EXPECT_EQ(price_of_turns(problem, 6400), 0);
+}
+
+TEST(QuickLimits, ArePricedOnceForCommunicatorsThatAreAlike) {
+  run_ranks(2, [](Process& process) {
+    Stages& stages = process.collectives->stages;
+    int priced = 0;
+    const auto price = [&] { return QuickLimits{++priced}; };
+    const Problem one{.size = 1000, .processors = 4}, other{.size = 1000, .processors = 5};
+    EXPECT_EQ(stages.quick_limits(one, price)[0], 1);
+    EXPECT_EQ(stages.quick_limits(other, price)[0], 2);
+    EXPECT_EQ(stages.quick_limits(one, price)[0], 1);
+    stages.set_all_quick_limits();  // the settings have changed
+    EXPECT_EQ(stages.quick_limits(one, price)[0], 3);
   });
 }
 
