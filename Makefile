@@ -72,7 +72,7 @@ fit: build
 
 fit-collectives: build
 	@$(IN_VENV)/python bench/fit_collectives.py --prefix $(PREFIX) --price $(BUILD)/release/price \
-	    --out $(BUILD)/bench $(if $(FROM),--from $(FROM))
+	    --out $(BUILD)/bench $(if $(FROM),--from $(FROM)) $(if $(UPDATE),--update $(UPDATE))
 
 regret: build
 	@$(IN_VENV)/python bench/regret.py --prefix $(PREFIX) --out $(BUILD)/bench

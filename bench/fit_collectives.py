@@ -7,8 +7,8 @@ predicted over measured times, with a loss that outliers bend little. Algorithms
 their case weigh most, since these are the ones to choose among. Some cases are not used in the fit but to
 test it: those of the numbers of ranks in --hold-out.
 
-Writes OUT/tuning.json, a table for TASUKI_TUNING_FILE, and prints the parameters before and after, the
-errors, and the initialisers that would make them the built-in ones.
+Writes OUT/tuning.json, a table for TASUKI_TUNING_FILE, and prints the parameters before and after, and the
+errors. --update src/tuning/parameters.hpp makes them the built-in ones.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import math
 import os
 import pathlib
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -50,7 +51,7 @@ FITTED = (
     "stage.cell_bytes_per_ns",
     "stage.shared_ns",
     "stage.pulled_bytes_per_ns",
-    "stage.reduced_bytes_per_ns",
+    "stage.reduced_in_place_bytes_per_ns",
     "crowd.turn_ns",
 )
 # What shows only where ranks share processors, or are more than two. Such times vary with the whims of the
@@ -216,16 +217,21 @@ def parameter_table(parameters, after):
     return table
 
 
-def initialisers(parameters, after):
-    """As they stand in src/tuning/parameters.hpp."""
-    lines, messages = [], collections.defaultdict(list)
-    for row in parameters:
-        group, *rest = row.path.split(".")
-        if group == "messages" and len(rest) == 2:
-            messages[rest[0]].append(f"{after[row.path]:.3g}")
-        elif row.path in FITTED:
-            lines.append(f"  {row.path}: {after[row.path]:.3g};")
-    return [f"  {name} = {{{', '.join(numbers)}}};" for name, numbers in messages.items()] + lines
+def with_builtins(text, after):
+    """src/tuning/parameters.hpp with these values in its initialisers: each has the name of its parameter."""
+    messages = collections.defaultdict(list)
+    for path, value in after.items():
+        *groups, name = path.split(".")
+        number = f"{value:.3g}".replace("e+0", "e").replace("e+", "e")
+        if len(groups) == 2:
+            messages[groups[1]].append(number)
+        elif path in FITTED:
+            text, found = re.subn(rf"(double {name}) = [^;]+;", rf"\1 = {number};", text)
+            if found != 1:
+                sys.exit(f"no single initialiser of {name}, of {path}, was found")
+    for name, numbers in messages.items():
+        text = re.sub(rf"(MessageParameters {name}) = [^;]+;", rf"\1 = {{{', '.join(numbers)}}};", text)
+    return text
 
 
 def points_of(times):
@@ -250,6 +256,7 @@ def parse_arguments():
     parser.add_argument("--operations", nargs="+", default=OPERATIONS, choices=OPERATIONS)
     parser.add_argument("--sizes", type=int, nargs="+", default=[])
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--update", type=pathlib.Path, help="the header with the built-in parameters")
     processors = len(os.sched_getaffinity(0))
     parser.add_argument("--processors", type=int, default=processors, help="that the ranks had")
     args = parser.parse_args()
@@ -292,8 +299,9 @@ def main():
     console.print(
         error_table(known, weights_of(known), before_ns[possible], after_ns[possible], args.hold_out)
     )
-    for line in initialisers(parameters, after):
-        console.print(line, markup=False)
+    if args.update is not None:
+        args.update.write_text(with_builtins(args.update.read_text(), after))
+        console.print(f"{args.update} has them as the built-in ones")
     words = {"tasuki_tuning": 1, "machine": f"{platform.machine()}, {args.processors} processors"}
     words["written"] = time.strftime("%Y-%m-%d")
     table = {**words, **table_of(after)}

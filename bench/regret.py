@@ -180,7 +180,7 @@ def error_table(points):
 
 
 def plot(points, path):
-    """A panel for each number of ranks; on the diagonal predictions are right, the band is a factor of 2."""
+    """A panel for each number of ranks. On the diagonal predictions are right; bands: 30 %, and twice."""
     ranks = sorted({case.ranks for own in points.values() for case, *_ in own})
     figure, panels = pyplot.subplots(1, len(ranks), figsize=(5 * len(ranks), 5), squeeze=False, sharey=True)
     colours = pyplot.get_cmap("tab10")
@@ -195,9 +195,10 @@ def plot(points, path):
                 )
         ends = [min(min(pair) for pair in everything) / 1.5, max(max(pair) for pair in everything) * 1.5]
         panel.plot(ends, ends, color="black", linewidth=1)
-        panel.fill_between(
-            ends, [end / 2 for end in ends], [end * 2 for end in ends], color="black", alpha=0.07
-        )
+        for band in (1.3, 2):
+            panel.fill_between(
+                ends, [end / band for end in ends], [end * band for end in ends], color="black", alpha=0.07
+            )
         panel.set(xscale="log", yscale="log", xlim=ends, title=f"{count} ranks", xlabel="measured (us)")
     panels[0][0].set_ylabel("predicted (us)")
     panels[0][-1].legend(fontsize="small", loc="lower right")

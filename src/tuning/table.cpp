@@ -96,8 +96,8 @@ constexpr ParameterRow kParameterTable[] = {
      "time to plan work in shared buffers, and to offer a rank's own"},
     {"stage.pulled_bytes_per_ns", of<&Parameters::pulled_bytes_per_ns>, kRateMin, kRateMax,
      "bytes that one rank copies out of another one's memory"},
-    {"stage.reduced_bytes_per_ns", of<&Parameters::reduced_in_place_bytes_per_ns>, kRateMin, kRateMax,
-     "bytes that one rank combines straight out of other ranks' memory"},
+    {"stage.reduced_in_place_bytes_per_ns", of<&Parameters::reduced_in_place_bytes_per_ns>, kRateMin,
+     kRateMax, "bytes that one rank combines straight out of other ranks' memory"},
     {"crowd.turn_ns", of<&Parameters::turn_ns>, 0, kNsMax,
      "what it costs on top that a rank waits, for each rank that a processor has beyond the first"},
 };

@@ -3,6 +3,7 @@ that were behind them."""
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -82,6 +83,16 @@ def test_what_no_time_tells_of_keeps_its_value(builtin):
     found = tool.fit(points, PRICE, PROCESSORS, builtin)
     for path in ("messages.cache.software_ns", "crowd.turn_ns", "stage.shared_ns"):
         assert found[path] == pytest.approx(builtin[path], rel=0.01), path
+
+
+def test_the_header_takes_the_parameters(builtin):
+    header = (ROOT / "src" / "tuning" / "parameters.hpp").read_text()
+    changed = tool.with_builtins(
+        header, dict(builtin, **{"stage.flag_ns": 4711, "messages.cache.long_ns": 42})
+    )
+    assert "double flag_ns = 4.71e3;" in changed
+    assert re.search(r"MessageParameters cache = \{[^}]*, 42\};", changed)
+    assert len(changed.splitlines()) == len(header.splitlines())
 
 
 def test_regret_is_that_of_the_cheapest_prediction():
