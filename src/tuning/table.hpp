@@ -6,8 +6,8 @@
 // What it does not name keeps the built-in value. A file that is bad in any place is refused as a whole, with
 // the line and the reason: half a table would be a guess that nobody made.
 //
-// All ranks of a job have to choose by the same parameters, whatever each finds at the path. So mpiexec reads the
-// file once and hands its text on (runtime/local/job_segment.hpp).
+// All ranks of a job have to choose by the same parameters, whatever each finds at the path. So mpiexec reads
+// the file once and hands its text on (runtime/local/job_segment.hpp).
 //
 // Pure, but for read_table() and load_parameters(), which read the file.
 #pragma once
