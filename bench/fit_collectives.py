@@ -54,9 +54,9 @@ FITTED = (
     "stage.reduced_in_place_bytes_per_ns",
     "crowd.turn_ns",
 )
-# What shows only where ranks share processors, or are more than two. Such times vary with the whims of the
-# system's scheduler, so the others are fitted without them first.
-OF_CROWDS = ("stage.flag_read_ns", "crowd.turn_ns")
+# What shows only where ranks share processors. Such times vary with the whims of the system's scheduler, so
+# the others are fitted without them.
+OF_CROWDS = ("crowd.turn_ns",)
 FACTOR_MAX = 8  # how far a parameter may come from its built-in value, either way
 PRIOR = 0.1  # of a point's weight: how hard a parameter is held where the times say nothing about it
 SECONDS_MAX = 60

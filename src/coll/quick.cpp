@@ -16,6 +16,7 @@ struct Work {
   double reduced = 0;    // bytes
   double ranks = 1;      // how many such ranks' work all do together
   bool one_way = false;  // nobody waits for who waits for it
+  bool to_one = false;   // all goes to one rank
 };
 
 Work work_of(const Problem& problem) {
@@ -31,10 +32,14 @@ Work work_of(const Problem& problem) {
     case Operation::kScatter:
       return {.flags = 1, .moved = others * bytes, .ranks = 2, .one_way = true};
     case Operation::kGather:
-      return {.flags = others, .moved = others * bytes, .ranks = 2, .one_way = true};
+      return {.flags = others, .moved = others * bytes, .ranks = 2, .one_way = true, .to_one = true};
     case Operation::kReduce:
-      return {
-          .flags = others, .moved = others * bytes, .reduced = others * bytes, .ranks = 2, .one_way = true};
+      return {.flags = others,
+              .moved = others * bytes,
+              .reduced = others * bytes,
+              .ranks = 2,
+              .one_way = true,
+              .to_one = true};
     case Operation::kAllgather:
       return {.flags = others, .moved = share + others * share, .ranks = all};
     case Operation::kAlltoall:
@@ -103,8 +108,9 @@ double quick_ns(const Problem& problem, const Parameters& parameters, Count) {
   // Where the data goes one way, a member waits only for room, until half of it is free.
   const std::uint64_t depth = shown_bytes(problem) <= kLineBytes ? kLines : kPages;
   const double waits = work.one_way ? 2.0 / static_cast<double>(depth) : 1;
-  return crowd * parameters.call_ns + load * busiest_ns +
-         waits * (parameters.flag_ns + turns_ns(problem, parameters));
+  const double turns = work.to_one ? 1 : waits;  // as cost_ns() has it
+  return crowd * parameters.call_ns + load * busiest_ns + waits * parameters.flag_ns +
+         turns * turns_ns(problem, parameters);
 }
 
 namespace {

@@ -92,13 +92,14 @@ void begin_scatter(Schedule& schedule, Member self, int root, const Blocks& all,
 
 double shared_ns(const SharedCost& cost, const Problem& problem, const Parameters& parameters) {
   const double crowd = ranks_per_processor(problem);
-  const double sync_ns = parameters.flag_ns + (problem.size - 2) * crowd * parameters.flag_read_ns +
-                         turns_ns(problem, parameters);
+  const double flags_ns = parameters.flag_ns + (problem.size - 2) * crowd * parameters.flag_read_ns;
   const double busiest_ns = cost.moved_bytes / parameters.pulled_bytes_per_ns +
                             cost.reduced_bytes / parameters.reduced_in_place_bytes_per_ns;
   // Where the data goes one way, a rank waits for half of its pages, and then not for as many collectives.
   const double syncs = cost.one_way ? 2.0 / static_cast<double>(kPages) : cost.syncs;
-  return crowd * parameters.shared_ns + (cost.alone ? 1 : crowd) * busiest_ns + syncs * sync_ns +
+  const double turns = cost.to_one ? 1 : syncs;  // as cost_ns() has it
+  return crowd * parameters.shared_ns + (cost.alone ? 1 : crowd) * busiest_ns + syncs * flags_ns +
+         turns * turns_ns(problem, parameters) +
          uncached_share(problem, parameters) * cost.total_bytes / parameters.node_bytes_per_ns;
 }
 
@@ -215,7 +216,8 @@ SharedCost shared_gather_copy_cost(int size, double block_bytes) {
           .moved_bytes = size * block_bytes,
           .total_bytes = (2 * size - 1) * block_bytes,
           .alone = true,
-          .one_way = true};
+          .one_way = true,
+          .to_one = true};
 }
 
 void shared_scatter(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {

@@ -127,7 +127,8 @@ SharedCost shared_reduce_copy_cost(int size, double bytes) {
           .reduced_bytes = others,
           .total_bytes = 2 * others,
           .alone = true,
-          .one_way = true};
+          .one_way = true,
+          .to_one = true};
 }
 
 void shared_allreduce(Schedule& schedule, Member self, const Reduction& data) {

@@ -83,8 +83,9 @@ double cost_ns(const Cost& cost, const MessageParameters& message, const Problem
       bytes / (is_long ? message.bytes_per_ns : message.eager_bytes_per_ns) +
       reduced / parameters.reduced_bytes_per_ns +
       uncached_share(problem, parameters) * total / problem.nodes / parameters.node_bytes_per_ns;
-  const bool waits = !cost.one_way || is_long;
-  return work + (waits ? cost.steps * (message.latency_ns + turns_ns(problem, parameters)) : 0);
+  const double turns = turns_ns(problem, parameters);
+  if (!cost.one_way || is_long) return work + cost.steps * (message.latency_ns + turns);
+  return work + (cost.to_one ? turns : 0);
 }
 
 }  // namespace tasuki

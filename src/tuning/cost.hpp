@@ -4,7 +4,9 @@
 // It is what the ranks' processors have to do, and the time that they wait for each other. What they have to
 // do is the share of the rank that has the most, or, with fewer processors than ranks, each processor's share
 // of the whole. They wait for every step of the critical path, but not in a one-way algorithm with short
-// messages: there a rank begins the next call while others are still at the last one.
+// messages: there a rank begins the next call while others are still at the last one. Where ranks share
+// processors and all goes to one of them, that one falls behind while the others have the processors: they
+// wait for its turn, once.
 //
 // Pure.
 #pragma once
@@ -25,6 +27,7 @@ struct Cost {
   double total_reduced_bytes = 0;  // by all ranks together
   double copied_bytes = 0;         // by the busiest rank, in its own memory; contiguous data, not in place
   bool one_way = false;            // nobody waits for who waits for it: one call need not wait for the last
+  bool to_one = false;             // all goes to one rank
 };
 
 /// The processors that the ranks have, but at most one for each.

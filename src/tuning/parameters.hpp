@@ -1,6 +1,7 @@
 // What the machine needs for the things that collectives are made of: the parameters of the cost formulas.
-// The built-in ones are those of one node of middling speed; a table can be read from a file
-// (tuning/table.hpp), whose documentation is docs/tuning.md.
+// A table can be read from a file (tuning/table.hpp); docs/tuning.md has what each is. The built-in ones were
+// fitted to a virtual machine with two processors of the Sapphire Rapids generation by `make
+// fit-collectives`, but for those of ranks that share no cache, which are guesses.
 //
 // Pure data. Times in nanoseconds, rates in bytes per nanosecond (that is GB/s).
 #pragma once
@@ -22,32 +23,32 @@ struct MessageParameters {
 
 struct Parameters {
   // By how far apart the two ranks are.
-  MessageParameters cache = {200, 150, 30, 12, 400};
+  MessageParameters cache = {120, 249, 75, 12, 711};
   MessageParameters package = {200, 300, 15, 8, 600};
   MessageParameters machine = {200, 500, 8, 5, 1000};
   MessageParameters network = {1000, 2000, 5.0, 5.0, 4000};
   double long_bytes = 16 * 1024;  // a message that is longer waits for its receive (TASUKI_EAGER_BYTES_MAX)
 
-  double plan_ns = 100;              // to write a schedule of messages, and to begin it
-  double reduced_bytes_per_ns = 10;  // T_C: combined by one rank, of what has come in a message
-  double copied_bytes_per_ns = 30;   // copied by one rank in its own memory: packed, unpacked, moved
+  double plan_ns = 236;              // to write a schedule of messages, and to begin it
+  double reduced_bytes_per_ns = 21;  // T_C: combined by one rank, of what has come in a message
+  double copied_bytes_per_ns = 38;   // copied by one rank in its own memory: packed, unpacked, moved
 
   // Data that the caches do not hold: what the buffers of a processor's ranks have beyond `cache_bytes`.
-  double cache_bytes = 2e6;       // that a processor has for itself
-  double node_bytes_per_ns = 20;  // that all processors of a node together get from further away
+  double cache_bytes = 1.3e6;     // that a processor has for itself
+  double node_bytes_per_ns = 40;  // that all processors of a node together get from further away
 
   // The stage of ranks that share memory (coll/stage.hpp).
-  double call_ns = 50;                        // of a collective that runs straight over the flags
-  double flag_ns = 100;                       // until another rank sees a flag
+  double call_ns = 75;                        // of a collective that runs straight over the flags
+  double flag_ns = 178;                       // until another rank sees a flag
   double flag_read_ns = 20;                   // for each further flag that a rank has to read
-  double cell_bytes_per_ns = 10;              // written into the own cell, or read from another's
-  double shared_ns = 300;                     // to plan work in shared buffers, and to offer a rank's own
-  double pulled_bytes_per_ns = 30;            // copied by one rank straight from another one's memory
-  double reduced_in_place_bytes_per_ns = 30;  // combined by one rank straight out of the others' memory
+  double cell_bytes_per_ns = 8.5;             // written into the own cell, or read from another's
+  double shared_ns = 443;                     // to plan work in shared buffers, and to offer a rank's own
+  double pulled_bytes_per_ns = 36;            // copied by one rank straight from another one's memory
+  double reduced_in_place_bytes_per_ns = 26;  // combined by one rank straight out of the others' memory
 
   // More ranks than processors: what it costs on top, for each rank beyond the first that a processor has,
   // that a rank waits for another.
-  double turn_ns = 1500;
+  double turn_ns = 4500;
 };
 
 }  // namespace tasuki
