@@ -130,8 +130,8 @@ class Job final : public Ready, private SpawnHandler {
   TerminalInput terminal_;
   Guard guard_;
   SpawnService spawns_;
-  bool has_tuning_ = false;  // somebody names a table of parameters
-  std::string tuning_;       // its text: tuning/table.hpp
+  bool has_tuning_ = false;                     // somebody names a table of parameters
+  std::string tuning_;                          // its text: tuning/table.hpp
   std::string spawn_socket_;                    // its name; empty: nobody can spawn
   std::vector<std::unique_ptr<World>> worlds_;  // the command line's first, if there is one
   JobStatistics statistics_;                    // of worlds that are over; empty where nobody wants them

@@ -37,8 +37,8 @@ class Bootstrap {
   /// The number of the program of an MPMD job that this rank runs (MPI_APPNUM), -1 when unknown.
   virtual int application_number() const { return -1; }
 
-  /// The table of the machine's parameters, in JSON, that the launcher has read for all ranks alike; empty: they
-  /// take the built-in ones; null: it read none.
+  /// The table of the machine's parameters, in JSON, that the launcher has read for all ranks alike; empty:
+  /// they take the built-in ones; null: it read none.
   virtual const char* tuning_table() const { return nullptr; }
 
   /// MPI_UNIVERSE_SIZE: ranks that could run here; at least size().
