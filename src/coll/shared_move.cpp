@@ -93,8 +93,11 @@ void begin_scatter(Schedule& schedule, Member self, int root, const Blocks& all,
 double shared_ns(const SharedCost& cost, const Problem& problem, const Parameters& parameters) {
   const double crowd = ranks_per_processor(problem);
   const double flags_ns = parameters.flag_ns + (problem.size - 2) * crowd * parameters.flag_read_ns;
-  const double busiest_ns = cost.moved_bytes / parameters.pulled_bytes_per_ns +
-                            cost.reduced_bytes / parameters.reduced_in_place_bytes_per_ns;
+  // A copy that is kept for the others is written anew each time, as a cell is.
+  const double moved_bytes_per_ns =
+      cost.one_way ? parameters.cell_bytes_per_ns : parameters.pulled_bytes_per_ns;
+  const double busiest_ns =
+      cost.moved_bytes / moved_bytes_per_ns + cost.reduced_bytes / parameters.reduced_in_place_bytes_per_ns;
   // Where the data goes one way, a rank waits for half of its pages, and then not for as many collectives.
   const double syncs = cost.one_way ? 2.0 / static_cast<double>(kPages) : cost.syncs;
   const double turns = cost.to_one ? 1 : syncs;  // as cost_ns() has it

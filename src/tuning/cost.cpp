@@ -2,6 +2,7 @@
 #include "tuning/cost.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tasuki {
 
@@ -84,8 +85,10 @@ double cost_ns(const Cost& cost, const MessageParameters& message, const Problem
       reduced / parameters.reduced_bytes_per_ns +
       uncached_share(problem, parameters) * total / problem.nodes / parameters.node_bytes_per_ns;
   const double turns = turns_ns(problem, parameters);
-  if (!cost.one_way || is_long) return work + cost.steps * (message.latency_ns + turns);
-  return work + (cost.to_one ? turns : 0);
+  if (!cost.one_way) return work + cost.steps * (message.latency_ns + turns);
+  if (!is_long) return work + (cost.to_one ? turns : 0);
+  // Those that wait for one rank's long messages, or that one for theirs, wait at the same time.
+  return work + std::min(cost.steps, std::log2(problem.size)) * (message.latency_ns + turns);
 }
 
 }  // namespace tasuki

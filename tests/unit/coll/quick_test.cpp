@@ -349,9 +349,9 @@ TEST(QuickPrice, OneWayOnesPayForTurnsOnlyWhenTheyWaitForRoom) {
   const double turns = 3;  // four ranks a processor
   EXPECT_NEAR(price_of_turns(problem, 6400), turns * 6400, 1e-6);
   problem.operation = Operation::kBcast;
-  EXPECT_NEAR(price_of_turns(problem, 6400), turns * 6400 * 2 / kLines, 1e-6);
+  EXPECT_NEAR(price_of_turns(problem, 6400), turns * 6400 * 0.5 / kLines, 1e-6);
   problem.bytes = 1024;
-  EXPECT_NEAR(price_of_turns(problem, 6400), turns * 6400 * 2 / kPages, 1e-6);
+  EXPECT_NEAR(price_of_turns(problem, 6400), turns * 6400 * 0.5 / kPages, 1e-6);
   problem.processors = 8;
   EXPECT_EQ(price_of_turns(problem, 6400), 0);
 }
