@@ -6,6 +6,7 @@
 #include "binding/call.hpp"
 #include "binding/life.hpp"
 #include "environment/environment.hpp"
+#include "object/errhandler.hpp"
 #include "runtime/bootstrap.hpp"
 
 using namespace tasuki;

@@ -1,7 +1,4 @@
 // Ports (MPI 11.9.2): their names, and how a connector and an acceptor find each other.
-#include <sys/random.h>
-#include <time.h>
-
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -9,7 +6,9 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/predefined.hpp"
+#include "base/random_number.hpp"
 #include "coll/coll.hpp"
 #include "dynamic/api.hpp"
 #include "dynamic/dynamic.hpp"
@@ -37,19 +36,8 @@ struct Hello {
 
 enum class Word : std::int32_t { kOffer = 1, kGo = 2, kWithdraw = 3 };
 
-std::int64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
-
-std::uint64_t random_port_number(Process& process) {
-  std::uint64_t number = 0;
-  if (getrandom(&number, sizeof number, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof number)) {
-    number = make_context(process) ^ static_cast<std::uint64_t>(now_ns()) << 20;
-  }
-  number >>= kPlaneBits;
-  return number != 0 ? number : 1;
+std::uint64_t random_port_number() {
+  return std::max<std::uint64_t>(random_number() >> kPlaneBits, 1);
 }
 
 std::string port_name_of(const PeerAddress& own, std::uint64_t number) {
@@ -135,11 +123,11 @@ class Listening {
 class PortWatch {
  public:
   PortWatch(Process& process, const PeerAddress& owner, std::uint64_t number, double timeout_seconds)
-      : process_(process), owner_(owner), number_(number), next_check_ns_(now_ns() + kPortCheckNs) {
-    if (timeout_seconds >= 0) deadline_ns_ = now_ns() + static_cast<std::int64_t>(timeout_seconds * 1e9);
+      : process_(process), owner_(owner), number_(number), next_check_ns_(clock_ns() + kPortCheckNs) {
+    if (timeout_seconds >= 0) deadline_ns_ = clock_ns() + static_cast<std::int64_t>(timeout_seconds * 1e9);
   }
   bool goes_on() {
-    const std::int64_t now = now_ns();
+    const std::int64_t now = clock_ns();
     if (deadline_ns_ != 0 && now >= deadline_ns_) timed_out_ = true;
     if (now >= next_check_ns_) {
       next_check_ns_ = now + kPortCheckNs;
@@ -193,7 +181,7 @@ Ref<Comm> make_road(Process& process, Context context, int endpoint) {
 Code make_port(Process& process, Port** port) {
   PeerAddress own;
   if (const Code code = own_address(process, &own)) return code;
-  const std::uint64_t number = random_port_number(process);
+  const std::uint64_t number = random_port_number();
   if (!process.transport->open_port(number))
     return process.fail(kErrPort, "this process has %zu open ports, which is as many as there can be",
                         process.dynamic->ports.size());

@@ -155,17 +155,13 @@ Code file_sync(Process& process, File* fh) {
 }
 
 Code file_set_errhandler(Process& process, File* file, Errhandler* errhandler) {
-  if (errhandler->predefined == 0 && errhandler->owner != Kind::kFile)
-    return process.fail(kErrErrhandler, "errhandler was not made by MPI_File_create_errhandler");
   ErrorOwner& owner = file != nullptr ? static_cast<ErrorOwner&>(*file) : process.objects->null_file;
-  owner.errhandler = Ref<Errhandler>::share(errhandler);
-  return kSuccess;
+  return set_errhandler(process, owner, Kind::kFile, errhandler);
 }
 
 Code file_get_errhandler(Process& process, File* file, Errhandler** errhandler) {
   const ErrorOwner& owner = file != nullptr ? static_cast<ErrorOwner&>(*file) : process.objects->null_file;
-  Errhandler* found = owner.errhandler.get();
-  *errhandler = found->predefined != 0 ? found : retain(found);
+  *errhandler = get_errhandler(owner);
   return kSuccess;
 }
 

@@ -2,7 +2,6 @@
 #include "launch/event_loop.hpp"
 
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace tasuki::launch {
@@ -36,12 +35,6 @@ void EventLoop::run_once(int timeout_ms) {
   epoll_event events[64];
   const int count = epoll_wait(epoll_, events, 64, timeout_ms);
   for (int index = 0; index < count; ++index) static_cast<Ready*>(events[index].data.ptr)->ready();
-}
-
-std::int64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
 }  // namespace tasuki::launch

@@ -35,7 +35,4 @@ class EventLoop {
   int epoll_;
 };
 
-/// Nanoseconds of the monotonic clock.
-std::int64_t now_ns();
-
 }  // namespace tasuki::launch

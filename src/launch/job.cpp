@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "launch/signals.hpp"
 #include "launch/text.hpp"
 #include "runtime/local/processors.hpp"
@@ -54,7 +55,7 @@ int Job::run() {
   spawn_socket_ = spawns_.listen();
   null_fd_ = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (options_.timeout_seconds > 0) {
-    time_limit_ns_ = now_ns() + static_cast<std::int64_t>(options_.timeout_seconds * 1e9);
+    time_limit_ns_ = clock_ns() + static_cast<std::int64_t>(options_.timeout_seconds * 1e9);
   }
   if (options_.spawn_socket >= 0) {
     spawns_.serve_owner(options_.spawn_socket);
@@ -243,13 +244,13 @@ int Job::wait_ms() const {
   for_each_stream([&consider](const RankStream& stream) { consider(stream.part_due_ns()); });
   if (next == 0 && !reaped_) return -1;
   const std::int64_t wait =
-      next == 0 ? kLeftoverPollMs : std::max<std::int64_t>(0, (next - now_ns() + 999'999) / 1'000'000);
+      next == 0 ? kLeftoverPollMs : std::max<std::int64_t>(0, (next - clock_ns() + 999'999) / 1'000'000);
   const std::int64_t wait_max = reaped_ ? kLeftoverPollMs : 60'000;
   return static_cast<int>(std::min(wait, wait_max));
 }
 
 void Job::meet_deadlines() {
-  const std::int64_t now = now_ns();
+  const std::int64_t now = clock_ns();
   for_each_stream([now](RankStream& stream) {
     if (stream.part_due_ns() != 0 && stream.part_due_ns() <= now) stream.give_out_part();
   });
@@ -285,8 +286,8 @@ void Job::drain() {
 
 /// A reader that pauses is waited for, but not where somebody wants the end now.
 void Job::flush_sinks() {
-  const std::int64_t limit_ns = now_ns() + kHurriedFlushNs;
-  while (!(output_.idle() && error_.idle()) && !(hurry_ && now_ns() >= limit_ns)) {
+  const std::int64_t limit_ns = clock_ns() + kHurriedFlushNs;
+  while (!(output_.idle() && error_.idle()) && !(hurry_ && clock_ns() >= limit_ns)) {
     loop_.run_once(hurry_ ? static_cast<int>(kHurriedFlushNs / 1'000'000) : -1);
   }
 }

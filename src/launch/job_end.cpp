@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/clock.hpp"
 #include "launch/job.hpp"
 #include "launch/signals.hpp"
 #include "launch/text.hpp"
@@ -150,14 +151,14 @@ void Job::suspend() {
 
 void Job::begin_ending() {
   phase_ = Phase::kEnding;
-  deadline_ns_ = now_ns() + kGraceNs;
+  deadline_ns_ = clock_ns() + kGraceNs;
   signal_groups(SIGTERM);
   signal_groups(SIGCONT);  // one that is stopped could not end
 }
 
 void Job::kill_ranks() {
   phase_ = Phase::kKilling;
-  deadline_ns_ = now_ns() + (running() > 0 ? kRankGiveUpNs : kLeftoverGiveUpNs);
+  deadline_ns_ = clock_ns() + (running() > 0 ? kRankGiveUpNs : kLeftoverGiveUpNs);
   signal_groups(SIGKILL);
 }
 

@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <ctime>
 
 #include "base/file_size.hpp"
+#include "base/random_number.hpp"
 #include "launch/text.hpp"
 #include "runtime/local/processors.hpp"
 
@@ -31,15 +31,6 @@ int make_memory() {
   if (high < 0) return fd;  // few descriptors are allowed here: any number does
   close(fd);
   return high;
-}
-
-std::uint64_t random_number() {
-  std::uint64_t number = 0;
-  if (getrandom(&number, sizeof number, GRND_NONBLOCK) == static_cast<ssize_t>(sizeof number)) return number;
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'007u ^ static_cast<std::uint64_t>(now.tv_nsec) ^
-         static_cast<std::uint64_t>(getpid()) << 40;
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "launch/spawn_service.hpp"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/random_number.hpp"
 #include "launch/text.hpp"
 
 namespace tasuki::launch {
@@ -97,10 +97,8 @@ SpawnService::~SpawnService() {
 }
 
 std::string SpawnService::listen() {
-  std::uint64_t number = 0;
-  if (getrandom(&number, sizeof number, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof number)) number = 1;
-  const std::string name =
-      format("tasuki-mpiexec-%d-%llx", static_cast<int>(getpid()), static_cast<unsigned long long>(number));
+  const std::string name = format("tasuki-mpiexec-%d-%llx", static_cast<int>(getpid()),
+                                  static_cast<unsigned long long>(random_number()));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path + 1, name.data(), name.size());  // the first byte is 0: an abstract name

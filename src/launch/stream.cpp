@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "base/clock.hpp"
+
 namespace tasuki::launch {
 namespace {
 
@@ -54,7 +56,7 @@ void RankStream::give_out(std::string_view text) {
     sink_.open_line_owner = text.back() == '\n' ? nullptr : this;
     lines_.consume(text.size());
   }
-  part_due_ns_ = lines_.empty() ? 0 : now_ns() + kPartDelayNs;
+  part_due_ns_ = lines_.empty() ? 0 : clock_ns() + kPartDelayNs;
 }
 
 void RankStream::give_out_part() {

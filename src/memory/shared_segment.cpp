@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
@@ -13,6 +12,8 @@
 #include <cstdio>
 #include <cstring>
 #include <ctime>
+
+#include "base/random_number.hpp"
 
 namespace tasuki {
 namespace {
@@ -28,15 +29,6 @@ constexpr std::uint64_t kMagic = 0x7467656d67736b74;  // "tksgmegt"
 
 std::string reason(const char* what, std::size_t bytes) {
   return std::string(what) + " " + std::to_string(bytes) + " bytes of shared memory: " + std::strerror(errno);
-}
-
-std::uint64_t random_id() {
-  std::uint64_t number = 0;
-  if (getrandom(&number, sizeof number, GRND_NONBLOCK) == static_cast<ssize_t>(sizeof number)) return number;
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'007u ^ static_cast<std::uint64_t>(now.tv_nsec) ^
-         static_cast<std::uint64_t>(getpid()) << 40;
 }
 
 /// A memfd counts no memory before it is touched, so the kernel would grant anything. We refuse, as its own
@@ -107,7 +99,7 @@ std::unique_ptr<SharedSegment> SharedSegment::create(std::size_t bytes, std::str
     *error = reason("cannot get", bytes);
     return nullptr;
   }
-  const Trailer trailer{kMagic, random_id()};
+  const Trailer trailer{kMagic, random_number()};
   const auto end = static_cast<off_t>(rounded);
   std::byte* base = nullptr;
   if (pwrite(fd, &trailer, sizeof trailer, end) == static_cast<ssize_t>(sizeof trailer)) {

@@ -28,8 +28,22 @@ int exit_status(Code code) {
 
 Code check_errhandler(Process& process, const Errhandler& errhandler, Kind owner) {
   if (errhandler.predefined != 0 || errhandler.owner == owner) return kSuccess;
-  return process.fail(kErrErrhandler, "errhandler was not made by MPI_%s_create_errhandler",
-                      owner == Kind::kSession ? "Session" : "Comm");
+  const char* const name = owner == Kind::kComm   ? "Comm"
+                           : owner == Kind::kWin  ? "Win"
+                           : owner == Kind::kFile ? "File"
+                                                  : "Session";
+  return process.fail(kErrErrhandler, "errhandler was not made by MPI_%s_create_errhandler", name);
+}
+
+Code set_errhandler(Process& process, ErrorOwner& owner, Kind kind, Errhandler* errhandler) {
+  if (const Code code = check_errhandler(process, *errhandler, kind)) return code;
+  owner.errhandler = Ref<Errhandler>::share(errhandler);
+  return kSuccess;
+}
+
+Errhandler* get_errhandler(const ErrorOwner& owner) {
+  Errhandler* const found = owner.errhandler.get();
+  return found->predefined != 0 ? found : retain(found);
 }
 
 void call_errhandler(Process& process, const Errhandler& handler, Object* owner, Code code) {
@@ -62,14 +76,11 @@ Code session_create_errhandler(Process&, AnyFunction session_errhandler_fn, Errh
 }
 
 Code comm_set_errhandler(Process& process, Comm* comm, Errhandler* errhandler) {
-  if (const Code code = check_errhandler(process, *errhandler, Kind::kComm)) return code;
-  comm->errhandler = Ref<Errhandler>::share(errhandler);
-  return kSuccess;
+  return set_errhandler(process, *comm, Kind::kComm, errhandler);
 }
 
 Code comm_get_errhandler(Process&, Comm* comm, Errhandler** errhandler) {
-  Errhandler* found = comm->errhandler.get();
-  *errhandler = found->predefined != 0 ? found : retain(found);
+  *errhandler = get_errhandler(*comm);
   return kSuccess;
 }
 

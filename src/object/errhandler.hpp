@@ -13,6 +13,13 @@ namespace tasuki {
 /// has the text that he gave it.
 std::string error_text(const Process& process, Code code);
 
+/// Refuses an error handler that was not made for `owner`'s kind.
+Code check_errhandler(Process& process, const Errhandler& errhandler, Kind owner);
+
+/// What MPI_X_set_errhandler and MPI_X_get_errhandler do for a communicator, window, file or session.
+Code set_errhandler(Process& process, ErrorOwner& owner, Kind kind, Errhandler* errhandler);
+Errhandler* get_errhandler(const ErrorOwner& owner);
+
 /// Calls `handler` for an error on `owner` (a communicator, window, file or session). Returns when the
 /// handler does: the predefined MPI_ERRORS_RETURN and a user's function. MPI_ERRORS_ARE_FATAL and
 /// MPI_ERRORS_ABORT end the job with one line that names the call (Process::call) and the error.

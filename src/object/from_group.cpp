@@ -14,6 +14,7 @@
 #include "coll/coll.hpp"
 #include "object/api.hpp"
 #include "object/comm_create.hpp"
+#include "object/errhandler.hpp"
 #include "object/session.hpp"
 #include "p2p/foreign.hpp"
 

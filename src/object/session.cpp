@@ -122,14 +122,11 @@ Code group_from_session_pset(Process& process, Session* session, const char* pse
 }
 
 Code session_set_errhandler(Process& process, Session* session, Errhandler* errhandler) {
-  if (const Code code = check_errhandler(process, *errhandler, Kind::kSession)) return code;
-  session->errhandler = Ref<Errhandler>::share(errhandler);
-  return kSuccess;
+  return set_errhandler(process, *session, Kind::kSession, errhandler);
 }
 
 Code session_get_errhandler(Process&, Session* session, Errhandler** errhandler) {
-  Errhandler* found = session->errhandler.get();
-  *errhandler = found->predefined != 0 ? found : retain(found);
+  *errhandler = get_errhandler(*session);
   return kSuccess;
 }
 

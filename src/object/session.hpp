@@ -28,9 +28,6 @@ struct Session final : ErrorOwner {
 /// kErrInfoValue: a thread level that is none. `info` may be null.
 Code requested_thread_level(Process& process, const Info* info, ThreadLevel* level);
 
-/// Refuses an error handler that was not made for `owner`'s kind.
-Code check_errhandler(Process& process, const Errhandler& errhandler, Kind owner);
-
 /// What MPI_Session_finalize does: waits for the messages in its buffer. The caller releases the session.
 Code finish_session(Session& session);
 

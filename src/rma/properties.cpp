@@ -126,15 +126,11 @@ Code win_get_info(Process&, Win* win, Info** info_used) {
 }
 
 Code win_set_errhandler(Process& process, Win* win, Errhandler* errhandler) {
-  if (errhandler->predefined == 0 && errhandler->owner != Kind::kWin)
-    return process.fail(kErrErrhandler, "errhandler was not made by MPI_Win_create_errhandler");
-  win->errhandler = Ref<Errhandler>::share(errhandler);
-  return kSuccess;
+  return set_errhandler(process, *win, Kind::kWin, errhandler);
 }
 
 Code win_get_errhandler(Process&, Win* win, Errhandler** errhandler) {
-  Errhandler* found = win->errhandler.get();
-  *errhandler = found->predefined != 0 ? found : retain(found);
+  *errhandler = get_errhandler(*win);
   return kSuccess;
 }
 

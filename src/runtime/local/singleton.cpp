@@ -1,6 +1,5 @@
 // A program without a launcher.
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +8,7 @@
 #include <cstring>
 
 #include "base/file_size.hpp"
+#include "base/random_number.hpp"
 #include "runtime/local/local.hpp"
 #include "runtime/local/processors.hpp"
 #include "transport/shm/shm_transport.hpp"
@@ -18,11 +18,7 @@ namespace {
 
 class Singleton final : public Bootstrap {
  public:
-  Singleton() : processors_(local::processors_available()) {
-    if (getrandom(&job_id_, sizeof job_id_, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof job_id_)) {
-      job_id_ = static_cast<std::uint64_t>(getpid()) * 0x9e3779b97f4a7c15u;
-    }
-  }
+  Singleton() : processors_(local::processors_available()), job_id_(random_number()) {}
   ~Singleton() override {
     if (region_.base != nullptr) munmap(region_.base, region_.bytes);
     if (region_.fd >= 0) close(region_.fd);
@@ -65,7 +61,7 @@ class Singleton final : public Bootstrap {
 
  private:
   int processors_;
-  std::uint64_t job_id_ = 0;
+  std::uint64_t job_id_;
   OwnLauncher launcher_;
   SharedRegion region_;
 };

@@ -4,11 +4,11 @@
 // in this process's mailbox. It ends when its process has finalised or died; its number stays, but nothing
 // more goes there.
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 
+#include "base/clock.hpp"
 #include "transport/shm/shm_transport.hpp"
 
 namespace tasuki {
@@ -17,12 +17,6 @@ namespace {
 // Jobs of different sizes have rings of different sizes; any of them can send to a mailbox with this one.
 constexpr std::uint64_t kMailboxBulkBytesMin = 256 * 1024;
 constexpr std::int64_t kExaminationPauseNs = 100'000'000;
-
-std::int64_t now_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
-}
 
 }  // namespace
 
@@ -154,7 +148,7 @@ void ShmTransport::find_senders(PacketSink& sink) {
 }
 
 void ShmTransport::examine_soon() {
-  const std::int64_t now = now_ns();
+  const std::int64_t now = clock_ns();
   if (now - examined_ns_ < kExaminationPauseNs) return;
   examined_ns_ = now;
   examination_due_ = true;

@@ -18,6 +18,7 @@
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/api.hpp"
+#include "support/predefined.hpp"
 #include "support/world.hpp"
 
 namespace {
@@ -40,13 +41,6 @@ void operator delete(void* memory, std::size_t) noexcept {
 
 namespace tasuki::test {
 namespace {
-
-Datatype* type(Process& process, int number) {
-  return static_cast<Datatype*>(process.objects->predefined[static_cast<std::size_t>(number)]);
-}
-Op* op(Process& process, int number) {
-  return static_cast<Op*>(process.objects->predefined[static_cast<std::size_t>(number)]);
-}
 
 void expect_error(Process& process, Code code, int error_class, const char* text) {
   EXPECT_EQ(error_class_bits(code), error_class);

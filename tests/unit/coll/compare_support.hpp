@@ -10,16 +10,10 @@
 #include "coll/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
+#include "support/predefined.hpp"
 #include "support/world.hpp"
 
 namespace tasuki::test {
-
-inline Datatype* type(Process& process, int number) {
-  return static_cast<Datatype*>(process.objects->predefined[static_cast<std::size_t>(number)]);
-}
-inline Op* op(Process& process, int number) {
-  return static_cast<Op*>(process.objects->predefined[static_cast<std::size_t>(number)]);
-}
 
 inline WorldOptions checked(std::int64_t level = 2) {
   WorldOptions options;
