@@ -226,9 +226,9 @@ TEST(SharedCollectives, CopiesStayWhatTheyWere) {
     const int rank = process.objects->world->rank;
     Datatype* type = predefined_type(process, kMpiInt32T);
     const TypeShape shape = shape_of(*type);
-    for (int call = 0; call < 60; ++call) {
-      const int root = call < 30 ? 0 : call % size;
-      const Count count = 1 + 997 * (call * 7 % 30);  // memory that is kept grows, and is used again
+    for (int call = 0; call < 30; ++call) {
+      const int root = call < 15 ? 0 : call % size;
+      const Count count = 1 + 997 * (call * 7 % 15);  // memory that is kept grows, and is used again
       std::vector<std::int32_t> data(static_cast<std::size_t>(count), -1);
       for (Count i = 0; i < count && rank == root; ++i) data[static_cast<std::size_t>(i)] = value(call, i);
       if (rank != root && call % 11 == rank) std::this_thread::sleep_for(std::chrono::milliseconds(1));
