@@ -18,7 +18,7 @@
 namespace {
 
 constexpr int kTurns = 9;
-constexpr double kTurnSeconds = 0.002;
+constexpr double kTurnSeconds = 0.004;  // about that of the system's scheduler
 constexpr std::size_t kGrid[] = {8, 256, 4 << 10, 32 << 10, 256 << 10, 1 << 20};
 
 /// The control variable that forces the algorithm of an operation, and the counters of its algorithms.
@@ -94,10 +94,14 @@ struct Series {
   std::vector<double> seconds;
 };
 
+/// To force an algorithm takes each rank a while, in which it thinks of limits; so some calls come before
+/// those that count.
 double seconds_of_calls(Algorithms& algorithms, const Series& series, const bench::Operation& operation,
                         const bench::Buffers& at) {
   MPI_Barrier(MPI_COMM_WORLD);
   algorithms.force(series.choice);
+  for (int round = 0; round < 3; ++round) operation.call(at);
+  MPI_Barrier(MPI_COMM_WORLD);
   const double begin = now_seconds();
   for (int round = 0; round < series.rounds; ++round) operation.call(at);
   const double seconds = (now_seconds() - begin) / series.rounds;
@@ -109,7 +113,7 @@ double seconds_of_calls(Algorithms& algorithms, const Series& series, const benc
 std::size_t algorithm_of(Algorithms& algorithms, std::size_t choice, const bench::Operation& operation,
                          const bench::Buffers& at) {
   const auto before = algorithms.counts();
-  seconds_of_calls(algorithms, {choice, 0, 3, {}}, operation, at);
+  seconds_of_calls(algorithms, {choice, 0, 0, {}}, operation, at);
   const auto after = algorithms.counts();
   // The barrier's own algorithms are counted too, when the barrier is what is measured: the most is what was
   // called.
@@ -121,17 +125,20 @@ std::size_t algorithm_of(Algorithms& algorithms, std::size_t choice, const bench
 }
 
 void measure(const bench::Place& place, const bench::Operation& operation, Algorithms& algorithms,
-             std::size_t bytes) {
+             std::size_t bytes, bool timed) {
   const bench::Buffers at(bytes, operation.blocks, place.size);
   std::vector<Series> all;
   for (std::size_t choice = 0; choice < algorithms.names().size(); ++choice) {
     const std::size_t ran = algorithm_of(algorithms, choice, operation, at);
     if (ran != 0 && (choice == 0 || ran == choice)) all.push_back({choice, ran, 2, {}});
   }
+  if (!timed) return;
   for (Series& series : all) {
-    double round_seconds = seconds_of_calls(algorithms, series, operation, at);
-    MPI_Bcast(&round_seconds, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    series.rounds = static_cast<int>(std::clamp(kTurnSeconds / (round_seconds + 1e-9), 2.0, 5000.0));
+    for (const double rounds_max : {100.0, 20000.0}) {  // by a few rounds first how many to time
+      double round_seconds = seconds_of_calls(algorithms, series, operation, at);
+      MPI_Bcast(&round_seconds, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+      series.rounds = static_cast<int>(std::clamp(kTurnSeconds / (round_seconds + 1e-9), 2.0, rounds_max));
+    }
   }
   for (int turn = 0; turn < kTurns; ++turn) {
     for (Series& series : all) series.seconds.push_back(seconds_of_calls(algorithms, series, operation, at));
@@ -158,7 +165,8 @@ int main(int argc, char** argv) {
   int provided = 0;
   MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
   const bench::Place place(MPI_COMM_WORLD);
-  const bench::Wanted wanted("algorithms", argc, argv);
+  const bool timed = argc < 2 || std::string_view(argv[1]) != "untimed";
+  const bench::Wanted wanted("algorithms", timed ? argc : argc - 1, timed ? argv : argv + 1);
   const std::vector<std::size_t> grid(std::begin(kGrid), std::end(kGrid));
   for (const bench::Operation* operation : wanted.operations) {
     Algorithms algorithms(operation->name);
@@ -167,7 +175,7 @@ int main(int argc, char** argv) {
     const bool has_data = operation->call != bench::barrier;
     const auto& sizes = wanted.sizes.empty() && has_data ? grid : wanted.sizes_of(*operation);
     for (const std::size_t bytes : sizes)
-      if (!algorithms.names().empty()) measure(place, *operation, algorithms, bytes);
+      if (!algorithms.names().empty()) measure(place, *operation, algorithms, bytes, timed);
   }
   MPI_T_finalize();
   MPI_Finalize();

@@ -64,9 +64,10 @@ def predictions_of(text):
     return found
 
 
-def run(prefix, program, ranks, words):
+def run(prefix, program, ranks, words, explain=False):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TASUKI_")}
-    environment["TASUKI_EXPLAIN"] = "1"
+    if explain:
+        environment["TASUKI_EXPLAIN"] = "1"
     if "TASUKI_TUNING_FILE" in os.environ:
         environment["TASUKI_TUNING_FILE"] = os.environ["TASUKI_TUNING_FILE"]
     command = [prefix / "bin" / "mpiexec", "-n", ranks, program, *words]
@@ -84,8 +85,7 @@ def run(prefix, program, ranks, words):
         sys.exit(f"{' '.join(command)} did not end within {SECONDS_MAX} s")
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: {(done.stderr or done.stdout).strip()[-500:]}")
-    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    return rows, predictions_of(done.stderr)
+    return done
 
 
 def collect(args):
@@ -95,11 +95,14 @@ def collect(args):
     compiler = args.prefix / "bin" / "mpicxx"
     subprocess.run([compiler, "-std=c++20", "-O2", HERE / "algorithms.cpp", "-o", program], check=True)
     seconds, chosen, predicted = collections.defaultdict(list), {}, {}
+    cases = list(itertools.product(args.ranks, args.operations))
+    for ranks, operation in cases:  # apart from the timing, since telling takes time
+        told = run(args.prefix, program, ranks, ["untimed", operation, *args.sizes], explain=True)
+        predicted.update(predictions_of(told.stderr))
     for _ in range(args.rounds):
-        for ranks, operation in itertools.product(args.ranks, args.operations):
-            rows, told = run(args.prefix, program, ranks, [operation, *args.sizes])
-            predicted.update(told)
-            for row in rows:
+        for ranks, operation in cases:
+            done = run(args.prefix, program, ranks, [operation, *args.sizes])
+            for row in map(json.loads, done.stdout.splitlines()):
                 case = Case(row["operation"], row["bytes"], row["ranks"])
                 # The own choice and the same algorithm, forced, are the same code: all their batches count.
                 seconds[case, row["algorithm"]] += row["seconds"]

@@ -1,6 +1,8 @@
 // Up to which size each collective is quick: see coll/quick.hpp.
 #include "coll/quick.hpp"
 
+#include <bit>
+
 #include "base/algorithm_table.hpp"
 #include "coll/collectives.hpp"
 #include "coll/registry.hpp"
@@ -143,9 +145,12 @@ void set_quick_limits(Comm& comm) {
   comm.stage->set_quick_limits(limits, collectives.selector.explains());
 }
 
-bool Stage::is_quick_and_told(QuickOperation operation, Count bytes) const {
+bool Stage::is_quick_and_told(QuickOperation operation, Count bytes) {
   const auto index = static_cast<std::size_t>(operation);
   if (bytes > told_quick_bytes_max_[index]) return false;
+  const std::uint32_t octave = 1U << std::bit_width(static_cast<std::uint64_t>(bytes));
+  if ((told_[index] & octave) != 0) return true;
+  told_[index] |= octave;
   Selector& selector = comm_.process.collectives->selector;
   const Operation called = kAlgorithmTable[kQuickAlgorithms[index]].operation;
   const Problem problem = problem_of_shown(any_problem(comm_), called, bytes);

@@ -161,8 +161,9 @@ class Stage {
     quick_bytes_max_ = limits;
     if (tells) quick_bytes_max_.fill(kNeverQuick);
     tells_ = tells;
+    told_ = {};
   }
-  bool is_quick(QuickOperation operation, Count bytes) const {
+  bool is_quick(QuickOperation operation, Count bytes) {
     if (bytes <= quick_bytes_max_[static_cast<std::size_t>(operation)]) [[likely]]
       return true;
     return tells_ && is_quick_and_told(operation, bytes);
@@ -312,7 +313,7 @@ class Stage {
     store(own_->left, number_);
     wake_waiters();
   }
-  [[gnu::cold]] bool is_quick_and_told(QuickOperation operation, Count bytes) const;  // coll/quick.cpp
+  [[gnu::cold]] bool is_quick_and_told(QuickOperation operation, Count bytes);  // coll/quick.cpp
   void find_kernel(const Op& op, const Datatype& datatype);
   template <class Done>
   bool wait(Done&& done, Progress::Waiter& waiter);
@@ -334,6 +335,7 @@ class Stage {
   QuickLimits quick_bytes_max_;
   QuickLimits told_quick_bytes_max_;
   bool tells_ = false;
+  std::array<std::uint32_t, kQuickOperations> told_{};  // a bit for each power of two of bytes shown
   std::vector<Member> members_;  // by rank
   std::uint32_t announced_ = kAwaitsNobody;
   void* memory_ = nullptr;  // that the own block lies in
