@@ -204,7 +204,7 @@ def plot(points, path):
             )
         panel.set(xscale="log", yscale="log", xlim=ends, title=f"{count} ranks", xlabel="measured (us)")
     panels[0][0].set_ylabel("predicted (us)")
-    panels[0][-1].legend(fontsize="small", loc="lower right")
+    panels[0][0].legend(fontsize="small", loc="upper left")
     figure.tight_layout()
     figure.savefig(path, dpi=110)
 

@@ -38,8 +38,7 @@ Cost gather_linear_cost(int size, double block_bytes) {
           .bytes = others * block_bytes,
           .total_bytes = others * block_bytes,
           .copied_bytes = block_bytes,
-          .one_way = true,
-          .to_one = true};
+          .one_way = true};
 }
 
 namespace {

@@ -117,8 +117,7 @@ Cost reduce_knomial_cost(int size, double bytes, bool commutative, int radix) {
           .total_bytes = (size - 1 + handed_on) * bytes,
           .reduced_bytes = children * bytes,
           .total_reduced_bytes = (size - 1) * bytes,
-          .one_way = true,
-          .to_one = true};
+          .one_way = true};
 }
 
 namespace {
@@ -208,9 +207,7 @@ void gather_knomial(Schedule& schedule, Member self, int root, const Elements& m
 }
 
 Cost gather_knomial_cost(int size, double block_bytes, int radix) {
-  Cost cost = blocks_cost(size, block_bytes, radix);
-  cost.to_one = true;
-  return cost;
+  return blocks_cost(size, block_bytes, radix);
 }
 
 void scatter_knomial(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine,

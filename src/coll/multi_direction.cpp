@@ -121,7 +121,6 @@ Cost reduce_multi_direction_cost(const Grid& grid, double bytes, double segment_
   Cost cost = bcast_multi_direction_cost(grid, bytes, segment_bytes);
   cost.reduced_bytes = cost.bytes;
   cost.total_reduced_bytes = cost.total_bytes;
-  cost.to_one = true;
   return cost;
 }
 

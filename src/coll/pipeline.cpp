@@ -257,7 +257,6 @@ Cost tree_cost(int size, int hops, int children, double bytes, double segment_by
 Cost with_reduction(Cost cost) {
   cost.reduced_bytes = cost.bytes;
   cost.total_reduced_bytes = cost.total_bytes;
-  cost.to_one = true;
   return cost;
 }
 

@@ -18,7 +18,6 @@ struct Work {
   double reduced = 0;    // bytes
   double ranks = 1;      // how many such ranks' work all do together
   bool one_way = false;  // nobody waits for who waits for it
-  bool to_one = false;   // all goes to one rank
 };
 
 Work work_of(const Problem& problem) {
@@ -34,14 +33,10 @@ Work work_of(const Problem& problem) {
     case Operation::kScatter:
       return {.flags = 1, .moved = others * bytes, .ranks = 2, .one_way = true};
     case Operation::kGather:
-      return {.flags = others, .moved = others * bytes, .ranks = 2, .one_way = true, .to_one = true};
+      return {.flags = others, .moved = others * bytes, .ranks = 2, .one_way = true};
     case Operation::kReduce:
-      return {.flags = others,
-              .moved = others * bytes,
-              .reduced = others * bytes,
-              .ranks = 2,
-              .one_way = true,
-              .to_one = true};
+      return {
+          .flags = others, .moved = others * bytes, .reduced = others * bytes, .ranks = 2, .one_way = true};
     case Operation::kAllgather:
       return {.flags = others, .moved = share + others * share, .ranks = all};
     case Operation::kAlltoall:
@@ -49,7 +44,8 @@ Work work_of(const Problem& problem) {
     case Operation::kReduceScatter:
       return {.flags = others, .moved = bytes + others * share, .reduced = others * share, .ranks = all};
     case Operation::kAllreduce:
-      return {.flags = others, .moved = bytes + others * bytes, .reduced = others * bytes, .ranks = all};
+      // Ranks that share a processor find in its cache what another of them has combined.
+      return {.flags = others, .moved = 2 * bytes, .reduced = others * bytes, .ranks = all};
     default:  // scan, exscan: half as much on an average
       return {.flags = others,
               .moved = others * bytes,
@@ -111,9 +107,8 @@ double quick_ns(const Problem& problem, const Parameters& parameters, Count) {
   // wait is less than a turn of all the others: about a quarter, as measured.
   const std::uint64_t depth = shown_bytes(problem) <= kLineBytes ? kLines : kPages;
   const double waits = work.one_way ? 0.5 / static_cast<double>(depth) : 1;
-  const double turns = work.to_one ? 1 : waits;  // as cost_ns() has it
-  return crowd * parameters.call_ns + load * busiest_ns + waits * parameters.flag_ns +
-         turns * turns_ns(problem, parameters);
+  return crowd * parameters.call_ns + load * busiest_ns +
+         waits * (parameters.flag_ns + turns_ns(problem, parameters));
 }
 
 namespace {

@@ -39,7 +39,7 @@ struct SharedCost {
   double total_bytes = 0;    // moved and reduced by all ranks together
   bool alone = false;        // the others have little to do beside the busiest rank
   bool one_way = false;      // nobody waits for who waits for it, but for room to keep copies in
-  bool to_one = false;       // all goes to one rank
+  bool all_meet = false;     // ranks wait for each other, not only some for others
 };
 
 /// Its time. Where ranks share processors, a rank that waits gives its turn to the others.

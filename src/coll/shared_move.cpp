@@ -100,7 +100,8 @@ double shared_ns(const SharedCost& cost, const Problem& problem, const Parameter
       cost.moved_bytes / moved_bytes_per_ns + cost.reduced_bytes / parameters.reduced_in_place_bytes_per_ns;
   // Where the data goes one way, a rank waits for half of its pages, and then not for as many collectives.
   const double syncs = cost.one_way ? 2.0 / static_cast<double>(kPages) : cost.syncs;
-  const double turns = cost.to_one ? 1 : syncs;  // as cost_ns() has it
+  // Who comes last to a meeting of all goes on at once; the others learn of it a turn later.
+  const double turns = syncs + (cost.all_meet ? 1 : 0);
   return crowd * parameters.shared_ns + (cost.alone ? 1 : crowd) * busiest_ns + syncs * flags_ns +
          turns * turns_ns(problem, parameters) +
          uncached_share(problem, parameters) * cost.total_bytes / parameters.node_bytes_per_ns;
@@ -169,7 +170,8 @@ SharedCost shared_bcast_split_cost(int size, double bytes) {
   const double pushed = static_cast<double>(static_cast<Count>(lines)) * kCacheLineBytes;
   return {.syncs = 2,
           .moved_bytes = std::max(bytes - pushed, (size - 1) * pushed),
-          .total_bytes = (size - 1) * bytes};
+          .total_bytes = (size - 1) * bytes,
+          .all_meet = true};
 }
 
 void shared_gather(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all) {
@@ -219,8 +221,7 @@ SharedCost shared_gather_copy_cost(int size, double block_bytes) {
           .moved_bytes = size * block_bytes,
           .total_bytes = (2 * size - 1) * block_bytes,
           .alone = true,
-          .one_way = true,
-          .to_one = true};
+          .one_way = true};
 }
 
 void shared_scatter(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {
@@ -264,7 +265,10 @@ void shared_allgather(Schedule& schedule, Member self, const Elements& mine, con
 }
 
 SharedCost shared_allgather_cost(int size, double block_bytes) {
-  return {.syncs = 2, .moved_bytes = size * block_bytes, .total_bytes = size * size * block_bytes};
+  return {.syncs = 2,
+          .moved_bytes = size * block_bytes,
+          .total_bytes = size * size * block_bytes,
+          .all_meet = true};
 }
 
 void shared_alltoall(Schedule& schedule, Member self, const Blocks& out, const Blocks& in) {
@@ -285,7 +289,10 @@ void shared_alltoall(Schedule& schedule, Member self, const Blocks& out, const B
 
 SharedCost shared_alltoall_cost(int size, double block_bytes, bool in_place) {
   const double blocks = in_place ? 2.0 * (size - 1) : size;
-  return {.syncs = 2, .moved_bytes = blocks * block_bytes, .total_bytes = size * blocks * block_bytes};
+  return {.syncs = 2,
+          .moved_bytes = blocks * block_bytes,
+          .total_bytes = size * blocks * block_bytes,
+          .all_meet = true};
 }
 
 }  // namespace tasuki

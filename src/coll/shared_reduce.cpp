@@ -99,7 +99,7 @@ void shared_reduce(Schedule& schedule, Member self, int root, const Reduction& d
 
 SharedCost shared_reduce_cost(int size, double bytes) {
   const double reduced = (size - 1) * bytes / size;
-  return {.syncs = 2, .reduced_bytes = reduced, .total_bytes = size * reduced};
+  return {.syncs = 2, .reduced_bytes = reduced, .total_bytes = size * reduced, .all_meet = true};
 }
 
 void shared_reduce_copy(Schedule& schedule, Member self, int root, const Reduction& data) {
@@ -127,8 +127,7 @@ SharedCost shared_reduce_copy_cost(int size, double bytes) {
           .reduced_bytes = others,
           .total_bytes = 2 * others,
           .alone = true,
-          .one_way = true,
-          .to_one = true};
+          .one_way = true};
 }
 
 void shared_allreduce(Schedule& schedule, Member self, const Reduction& data) {
@@ -148,7 +147,11 @@ void shared_allreduce(Schedule& schedule, Member self, const Reduction& data) {
 
 SharedCost shared_allreduce_cost(int size, double bytes) {
   const double others = (size - 1) * bytes / size;
-  return {.syncs = 2, .moved_bytes = others, .reduced_bytes = others, .total_bytes = 2 * size * others};
+  return {.syncs = 2,
+          .moved_bytes = others,
+          .reduced_bytes = others,
+          .total_bytes = 2 * size * others,
+          .all_meet = true};
 }
 
 void shared_reduce_scatter(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts) {
@@ -175,7 +178,7 @@ void shared_reduce_scatter(Schedule& schedule, Member self, const Reduction& dat
 
 SharedCost shared_reduce_scatter_cost(int size, double bytes) {
   const double reduced = (size - 1) * bytes / size;
-  return {.syncs = 2, .reduced_bytes = reduced, .total_bytes = size * reduced};
+  return {.syncs = 2, .reduced_bytes = reduced, .total_bytes = size * reduced, .all_meet = true};
 }
 
 void shared_scan(Schedule& schedule, Member self, const Reduction& data) {
@@ -194,7 +197,11 @@ void shared_scan(Schedule& schedule, Member self, const Reduction& data) {
 
 SharedCost shared_scan_cost(int size, double bytes) {
   const double reduced = (size - 1) * bytes / size;
-  return {.syncs = 2, .moved_bytes = bytes / size, .reduced_bytes = reduced, .total_bytes = size * bytes};
+  return {.syncs = 2,
+          .moved_bytes = bytes / size,
+          .reduced_bytes = reduced,
+          .total_bytes = size * bytes,
+          .all_meet = true};
 }
 
 void shared_exscan(Schedule& schedule, Member self, const Reduction& data) {
@@ -224,7 +231,8 @@ SharedCost shared_exscan_cost(int size, double bytes) {
   return {.syncs = 2,
           .moved_bytes = (size - 1) * share,
           .reduced_bytes = (size - 2) * share,
-          .total_bytes = (2.0 * size - 3) * bytes};
+          .total_bytes = (2.0 * size - 3) * bytes,
+          .all_meet = true};
 }
 
 }  // namespace tasuki

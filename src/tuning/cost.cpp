@@ -86,7 +86,7 @@ double cost_ns(const Cost& cost, const MessageParameters& message, const Problem
       uncached_share(problem, parameters) * total / problem.nodes / parameters.node_bytes_per_ns;
   const double turns = turns_ns(problem, parameters);
   if (!cost.one_way) return work + cost.steps * (message.latency_ns + turns);
-  if (!is_long) return work + (cost.to_one ? turns : 0);
+  if (!is_long) return work;
   // Those that wait for one rank's long messages, or that one for theirs, wait at the same time.
   return work + std::min(cost.steps, std::log2(problem.size)) * (message.latency_ns + turns);
 }

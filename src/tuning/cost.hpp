@@ -27,7 +27,6 @@ struct Cost {
   double total_reduced_bytes = 0;  // by all ranks together
   double copied_bytes = 0;         // by the busiest rank, in its own memory; contiguous data, not in place
   bool one_way = false;            // nobody waits for who waits for it: one call need not wait for the last
-  bool to_one = false;             // all goes to one rank
 };
 
 /// The processors that the ranks have, but at most one for each.

@@ -23,32 +23,32 @@ struct MessageParameters {
 
 struct Parameters {
   // By how far apart the two ranks are.
-  MessageParameters cache = {120, 249, 75, 12, 711};
+  MessageParameters cache = {131, 180, 73.6, 14.1, 790};
   MessageParameters package = {200, 300, 15, 8, 600};
-  MessageParameters machine = {200, 500, 8, 5, 1000};
-  MessageParameters network = {1000, 2000, 5.0, 5.0, 4000};
+  MessageParameters machine = {200, 500, 8, 5, 1e3};
+  MessageParameters network = {1e3, 2e3, 5, 5, 4e3};
   double long_bytes = 16 * 1024;  // a message that is longer waits for its receive (TASUKI_EAGER_BYTES_MAX)
 
-  double plan_ns = 236;              // to write a schedule of messages, and to begin it
-  double reduced_bytes_per_ns = 21;  // T_C: combined by one rank, of what has come in a message
-  double copied_bytes_per_ns = 38;   // copied by one rank in its own memory: packed, unpacked, moved
+  double plan_ns = 185;                // to write a schedule of messages, and to begin it
+  double reduced_bytes_per_ns = 17.6;  // T_C: combined by one rank, of what has come in a message
+  double copied_bytes_per_ns = 47.4;   // copied by one rank in its own memory: packed, unpacked, moved
 
   // Data that the caches do not hold: what the buffers of a processor's ranks have beyond `cache_bytes`.
-  double cache_bytes = 1.3e6;     // that a processor has for itself
-  double node_bytes_per_ns = 40;  // that all processors of a node together get from further away
+  double cache_bytes = 1.68e6;      // that a processor has for itself
+  double node_bytes_per_ns = 31.4;  // that all processors of a node together get from further away
 
   // The stage of ranks that share memory (coll/stage.hpp).
-  double call_ns = 75;                        // of a collective that runs straight over the flags
-  double flag_ns = 178;                       // until another rank sees a flag
-  double flag_read_ns = 20;                   // for each further flag that a rank has to read
-  double cell_bytes_per_ns = 8.5;             // written into the own cell, or read from another's
-  double shared_ns = 443;                     // to plan work in shared buffers, and to offer a rank's own
-  double pulled_bytes_per_ns = 36;            // copied by one rank straight from another one's memory
-  double reduced_in_place_bytes_per_ns = 26;  // combined by one rank straight out of the others' memory
+  double call_ns = 88.3;                        // of a collective that runs straight over the flags
+  double flag_ns = 168;                         // until another rank sees a flag
+  double flag_read_ns = 20;                     // for each further flag that a rank has to read
+  double cell_bytes_per_ns = 12.2;              // written into the own cell, or read from another's
+  double shared_ns = 328;                       // to plan work in shared buffers, and to offer a rank's own
+  double pulled_bytes_per_ns = 42;              // copied by one rank straight from another one's memory
+  double reduced_in_place_bytes_per_ns = 27.7;  // combined by one rank straight out of the others' memory
 
   // More ranks than processors: what it costs on top, for each rank beyond the first that a processor has,
   // that a rank waits for another.
-  double turn_ns = 4500;
+  double turn_ns = 1.93e3;
 };
 
 }  // namespace tasuki

@@ -140,11 +140,9 @@ TEST(CostTest, OneWayOnesDoNotWaitUnlessTheirMessagesAreLong) {
   Cost cost = kSome;
   cost.one_way = true;
   EXPECT_DOUBLE_EQ(cost_ns(cost, problem, kSimple), 5 + 5 + 300 + 40 + 4);
-  cost.to_one = true;
-  EXPECT_DOUBLE_EQ(cost_ns(cost, problem, kSimple), 5 + 5 + 300 + 40 + 4);
   Problem crowded = problem;
-  crowded.processors = 2;  // who gets all has to get its turn
-  EXPECT_DOUBLE_EQ(cost_ns(cost, crowded, kSimple), 2 * (5 + 5) + 400 + 80 + 4 + 7);
+  crowded.processors = 2;
+  EXPECT_DOUBLE_EQ(cost_ns(cost, crowded, kSimple), 2 * (5 + 5) + 400 + 80 + 4);
   Parameters parameters = kSimple;
   parameters.long_bytes = 19;
   EXPECT_DOUBLE_EQ(cost_ns(kSome, problem, parameters), 5 + 5 + 3 * 130 + 20 + 4 + 3 * 50);
