@@ -336,7 +336,7 @@ class Stage {
   QuickLimits told_quick_bytes_max_;
   bool tells_ = false;
   std::array<std::uint32_t, kQuickOperations> told_{};  // a bit for each power of two of bytes shown
-  std::vector<Member> members_;  // by rank
+  std::vector<Member> members_;                         // by rank
   std::uint32_t announced_ = kAwaitsNobody;
   void* memory_ = nullptr;  // that the own block lies in
   KeptMemories kept_;
