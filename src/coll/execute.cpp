@@ -28,9 +28,7 @@ int processors_of(Comm& comm) {
     const auto& endpoints = comm.group->endpoints;
     const bool one_job = std::all_of(endpoints.begin(), endpoints.end(),
                                      [&](int endpoint) { return endpoint < comm.process.size; });
-    // Virtual nodes share those of the machine.
-    const Bootstrap& bootstrap = comm.process.bootstrap;
-    comm.processors = one_job ? std::max(1, bootstrap.processors_available() / bootstrap.nodes()) : 0;
+    comm.processors = one_job ? comm.process.bootstrap.processors_available() : 0;
   }
   return comm.processors;
 }
