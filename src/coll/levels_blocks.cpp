@@ -38,22 +38,36 @@ void unpack(const Calls& call, const std::byte* packed, const Blocks& blocks) {
   });
 }
 
+/// The blocks of a gather or scatter, in the order of nodes. Where that is the order of ranks, they go
+/// straight from or to their places at the root.
+struct NodeOrder {
+  bool is_root;
+  bool direct;
+  Count block;   // bytes
+  Count ranks;   // on a node
+  Count before;  // blocks of the nodes before the root's
+  Place room;    // else, for the blocks that this rank passes on
+
+  Code open(Execution& execution, const Calls& call, int root, const Elements& mine, const Blocks& all) {
+    is_root = call.is_root();
+    direct = is_root && call.map().is_consecutive();
+    block = is_root ? all.bytes_of(root) : mine.bytes();
+    ranks = call.node()->size();
+    before = call.root_node() * ranks;
+    if (!call.carries() || direct) return 0;
+    room = execution.schedule.scratch((is_root ? call.map().size() : ranks) * block);
+    return execution.take_scratch();
+  }
+};
+
 }  // namespace
 
 Code gather(Execution& execution, Levels& levels, int root, const Elements& mine, const Blocks& all) {
   Calls call(execution, levels, root);
   Process& process = call.process();
-  const bool is_root = call.is_root();
-  const Count block = is_root ? all.bytes_of(root) : mine.bytes();
-  const Count ranks = call.node()->size();
-  const Count before = call.root_node() * ranks;  // the root's node, in node order
-  // The blocks come in node order; where that is the order of ranks, straight to their places.
-  const bool direct = is_root && call.map().is_consecutive();
-  Place room;
-  if (call.carries() && !direct) {
-    room = execution.schedule.scratch((is_root ? call.map().size() : ranks) * block);
-    if (const Code code = execution.take_scratch(); code != 0) return code;
-  }
+  NodeOrder order;
+  if (const Code code = order.open(execution, call, root, mine, all); code != 0) return code;
+  const auto [is_root, direct, block, ranks, before, room] = order;
   Span own = own_data(call, mine, mine.place());
   Span of_node{nullptr, block, call.byte()};
   if (direct) {
@@ -76,16 +90,9 @@ Code gather(Execution& execution, Levels& levels, int root, const Elements& mine
 Code scatter(Execution& execution, Levels& levels, int root, const Blocks& all, const Elements& mine) {
   Calls call(execution, levels, root);
   Process& process = call.process();
-  const bool is_root = call.is_root();
-  const Count block = is_root ? all.bytes_of(root) : mine.bytes();
-  const Count ranks = call.node()->size();
-  const Count before = call.root_node() * ranks;  // the root's node, in node order
-  const bool direct = is_root && call.map().is_consecutive();
-  Place room;
-  if (call.carries() && !direct) {
-    room = execution.schedule.scratch((is_root ? call.map().size() : ranks) * block);
-    if (const Code code = execution.take_scratch(); code != 0) return code;
-  }
+  NodeOrder order;
+  if (const Code code = order.open(execution, call, root, mine, all); code != 0) return code;
+  const auto [is_root, direct, block, ranks, before, room] = order;
   Span of_node{nullptr, block, call.byte()};
   if (call.carries()) {
     if (is_root && !direct) pack(call, all, call.at(room));
