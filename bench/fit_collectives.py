@@ -222,7 +222,8 @@ def with_builtins(text, after):
     messages = collections.defaultdict(list)
     for path, value in after.items():
         *groups, name = path.split(".")
-        number = f"{value:.3g}".replace("e+0", "e").replace("e+", "e")
+        rounded = float(f"{value:.3g}")
+        number = f"{rounded:.0f}" if rounded == int(rounded) else f"{rounded:g}"
         if len(groups) == 2:
             messages[groups[1]].append(number)
         elif path in FITTED:

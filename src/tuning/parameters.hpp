@@ -25,8 +25,8 @@ struct Parameters {
   // By how far apart the two ranks are.
   MessageParameters cache = {131, 180, 73.6, 14.1, 790};
   MessageParameters package = {200, 300, 15, 8, 600};
-  MessageParameters machine = {200, 500, 8, 5, 1e3};
-  MessageParameters network = {1e3, 2e3, 5, 5, 4e3};
+  MessageParameters machine = {200, 500, 8, 5, 1000};
+  MessageParameters network = {1000, 2000, 5, 5, 4000};
   double long_bytes = 16 * 1024;  // a message that is longer waits for its receive (TASUKI_EAGER_BYTES_MAX)
 
   double plan_ns = 185;                // to write a schedule of messages, and to begin it
@@ -34,7 +34,7 @@ struct Parameters {
   double copied_bytes_per_ns = 47.4;   // copied by one rank in its own memory: packed, unpacked, moved
 
   // Data that the caches do not hold: what the buffers of a processor's ranks have beyond `cache_bytes`.
-  double cache_bytes = 1.68e6;      // that a processor has for itself
+  double cache_bytes = 1680000;     // that a processor has for itself
   double node_bytes_per_ns = 31.4;  // that all processors of a node together get from further away
 
   // The stage of ranks that share memory (coll/stage.hpp).
@@ -48,7 +48,7 @@ struct Parameters {
 
   // More ranks than processors: what it costs on top, for each rank beyond the first that a processor has,
   // that a rank waits for another.
-  double turn_ns = 1.93e3;
+  double turn_ns = 1930;
 };
 
 }  // namespace tasuki
