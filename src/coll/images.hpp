@@ -114,7 +114,7 @@ class Images {
   std::size_t offered_ = 0;  // one more than the number of the last image that is offered
   std::byte* memory_ = nullptr;
   Count memory_bytes_ = 0;
-  std::byte* table_ = nullptr;  // of entries that have no room in the cell
+  std::byte* table_ = nullptr;  // of entries that have no room on the stage
   Code error_ = 0;
 };
 

@@ -174,15 +174,6 @@ void scatter_at_root(Schedule& schedule, Member self, const Blocks& all, const E
   schedule.end_round();
 }
 
-Cost blocks_cost(int size, double block_bytes, int radix) {
-  return {.steps = static_cast<double>(tree_children_max(size, radix)),
-          .messages = size - 1.0,
-          .bytes = (size - 1) * block_bytes,
-          .total_bytes = tree_blocks_moved(size, radix) * block_bytes,
-          .copied_bytes = block_bytes,
-          .one_way = true};
-}
-
 }  // namespace
 
 void gather_knomial(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all,
@@ -207,7 +198,12 @@ void gather_knomial(Schedule& schedule, Member self, int root, const Elements& m
 }
 
 Cost gather_knomial_cost(int size, double block_bytes, int radix) {
-  return blocks_cost(size, block_bytes, radix);
+  return {.steps = static_cast<double>(tree_children_max(size, radix)),
+          .messages = size - 1.0,
+          .bytes = (size - 1) * block_bytes,
+          .total_bytes = tree_blocks_moved(size, radix) * block_bytes,
+          .copied_bytes = block_bytes,
+          .one_way = true};
 }
 
 void scatter_knomial(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine,
@@ -232,7 +228,7 @@ void scatter_knomial(Schedule& schedule, Member self, int root, const Blocks& al
 }
 
 Cost scatter_knomial_cost(int size, double block_bytes, int radix) {
-  return blocks_cost(size, block_bytes, radix);
+  return gather_knomial_cost(size, block_bytes, radix);  // the same messages, the other way
 }
 
 // With the radix 2.

@@ -14,7 +14,7 @@ namespace {
 /// What the busiest rank does.
 struct Work {
   double flags = 0;      // that it reads
-  double moved = 0;      // bytes, into its cell and from others
+  double moved = 0;      // bytes, into its room on the stage and from others
   double reduced = 0;    // bytes
   double ranks = 1;      // how many such ranks' work all do together
   bool one_way = false;  // nobody waits for who waits for it

@@ -32,13 +32,7 @@ void scatter_linear(Schedule& schedule, Member self, int root, const Blocks& all
 }
 
 Cost scatter_linear_cost(int size, double block_bytes) {
-  const double others = size - 1;
-  return {.steps = others,
-          .messages = others,
-          .bytes = others * block_bytes,
-          .total_bytes = others * block_bytes,
-          .copied_bytes = block_bytes,
-          .one_way = true};
+  return gather_linear_cost(size, block_bytes);  // the same messages, the other way
 }
 
 namespace {

@@ -93,7 +93,7 @@ void begin_scatter(Schedule& schedule, Member self, int root, const Blocks& all,
 double shared_ns(const SharedCost& cost, const Problem& problem, const Parameters& parameters) {
   const double crowd = ranks_per_processor(problem);
   const double flags_ns = parameters.flag_ns + (problem.size - 2) * crowd * parameters.flag_read_ns;
-  // A copy that is kept for the others is written anew each time, as a cell is.
+  // A copy that is kept for the others is written anew each time, as a page is.
   const double moved_bytes_per_ns =
       cost.one_way ? parameters.cell_bytes_per_ns : parameters.pulled_bytes_per_ns;
   const double busiest_ns =
@@ -244,11 +244,7 @@ void shared_scatter_copy(Schedule& schedule, Member self, int root, const Blocks
 }
 
 SharedCost shared_scatter_copy_cost(int size, double block_bytes) {
-  return {.syncs = 1,
-          .moved_bytes = size * block_bytes,
-          .total_bytes = (2 * size - 1) * block_bytes,
-          .alone = true,
-          .one_way = true};
+  return shared_gather_copy_cost(size, block_bytes);  // the root copies what all pull, instead of pulling it
 }
 
 void shared_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {

@@ -106,23 +106,20 @@ class Progress {
     return true;
   }
 
+  /// Goes on with a wait that has been idle as long as `waiter` says.
   template <class Done>
   void wait_until(Done&& done, Waiter& waiter) {
-    while (!done()) {
-      if (poll()) {
-        waiter = Waiter{};
-      } else if (!pause(waiter)) {
-        const std::uint32_t ticket = arm();
-        look_again_ = false;
-        if (done()) return disarm();
-        if (look_again_) {
-          disarm();
-        } else if (!sleep(ticket)) {
-          const bool moved = poll();
-          if (!moved && !done()) continue;
-          ++counters_.late_wakes;
-          if (!moved) return;
-        }
+    while (!wait_awake(done, waiter)) {
+      const std::uint32_t ticket = arm();
+      look_again_ = false;
+      if (done()) return disarm();
+      if (look_again_) {
+        disarm();
+      } else if (!sleep(ticket)) {
+        const bool moved = poll();
+        if (!moved && !done()) continue;
+        ++counters_.late_wakes;
+        if (!moved) return;
       }
     }
   }

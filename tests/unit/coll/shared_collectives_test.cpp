@@ -1,6 +1,6 @@
 // Shared schedules on real ranks (threads) and a real stage: large data, in global memory and in private
 // memory that is staged, all of it or that of odd ranks; datatypes with gaps; predefined pairs; a user's
-// operation that does not commute; more blocks than a cell has room for. Forced straight, without the
+// operation that does not commute; more blocks than the stage has room for. Forced straight, without the
 // selection; collectives_test draws them at random beside the others.
 #include <gtest/gtest.h>
 
