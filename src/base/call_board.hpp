@@ -1,0 +1,140 @@
+// CallBoard: what a rank is in, in memory that mpiexec reads at any time, also when the rank hangs or has
+// died.
+//
+// It has two parts. The CallLine is written by every MPI call, at the cost of a few stores: which function,
+// from where, with which arguments. What stands behind those arguments (the communicator's name, the peer's
+// rank in the world, requests that are open, messages that nobody has received) is in the RankReport, which a
+// rank writes when it waits and somebody asks: while it sleeps, or looks in vain, it compares `asked` with
+// what it has answered.
+//
+// Ownership: each field of a line and the report belong to the rank; `asked` to whoever asks, which is
+// mpiexec. Thread safety: a line is stores and loads, relaxed; whoever reads it twice and finds the same
+// `word` has read what belongs together. The report is published under a version (publish(), read()). With
+// MPI_THREAD_MULTIPLE the line shows the call that was begun last; the report shows the one that waits.
+//
+// Nothing here is trusted by its reader: numbers are checked and texts ended before they are used.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace tasuki {
+
+/// What every call writes. The arguments are those of the function of `word` only where that function has
+/// such an argument (base/function.hpp); else they are an earlier call's.
+struct alignas(64) CallLine {
+  std::atomic<std::uint64_t> word;  // calls begun << 16 | kInside while in it | a Function
+  std::atomic<std::uint64_t> site;  // where the call returns to, in the rank's address space
+  std::atomic<std::uint64_t> comm;  // the communicator, window or file: an address that means something to
+                                    // the rank alone
+  std::atomic<std::int32_t> peer;    // destination, source, target or root, in the communicator
+  std::atomic<std::int32_t> tag;     //
+  std::atomic<std::int64_t> count;   // elements
+  std::atomic<std::uint64_t> type;   // as `comm`
+  std::atomic<std::uint64_t> op;     // as `comm`
+  std::atomic<std::uint64_t> moves;  // turns of the wheel that moved something: of a rank that stands still
+                                     // it stays as it is, as `word` does
+};
+static_assert(sizeof(CallLine) == 64);
+
+inline constexpr std::uint64_t kInside = 0x8000;
+
+inline constexpr int kNobody = -1000;  // of a peer: there is none
+inline constexpr int kAnybody = -1001;
+inline constexpr int kForeign = -1002;  // a process of another job
+inline constexpr int kAnyTagOfReport = -1003;
+
+/// What is open: a request, or a message that has come and that nobody has received.
+enum class OpenKind : std::uint8_t {
+  kNone,
+  kSend,         // any mode
+  kReceive,      // posted, not matched
+  kReceiving,    // matched, its data are under way
+  kCollective,   // nonblocking or persistent
+  kPartitioned,  // either end
+  kRma,
+  kFile,
+  kGeneralized,
+  kUnexpected,  // a message without a receive
+};
+
+struct ReportedMessage {
+  std::uint64_t context;  // of its communicator, see ReportedComm
+  std::int64_t bytes;
+  std::int64_t since_ns;   // CLOCK_MONOTONIC, when it was begun or came; 0: unknown
+  std::uint64_t site;      // where its call returns to; 0: unknown
+  std::int32_t peer;       // of the world, kAnybody, kForeign
+  std::int32_t tag;        // or kAnyTagOfReport
+  std::uint16_t function;  // that began it; 0: unknown
+  OpenKind kind;
+  std::uint8_t is_awaited;  // the present call waits for it
+  char comm_name[36];       // ends with NUL, cut
+};
+inline constexpr int kReportedMessages = 24;
+
+inline constexpr int kReportedRanksMax = 1024;  // of the world, that a set of ranks can name
+struct RankSet {
+  std::uint64_t words[kReportedRanksMax / 64];
+};
+
+struct ReportedComm {
+  std::uint64_t context;
+  std::uint64_t collectives;  // begun on it by this rank, of all kinds, creations of communicators too
+  std::int32_t size;          // of its local group
+  std::int32_t rank;          // of this one in it
+  std::uint32_t is_inter;
+  char name[68];  // ends with NUL, cut; empty: it has none
+};
+inline constexpr int kReportedComms = 16;
+
+/// Of what is awaited: all, or one of them is enough.
+enum class Awaits : std::uint32_t { kNothing, kAll, kAny };
+
+/// Whom the rank waits for beside requests that are `is_awaited`.
+struct RankReport {
+  std::uint64_t answers;  // the number that was asked; the first report answers 1
+  std::uint64_t word;     // CallLine::word of the call that waits
+  std::uint64_t site;
+  std::uint64_t frames[8];  // return addresses above `site`, inner ones first; 0: no more
+  std::int64_t since_ns;    // CLOCK_MONOTONIC: when this wait began
+  std::uint64_t moves;      // as in the line, when this was written
+  Awaits awaits;
+  std::uint32_t threads;     // of the rank that are in calls now
+  std::int32_t peer;         // of the world; destination, source, target; or kNobody …
+  std::int32_t root;         // of the world, or kNobody
+  std::int32_t tag;          // or kAnyTagOfReport
+  std::int32_t comm_index;   // of comms: the call's communicator (or that of its window or file); -1: none
+  std::int64_t count;        // elements
+  std::int64_t bytes;        // -1: unknown
+  std::uint64_t types;       // a hash of the type signature of `count` elements; 0: unknown
+  std::uint64_t collective;  // its number on its communicator, from 1; 0: this is no collective call
+  char type_name[36];        // ends with NUL, cut
+  char op_name[36];
+  char object_name[64];  // window or file, if it is one
+  RankSet members;       // of the call's communicator, both groups; ranks of the world
+  RankSet lacks;         // of members: those that this rank knows it waits for; empty: it does not know
+  std::uint32_t comms_total;
+  std::uint32_t open_total;
+  std::uint32_t unexpected_total;
+  std::uint32_t padding;
+  ReportedComm comms[kReportedComms];             // used last first
+  ReportedMessage open[kReportedMessages];        // awaited ones first
+  ReportedMessage unexpected[kReportedMessages];  // the oldest first
+};
+static_assert(std::is_trivially_copyable_v<RankReport> && sizeof(RankReport) % sizeof(std::uint64_t) == 0);
+
+struct CallBoard {
+  CallLine line;
+  alignas(64) std::atomic<std::uint64_t> asked;    // writer: mpiexec; counts up
+  alignas(64) std::atomic<std::uint64_t> version;  // writer: the rank; odd while it writes the report
+  RankReport report;                               // writer: the rank, through publish()
+};
+
+/// Writes a report. One at a time.
+void publish(const RankReport& from, CallBoard* board);
+/// Reads one; false where none was published or the writer is always in between (it has died there).
+bool read(const CallBoard& board, RankReport* to);
+
+}  // namespace tasuki
