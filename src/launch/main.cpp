@@ -52,7 +52,9 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "mpiexec: MPIEXEC_TIMEOUT = \"%s\", expected a number of seconds above 0\n", limit);
     return kBadUsage;
   }
-  if (!take_nodes(std::getenv("TASUKI_NODES"), &options, &error)) {
+  if (!take_nodes(std::getenv("TASUKI_NODES"), &options, &error) ||
+      !take_doctor(std::getenv("TASUKI_DOCTOR"), std::getenv("TASUKI_STALL_SECONDS"),
+                   std::getenv("TASUKI_END_ON_DEADLOCK"), &options, &error)) {
     std::fprintf(stderr, "mpiexec: %s\n", error.c_str());
     return kBadUsage;
   }

@@ -355,6 +355,29 @@ bool statistics_file(Parser& parser) {
   return true;
 }
 
+bool doctor(Parser& parser) {
+  std::string word = "text";
+  if (parser.has_attached && !parser.take(&word)) return false;
+  if (parse_doctor(word, &parser.options->doctor)) return true;
+  return parser.fail(parser.given + "=" + word + ": expected text or json");
+}
+
+bool stall(Parser& parser) {
+  std::string word;
+  if (!parser.take(&word)) return false;
+  if (parse_stall(word, &parser.options->stall_seconds)) return true;
+  return parser.fail(
+      format("%s %s: expected a number of seconds, 0 for never", parser.given.c_str(), word.c_str()));
+}
+
+bool end_on_deadlock(Parser& parser) {
+  return parser.options->end_on_deadlock = true;
+}
+
+bool job(Parser& parser) {
+  return read_integer(parser, 1, INT_MAX, &parser.options->job_pid);
+}
+
 bool nothing(Parser&) {
   return true;
 }
@@ -441,6 +464,21 @@ constexpr Option kOptions[] = {
     {Group::kJob, "info", "",
      "print what this library is, what can be set, and what it counts; --info=json and --info=markdown too",
      info},
+    {Group::kDoctor, "doctor", "",
+     "whenever the job fails or stands still, say what each rank is in and who waits for whom: on standard "
+     "error, or --doctor=json for programs, on standard output; without a program: say it of a job that "
+     "runs; "
+     "TASUKI_DOCTOR=text and =json set it too",
+     doctor},
+    {Group::kDoctor, "stall", "SECONDS",
+     "how long all ranks wait and none moves until that is said: 10 when not given, 0 for never; "
+     "TASUKI_STALL_SECONDS sets it too",
+     stall},
+    {Group::kDoctor, "end-on-deadlock", "",
+     "end a job whose ranks certainly wait for one another for ever, with exit status 125; "
+     "TASUKI_END_ON_DEADLOCK=1 sets it too",
+     end_on_deadlock},
+    {Group::kDoctor, "job", "PID", "with several jobs that run: the mpiexec whose job is meant", job},
     // What users of other launchers write, and what needs no doing here.
     {Group::kAccepted,
      "oversubscribe nooversubscribe use-hwthread-cpus allow-run-as-root allow-overload quiet q no-local "
@@ -453,7 +491,7 @@ constexpr Option kOptions[] = {
 };
 
 constexpr const char* kHeadings[] = {"Each program's own, before its name", "Input and output", "Processors",
-                                     "The job"};
+                                     "The job", "What a job hangs on"};
 
 /// Calls `use` with each name in a blank separated list, until it returns true.
 template <class Use>
@@ -538,9 +576,10 @@ std::string help_text() {
       "starts the mpiexec of its library's installation, or TASUKI_MPIEXEC, for that. The exit status is "
       "that "
       "of\n"
-      "the first failure (128 + n for signal n), 0 when there was none, 124 after --timeout, 127 for a "
-      "program\n"
-      "that does not exist. Ctrl-C ends the job. A program started without mpiexec is a job of one rank.\n";
+      "the first failure (128 + n for signal n), 0 when there was none, 124 after --timeout, 125 by\n"
+      "--end-on-deadlock, 127 for a program that does not exist. Ctrl-C ends the job; Ctrl-\\ (SIGQUIT) says "
+      "what\n"
+      "its ranks are in, and it goes on. A program started without mpiexec is a job of one rank.\n";
   return text;
 }
 

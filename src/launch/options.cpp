@@ -150,12 +150,26 @@ bool read_application_file(Parser& parser, const std::string& path) {
   return true;
 }
 
+namespace {
+
+/// Whether the words ask to look at a job that runs. (Ranks of a program that is missing are a mistake.)
+bool is_visit(const Parser& parser) {
+  return parser.options->visits() && parser.wants_program && parser.application.command.empty() &&
+         !has_own_options(parser.application);
+}
+
+}  // namespace
+
 bool parse_options(const std::vector<std::string>& words, Options* options, std::string* error) {
   Parser parser;
   parser.options = options;
   bool good = parse_words(parser, words);
-  if (good && options->needs_no_program()) return true;
+  if (good && (options->needs_no_program() || is_visit(parser))) return true;
   good = good && end_application(parser);
+  if (good && options->job_pid != 0) {
+    good = parser.fail(
+        format("--job %d: names a job that runs, for --doctor without a program", options->job_pid));
+  }
   if (good && options->stdin_rank >= options->ranks()) {
     good = parser.fail(
         format("--stdin %d: expected a rank below %d, or none", options->stdin_rank, options->ranks()));
@@ -177,6 +191,42 @@ bool take_nodes(const char* text, Options* options, std::string* error) {
     return false;
   }
   options->nodes = std::clamp(static_cast<int>(nodes), 1, std::max(1, options->ranks()));
+  return true;
+}
+
+bool parse_doctor(const std::string& word, DoctorForm* form) {
+  if (word != "text" && word != "json") return false;
+  *form = word == "json" ? DoctorForm::kJson : DoctorForm::kText;
+  return true;
+}
+
+bool parse_stall(const std::string& word, double* seconds) {
+  if (parse_seconds(word, seconds)) return true;
+  char* end = nullptr;
+  if (word.empty() || std::strtod(word.c_str(), &end) != 0 || *end != '\0') return false;
+  *seconds = 0;
+  return true;
+}
+
+bool take_doctor(const char* form, const char* stall, const char* end, Options* options, std::string* error) {
+  const auto given = [](const char* text) { return text != nullptr && *text != '\0'; };
+  if (given(form) && options->doctor == DoctorForm::kUnasked && !parse_doctor(form, &options->doctor)) {
+    *error = format("TASUKI_DOCTOR = \"%s\", expected text or json", form);
+    return false;
+  }
+  if (options->stall_seconds == kStallUnset) {
+    options->stall_seconds = kStallDefault;
+    if (given(stall) && !parse_stall(stall, &options->stall_seconds)) {
+      *error = format("TASUKI_STALL_SECONDS = \"%s\", expected a number of seconds, 0 for never", stall);
+      return false;
+    }
+  }
+  if (!given(end)) return true;
+  if (std::strcmp(end, "0") != 0 && std::strcmp(end, "1") != 0) {
+    *error = format("TASUKI_END_ON_DEADLOCK = \"%s\", expected 0 or 1", end);
+    return false;
+  }
+  options->end_on_deadlock = options->end_on_deadlock || *end == '1';
   return true;
 }
 

@@ -43,6 +43,13 @@ enum class InfoForm { kNone, kTable, kJson, kMarkdown };
 /// What --stats is to print: nothing, all ranks together, each rank too, or all of it for programs.
 enum class StatisticsForm { kNone, kTable, kRanks, kJson };
 
+/// What the doctor (docs/doctor.md) says, and in which form. kUnasked: when a job stands still or its time is
+/// over, and to SIGQUIT, as text; the others: whenever a job fails, too.
+enum class DoctorForm { kUnasked, kText, kJson };
+
+inline constexpr double kStallUnset = -1;
+inline constexpr double kStallDefault = 10;
+
 struct Options {
   std::vector<Application> applications;
   std::vector<Assignment> environment;  // for all applications
@@ -62,12 +69,18 @@ struct Options {
   bool verbose = false;
   StatisticsForm statistics = StatisticsForm::kNone;
   std::string statistics_file;  // where to; empty: standard error, or standard output for kJson
-  int spawn_socket = -1;        // serves the spawns of the program at its other end, and starts nothing else
+  DoctorForm doctor = DoctorForm::kUnasked;
+  double stall_seconds = kStallUnset;  // a job that stands still so long is looked at; 0: never
+  bool end_on_deadlock = false;
+  int job_pid = 0;        // the mpiexec whose job is to be looked at; 0: the only one there is
+  int spawn_socket = -1;  // serves the spawns of the program at its other end, and starts nothing else
   bool help = false;
   bool version = false;
   InfoForm info = InfoForm::kNone;
 
   bool needs_no_program() const { return help || version || info != InfoForm::kNone || spawn_socket >= 0; }
+  /// Starts nothing: looks at a job that runs.
+  bool visits() const { return applications.empty() && spawn_socket < 0 && doctor != DoctorForm::kUnasked; }
   int ranks() const {
     int sum = 0;
     for (const Application& application : applications) sum += application.ranks;
@@ -86,6 +99,16 @@ bool take_nodes(const char* text, Options* options, std::string* error);
 
 /// Reads a time limit: a number of seconds above 0. Returns false, and leaves `seconds`, when it is none.
 bool parse_seconds(const std::string& word, double* seconds);
+
+/// As take_nodes() for what the doctor is asked for: TASUKI_DOCTOR, TASUKI_STALL_SECONDS,
+/// TASUKI_END_ON_DEADLOCK, in this order, null where they are not set. Afterwards `stall_seconds` is set.
+bool take_doctor(const char* form, const char* stall, const char* end, Options* options, std::string* error);
+
+/// "text" or "json". Returns false, and leaves `form`, for anything else.
+bool parse_doctor(const std::string& word, DoctorForm* form);
+
+/// A number of seconds, or 0. Returns false, and leaves `seconds`, when it is neither.
+bool parse_stall(const std::string& word, double* seconds);
 
 /// What --help prints.
 std::string help_text();

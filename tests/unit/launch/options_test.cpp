@@ -216,5 +216,59 @@ TEST(Options, NodesOfTheEnvironment) {
   EXPECT_EQ(four.nodes, 4);
 }
 
+TEST(Options, TheDoctor) {
+  EXPECT_EQ(parsed({"a"}).doctor, DoctorForm::kUnasked);
+  EXPECT_EQ(parsed({"--doctor", "a"}).doctor, DoctorForm::kText);
+  EXPECT_EQ(parsed({"--doctor=json", "a"}).doctor, DoctorForm::kJson);
+  EXPECT_FALSE(parsed({"--doctor", "a"}).visits());
+  EXPECT_EQ(parsed({"--stall", "2.5", "a"}).stall_seconds, 2.5);
+  EXPECT_EQ(parsed({"--stall=0", "a"}).stall_seconds, 0);
+  EXPECT_TRUE(parsed({"--end-on-deadlock", "a"}).end_on_deadlock);
+  EXPECT_EQ(error_of({"--doctor=xml", "a"}), "--doctor=xml: expected text or json");
+  for (const char* bad : {"soon", "-1", "", "nan", "inf", "1e10", "0x", "-0x"}) {
+    EXPECT_NE(error_of({"--stall", bad, "a"}).find("expected a number of seconds, 0 for never"),
+              std::string::npos)
+        << bad;
+  }
+}
+
+TEST(Options, TheDoctorVisitsAJobThatRuns) {
+  EXPECT_TRUE(parsed({"--doctor"}).visits());
+  EXPECT_TRUE(parsed({"--doctor=json", "--job", "17"}).visits());
+  EXPECT_EQ(parsed({"--job", "17", "--doctor"}).job_pid, 17);
+  EXPECT_NE(error_of({"--doctor", "-n", "4"}).find("no program is given"), std::string::npos);
+  EXPECT_NE(error_of({"--doctor", "--job", "17", "a"}).find("--job 17: names a job that runs"),
+            std::string::npos);
+  EXPECT_NE(error_of({"--job", "17"}).find("no program is given"), std::string::npos);
+  EXPECT_NE(error_of({"--doctor", "--job", "0"}).find("--job 0: expected a number from 1"),
+            std::string::npos);
+}
+
+TEST(Options, TheDoctorByVariables) {
+  Options options = parsed({"a"});
+  std::string error;
+  EXPECT_TRUE(take_doctor(nullptr, nullptr, nullptr, &options, &error));
+  EXPECT_EQ(options.stall_seconds, kStallDefault);
+  EXPECT_FALSE(options.end_on_deadlock);
+  options = parsed({"a"});
+  EXPECT_TRUE(take_doctor("json", "3", "1", &options, &error));
+  EXPECT_EQ(options.doctor, DoctorForm::kJson);
+  EXPECT_EQ(options.stall_seconds, 3);
+  EXPECT_TRUE(options.end_on_deadlock);
+  options = parsed({"--doctor", "--stall", "0", "a"});
+  EXPECT_TRUE(take_doctor("json", "3", "0", &options, &error)) << "the command line comes first";
+  EXPECT_EQ(options.doctor, DoctorForm::kText);
+  EXPECT_EQ(options.stall_seconds, 0);
+  options = parsed({"a"});
+  EXPECT_FALSE(take_doctor("yes", nullptr, nullptr, &options, &error));
+  EXPECT_EQ(error, "TASUKI_DOCTOR = \"yes\", expected text or json");
+  options = parsed({"a"});
+  EXPECT_FALSE(take_doctor(nullptr, "long", nullptr, &options, &error));
+  EXPECT_EQ(error, "TASUKI_STALL_SECONDS = \"long\", expected a number of seconds, 0 for never");
+  options = parsed({"a"});
+  EXPECT_FALSE(take_doctor(nullptr, nullptr, "2", &options, &error));
+  EXPECT_EQ(error, "TASUKI_END_ON_DEADLOCK = \"2\", expected 0 or 1");
+}
+
 }  // namespace
 }  // namespace tasuki::launch
