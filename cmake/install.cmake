@@ -2,6 +2,7 @@
 #
 #   bin/      mpiexec (mpirun), mpicc, mpicxx (mpic++)
 #   include/  mpi.h (MPI-5.0 standard ABI), mpich/mpi.h (MPICH ABI)
+#   libexec/  tasuki-source-lines, which mpiexec runs
 #   lib/      libmpi_abi.so.1 (.so), libmpi.so.12, libtasuki_heap.so, pkgconfig/, cmake/Tasuki/
 #
 # There is no libmpi.so: -lmpi would link the MPICH ABI to a program compiled with the standard mpi.h. Who means
@@ -20,7 +21,8 @@ endif()
 set(BINDIR ${CMAKE_INSTALL_BINDIR})
 set(INCLUDEDIR ${CMAKE_INSTALL_INCLUDEDIR})
 set(LIBDIR ${CMAKE_INSTALL_LIBDIR})
-foreach(directory ${BINDIR} ${INCLUDEDIR} ${LIBDIR})
+set(LIBEXECDIR ${CMAKE_INSTALL_LIBEXECDIR})
+foreach(directory ${BINDIR} ${INCLUDEDIR} ${LIBDIR} ${LIBEXECDIR})
   if(IS_ABSOLUTE ${directory})
     message(FATAL_ERROR "${directory}: installation directories must be relative, so that the tree can be moved")
   endif()
@@ -73,4 +75,7 @@ if(TARGET tasuki_heap)
   install(TARGETS tasuki_heap LIBRARY DESTINATION ${ROOT}${LIBDIR})
 endif()
 install(TARGETS mpiexec RUNTIME DESTINATION ${ROOT}${BINDIR})
+if(TARGET tasuki_source_lines)
+  install(TARGETS tasuki_source_lines RUNTIME DESTINATION ${ROOT}${LIBEXECDIR})
+endif()
 tasuki_link(mpiexec mpirun ${BINDIR})

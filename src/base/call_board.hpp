@@ -25,10 +25,10 @@ namespace tasuki {
 /// What every call writes. The arguments are those of the function of `word` only where that function has
 /// such an argument (base/function.hpp); else they are an earlier call's.
 struct alignas(64) CallLine {
-  std::atomic<std::uint64_t> word;  // calls begun << 16 | kInside while in it | a Function
-  std::atomic<std::uint64_t> site;  // where the call returns to, in the rank's address space
-  std::atomic<std::uint64_t> comm;  // the communicator, window or file: an address that means something to
-                                    // the rank alone
+  std::atomic<std::uint64_t> word;   // calls begun << 16 | kInside while in it | a Function
+  std::atomic<std::uint64_t> site;   // where the call returns to, in the rank's address space
+  std::atomic<std::uint64_t> comm;   // the communicator, window or file: an address that means something to
+                                     // the rank alone
   std::atomic<std::int32_t> peer;    // destination, source, target or root, in the communicator
   std::atomic<std::int32_t> tag;     //
   std::atomic<std::int64_t> count;   // elements
@@ -125,11 +125,25 @@ struct RankReport {
 };
 static_assert(std::is_trivially_copyable_v<RankReport> && sizeof(RankReport) % sizeof(std::uint64_t) == 0);
 
+/// A file whose code the rank has in its address space: with it an address is known as a place in that file
+/// also when the rank is gone.
+struct MappedFile {
+  std::uint64_t begin;   // addresses of the code
+  std::uint64_t end;     //
+  std::uint64_t offset;  // of `begin` in the file
+  std::uint64_t inode;   // another one at that path is another file
+  char path[224];        // ends with NUL
+};
+static_assert(sizeof(MappedFile) == 256);
+inline constexpr int kMappedFiles = 16;
+
 struct CallBoard {
   CallLine line;
-  alignas(64) std::atomic<std::uint64_t> asked;    // writer: mpiexec; counts up
-  alignas(64) std::atomic<std::uint64_t> version;  // writer: the rank; odd while it writes the report
-  RankReport report;                               // writer: the rank, through publish()
+  alignas(64) std::atomic<std::uint64_t> asked;        // writer: mpiexec; counts up
+  alignas(64) std::atomic<std::uint64_t> version;      // writer: the rank; odd while it writes the report
+  RankReport report;                                   // writer: the rank, through publish()
+  alignas(64) std::atomic<std::uint32_t> files_known;  // writer: the rank, once, when it joins; release
+  MappedFile files[kMappedFiles];  // writer: the rank, before files_known (mapped_files.hpp)
 };
 
 /// Writes a report. One at a time.

@@ -38,15 +38,15 @@ bool inherits(const Application& application, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// A library of our installation, or an empty string.
-std::string installed(const char* library) {
+/// A file of our installation, or an empty string. `directory_from_bin` leads there from mpiexec's.
+std::string installed(const char* directory_from_bin, const char* name, int access_mode) {
   char own[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", own, sizeof own);
   if (length <= 0 || length == static_cast<ssize_t>(sizeof own)) return {};
   std::string directory(own, static_cast<std::size_t>(length));
   directory.resize(directory.rfind('/'));
-  const std::string path = directory + "/" TASUKI_LIBDIR_FROM_BINDIR "/" + library;
-  return access(path.c_str(), R_OK) == 0 ? path : std::string();
+  const std::string path = directory + "/" + directory_from_bin + "/" + name;
+  return access(path.c_str(), access_mode) == 0 ? path : std::string();
 }
 
 }  // namespace
@@ -121,7 +121,7 @@ void set_job_variables(Environment& environment, const JobVariables& job, int ra
 }
 
 std::string installed_library() {
-  return installed("libmpi.so.12");
+  return installed(TASUKI_LIBDIR_FROM_BINDIR, "libmpi.so.12", R_OK);
 }
 
 heap::Verdict heap_verdict(const char* wish, int ranks) {
@@ -131,7 +131,11 @@ heap::Verdict heap_verdict(const char* wish, int ranks) {
 }
 
 std::string installed_heap() {
-  return installed("libtasuki_heap.so");
+  return installed(TASUKI_LIBDIR_FROM_BINDIR, "libtasuki_heap.so", R_OK);
+}
+
+std::string installed_program(const char* name) {
+  return installed(TASUKI_LIBEXECDIR_FROM_BINDIR, name, X_OK);
 }
 
 }  // namespace tasuki::launch

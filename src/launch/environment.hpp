@@ -60,4 +60,7 @@ heap::Verdict heap_verdict(const char* wish, int ranks);
 /// The heap library of that installation, or an empty string.
 std::string installed_heap();
 
+/// A program of that installation that is not for users, or an empty string.
+std::string installed_program(const char* name);
+
 }  // namespace tasuki::launch
