@@ -107,6 +107,7 @@ bool Job::prepare(World* world, Refusal* refusal) {
                            plan_nodes(static_cast<int>(applications.size()), nodes, options_.node_order))) {
     return false;
   }
+  world->segment.header().spawn_number = world->number;
   world->segment.header().universe_size =
       options_.universe_size > 0 ? options_.universe_size : local::processors_available();
   world->segment.header().wants_statistics = options_.statistics != StatisticsForm::kNone ? 1 : 0;

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 
 #include "base/file_size.hpp"
 #include "base/random_number.hpp"
+#include "launch/options.hpp"
 #include "launch/text.hpp"
 #include "runtime/local/processors.hpp"
 
@@ -51,7 +53,7 @@ bool Segment::make(const std::vector<int>& applications, std::string* error, con
   header_ = static_cast<local::JobHeader*>(memory);
   header_->magic = local::kJobMagic;
   header_->version = local::kJobVersion;
-  header_->size = size;
+  header_->size = size_ = size;
   header_->processors_available = local::processors_available();
   header_->job_id = random_number();
   header_->launcher_pid = static_cast<std::int32_t>(getpid());
@@ -66,6 +68,35 @@ bool Segment::make(const std::vector<int>& applications, std::string* error, con
     blocks_[rank].node = nodes[rank];
     header_->nodes = std::max(header_->nodes, nodes[rank] + 1);
   }
+  return true;
+}
+
+bool Segment::open(const std::string& path, std::string* error) {
+  fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  struct stat info {};
+  local::JobHeader header{};
+  if (fd_ < 0 || fstat(fd_, &info) != 0 || pread(fd_, &header, sizeof header, 0) != sizeof header) {
+    *error = format("cannot open the job's memory, %s: %s", path.c_str(), strerror(errno));
+    return false;
+  }
+  const bool readable = header.magic == local::kJobMagic && header.version == local::kJobVersion;
+  const bool sized = readable && header.size > 0 && header.size <= kRanksMax &&
+                     info.st_size >= static_cast<off_t>(local::transport_offset(header.size)) &&
+                     header.ranks_offset == local::kPageBytes;
+  if (!sized) {
+    *error = "its mpiexec is of another version: use the one of the same installation";
+    return false;
+  }
+  const std::size_t bytes = local::transport_offset(header.size);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+  if (memory == MAP_FAILED) {
+    *error = format("cannot map the job's memory: %s", strerror(errno));
+    return false;
+  }
+  bytes_ = bytes;
+  size_ = header.size;
+  header_ = static_cast<local::JobHeader*>(memory);
+  blocks_ = local::rank_blocks(header_);
   return true;
 }
 

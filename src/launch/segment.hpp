@@ -1,4 +1,4 @@
-// Making the job segment; its layout is runtime/local/job_segment.hpp.
+// Making the job segment, and opening another mpiexec's; its layout is runtime/local/job_segment.hpp.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,30 @@
 
 namespace tasuki::launch {
 
-/// mpiexec's side of the job segment. Lives as long as the job; the memory goes with its last user.
+/// mpiexec's side of the job segment, its own or one that it visits. Lives as long as the job; the memory
+/// goes with its last user.
 class Segment {
  public:
   /// `applications[rank]` is the number of the rank's program, `nodes[rank]` its virtual node; no nodes: all
   /// are on one. Returns false and one line in `error`.
   bool make(const std::vector<int>& applications, std::string* error, const std::vector<int>& nodes = {});
+  /// Maps what another mpiexec made, from its descriptor under /proc. Returns false and one line in `error`
+  /// when it cannot be opened or is none of this version.
+  bool open(const std::string& path, std::string* error);
+  Segment() = default;
   ~Segment();
+  Segment(const Segment&) = delete;
+  Segment& operator=(const Segment&) = delete;
 
   int fd() const { return fd_; }
+  int size() const { return size_; }  // as it was checked; the ranks can write the header
   std::uint64_t job_id() const { return header_->job_id; }
   local::JobHeader& header() { return *header_; }
   local::RankBlock& rank(int rank) { return blocks_[rank]; }
 
  private:
   int fd_ = -1;
+  int size_ = 0;
   std::size_t bytes_ = 0;
   local::JobHeader* header_ = nullptr;
   local::RankBlock* blocks_ = nullptr;

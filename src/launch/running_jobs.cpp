@@ -1,0 +1,130 @@
+// Walking /proc.
+#include "launch/running_jobs.hpp"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+
+#include "launch/text.hpp"
+
+namespace tasuki::launch {
+namespace {
+
+constexpr const char* kMemoryLink = "/memfd:tasuki-job";  // what Segment::make() calls it
+
+/// Calls `use` with each name in a directory that is a number. Returns false where it cannot be read.
+template <class Use>
+bool each_number(const std::string& directory, Use&& use) {
+  DIR* entries = opendir(directory.c_str());
+  if (entries == nullptr) return false;
+  while (const dirent* entry = readdir(entries)) {
+    char* end = nullptr;
+    const long number = std::strtol(entry->d_name, &end, 10);
+    if (end != entry->d_name && *end == '\0') use(static_cast<int>(number));
+  }
+  closedir(entries);
+  return true;
+}
+
+std::string process_path(int pid, const char* what) {
+  return "/proc/" + std::to_string(pid) + "/" + what;
+}
+
+/// "4711 (mpiexec -n 4 ./ring)"
+std::string described(int pid) {
+  std::ifstream file(process_path(pid, "cmdline"), std::ios::binary);
+  std::string command{std::istreambuf_iterator<char>(file), {}};
+  while (!command.empty() && command.back() == '\0') command.pop_back();
+  std::replace(command.begin(), command.end(), '\0', ' ');
+  constexpr std::size_t kShown = 60;
+  if (command.size() > kShown) command = command.substr(0, kShown) + " …";
+  return std::to_string(pid) + (command.empty() ? "" : " (" + command + ")");
+}
+
+/// What is wrong with the last segment that could not be used is left in `error`, if anything was.
+RunningJob job_of(int pid, std::string* error) {
+  RunningJob job;
+  job.pid = pid;
+  const std::string directory = process_path(pid, "fd");
+  each_number(directory, [&](int fd) {
+    const std::string path = directory + "/" + std::to_string(fd);
+    char target[64];
+    const ssize_t length = readlink(path.c_str(), target, sizeof target);
+    if (length < 0 || std::string(target, static_cast<std::size_t>(length)).rfind(kMemoryLink, 0) != 0)
+      return;
+    auto segment = std::make_unique<Segment>();
+    std::string why;
+    if (!segment->open(path, &why)) {
+      *error = why;
+    } else if (segment->header().launcher_pid == pid) {  // a rank has its job's memory open as well
+      job.segments.push_back(std::move(segment));
+    }
+  });
+  std::sort(job.segments.begin(), job.segments.end(), [](const auto& one, const auto& other) {
+    return one->header().spawn_number < other->header().spawn_number;
+  });
+  return job;
+}
+
+bool is_ours(int pid) {
+  struct stat info {};
+  return stat(process_path(pid, "").c_str(), &info) == 0 && info.st_uid == geteuid();
+}
+
+bool find_named(int pid, RunningJob* job, std::string* error) {
+  const std::string directory = process_path(pid, "fd");
+  if (!each_number(directory, [](int) {})) {
+    const int reason = errno;
+    *error = reason == ENOENT
+                 ? format("--job %d: there is no such process", pid)
+                 : format(
+                       "--job %d: cannot look into that process: %s (a job can be examined by the user who "
+                       "started it alone)",
+                       pid, strerror(reason));
+    return false;
+  }
+  *job = job_of(pid, error);
+  if (!job->segments.empty()) return true;
+  *error = format("--job %s: %s", described(pid).c_str(),
+                  error->empty() ? "is no mpiexec with a job that runs" : error->c_str());
+  return false;
+}
+
+}  // namespace
+
+std::vector<RunningJob> running_jobs() {
+  std::vector<RunningJob> jobs;
+  each_number("/proc", [&jobs](int pid) {
+    std::string error;
+    if (pid == getpid() || !is_ours(pid)) return;
+    RunningJob job = job_of(pid, &error);
+    if (!job.segments.empty()) jobs.push_back(std::move(job));
+  });
+  std::sort(jobs.begin(), jobs.end(), [](const auto& one, const auto& other) { return one.pid < other.pid; });
+  return jobs;
+}
+
+bool find_job(int pid, RunningJob* job, std::string* error) {
+  if (pid != 0) return find_named(pid, job, error);
+  std::vector<RunningJob> jobs = running_jobs();
+  if (jobs.size() == 1) {
+    *job = std::move(jobs.front());
+    return true;
+  }
+  if (jobs.empty()) {
+    *error = "no job of this user runs on this machine";
+    return false;
+  }
+  *error = format("%zu jobs run; name one by --job PID:", jobs.size());
+  for (const RunningJob& one : jobs) *error += "\n  " + described(one.pid);
+  return false;
+}
+
+}  // namespace tasuki::launch

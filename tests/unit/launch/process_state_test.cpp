@@ -1,0 +1,69 @@
+// Processes of the test's own, in the states that mpiexec tells apart, and texts that are none.
+#include "launch/process_state.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tasuki::launch {
+namespace {
+
+/// A child that sleeps until it is killed.
+pid_t sleeper() {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    for (;;) pause();
+  }
+  return pid;
+}
+
+TEST(ProcessState, OneThatRuns) {
+  const ProcessState state = state_of_process(getpid());
+  EXPECT_FALSE(state.ended());
+  EXPECT_FALSE(state.stopped());
+  EXPECT_EQ(state.wait_status, -1);
+}
+
+TEST(ProcessState, OneThatIsStoppedAndThenKilled) {
+  const pid_t pid = sleeper();
+  ASSERT_GT(pid, 0);
+  int status = 0;
+  kill(pid, SIGSTOP);
+  ASSERT_EQ(waitpid(pid, &status, WUNTRACED), pid);
+  EXPECT_TRUE(state_of_process(pid).stopped());
+  EXPECT_FALSE(state_of_process(pid).ended());
+  kill(pid, SIGKILL);
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);
+  const ProcessState state = state_of_process(pid);
+  EXPECT_TRUE(state.ended());
+  EXPECT_EQ(state.letter, 'Z');
+  EXPECT_EQ(state.wait_status, SIGKILL);
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(state_of_process(pid).letter, 0);
+  EXPECT_TRUE(state_of_process(pid).ended());
+}
+
+TEST(ProcessState, ExitStatus) {
+  const pid_t pid = fork();
+  if (pid == 0) _exit(7);
+  siginfo_t info{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);
+  EXPECT_EQ(state_of_process(pid).wait_status, 7 << 8);
+  waitpid(pid, nullptr, 0);
+}
+
+TEST(ProcessState, AnyTextIsRead) {
+  EXPECT_EQ(parse_process_state("7 (a) b (c)) T 1 2 3 9\n").letter, 'T');
+  EXPECT_EQ(parse_process_state("7 (Z) R 1 2 3 9\n").letter, 'R');
+  EXPECT_EQ(parse_process_state("7 (a) Z 1 2 3 9\n").wait_status, 9);
+  EXPECT_EQ(parse_process_state("7 (a) Z 1 2 3 x\n").wait_status, -1);
+  EXPECT_EQ(parse_process_state("7 (a) S 1 2 3 9\n").wait_status, -1);
+  for (const char* none : {"", "7", "7 (a", "7 (a)", "7 (a) "}) {
+    EXPECT_EQ(parse_process_state(none).letter, 0) << none;
+  }
+}
+
+}  // namespace
+}  // namespace tasuki::launch
