@@ -33,7 +33,7 @@ struct Entry {
 
 std::string read_file(const std::string& path) {
   std::string text;
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0) return text;
   char bytes[kEntryBytesMax];
   const ssize_t count = read(fd, bytes, sizeof bytes);
@@ -70,9 +70,11 @@ std::string names_folder(std::string* error) {
       *error = "cannot make " + path + ": " + std::strerror(errno);
       return {};
     }
+    // Another user may have made it first, or a link in its place.
     if (lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid() ||
         (info.st_mode & 077) != 0) {
-      *error = path + " is not a folder of this user's alone";
+      *error = path + " is not a folder of this user's alone (it belongs to user " +
+               std::to_string(info.st_uid) + ")";
       return {};
     }
   }

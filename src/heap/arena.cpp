@@ -13,12 +13,12 @@
 #include <cstdio>
 
 #include "base/file_size.hpp"
+#include "base/memory_file.hpp"
 #include "heap/interface.hpp"
 
 namespace tasuki::heap {
 namespace {
 
-constexpr unsigned kNoExecuteSeal = 8;                           // MFD_NOEXEC_SEAL, younger than our headers
 constexpr std::uint64_t kSlotBytesMin = std::uint64_t{1} << 32;  // less is not worth it
 
 /// Programs take the lowest descriptors for theirs, count on 0 to 2, and shells like 10 and 255. Far above
@@ -37,9 +37,7 @@ int move_out_of_the_way(int fd) {
 int make_memory(std::uint64_t id) {
   char name[sizeof kArenaName + 16];
   std::snprintf(name, sizeof name, "%s%016llx", kArenaName, static_cast<unsigned long long>(id));
-  const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  const int fd = memfd_create(name, flags | kNoExecuteSeal);
-  return fd >= 0 ? fd : memfd_create(name, flags);
+  return make_memory_file(name);
 }
 
 /// Out of core dumps: the kernel would touch every page of it.
@@ -98,7 +96,7 @@ bool make_arena(const Slot& slot, ArenaFile* file, const char** reason) {
     return false;
   }
   // No peer shall be made to touch what is not there.
-  fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+  fix_memory_file(fd, false);
   *file = {move_out_of_the_way(fd), id};
   return true;
 }

@@ -12,6 +12,7 @@
 #include <ctime>
 
 #include "base/file_size.hpp"
+#include "base/memory_file.hpp"
 #include "base/random_number.hpp"
 #include "launch/options.hpp"
 #include "launch/text.hpp"
@@ -23,11 +24,9 @@ namespace {
 // The descriptor has the same number here and in the ranks, out of the way of scripts that use 3 to 9 and of
 // programs that expect their first file at 3.
 constexpr int kFdMin = 200;
-constexpr unsigned kNoExecuteSeal = 8;  // MFD_NOEXEC_SEAL, younger than the headers we build with
 
 int make_memory() {
-  int fd = memfd_create("tasuki-job", MFD_CLOEXEC | kNoExecuteSeal);
-  if (fd < 0 && errno == EINVAL) fd = memfd_create("tasuki-job", MFD_CLOEXEC);
+  const int fd = make_memory_file(local::kSegmentName);
   if (fd < 0) return fd;
   const int high = fcntl(fd, F_DUPFD_CLOEXEC, kFdMin);
   if (high < 0) return fd;  // few descriptors are allowed here: any number does
@@ -43,6 +42,7 @@ bool Segment::make(const std::vector<int>& applications, std::string* error, con
   fd_ = make_memory();
   void* memory = MAP_FAILED;
   if (fd_ >= 0 && set_file_bytes(fd_, bytes_)) {
+    fix_memory_file(fd_, true);  // the ranks add the transport's region
     memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   }
   if (memory == MAP_FAILED) {

@@ -1,7 +1,6 @@
 // Publishing the own arena, and mapping those of others.
 #include "memory/arena_memory.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/memory_file.hpp"
 #include "memory/heap.hpp"
 #include "memory/shared_segment.hpp"
 
@@ -83,7 +83,7 @@ bool ArenaMemory::reach(int endpoint, GlobalAddress address, std::size_t bytes) 
   return peer.mapped.holds(address, bytes);
 }
 
-bool ArenaMemory::is_sound(const PublishedArena& arena) const {
+bool ArenaMemory::is_sound(const Place& arena) const {
   const std::uint64_t room = kArenaLimit - kArenaBase;
   return arena.pid > 0 && arena.fd >= 0 && arena.bytes > 0 && arena.bytes <= room &&
          arena.base >= kArenaBase && arena.base - kArenaBase <= room - arena.bytes &&
@@ -91,16 +91,16 @@ bool ArenaMemory::is_sound(const PublishedArena& arena) const {
 }
 
 void ArenaMemory::map(int endpoint) {
-  const PublishedArena& arena = *arenas_[static_cast<std::size_t>(endpoint)];
-  if (arena.is_there.load(std::memory_order_acquire) == 0) return;  // it may come yet
+  const PublishedArena& published = *arenas_[static_cast<std::size_t>(endpoint)];
+  if (published.is_there.load(std::memory_order_acquire) == 0) return;  // it may come yet
+  const Place arena{published.pid, published.fd, published.id, published.base, published.bytes};
   Peer& peer = peers_[static_cast<std::size_t>(endpoint)];
   peer.refused = true;
   if (!is_sound(arena)) return;
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%d/fd/%d", arena.pid, arena.fd);
-  const int fd = open(path, O_RDWR | O_CLOEXEC);
+  const int fd = open_memory_file(arena.pid, arena.fd, kArenaName);
   if (fd < 0) return;
-  if (is_arena(fd, arena.id, arena.bytes) && map_at(arena.base, arena.bytes, fd)) {
+  if (is_fixed_memory_file(fd) && is_arena(fd, arena.id, arena.bytes) &&
+      map_at(arena.base, arena.bytes, fd)) {
     peer.mapped = {.begin = arena.base, .bytes = arena.bytes};
     peer.refused = false;
   }

@@ -42,6 +42,14 @@ class ArenaMemory final : public GlobalMemory {
   void deallocate(void* memory) override;
 
  private:
+  /// What a PublishedArena says, read once.
+  struct Place {
+    std::int32_t pid;
+    std::int32_t fd;
+    std::uint64_t id;
+    std::uint64_t base;
+    std::uint64_t bytes;
+  };
   struct Peer {
     Range mapped;  // empty: not (yet)
     bool refused = false;
@@ -50,7 +58,7 @@ class ArenaMemory final : public GlobalMemory {
   bool open_own();
   void publish();
   void map(int endpoint);
-  bool is_sound(const PublishedArena& arena) const;
+  bool is_sound(const Place& arena) const;
 
   int rank_;
   std::vector<PublishedArena*> arenas_;

@@ -1,7 +1,6 @@
 // SharedSegment: the memfd, and how a descriptor is told from another one.
 #include "memory/shared_segment.hpp"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,12 +12,13 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/memory_file.hpp"
 #include "base/random_number.hpp"
 
 namespace tasuki {
 namespace {
 
-constexpr unsigned kNoExecuteSeal = 8;  // MFD_NOEXEC_SEAL, younger than the headers we build with
+constexpr char kName[] = "tasuki-segment";
 
 /// What stands behind the segment's last page, so that its id can be read without mapping it.
 struct Trailer {
@@ -56,11 +56,6 @@ bool is_possible(std::size_t bytes, std::size_t file_bytes, std::string* error) 
   return true;
 }
 
-int make_memory() {
-  const int fd = memfd_create("tasuki-segment", MFD_CLOEXEC | kNoExecuteSeal);
-  return fd < 0 && errno == EINVAL ? memfd_create("tasuki-segment", MFD_CLOEXEC) : fd;
-}
-
 std::byte* map(int fd, std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
   return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
@@ -69,8 +64,10 @@ std::byte* map(int fd, std::size_t bytes) {
 bool is_segment(int fd, const SegmentAddress& address) {
   struct stat info {};
   Trailer trailer{};
-  const auto end = static_cast<off_t>(round_to_pages(address.bytes));
-  return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
+  const std::size_t rounded = round_to_pages(address.bytes);
+  if (rounded < address.bytes || rounded > INT64_MAX - sizeof trailer) return false;
+  const auto end = static_cast<off_t>(rounded);
+  return is_fixed_memory_file(fd) && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) &&
          info.st_size == end + static_cast<off_t>(sizeof trailer) &&
          pread(fd, &trailer, sizeof trailer, end) == static_cast<ssize_t>(sizeof trailer) &&
          trailer.magic == kMagic && trailer.id == address.id;
@@ -94,7 +91,7 @@ std::unique_ptr<SharedSegment> SharedSegment::create(std::size_t bytes, std::str
     return nullptr;
   }
   if (!is_possible(bytes, rounded + sizeof(Trailer), error)) return nullptr;
-  const int fd = make_memory();
+  const int fd = make_memory_file(kName);
   if (fd < 0) {
     *error = reason("cannot get", bytes);
     return nullptr;
@@ -103,6 +100,7 @@ std::unique_ptr<SharedSegment> SharedSegment::create(std::size_t bytes, std::str
   const auto end = static_cast<off_t>(rounded);
   std::byte* base = nullptr;
   if (pwrite(fd, &trailer, sizeof trailer, end) == static_cast<ssize_t>(sizeof trailer)) {
+    fix_memory_file(fd, false);
     base = map(fd, rounded);
   }
   if (base == nullptr) {
@@ -117,9 +115,11 @@ std::unique_ptr<SharedSegment> SharedSegment::create(std::size_t bytes, std::str
 std::unique_ptr<SharedSegment> SharedSegment::open(const SegmentAddress& address, std::string* error) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", address.pid, address.fd);
-  const int fd = address.bytes != 0 ? ::open(path, O_RDWR | O_CLOEXEC) : -1;
+  errno = ESTALE;
+  const int fd = address.bytes != 0 ? open_memory_file(address.pid, address.fd, kName) : -1;
   if (fd < 0) {
-    *error = reason("cannot open", address.bytes) + " (" + path + ")";
+    *error = errno == ESTALE ? std::string(path) + " is not the shared memory that it was"
+                             : reason("cannot open", address.bytes) + " (" + path + ")";
     return nullptr;
   }
   std::byte* base = nullptr;

@@ -67,6 +67,13 @@ bool run_launcher(const std::string& launcher, int its_socket, std::string* erro
   return true;
 }
 
+/// Names of abstract sockets are free for all users to take, also that of an mpiexec which has died.
+bool listens_for_this_user(int fd) {
+  ucred listener{};
+  socklen_t bytes = sizeof listener;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &listener, &bytes) == 0 && listener.uid == geteuid();
+}
+
 }  // namespace
 
 bool ask_launcher(int socket, const SpawnRequest& request, std::string* error) {
@@ -92,8 +99,12 @@ int connect_to_launcher(const char* name) {
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
   const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
-  if (connect(fd, reinterpret_cast<sockaddr*>(&address), bytes) == 0) return fd;
-  const int reason = errno;
+  int reason = EACCES;
+  if (connect(fd, reinterpret_cast<sockaddr*>(&address), bytes) != 0) {
+    reason = errno;
+  } else if (listens_for_this_user(fd)) {
+    return fd;
+  }
   close(fd);
   errno = reason;
   return -1;

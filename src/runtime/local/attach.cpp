@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/memory_file.hpp"
+
 namespace tasuki::local {
 namespace {
 
@@ -45,6 +47,8 @@ Found inspect(int fd, const JobAddress& address) {
   if (header->magic != kJobMagic) return Found::kNothing;
   if (header->version != kJobVersion) return Found::kOtherVersion;
   const bool same = header->job_id == address.job_id && header->size == address.size &&
+                    header->ranks_offset == kPageBytes &&
+                    header->transport_offset == transport_offset(address.size) && is_fixed_memory_file(fd) &&
                     info.st_size >= static_cast<off_t>(transport_offset(address.size));
   return same ? Found::kJob : Found::kNothing;
 }
@@ -58,7 +62,8 @@ int find_segment(const JobAddress& address, std::string* error) {
   }
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", address.launcher_pid, address.fd);
-  const int fd = found == Found::kNothing ? open(path, O_RDWR | O_CLOEXEC) : -1;
+  const int fd =
+      found == Found::kNothing ? open_memory_file(address.launcher_pid, address.fd, kSegmentName) : -1;
   const int reason = errno;
   if (fd >= 0) {
     found = inspect(fd, address);
@@ -69,7 +74,7 @@ int find_segment(const JobAddress& address, std::string* error) {
     *error =
         "this program's Tasuki library and the mpiexec that started it are of different versions; use the "
         "mpiexec of the same installation";
-  } else if (fd < 0) {
+  } else if (fd < 0 && reason != ESTALE) {
     *error = std::string("cannot reach the job's memory: descriptor ") + std::to_string(address.fd) +
              " was closed on the way here, and " + path + ": " + std::strerror(reason);
   } else {

@@ -29,6 +29,12 @@ void flush_standard_output() {
   funlockfile(stdout);
 }
 
+/// A text of the segment, which may have lost its end.
+template <std::size_t kBytes>
+std::string bounded(const char (&text)[kBytes]) {
+  return {text, strnlen(text, kBytes)};
+}
+
 class JobBootstrap final : public Bootstrap {
  public:
   explicit JobBootstrap(const Attachment& attachment)
@@ -53,9 +59,9 @@ class JobBootstrap final : public Bootstrap {
   int nodes() const override { return std::max(1, job_.header->nodes); }
   int node(int rank) const override { return job_.blocks[rank].node; }
   std::uint64_t job_id() const override { return job_.header->job_id; }
-  std::string parent_port() const override { return job_.header->parent_port; }
+  std::string parent_port() const override { return bounded(job_.header->parent_port); }
   bool spawn(const SpawnRequest& request, std::string* error) override {
-    const int socket = connect_to_launcher(job_.header->launcher_socket);
+    const int socket = connect_to_launcher(bounded(job_.header->launcher_socket).c_str());
     if (socket < 0) {
       *error = std::string("cannot reach mpiexec: ") + std::strerror(errno);
       return false;
@@ -170,7 +176,7 @@ class JobBootstrap final : public Bootstrap {
                    " bytes of shared memory where another wants " + std::to_string(agreed) +
                    "; TASUKI_RING_BYTES must be the same for all ranks");
     }
-    const std::uint64_t offset = job_.header->transport_offset;
+    const std::uint64_t offset = transport_offset(job_.size);
     void* memory = MAP_FAILED;
     if (set_file_bytes(job_.fd, offset + bytes)) {
       memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, job_.fd,
@@ -180,8 +186,7 @@ class JobBootstrap final : public Bootstrap {
       abort(1, "MPI_Init: cannot get " + std::to_string(bytes) + " bytes of shared memory: " +
                    std::strerror(errno) + (errno == EFBIG ? " (the limit of file sizes, ulimit -f)" : ""));
     }
-    region_ = {static_cast<std::byte*>(memory), bytes, job_.header->job_id, job_.fd,
-               job_.header->transport_offset};
+    region_ = {static_cast<std::byte*>(memory), bytes, job_.header->job_id, job_.fd, offset};
   }
 
   Attachment job_;

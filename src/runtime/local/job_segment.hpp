@@ -88,9 +88,13 @@ inline constexpr std::size_t transport_offset(int size) {
   return kPageBytes + round_to_page(static_cast<std::size_t>(size) * sizeof(RankBlock));
 }
 
+/// Where they are, whatever the header says: it tells so to those who do not know the layout.
 inline RankBlock* rank_blocks(JobHeader* header) {
-  return reinterpret_cast<RankBlock*>(reinterpret_cast<std::byte*>(header) + header->ranks_offset);
+  return reinterpret_cast<RankBlock*>(reinterpret_cast<std::byte*>(header) + kPageBytes);
 }
+
+/// The name of the memory file.
+inline constexpr char kSegmentName[] = "tasuki-job";
 
 /// The names by which a rank learns of its job.
 inline constexpr const char* kJobFdName = "TASUKI_JOB_FD";    // the segment's descriptor, here and in mpiexec

@@ -21,7 +21,8 @@ namespace local {
 /// reach or refuses.
 bool ask_launcher(int socket, const SpawnRequest& request, std::string* error);
 
-/// A connection to the abstract Unix socket of that name, close-on-exec, or -1 with errno.
+/// A connection to the abstract Unix socket of that name, close-on-exec, or -1 with errno: EACCES when it is
+/// another user's.
 int connect_to_launcher(const char* name);
 
 /// The mpiexec that a program which runs alone starts for its spawns, in a process group of its own: an

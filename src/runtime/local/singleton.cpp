@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/file_size.hpp"
+#include "base/memory_file.hpp"
 #include "base/random_number.hpp"
 #include "runtime/local/local.hpp"
 #include "runtime/local/processors.hpp"
@@ -36,11 +37,12 @@ class Singleton final : public Bootstrap {
   std::unique_ptr<Transport> make_transport(const Config& config) override {
     const std::size_t bytes = ShmTransport::bytes_needed(1, config);
     // A file, so that processes of other jobs can ring this one's doorbell. Without one it stays alone.
-    int fd = memfd_create("tasuki-singleton", MFD_CLOEXEC);
+    int fd = make_memory_file("tasuki-singleton");
     if (fd >= 0 && !set_file_bytes(fd, bytes)) {
       close(fd);
       fd = -1;
     }
+    if (fd >= 0) fix_memory_file(fd, false);
     const int kind = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kind | MAP_NORESERVE, fd, 0);
     if (memory == MAP_FAILED) {

@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/memory_file.hpp"
+
 namespace tasuki {
 namespace {
 
@@ -20,9 +22,10 @@ constexpr std::uint64_t kId = 0x0123456789abcdef;
 class Peers : public testing::Test {
  protected:
   void SetUp() override {
-    fd_ = memfd_create("tasuki-arena-0123456789abcdef", MFD_CLOEXEC);
+    fd_ = make_memory_file("tasuki-arena-0123456789abcdef");
     ASSERT_GE(fd_, 0);
     ASSERT_EQ(ftruncate(fd_, kBytes), 0);
+    fix_memory_file(fd_, false);
     own_view_ = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
     ASSERT_NE(own_view_, MAP_FAILED);
     // The thread sanitizer has its shadow there, and does not let the place be mapped.

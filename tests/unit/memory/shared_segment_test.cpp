@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +52,43 @@ TEST(SharedSegment, LivesAsLongAsSomebodyMapsIt) {
   made->base()[0] = std::byte{42};
   made.reset();
   EXPECT_EQ(opened->base()[0], std::byte{42});
+}
+
+TEST(SharedSegment, IsThisUsersAloneAndKeepsItsSize) {
+  const auto made = make(page_bytes());
+  ASSERT_NE(made, nullptr);
+  const int fd = made->address().fd;
+  struct stat info {};
+  ASSERT_EQ(fstat(fd, &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  EXPECT_NE(ftruncate(fd, 0), 0) << "whoever maps it could be made to touch what is not there";
+  EXPECT_NE(ftruncate(fd, info.st_size + 1), 0);
+  made->base()[page_bytes() - 1] = std::byte{1};
+}
+
+TEST(SharedSegment, AnAddressThatIsWrongOpensNothing) {
+  const auto made = make(page_bytes());
+  ASSERT_NE(made, nullptr);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  std::string error;
+  for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{2 * page_bytes()},
+                                    std::uint64_t{1} << 62, UINT64_MAX, UINT64_MAX - page_bytes()}) {
+    SegmentAddress wrong = made->address();
+    wrong.bytes = bytes == 1 ? page_bytes() + 1 : bytes;
+    EXPECT_EQ(SharedSegment::open(wrong, &error), nullptr) << bytes;
+  }
+  for (const int fd : {0, ends[0], ends[1], -1, 1 << 20}) {  // terminals, pipes and nothing are not touched
+    SegmentAddress wrong = made->address();
+    wrong.fd = fd;
+    EXPECT_EQ(SharedSegment::open(wrong, &error), nullptr) << fd;
+    EXPECT_FALSE(error.empty());
+  }
+  SegmentAddress other = made->address();
+  other.id ^= 1;
+  EXPECT_EQ(SharedSegment::open(other, &error), nullptr);
+  close(ends[0]);
+  close(ends[1]);
 }
 
 TEST(SharedSegment, AnotherProcessOpensIt) {

@@ -1,0 +1,57 @@
+// A memory file: memory with a descriptor and no name (memfd), which other processes of the same user map.
+//
+// They reach it through the descriptor of a process that has it open, under /proc. That is closed to other
+// users, and the file's own permissions are too. What a number leads to is looked at before it is opened,
+// since the process may be gone and its number another's; opening a file of any kind may have effects.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+namespace tasuki {
+
+/// An empty one, close-on-exec, that is this user's alone. `name` begins with "tasuki-". -1 with errno.
+inline int make_memory_file(const char* name) {
+  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  constexpr unsigned kNoExecuteSeal = 8;  // MFD_NOEXEC_SEAL, younger than the headers we build with
+  int fd = memfd_create(name, kFlags | kNoExecuteSeal);
+  if (fd < 0 && errno == EINVAL) fd = memfd_create(name, kFlags);
+  if (fd >= 0) fchmod(fd, S_IRUSR | S_IWUSR);  // it is made open to all who could reach it
+  return fd;
+}
+
+/// From now on the file never gets smaller than it is, so that nobody who maps it can be made to touch what
+/// is not there; nor larger, unless `may_grow`.
+inline void fix_memory_file(int fd, bool may_grow) {
+  fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL | (may_grow ? 0 : F_SEAL_GROW));
+}
+
+inline bool is_fixed_memory_file(int fd) {
+  const int seals = fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
+}
+
+/// Opens descriptor `fd` of process `pid` for reading and writing, if it is a memory file whose name begins
+/// with `name`. Returns -1 with errno; ESTALE when it is something else.
+inline int open_memory_file(std::int32_t pid, std::int32_t fd, const char* name) {
+  char path[64];
+  char expected[64];
+  char target[96] = "";
+  std::snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
+  std::snprintf(expected, sizeof expected, "/memfd:%s", name);
+  if (readlink(path, target, sizeof target - 1) < 0) return -1;
+  if (std::strncmp(target, expected, std::strlen(expected)) != 0) {
+    errno = ESTALE;
+    return -1;
+  }
+  return open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
+}  // namespace tasuki
