@@ -17,8 +17,6 @@
 namespace tasuki::launch {
 namespace {
 
-constexpr const char* kMemoryLink = "/memfd:tasuki-job";  // what Segment::make() calls it
-
 /// Calls `use` with each name in a directory that is a number. Returns false where it cannot be read.
 template <class Use>
 bool each_number(const std::string& directory, Use&& use) {
@@ -52,17 +50,11 @@ std::string described(int pid) {
 RunningJob job_of(int pid, std::string* error) {
   RunningJob job;
   job.pid = pid;
-  const std::string directory = process_path(pid, "fd");
-  each_number(directory, [&](int fd) {
-    const std::string path = directory + "/" + std::to_string(fd);
-    char target[64];
-    const ssize_t length = readlink(path.c_str(), target, sizeof target);
-    if (length < 0 || std::string(target, static_cast<std::size_t>(length)).rfind(kMemoryLink, 0) != 0)
-      return;
+  each_number(process_path(pid, "fd"), [&](int fd) {
     auto segment = std::make_unique<Segment>();
     std::string why;
-    if (!segment->open(path, &why)) {
-      *error = why;
+    if (!segment->open(pid, fd, &why)) {
+      if (!why.empty()) *error = why;
     } else if (segment->header().launcher_pid == pid) {  // a rank has its job's memory open as well
       job.segments.push_back(std::move(segment));
     }

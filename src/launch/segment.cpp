@@ -71,18 +71,18 @@ bool Segment::make(const std::vector<int>& applications, std::string* error, con
   return true;
 }
 
-bool Segment::open(const std::string& path, std::string* error) {
-  fd_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+bool Segment::open(int pid, int fd, std::string* error) {
+  error->clear();
+  fd_ = open_memory_file(pid, fd, local::kSegmentName);
   struct stat info {};
   local::JobHeader header{};
   if (fd_ < 0 || fstat(fd_, &info) != 0 || pread(fd_, &header, sizeof header, 0) != sizeof header) {
-    *error = format("cannot open the job's memory, %s: %s", path.c_str(), strerror(errno));
+    if (fd_ >= 0 || errno != ESTALE) *error = format("cannot open the job's memory: %s", strerror(errno));
     return false;
   }
   const bool readable = header.magic == local::kJobMagic && header.version == local::kJobVersion;
-  const bool sized = readable && header.size > 0 && header.size <= kRanksMax &&
-                     info.st_size >= static_cast<off_t>(local::transport_offset(header.size)) &&
-                     header.ranks_offset == local::kPageBytes;
+  const bool sized = readable && header.size > 0 && header.size <= kRanksMax && is_fixed_memory_file(fd_) &&
+                     info.st_size >= static_cast<off_t>(local::transport_offset(header.size));
   if (!sized) {
     *error = "its mpiexec is of another version: use the one of the same installation";
     return false;

@@ -16,9 +16,9 @@ class Segment {
   /// `applications[rank]` is the number of the rank's program, `nodes[rank]` its virtual node; no nodes: all
   /// are on one. Returns false and one line in `error`.
   bool make(const std::vector<int>& applications, std::string* error, const std::vector<int>& nodes = {});
-  /// Maps what another mpiexec made, from its descriptor under /proc. Returns false and one line in `error`
-  /// when it cannot be opened or is none of this version.
-  bool open(const std::string& path, std::string* error);
+  /// Maps what another mpiexec made, from descriptor `fd` of that process. Returns false when it is no job's
+  /// memory; if it is one that cannot be used, with one line in `error`, which is empty else.
+  bool open(int pid, int fd, std::string* error);
   Segment() = default;
   ~Segment();
   Segment(const Segment&) = delete;

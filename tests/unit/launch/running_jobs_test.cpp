@@ -4,12 +4,13 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+
+#include "base/memory_file.hpp"
 
 namespace tasuki::launch {
 namespace {
@@ -141,26 +142,29 @@ TEST(RunningJobs, OfAnotherUser) {
 }
 
 TEST(RunningJobs, AFileThatIsNoJob) {
-  const int fd = memfd_create("tasuki-job", MFD_CLOEXEC);
+  const int fd = make_memory_file(local::kSegmentName);
   ASSERT_GE(fd, 0);
-  const std::string path = "/proc/self/fd/" + std::to_string(fd);
   std::string error;
   for (const off_t bytes : {0, 100, 4096, 1 << 20}) {
     ASSERT_EQ(ftruncate(fd, bytes), 0);
     Segment segment;
-    EXPECT_FALSE(segment.open(path, &error)) << bytes;
+    EXPECT_FALSE(segment.open(getpid(), fd, &error)) << bytes;
+    EXPECT_FALSE(error.empty());
   }
+  fix_memory_file(fd, true);
   local::JobHeader header{};
   header.magic = local::kJobMagic;
   header.version = local::kJobVersion;
-  header.ranks_offset = local::kPageBytes;
   for (const int size : {-1, 0, 100'000'000, 65'536}) {  // more ranks than the file has room for
     header.size = size;
     ASSERT_EQ(pwrite(fd, &header, sizeof header, 0), static_cast<ssize_t>(sizeof header));
     Segment segment;
-    EXPECT_FALSE(segment.open(path, &error)) << size;
+    EXPECT_FALSE(segment.open(getpid(), fd, &error)) << size;
   }
   close(fd);
+  Segment segment;
+  EXPECT_FALSE(segment.open(getpid(), STDIN_FILENO, &error));
+  EXPECT_EQ(error, "") << "any other file is none of ours";
 }
 
 }  // namespace
