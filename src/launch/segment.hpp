@@ -29,6 +29,7 @@ class Segment {
   std::uint64_t job_id() const { return header_->job_id; }
   local::JobHeader& header() { return *header_; }
   local::RankBlock& rank(int rank) { return blocks_[rank]; }
+  CallBoard& board(int rank) { return *local::board_of_rank(header_, size_, rank); }
 
  private:
   int fd_ = -1;

@@ -1,8 +1,9 @@
 // The job segment: the one piece of memory that mpiexec and all ranks of a job on this node share.
 //
 // mpiexec makes it as a memfd, so it has no name that could leak and does not count against /dev/shm. It
-// holds a header page, one control block per rank, and the transport's region, whose size the ranks agree on
-// (they, not mpiexec, know the library's configuration). The ranks inherit the descriptor; see attach.hpp.
+// holds a header page, one control block and one CallBoard per rank, and the transport's region, whose size
+// the ranks agree on (they, not mpiexec, know the library's configuration). The ranks inherit the descriptor;
+// see attach.hpp.
 //
 // Ownership: every field names its writer. mpiexec fills the header before it starts the first rank.
 //
@@ -19,13 +20,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/call_board.hpp"
 #include "base/statistics.hpp"
 #include "memory/arena_memory.hpp"
 
 namespace tasuki::local {
 
 inline constexpr std::uint64_t kJobMagic = 0x626f6a696b757361;  // "asukijob"
-inline constexpr std::uint32_t kJobVersion = 9;
+inline constexpr std::uint32_t kJobVersion = 10;
 inline constexpr std::size_t kPageBytes = 4096;  // alignment of the parts, whatever the machine's page
 inline constexpr std::size_t kAbortMessageBytes = 1024;
 inline constexpr std::size_t kPortBytes = 256;   // a port's name, with the final NUL
@@ -83,14 +85,27 @@ inline constexpr std::size_t round_to_page(std::size_t bytes) {
   return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
+/// A rank's board has pages of its own: those of its report are touched only once somebody has asked.
+inline constexpr std::size_t kBoardBytes = round_to_page(sizeof(CallBoard));
+
+inline constexpr std::size_t boards_offset(int size) {
+  return kPageBytes + round_to_page(static_cast<std::size_t>(size) * sizeof(RankBlock));
+}
+
 /// Where the transport's region begins, which is also the segment's size before the ranks agreed on more.
 inline constexpr std::size_t transport_offset(int size) {
-  return kPageBytes + round_to_page(static_cast<std::size_t>(size) * sizeof(RankBlock));
+  return boards_offset(size) + static_cast<std::size_t>(size) * kBoardBytes;
 }
 
 /// Where they are, whatever the header says: it tells so to those who do not know the layout.
 inline RankBlock* rank_blocks(JobHeader* header) {
   return reinterpret_cast<RankBlock*>(reinterpret_cast<std::byte*>(header) + kPageBytes);
+}
+
+/// The board of one of `size` ranks, as it has always been there: in a memory of zeros no call has been made.
+inline CallBoard* board_of_rank(JobHeader* header, int size, int rank) {
+  return reinterpret_cast<CallBoard*>(reinterpret_cast<std::byte*>(header) + boards_offset(size) +
+                                      static_cast<std::size_t>(rank) * kBoardBytes);
 }
 
 /// The name of the memory file.

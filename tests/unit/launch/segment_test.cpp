@@ -34,6 +34,24 @@ TEST(Segment, ARankFindsItAndClaimsItself) {
   EXPECT_EQ(fcntl(attachment.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 }
 
+TEST(Segment, EachRankHasABoardOfItsOwn) {
+  Segment segment;
+  std::string error;
+  ASSERT_TRUE(segment.make({0, 0, 0}, &error)) << error;
+  local::Attachment attachment;
+  ASSERT_TRUE(local::attach(address_of(segment, 1, 3), &attachment, &error)) << error;
+  CallBoard* const own = local::board_of_rank(attachment.header, attachment.size, 1);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(own) % local::kPageBytes, 0u);
+  EXPECT_EQ(own->line.word.load(), 0u);
+  own->line.word.store(7);
+  own->files_known.store(1);  // its far end
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(segment.board(rank).line.word.load(), rank == 1 ? 7u : 0u);
+    EXPECT_EQ(segment.board(rank).files_known.load(), rank == 1 ? 1u : 0u);
+    EXPECT_EQ(segment.rank(rank).claimed_pid.load(), rank == 1 ? getpid() : 0);
+  }
+}
+
 /// A rank that is bound to one processor still knows how many its job has: waiting depends on it.
 TEST(Segment, ABoundRankKnowsTheProcessorsOfTheJob) {
   Segment segment;
