@@ -13,6 +13,14 @@ enum InitialErrhandler : std::int64_t { kAreFatalFirst = 0, kAbortFirst = 1, kRe
 /// Which ranks say what way their messages take.
 enum Explain : std::int64_t { kExplainNothing = 0, kExplainRank0 = 1, kExplainAll = 2 };
 
+/// What is checked beyond what every call checks (TASUKI_CHECK); each level does what the lower ones do.
+enum CheckLevel : std::int64_t {
+  kCheckNothing = 0,
+  kCheckLocal = 1,    // what a rank can tell by itself, without a message more
+  kCheckCompare = 2,  // what ranks say of the same collective or message
+  kCheckBuffers = 3,  // buffers of operations that are not over, conflicting accesses to windows, leaks
+};
+
 /// Each setting is a number: of bytes, of something else, a flag (0 or 1), or the index of a choice; but for
 /// the texts at the end, which environment variables alone set.
 struct Config {
@@ -32,7 +40,7 @@ struct Config {
   std::int64_t initial_errhandler = 0;  // an InitialErrhandler
   std::int64_t heap = 0;                // of the heap library, which reads the environment itself
   std::int64_t static_data = 0;         // likewise
-  std::int64_t check = 0;               // what calls of collectives are compared by: coll/compare.hpp
+  std::int64_t check = 0;               // a CheckLevel
 
   // Between virtual nodes (mpiexec --nodes).
   std::int64_t network_latency_ns = 2000;
@@ -57,6 +65,8 @@ struct Config {
   std::int64_t segment_bytes = 0;  // of the algorithms that cut a message in segments; 0: the cheapest
 
   std::string tuning_file;  // with the machine's parameters (tuning/table.hpp); empty: the built-in ones
+
+  bool checks(CheckLevel level) const { return check >= level; }
 };
 
 }  // namespace tasuki

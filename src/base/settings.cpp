@@ -161,11 +161,11 @@ constexpr Setting kRows[] = {
            Scope::kAllEqual, Verbosity::kTunerDetail, Part::kCollectives,
            "the segments of the algorithms that cut a message in segments; automatic: the cheapest"),
     number(
-        "TASUKI_CHECK", SettingType::kNumber, &Config::check, 0, 2, Change::kBeforeInit, Scope::kAllEqual,
+        "TASUKI_CHECK", SettingType::kNumber, &Config::check, 0, 3, Change::kBeforeInit, Scope::kAllEqual,
         Verbosity::kUserBasic, Part::kCollectives,
-        "whether the ranks compare their calls before a collective runs, so that what does not fit together "
-        "is an error at all of them: 0 never; 1 the function, its root, operation and bytes; 2 the types of "
-        "the data as well"),
+        "what is checked beyond what every call checks: 0 nothing; 1 what a rank can tell by itself; 2 also "
+        "that the calls of a collective and the two ends of a message fit together; 3 also the buffers of "
+        "operations that are not over, conflicting accesses to windows, and what is left when the job ends"),
 };
 
 /// The rows above, and one for the algorithm of each operation.

@@ -56,7 +56,8 @@ struct Arguments {
 
 /// The forms never match each other (MPI 6.12), and each is numbered by itself: a program that starts a
 /// nonblocking one before a blocking one at one rank and behind it at another runs here as it does elsewhere
-/// (unless calls are compared: then blocking and nonblocking ones are numbered together).
+/// (unless calls are compared: then blocking and nonblocking ones, and initialisations, are numbered
+/// together).
 enum class CollectiveForm : std::uint8_t { kBlocking, kNonblocking, kPersistent };
 
 /// What the selection has to know of a collective on `comm`; on an intercommunicator, of a phase in the local
@@ -73,9 +74,9 @@ class Execution {
   /// Makes it a collective on `comm` without steps.
   void open(Comm& comm, CollectiveForm form, int tag);
 
-  /// What the ranks compare with TASUKI_CHECK; every plan says it first.
+  /// What the ranks compare with TASUKI_CHECK=2; every plan says it first.
   void describe(CollectiveCall call, const CallFacts& facts = {}) {
-    if (process_.config.check != 0) [[unlikely]]
+    if (process_.config.checks(kCheckCompare)) [[unlikely]]
       describe_for_check(call, facts);
   }
 
@@ -83,15 +84,17 @@ class Execution {
   /// as sends, receives and copies in the order of the messages. After the arguments are filled in.
   template <class Write>
   void describe_ends(Write&& write) {
-    if (process_.config.check == 0) [[likely]]
+    if (!process_.config.checks(kCheckCompare)) [[likely]]
       return;
     Schedule ends;
     write(ends);
     describe_ends_for_check(ends);
   }
 
-  /// With TASUKI_CHECK, when the plan is made: see prepend_comparison().
+  /// With TASUKI_CHECK=2, when the plan is made: see prepend_comparison().
   void prepend_comparison_of_calls();
+  /// Becomes the comparison of the calls that planned `other`, and nothing else.
+  void compare_calls_of(Execution& other);
 
   // What the operation's file fills in between open() and restart().
   Arguments arguments;
@@ -165,7 +168,7 @@ class Execution {
   Comm* comm_ = nullptr;
   CollectiveForm form_ = CollectiveForm::kBlocking;
   int tag_ = 0;
-  CallEvidence evidence_;  // with TASUKI_CHECK
+  CallEvidence evidence_;  // with TASUKI_CHECK=2
   Code error_ = 0;
   std::size_t round_ = 0;            // the next to start
   std::vector<Request*> under_way_;  // of the current round, in the order of its steps
@@ -209,6 +212,10 @@ struct Collectives final : ProgressHook {
 
   /// Runs to the end, closes, and returns the error.
   Code run(Execution& execution);
+
+  /// With TASUKI_CHECK=2, of a persistent collective: compares the calls that initialise it, and nothing when
+  /// it is started, which may be in any order. Like any initialisation it may wait for the other ranks.
+  Code compare_calls(Execution& planned);
 
   /// Starts; `request` stays the caller's. Runs on in poll().
   void start(Execution& execution, CollectiveRequest& request);
@@ -266,11 +273,11 @@ void plan_chosen(Execution& execution, std::span<const Registered<Data...>> entr
 /// The same for an allgather, of blocks that are equal or not (coll/allgather.cpp).
 void plan_chosen_allgather(Execution& execution, const Elements& mine, const Blocks& all);
 
-/// Lets `plan(execution)` fill it in; with TASUKI_CHECK the ranks compare their calls first.
+/// Lets `plan(execution)` fill it in; with TASUKI_CHECK=2 the ranks compare their calls first.
 template <class Plan>
 Code plan_collective(Execution& execution, Plan&& plan) {
   const Code code = plan(execution);
-  if (execution.process().config.check != 0 && code == 0) [[unlikely]]
+  if (execution.process().config.checks(kCheckCompare) && code == 0) [[unlikely]]
     execution.prepend_comparison_of_calls();
   return code;
 }
@@ -307,7 +314,10 @@ template <class Plan>
 Code prepare_collective(Comm& comm, Request** request, Plan&& plan) {
   Collectives& collectives = *comm.process.collectives;
   Execution& execution = collectives.open(comm, CollectiveForm::kPersistent);
-  if (const Code code = plan_collective(execution, plan); code != 0) {
+  Code code = plan(execution);
+  if (code == 0 && execution.process().config.checks(kCheckCompare))
+    code = collectives.compare_calls(execution);
+  if (code != 0) {
     collectives.close(execution);
     return code;
   }

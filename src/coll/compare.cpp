@@ -298,8 +298,7 @@ std::int64_t product(Count count, Count size) {
 
 }  // namespace
 
-CallRecord record_call(CollectiveCall call, std::uint8_t form, const CallFacts& facts, std::int64_t level,
-                       const char* within) {
+CallRecord record_call(CollectiveCall call, std::uint8_t form, const CallFacts& facts, const char* within) {
   CallRecord record;
   record.call = call;
   record.form = form;
@@ -326,16 +325,16 @@ CallRecord record_call(CollectiveCall call, std::uint8_t form, const CallFacts& 
     record.counts = hash.hash;
     elements = static_cast<Count>(sum);
   }
-  const Amount amount = amount_of(*facts.type, elements, level);
+  const Amount amount = amount_of(*facts.type, elements);
   record.bytes = amount.bytes;
   record.types = amount.types;
   record.basic = static_cast<std::uint16_t>(amount.basic);
   return record;
 }
 
-Amount amount_of(const Datatype& type, Count count, std::int64_t level) {
+Amount amount_of(const Datatype& type, Count count) {
   Amount amount{.bytes = product(count, type.size)};
-  if (level < 2 || amount.bytes == 0) return amount;
+  if (amount.bytes == 0) return amount;
   const Types types = types_of(*type.signature, count);
   if (types.packed) return amount;
   amount.types = types.hash.hash | 1;  // 0 would mean that it is not compared

@@ -1,12 +1,13 @@
-// Comparing calls (TASUKI_CHECK): before a collective runs, its ranks tell each other what they are in, and
+// Comparing calls (TASUKI_CHECK=2): before a collective runs, its ranks tell each other what they are in, and
 // where that does not fit together every rank gets the same error ("rank 2 is in MPI_Bcast root 1, the others
 // root 0") instead of a hang, of cut data or of wrong sums.
 //
 // A plan says what it is (Execution::describe) and, where the ranks need not say the same of their data, what
 // goes from whom to whom (describe_ends). That travels as a prefix of the collective's schedule
-// (prepend_comparison), so nonblocking and persistent collectives are compared too:
+// (prepend_comparison), so nonblocking collectives are compared too, and persistent ones by their
+// initialisations, which MPI puts in order with the other collectives, as it does not put their starts:
 //  1. Every rank gets the records of all calls, and compares what MPI wants to be the same: the function, its
-//     root and operation, MPI_IN_PLACE, the amount of data (level 1), and the types of the data (level 2).
+//     root and operation, MPI_IN_PLACE, the amount of data and its types.
 //  2. Where an amount is known to its two ends alone (gatherv, scatterv, alltoallv and alltoallw,
 //     neighbourhoods, blocks to oneself, the other group of an intercommunicator), the sender tells the
 //     receiver what it will send, and the receiver compares that with what it expects.
@@ -87,9 +88,8 @@ struct CallRecord {
 };
 static_assert(sizeof(CallRecord) == 72 && std::has_unique_object_representations_v<CallRecord>);
 
-/// The record of a call; `level` is that of Config::check. `within` may be null.
-CallRecord record_call(CollectiveCall call, std::uint8_t form, const CallFacts& facts, std::int64_t level,
-                       const char* within);
+/// The record of a call. `within` may be null.
+CallRecord record_call(CollectiveCall call, std::uint8_t form, const CallFacts& facts, const char* within);
 
 /// What does not fit together in the records of the ranks, in order; empty if all does. `remote`: of the
 /// other group, on an intercommunicator. `error_class` gets the class of that error.
@@ -102,7 +102,7 @@ struct Amount {
   std::uint64_t types = 0;  // as in CallRecord
   std::uint64_t basic = 0;
 };
-Amount amount_of(const Datatype& type, Count count, std::int64_t level);
+Amount amount_of(const Datatype& type, Count count);
 
 /// One end of a message: the rank at the other one, and what is to go.
 struct End {

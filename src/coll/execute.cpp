@@ -258,7 +258,7 @@ Execution& Collectives::open(Comm& comm, CollectiveForm form) {
   Execution& execution = *idle_.back();
   idle_.pop_back();
   if (!comm.hidden) ++process_.counters.collectives;
-  const bool together = process_.config.check != 0 && form == CollectiveForm::kNonblocking;
+  const bool together = process_.config.checks(kCheckCompare) && form == CollectiveForm::kNonblocking;
   const auto index = static_cast<std::size_t>(together ? CollectiveForm::kBlocking : form);
   const std::uint32_t number = comm.collective_sequences[index]++ & ((1U << kFormShift) - 1);
   execution.open(comm, form, static_cast<int>(number) | static_cast<int>(index) << kFormShift);
@@ -294,6 +294,12 @@ Code Collectives::run(Execution& execution) {
   if (code == 0) code = execution.error();
   close(execution);
   return code;
+}
+
+Code Collectives::compare_calls(Execution& planned) {
+  Execution& comparison = open(planned.comm(), CollectiveForm::kBlocking);
+  comparison.compare_calls_of(planned);
+  return run(comparison);
 }
 
 void Collectives::start(Execution& execution, CollectiveRequest& request) {

@@ -1,10 +1,11 @@
-// How calls are compared while they run (TASUKI_CHECK): see coll/compare.hpp.
+// How calls are compared while they run (TASUKI_CHECK=2): see coll/compare.hpp.
 //
 // Scratch memory of the prefix holds, for records and for verdicts, those of this group's ranks from this one
 // on, so that each round sends from the front on, and behind them those of the other group in the order of
 // its ranks.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "coll/algorithms.hpp"
 #include "coll/collectives.hpp"
@@ -103,13 +104,12 @@ void CallEvidence::clear() {
 
 void Execution::describe_for_check(CollectiveCall call, const CallFacts& facts) {
   evidence_.clear();
-  evidence_.record =
-      record_call(call, static_cast<std::uint8_t>(form_), facts, process_.config.check, process_.call);
+  evidence_.record = record_call(call, static_cast<std::uint8_t>(form_), facts, process_.call);
 }
 
 void Execution::describe_ends_for_check(const Schedule& ends) {
   const auto end_of = [&](const Step& step, ElementType type, int block, Count count) {
-    return End{step.peer, amount_of(datatype(type, block), count, process_.config.check)};
+    return End{step.peer, amount_of(datatype(type, block), count)};
   };
   evidence_.has_ends = true;
   for (const Step& step : ends.steps) {
@@ -127,6 +127,11 @@ void Execution::describe_ends_for_check(const Schedule& ends) {
 void Execution::prepend_comparison_of_calls() {
   const int remote_size = comm_->is_inter() ? comm_->peers().size() : 0;
   if (comm_->size() > 1 || remote_size > 0) prepend_comparison(schedule, self(), remote_size, evidence_);
+}
+
+void Execution::compare_calls_of(Execution& other) {
+  evidence_ = std::move(other.evidence_);
+  prepend_comparison_of_calls();
 }
 
 void Execution::sign_step(const Step& step) {

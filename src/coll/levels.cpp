@@ -61,7 +61,7 @@ bool Levels::connect(Comm& comm) {
 
 bool may_have_levels(Comm& comm, Operation operation) {
   if (comm.levels == nullptr && comm.levels_tried) return false;
-  if (comm.is_inter() || comm.process.config.check != 0) return false;  // no stage either
+  if (comm.is_inter() || comm.process.config.checks(kCheckCompare)) return false;  // no stage either
   const NodeMap& map = node_map(comm);
   return map.nodes() > 1 && map.largest() > 1 && (map.is_uniform() || takes_any_nodes(operation));
 }

@@ -199,7 +199,8 @@ Stage* try_to_make_stage(Comm& comm) {
   comm.stage_tried = true;
   if (comm.size() < 2 || comm.is_inter()) return nullptr;
   if (node_map(comm).nodes() > 1) return nullptr;
-  if (comm.process.config.check != 0) return nullptr;  // all collectives run schedules, which compare first
+  if (comm.process.config.checks(kCheckCompare))
+    return nullptr;  // all collectives run schedules, which compare first
   comm.stage = Stage::make(comm);
   if (comm.stage) set_quick_limits(comm);
   return comm.stage.get();

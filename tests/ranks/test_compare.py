@@ -1,4 +1,4 @@
-"""TASUKI_CHECK in processes: calls that do not fit together are an error at every rank, never a hang."""
+"""TASUKI_CHECK=2 in processes: calls that do not fit together are an error at every rank, never a hang."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def test_every_rank_gets_the_error(run, case):
 
 
 def test_amounts_are_compared_by_who_receives_them(run):
-    done = run("compare.c", 8, "alltoallv", "return", environment={"TASUKI_CHECK": 1})
+    done = run("compare.c", 8, "alltoallv", "return", environment=LEVEL)
     text = "rank 7 sends 8 bytes to rank 0 in MPI_Alltoallv_init, which expects 4 bytes"
     assert done.returncode == 0, done.text
     assert done.stdout.count(text) == 8, done.text
@@ -66,6 +66,6 @@ def test_it_ends_the_job_by_default(run):
 
 
 def test_a_level_that_is_none_is_refused(run):
-    done = run("compare.c", 2, "nothing", environment={"TASUKI_CHECK": 3}, timeout=20)
+    done = run("compare.c", 2, "nothing", environment={"TASUKI_CHECK": 4}, timeout=20)
     assert done.returncode != 0, done.text
-    assert "TASUKI_CHECK" in done.stderr and "0 to 2" in done.stderr, done.text
+    assert "TASUKI_CHECK" in done.stderr and "0 to 3" in done.stderr, done.text
