@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from bindgen import entries, headers, tables
+from bindgen import entries, functions, headers, tables
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -20,6 +20,7 @@ def files() -> dict[str, str]:
         "src/binding/mpich/mpi.h": headers.generate("mpich"),
         "src/binding/generated/abi_tables_standard.hpp": tables.generate("standard"),
         "src/binding/generated/abi_tables_mpich.hpp": tables.generate("mpich"),
+        **functions.generate(),
         **entries.generate(),
     }
 

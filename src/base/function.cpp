@@ -1,0 +1,13 @@
+// The table's one user.
+#include "base/function.hpp"
+
+#include "base/generated/function_table.hpp"
+
+namespace tasuki {
+
+const FunctionFacts& function_facts(Function function) {
+  const auto number = static_cast<std::uint16_t>(function);
+  return kFunctionTable[number < kFunctions ? number : 0];
+}
+
+}  // namespace tasuki
