@@ -118,8 +118,8 @@ struct RankReport {
   std::uint32_t comms_total;
   std::uint32_t open_total;
   std::uint32_t unexpected_total;
-  std::uint32_t padding;
-  ReportedComm comms[kReportedComms];             // used last first
+  std::uint32_t is_multithreaded;      // MPI_THREAD_MULTIPLE: while this call waits another thread may act
+  ReportedComm comms[kReportedComms];  // used last first
   ReportedMessage open[kReportedMessages];        // awaited ones first
   ReportedMessage unexpected[kReportedMessages];  // the oldest first
 };

@@ -1,0 +1,227 @@
+// From reports to clauses, and the fixed point.
+#include "doctor/waits.hpp"
+
+#include <algorithm>
+
+namespace tasuki::doctor {
+namespace {
+
+Clause ranks_of(const RankSet& set, int size, int without) {
+  Clause ranks;
+  for (int rank = 0; rank < size && rank < kReportedRanksMax; ++rank) {
+    if (rank != without && contains(set, rank)) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+Clause all_but(int size, int without) {
+  Clause ranks;
+  for (int rank = 0; rank < size; ++rank) {
+    if (rank != without) ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+class Reader {
+ public:
+  explicit Reader(Graph* graph) : graph_(*graph) {}
+
+  Wait read(int rank) {
+    Wait wait;
+    const RankState& state = graph_.state(rank);
+    wait.waits = doctor::waits(state);
+    if (!wait.waits) return wait;
+    const RankReport& report = *state.report;
+    const Function function = function_of(state);
+    if (kind_of(function) == CallKind::kOutside) wait.outside = true;
+    for (const ReportedMessage& message : report.open) {
+      if (message.kind != OpenKind::kNone && message.is_awaited != 0)
+        add_message(rank, report, message, &wait);
+    }
+    for (const int lacking : ranks_of(report.lacks, graph_.size(), kNobody))
+      wait.clauses.push_back({lacking});
+    if (wait.clauses.empty() && !wait.outside) add_call(rank, report, function, &wait);
+    if (report.awaits == Awaits::kAny) unite(&wait);
+    if (report.open_total > static_cast<std::uint32_t>(kReportedMessages) && report.awaits == Awaits::kAny) {
+      wait.outside = true;  // one that is not listed may be enough
+    }
+    if (wait.clauses.empty()) wait.outside = true;
+    return wait;
+  }
+
+ private:
+  /// Everybody who may belong to that communicator.
+  Clause members(int rank, const RankReport& report, std::uint64_t context) const {
+    const ReportedComm* const comm = comm_of(report);
+    if (comm != nullptr && comm->context == context && graph_.size() <= kReportedRanksMax) {
+      Clause known = ranks_of(report.members, graph_.size(), rank);
+      if (!known.empty()) return known;
+    }
+    return all_but(graph_.size(), rank);
+  }
+
+  void add_message(int rank, const RankReport& report, const ReportedMessage& message, Wait* wait) const {
+    switch (message.kind) {
+      case OpenKind::kSend:
+      case OpenKind::kReceive:
+      case OpenKind::kReceiving:
+      case OpenKind::kPartitioned:
+        if (message.peer >= 0) {
+          wait->clauses.push_back({message.peer});
+        } else if (message.peer == kAnybody) {
+          wait->clauses.push_back(members(rank, report, message.context));
+          wait->clauses.back().push_back(rank);  // it may have sent to itself
+        } else {
+          wait->outside = true;
+        }
+        return;
+      case OpenKind::kCollective:
+      case OpenKind::kRma:
+        wait->clauses.push_back(members(rank, report, message.context));
+        return;
+      default:
+        wait->outside = true;
+    }
+  }
+
+  void add_call(int rank, const RankReport& report, Function function, Wait* wait) const {
+    const CallKind kind = kind_of(function);
+    const bool is_message = kind == CallKind::kSend || kind == CallKind::kReceive ||
+                            kind == CallKind::kProbe || kind == CallKind::kBoth;
+    if (is_message || kind == CallKind::kWindow) {
+      if (report.peer >= 0) {
+        wait->clauses.push_back({report.peer});
+        // Who holds a lock of a window is not told: the target, or somebody else.
+        if (kind == CallKind::kWindow) wait->clauses.back() = everybody(rank, report);
+        return;
+      }
+      if (report.peer == kForeign || kind == CallKind::kBoth) {
+        wait->outside = true;
+        return;
+      }
+      wait->clauses.push_back(everybody(rank, report));
+      if (is_message) wait->clauses.back().push_back(rank);
+      return;
+    }
+    if (kind == CallKind::kCollective) {
+      add_collective(rank, report, function, wait);
+    } else if (kind == CallKind::kFinalize) {
+      wait->clauses.push_back(all_but(graph_.size(), rank));
+    } else {
+      wait->outside = true;
+    }
+  }
+
+  Clause everybody(int rank, const RankReport& report) const {
+    const ReportedComm* const comm = comm_of(report);
+    return comm != nullptr ? members(rank, report, comm->context) : all_but(graph_.size(), rank);
+  }
+
+  /// Those who have not come to the call, where it needs all of them; else anybody of them may be it.
+  void add_collective(int rank, const RankReport& report, Function function, Wait* wait) const {
+    const Clause all = everybody(rank, report);
+    const ReportedComm* const comm = comm_of(report);
+    if (synchronises(function) && comm != nullptr && report.collective > 0) {
+      const auto known = graph_.comms.find(comm->context);
+      if (known != graph_.comms.end()) {
+        for (const Membership& member : known->second) {
+          if (member.rank != rank && member.collectives < report.collective) {
+            wait->clauses.push_back({member.rank});
+          }
+        }
+      }
+      for (const int member : all) {
+        if (graph_.gone(member)) wait->clauses.push_back({member});
+      }
+    }
+    if (wait->clauses.empty()) wait->clauses.push_back(all);
+  }
+
+  static void unite(Wait* wait) {
+    Clause one;
+    for (const Clause& clause : wait->clauses) one.insert(one.end(), clause.begin(), clause.end());
+    std::sort(one.begin(), one.end());
+    one.erase(std::unique(one.begin(), one.end()), one.end());
+    wait->clauses.clear();
+    if (!one.empty()) wait->clauses.push_back(one);
+  }
+
+  const Graph& graph_;
+};
+
+/// Whether a rank with such a wait may be woken by anybody who is not `stuck`. What is outside of the world
+/// is enough where one of several is waited for; where all are, the clauses decide.
+bool can_go_on(const Graph& graph, const Wait& wait, bool any, const std::vector<char>& stuck) {
+  if (wait.clauses.empty() || (wait.outside && any)) return true;
+  return std::all_of(wait.clauses.begin(), wait.clauses.end(), [&](const Clause& clause) {
+    return std::any_of(clause.begin(), clause.end(),
+                       [&](int rank) { return !graph.gone(rank) && !stuck[static_cast<std::size_t>(rank)]; });
+  });
+}
+
+/// Frees whoever can go on until nobody can.
+void settle(const Graph& graph, std::vector<char>* stuck) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (int rank = 0; rank < graph.size(); ++rank) {
+      char& is_stuck = (*stuck)[static_cast<std::size_t>(rank)];
+      if (is_stuck == 0) continue;
+      const bool any = graph.state(rank).report->awaits == Awaits::kAny;
+      if (!can_go_on(graph, graph.waits[static_cast<std::size_t>(rank)], any, *stuck)) continue;
+      is_stuck = 0;
+      changed = true;
+    }
+  }
+}
+
+/// Whether a rank waited in the same call before, and has not moved since.
+bool is_still(const RankState& before, const RankState& now) {
+  return waits(before) && waits(now) && before.pid == now.pid && before.report->word == now.report->word &&
+         before.report->moves == now.report->moves && before.report->since_ns == now.report->since_ns &&
+         before.report->answers != now.report->answers;
+}
+
+}  // namespace
+
+const Clause* Graph::stuck_clause(int rank) const {
+  if (stuck[static_cast<std::size_t>(rank)] == 0) return nullptr;
+  for (const Clause& clause : waits[static_cast<std::size_t>(rank)].clauses) {
+    const bool hopeless = std::all_of(clause.begin(), clause.end(), [&](int other) {
+      return gone(other) || stuck[static_cast<std::size_t>(other)] != 0;
+    });
+    if (hopeless) return &clause;
+  }
+  return nullptr;
+}
+
+Graph make_graph(const World* first, const World& world) {
+  Graph graph;
+  graph.world = &world;
+  const std::size_t size = world.ranks.size();
+  graph.waits.resize(size);
+  for (std::size_t rank = 0; rank < size; ++rank) {
+    const RankState& state = world.ranks[rank];
+    if (!state.report || Graph::is_gone(state)) continue;
+    const int comms = std::min<int>(static_cast<int>(state.report->comms_total), kReportedComms);
+    for (int i = 0; i < comms; ++i) {
+      const ReportedComm& comm = state.report->comms[i];
+      graph.comms[comm.context].push_back({static_cast<int>(rank), comm.collectives});
+    }
+  }
+  Reader reader(&graph);
+  graph.stuck.resize(size);
+  graph.certain.resize(size);
+  for (std::size_t rank = 0; rank < size; ++rank) {
+    graph.waits[rank] = reader.read(static_cast<int>(rank));
+    const RankState& state = world.ranks[rank];
+    const bool seen_twice = first != nullptr && rank < first->ranks.size();
+    const bool still = seen_twice && is_still(first->ranks[rank], state);
+    graph.stuck[rank] = graph.waits[rank].waits && (still || !seen_twice);
+    graph.certain[rank] = still && state.report->is_multithreaded == 0;
+  }
+  settle(graph, &graph.stuck);
+  settle(graph, &graph.certain);
+  return graph;
+}
+
+}  // namespace tasuki::doctor

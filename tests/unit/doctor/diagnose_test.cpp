@@ -1,0 +1,329 @@
+// Each finding from ranks that are made up; and what must not be found.
+#include "doctor/diagnose.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "doctor/made_up.hpp"
+
+namespace tasuki::doctor {
+namespace {
+
+constexpr int kSegmentationFault = 11;
+
+MadeUp ring(int size, Function function, int step) {
+  MadeUp made(size);
+  for (int rank = 0; rank < size; ++rank) made.message(rank, function, (rank + step + size) % size, 7);
+  return made;
+}
+
+TEST(Diagnose, FindsACircleOfReceivesAtAllSizes) {
+  for (const int size : {2, 3, 4, 8, 64, 1024}) {
+    const Diagnosis found = ring(size, Function::kRecv, 1).diagnosis();
+    ASSERT_TRUE(found.certain_deadlock()) << size;
+    const Finding* const finding = find(found, "deadlock-cycle");
+    ASSERT_NE(finding, nullptr);
+    EXPECT_EQ(static_cast<int>(finding->ranks.size()), size);
+    EXPECT_EQ(found.groups.size(), 1u);
+    const std::string told = text(found);
+    EXPECT_TRUE(
+        has(told, "rank 0 waits for rank 1 in MPI_Recv (source 1, tag 7, MPI_COMM_WORLD) at ring.c:42"))
+        << told;
+    EXPECT_LT(told.size(), 3000u);
+  }
+}
+
+TEST(Diagnose, TellsRanksThatDifferInTheirPeerTogether) {
+  const std::string told = text(ring(8, Function::kRecv, 1).diagnosis());
+  EXPECT_TRUE(has(told, "ranks 0-7  waiting 12 s in MPI_Recv (source rank + 1, tag 7, MPI_COMM_WORLD)"))
+      << told;
+  EXPECT_TRUE(has(text(ring(8, Function::kRecv, -1).diagnosis()), "source rank - 1")) << told;
+}
+
+TEST(Diagnose, IsCertainOfNothingAfterOneLook) {
+  const MadeUp made = ring(4, Function::kRecv, 1);
+  const Diagnosis found = diagnose(made.snapshot);
+  EXPECT_FALSE(found.certain_deadlock());
+  ASSERT_NE(find(found, "deadlock-cycle"), nullptr);
+  EXPECT_FALSE(find(found, "deadlock-cycle")->certain);
+}
+
+TEST(Diagnose, DropsARankThatMovedBetweenTheLooks) {
+  const MadeUp made = ring(4, Function::kRecv, 1);
+  Snapshot second = made.later();
+  second.worlds[0].ranks[2].report->moves += 1;
+  const Diagnosis found = diagnose(made.snapshot, second);
+  EXPECT_EQ(find(found, "deadlock-cycle"), nullptr) << text(found);
+  EXPECT_FALSE(found.certain_deadlock());
+}
+
+TEST(Diagnose, IsNotCertainWhereAnotherThreadMayAct) {
+  MadeUp made = ring(3, Function::kRecv, 1);
+  made.rank(1).report->is_multithreaded = 1;
+  const Diagnosis found = made.diagnosis();
+  ASSERT_NE(find(found, "deadlock-cycle"), nullptr);
+  EXPECT_FALSE(found.certain_deadlock());
+}
+
+TEST(Diagnose, TellsSendsThatWaitForReceivesApart) {
+  const Diagnosis found = ring(4, Function::kSsend, 1).diagnosis();
+  const Finding* const finding = find(found, "unsafe-exchange");
+  ASSERT_NE(finding, nullptr) << text(found);
+  EXPECT_TRUE(finding->certain && finding->is_deadlock);
+  EXPECT_TRUE(has(finding->hint, "all of them send first")) << finding->hint;
+  EXPECT_EQ(find(found, "deadlock-cycle"), nullptr);
+}
+
+TEST(Diagnose, FindsARankThatWaitsForItself) {
+  MadeUp made(2);
+  made.message(0, Function::kSsend, 0, 1);
+  const Diagnosis found = made.diagnosis();
+  ASSERT_NE(find(found, "waits-for-itself"), nullptr) << text(found);
+  EXPECT_TRUE(found.certain_deadlock());
+}
+
+TEST(Diagnose, NamesThoseBehindACircle) {
+  MadeUp made(5);
+  made.message(0, Function::kRecv, 1, 7);
+  made.message(1, Function::kRecv, 0, 7);
+  for (int rank = 2; rank < 5; ++rank) made.message(rank, Function::kRecv, rank - 1, 7);
+  const std::string told = text(made.diagnosis());
+  EXPECT_TRUE(has(told, "ranks 0, 1 wait for each other")) << told;
+  EXPECT_TRUE(has(told, "ranks 2-4 wait for them")) << told;
+}
+
+TEST(Diagnose, FindsACircleThroughACollective) {
+  MadeUp made(3);
+  made.collective(0, Function::kBarrier, 1);
+  made.collective(1, Function::kBarrier, 1);
+  made.message(2, Function::kRecv, 0, 3);
+  const Diagnosis found = made.diagnosis();
+  const Finding* const finding = find(found, "deadlock-cycle");
+  ASSERT_NE(finding, nullptr) << text(found);
+  EXPECT_TRUE(finding->certain);
+  EXPECT_TRUE(has(finding->hint, "collective")) << finding->hint;
+  const Finding* const missing = find(found, "collective-missing");
+  ASSERT_NE(missing, nullptr);
+  EXPECT_EQ(missing->ranks, (std::vector<RankId>{{0, 2}}));
+  EXPECT_TRUE(has(missing->text.front(), "the 1st collective call on MPI_COMM_WORLD"))
+      << missing->text.front();
+}
+
+TEST(Diagnose, WaitsForAllAndForAny) {
+  MadeUp all(3);  // of two requests, the one from rank 1, which computes, may still come
+  all.waits(0, Function::kWaitall);
+  all.open(0, 0, MadeUp::entry(OpenKind::kReceive, 1, 1));
+  all.open(0, 1, MadeUp::entry(OpenKind::kReceive, 2, 1));
+  all.message(2, Function::kRecv, 0, 1);
+  EXPECT_TRUE(all.diagnosis().certain_deadlock());
+  EXPECT_TRUE(has(text(all.diagnosis()), "receive from rank 2, tag 1")) << text(all.diagnosis());
+
+  MadeUp any = all;
+  any.rank(0).report->awaits = Awaits::kAny;
+  EXPECT_FALSE(any.diagnosis().certain_deadlock());
+  any.message(1, Function::kRecv, 0, 1);
+  EXPECT_TRUE(any.diagnosis().certain_deadlock());
+}
+
+TEST(Diagnose, AnySourceIsStuckOnlyIfAllAre) {
+  MadeUp made(3);
+  made.message(0, Function::kRecv, kAnybody, 5);
+  made.message(1, Function::kRecv, 0, 5);
+  EXPECT_FALSE(made.diagnosis().certain_deadlock());
+  ASSERT_NE(find(made.diagnosis(), "computing"), nullptr);
+  made.message(2, Function::kRecv, 0, 5);
+  EXPECT_TRUE(made.diagnosis().certain_deadlock());
+  made.ends(2, 0, false);
+  EXPECT_TRUE(made.diagnosis().certain_deadlock());
+}
+
+TEST(Diagnose, FindsAReceiveWhoseSenderIsDone) {
+  MadeUp made(2);
+  made.message(0, Function::kRecv, 1, 5);
+  made.rank(1).life = Life::kFinalized;
+  const Diagnosis found = made.diagnosis();
+  const Finding* const finding = find(found, "peer-ended");
+  ASSERT_NE(finding, nullptr) << text(found);
+  EXPECT_TRUE(finding->certain && found.certain_deadlock());
+  EXPECT_TRUE(has(text(found), "rank 1 is after MPI_Finalize")) << text(found);
+}
+
+TEST(Diagnose, FindsAWrongTagCommunicatorOrSource) {
+  MadeUp made(3);
+  made.message(0, Function::kRecv, 1, 5);
+  made.message(1, Function::kRecv, 0, 5);
+  made.unexpected(0, 0, MadeUp::entry(OpenKind::kUnexpected, 1, 6));
+  Diagnosis found = made.diagnosis();
+  ASSERT_NE(find(found, "tag-mismatch"), nullptr) << text(found);
+  EXPECT_TRUE(has(find(found, "tag-mismatch")->text.front(),
+                  "from rank 1 with tag 5 on MPI_COMM_WORLD, and has one "
+                  "from rank 1 with tag 6"));
+  made.unexpected(0, 0, MadeUp::entry(OpenKind::kUnexpected, 1, 5, kWorldContext + 1));
+  found = made.diagnosis();
+  EXPECT_NE(find(found, "communicator-mismatch"), nullptr) << text(found);
+  made.unexpected(0, 0, MadeUp::entry(OpenKind::kUnexpected, 2, 5));
+  found = made.diagnosis();
+  EXPECT_NE(find(found, "source-mismatch"), nullptr) << text(found);
+  made.unexpected(0, 0, MadeUp::entry(OpenKind::kUnexpected, 2, 9));
+  found = made.diagnosis();
+  EXPECT_EQ(find(found, "source-mismatch"), nullptr) << text(found);
+}
+
+TEST(Diagnose, ComparesCollectiveCalls) {
+  MadeUp made(4);
+  for (int rank = 0; rank < 4; ++rank)
+    made.collective(rank, rank < 2 ? Function::kBcast : Function::kReduce, 5, 0);
+  Diagnosis found = made.diagnosis();
+  ASSERT_NE(find(found, "collective-mismatch"), nullptr) << text(found);
+  EXPECT_TRUE(find(found, "collective-mismatch")->is_deadlock);
+  EXPECT_TRUE(has(text(found), "ranks 0, 1: MPI_Bcast")) << text(found);
+
+  for (int rank = 0; rank < 4; ++rank) made.collective(rank, Function::kBcast, 5, rank == 3 ? 1 : 0);
+  found = made.diagnosis();
+  ASSERT_NE(find(found, "root-mismatch"), nullptr) << text(found);
+  EXPECT_TRUE(has(text(found), "rank 3: root is rank 1")) << text(found);
+
+  for (int rank = 0; rank < 4; ++rank) {
+    RankReport& report = made.collective(rank, Function::kAllreduce, 5);
+    snprintf(report.op_name, sizeof report.op_name, rank == 0 ? "MPI_SUM" : "MPI_MAX");
+  }
+  EXPECT_NE(find(made.diagnosis(), "op-mismatch"), nullptr);
+
+  for (int rank = 0; rank < 4; ++rank) {
+    RankReport& report = made.collective(rank, Function::kAllreduce, 5);
+    report.types = rank == 1 ? 11 : 12;
+    report.bytes = rank == 1 ? 8 : 16;
+  }
+  EXPECT_NE(find(made.diagnosis(), "signature-mismatch"), nullptr);
+}
+
+TEST(Diagnose, FindsWhoDidNotComeToACollective) {
+  MadeUp made(1024);
+  for (int rank = 0; rank < 1024; ++rank) {
+    if (rank != 500) made.collective(rank, Function::kAllreduce, 9);
+  }
+  made.rank(500).life = Life::kFinalized;
+  const Diagnosis found = made.diagnosis();
+  const Finding* const finding = find(found, "collective-missing");
+  ASSERT_NE(finding, nullptr) << text(found);
+  EXPECT_TRUE(finding->certain && finding->is_deadlock);
+  EXPECT_EQ(finding->ranks, (std::vector<RankId>{{0, 500}}));
+  EXPECT_LT(text(found).size(), 3000u) << text(found);
+}
+
+TEST(Diagnose, CallsComputingNoDeadlock) {
+  MadeUp made(4);
+  for (int rank = 0; rank < 3; ++rank) made.collective(rank, Function::kBarrier, 1);
+  made.rank(3).stack.push_back(Place{"solve.c:88", "solve", "", 88, ""});
+  const Diagnosis found = made.diagnosis();
+  EXPECT_FALSE(found.certain_deadlock());
+  const Finding* const finding = find(found, "computing");
+  ASSERT_NE(finding, nullptr) << text(found);
+  EXPECT_EQ(finding->ranks, (std::vector<RankId>{{0, 3}}));
+  EXPECT_TRUE(has(text(found), "solve.c:88")) << text(found);
+  EXPECT_EQ(find(found, "collective-missing"), nullptr) << text(found);
+}
+
+TEST(Diagnose, TellsOfARankThatPolls) {
+  MadeUp made(2);
+  made.message(0, Function::kRecv, 1, 1);
+  RankReport& report = made.waits(1, Function::kIprobe);
+  report.awaits = Awaits::kNothing;
+  EXPECT_NE(find(made.diagnosis(), "polling"), nullptr) << text(made.diagnosis());
+  EXPECT_FALSE(made.diagnosis().certain_deadlock());
+}
+
+TEST(Diagnose, WaitingForAnotherJobIsNoDeadlock) {
+  MadeUp made(2);
+  made.waits(0, Function::kComm_accept);
+  made.message(1, Function::kRecv, 0, 1);
+  const Diagnosis found = made.diagnosis();
+  EXPECT_FALSE(found.certain_deadlock()) << text(found);
+  EXPECT_NE(find(found, "waits-outside"), nullptr);
+}
+
+TEST(Diagnose, TellsHowRanksEndedAndWhatTheyLeftOut) {
+  MadeUp made(4);
+  made.ends(0, kSegmentationFault, true);
+  made.ends(1, 0, true);
+  made.rank(2).stopped = true;
+  made.rank(3).life = Life::kStarted;
+  made.rank(3).line = Line{};
+  const Diagnosis found = made.diagnosis();
+  for (const char* const id : {"rank-died", "missing-finalize", "stopped", "missing-init"}) {
+    EXPECT_NE(find(found, id), nullptr) << id << "\n" << text(found);
+  }
+  EXPECT_TRUE(has(text(found), "rank 0 (pid 1000) was killed by signal 11 (Segmentation fault)"))
+      << text(found);
+  EXPECT_TRUE(has(text(found), "outside MPI, after MPI_Comm_rank")) << text(found);
+}
+
+TEST(Diagnose, SaysThatNothingIsWrong) {
+  const MadeUp made(4);
+  const Diagnosis found = made.diagnosis();
+  EXPECT_TRUE(found.findings.empty()) << text(found);
+  EXPECT_TRUE(has(text(found), "nothing wrong was found: no rank waits")) << text(found);
+}
+
+TEST(Diagnose, TellsWorldsApart) {
+  MadeUp made = ring(2, Function::kRecv, 1);
+  const MadeUp spawned = ring(3, Function::kRecv, 1);
+  made.snapshot.worlds.push_back(spawned.snapshot.worlds[0]);
+  made.snapshot.worlds[1].number = 1;
+  const std::string told = text(made.diagnosis());
+  EXPECT_TRUE(has(told, "5 ranks in 2 worlds")) << told;
+  EXPECT_TRUE(has(told, "ranks 1: 0-2")) << told;
+  EXPECT_TRUE(has(told, "in spawned world 1: deadlock: ranks 0-2")) << told;
+}
+
+TEST(Diagnose, WhereaboutsFitIntoASentence) {
+  MadeUp made(1);
+  EXPECT_EQ(whereabouts(made.rank(0)), "outside MPI, after MPI_Comm_rank");
+  made.message(0, Function::kRecv, 3, 7);
+  EXPECT_EQ(whereabouts(made.rank(0)), "in MPI_Recv (source 3, tag 7, MPI_COMM_WORLD) at ring.c:42");
+  made.rank(0).report.reset();  // of a rank that has died its line is left
+  EXPECT_EQ(whereabouts(made.rank(0)), "in MPI_Recv (source 3, tag 7) at ring.c:42");
+  made.rank(0).line = Line{};
+  EXPECT_EQ(whereabouts(made.rank(0)), "before MPI_Init");
+}
+
+/// Ranks in random states: whatever it is, it is told, and shortly.
+TEST(Diagnose, SurvivesAnything) {
+  std::mt19937_64 random(20);
+  const auto below = [&](int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); };
+  for (int round = 0; round < 300; ++round) {
+    const int size = round % 50 == 0 ? 1024 : 1 + below(12);
+    MadeUp made(size);
+    for (int rank = 0; rank < size; ++rank) {
+      switch (below(5)) {
+        case 0:
+          made.message(rank, static_cast<Function>(below(kFunctions)), below(size + 1) - 1, below(3));
+          break;
+        case 1:
+          made.collective(rank, static_cast<Function>(below(kFunctions)), random() % 4, below(size));
+          break;
+        case 2:
+          made.ends(rank, below(2000) - 1, below(2) == 0);
+          break;
+        case 3: {
+          made.waits(rank, below(2) == 0 ? Function::kWaitall : Function::kWaitany);
+          made.rank(rank).report->awaits = static_cast<Awaits>(below(3));
+          for (int i = 0; i < below(kReportedMessages); ++i) {
+            made.open(rank, i, MadeUp::entry(static_cast<OpenKind>(below(10)), below(size), below(3)));
+            made.unexpected(rank, i, MadeUp::entry(OpenKind::kUnexpected, below(size), below(3)));
+          }
+          break;
+        }
+        default:
+          made.rank(rank).life = static_cast<Life>(below(4));
+      }
+    }
+    const Diagnosis found = made.diagnosis();
+    EXPECT_LT(text(found).size(), 60000u);
+    EXPECT_EQ(json(found, made.snapshot).front(), '{');
+  }
+}
+
+}  // namespace
+}  // namespace tasuki::doctor
