@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <string_view>
 
 #include "launch/text.hpp"
 
@@ -22,18 +23,29 @@ bool is_absent(const RankEnd& end) {
   return !end.in_world && end.others_in_world;
 }
 
+std::string signal_cause(const RankEnd& end) {
+  const int signal = WTERMSIG(end.wait_status);
+  std::string text = "was killed by " + signal_text(signal);
+  if (end.life != Life::kStarted && !end.whereabouts.empty()) text += " " + end.whereabouts;
+  if (signal != SIGKILL) return text;
+  if (!end.memory_exceeded.empty()) return text + ": " + end.memory_exceeded;
+  return text + "; the kernel sends this signal too when memory runs out";
+}
+
+/// ", after MPI_Bcast at solve.c:10", or " in MPI_Allreduce (…)": where a program left without MPI_Finalize.
+std::string left_from(const RankEnd& end) {
+  constexpr std::string_view kOutside = "outside MPI";
+  if (end.whereabouts.rfind(kOutside, 0) == 0) return end.whereabouts.substr(kOutside.size());
+  return end.whereabouts.empty() ? "" : " " + end.whereabouts;
+}
+
 std::string cause(const RankEnd& end) {
   if (end.life == Life::kAborting) {
-    if (end.abort_message.empty()) return format("ended the job with code %d", end.abort_code);
-    return "ended the job: " + end.abort_message;
+    const std::string site = end.site.empty() ? "" : "; called at " + end.site;
+    if (end.abort_message.empty()) return format("ended the job with code %d", end.abort_code) + site;
+    return "ended the job: " + end.abort_message + site;
   }
-  if (WIFSIGNALED(end.wait_status)) {
-    const int signal = WTERMSIG(end.wait_status);
-    std::string text = "was killed by " + signal_text(signal);
-    if (signal != SIGKILL) return text;
-    if (!end.memory_exceeded.empty()) return text + ": " + end.memory_exceeded;
-    return text + ", which the kernel sends too when memory runs out";
-  }
+  if (WIFSIGNALED(end.wait_status)) return signal_cause(end);
   const int status = WEXITSTATUS(end.wait_status);
   std::string text = format("exited with status %d", status);
   if (status > 128 && status <= 128 + SIGRTMAX) {
@@ -43,7 +55,8 @@ std::string cause(const RankEnd& end) {
   }
   if (end.life == Life::kJoined) return text + " in MPI_Init";
   if (end.life == Life::kInitialized) {
-    return text + (end.in_world ? " without calling MPI_Finalize" : " without finalising its MPI session");
+    return text + (end.in_world ? " without calling MPI_Finalize" : " without finalising its MPI session") +
+           left_from(end);
   }
   if (status == 0 && is_absent(end)) return text + " without calling MPI_Init, as other ranks did";
   return text;

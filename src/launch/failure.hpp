@@ -17,6 +17,8 @@ struct RankEnd {
   int abort_code = 0;                        // when life == kAborting
   std::string abort_message;                 // the same
   std::string memory_exceeded;               // MemoryLimit::exceeded()
+  std::string whereabouts;                   // doctor::whereabouts(); empty: unknown
+  std::string site;                          // "ring.c:42": of its last call; empty: unknown
   bool in_world = true;                      // it has called MPI_Init
   bool others_in_world = false;              // and so has another rank
 };

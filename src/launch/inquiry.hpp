@@ -26,6 +26,9 @@ class Inquiry {
   /// Whether all have answered who may still be waited for.
   bool over(std::int64_t now_ns);
 
+  /// The number of the question to this rank; a report that answers it, or a later one, is new. 0: not asked.
+  std::uint64_t number(std::size_t rank) const { return asked_[rank].number; }
+
   /// Whether this rank has given a report since it was asked.
   bool answered(std::size_t rank) const { return asked_[rank].board != nullptr && asked_[rank].answered; }
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -57,6 +58,7 @@ int Job::run() {
   if (options_.timeout_seconds > 0) {
     time_limit_ns_ = clock_ns() + static_cast<std::int64_t>(options_.timeout_seconds * 1e9);
   }
+  if (options_.stall_seconds > 0) next_look_ns_ = clock_ns();
   if (options_.spawn_socket >= 0) {
     spawns_.serve_owner(options_.spawn_socket);
     return main_loop();
@@ -88,6 +90,7 @@ bool Job::prepare(World* world, Refusal* refusal) {
     world->environments.emplace_back(environ, options_, application);
   }
   hand_on_tuning(world);
+  note_checking(*world);
   if (!find_programs(world, refusal)) return false;
   std::vector<int> applications;
   for (std::size_t number = 0; number < world->applications.size(); ++number) {
@@ -115,6 +118,15 @@ bool Job::prepare(World* world, Refusal* refusal) {
   plan(world);
   ++worlds_made_;
   return true;
+}
+
+/// In checking mode deadlocks are looked for from the start.
+void Job::note_checking(const World& world) {
+  for (const Environment& environment : world.environments) {
+    const char* level = environment.get("TASUKI_CHECK");
+    checking_ = checking_ || (level != nullptr && std::atoi(level) > 0);
+  }
+  if (checking_) next_look_ns_ = clock_ns();
 }
 
 /// All ranks, also those that are spawned later, choose their algorithms by what the first program's file
@@ -209,6 +221,8 @@ int Job::main_loop() {
   while (!finished()) {
     loop_.run_once(wait_ms());
     meet_deadlines();
+    watch_ranks(clock_ns());
+    go_on_with_examination();
     follow_sinks();
     retire_worlds();
   }
@@ -223,7 +237,7 @@ int Job::main_loop() {
 /// Whether all ranks have ended and nothing of theirs is left.
 bool Job::finished() {
   if (gave_up_) return true;
-  if (running() > 0) return false;
+  if (running() > 0 || phase_ == Phase::kExamining) return false;
   if (spawns_.has_owner() && phase_ == Phase::kRunning) return false;
   if (!reaped_) reap_all();
   bool open = false;
@@ -241,7 +255,11 @@ int Job::wait_ms() const {
     if (time != 0 && (next == 0 || time < next)) next = time;
   };
   consider(deadline_ns_);
-  if (phase_ == Phase::kRunning) consider(time_limit_ns_);
+  if (phase_ == Phase::kRunning) {
+    consider(time_limit_ns_);
+    consider(next_look_ns_);
+  }
+  if (examination_ != nullptr) consider(examination_->due_ns());
   for_each_stream([&consider](const RankStream& stream) { consider(stream.part_due_ns()); });
   if (next == 0 && !reaped_) return -1;
   const std::int64_t wait =
@@ -257,11 +275,9 @@ void Job::meet_deadlines() {
   });
   if (phase_ == Phase::kRunning && time_limit_ns_ != 0 && time_limit_ns_ <= now) {
     if (status_ == 0) status_ = 124;
-    hurry_ = true;
-    const int left = running();
-    say(format("mpiexec: the time limit of %g s is over; ending %d rank%s that still run%s",
-               options_.timeout_seconds, left, left == 1 ? "" : "s", left == 1 ? "s" : ""));
-    begin_ending();
+    if (options_.doctor == DoctorForm::kUnasked && !has_mpi()) return end_at_time_limit();
+    phase_ = Phase::kExamining;
+    examine(Occasion::kTimeLimit);
   }
   if (deadline_ns_ == 0 || deadline_ns_ > now) return;
   if (phase_ == Phase::kEnding) {

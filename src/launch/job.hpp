@@ -7,7 +7,8 @@
 // program may spawn for ever.
 //
 // Phases, in order: kRunning until the first failure, a signal, the time limit or the last rank's end;
-// kEnding after SIGTERM; kKilling after SIGKILL. Whatever the ranks' programs leave behind in their groups is
+// kExamining while the doctor looks at the ranks of a job that is to end, a few tenths of a second; kEnding
+// after SIGTERM; kKilling after SIGKILL. Whatever the ranks' programs leave behind in their groups is
 // ended in the same way.
 //
 // Invariants:
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "launch/event_loop.hpp"
+#include "launch/examination.hpp"
 #include "launch/failure.hpp"
 #include "launch/guard.hpp"
 #include "launch/memory_limit.hpp"
@@ -28,6 +30,7 @@
 #include "launch/sink.hpp"
 #include "launch/spawn.hpp"
 #include "launch/spawn_service.hpp"
+#include "launch/standstill.hpp"
 #include "launch/statistics.hpp"
 #include "launch/terminal_input.hpp"
 #include "launch/world.hpp"
@@ -46,7 +49,10 @@ class Job final : public Ready, private SpawnHandler {
   void ready() override;  // signals
 
  private:
-  enum class Phase { kRunning, kEnding, kKilling };
+  enum class Phase { kRunning, kExamining, kEnding, kKilling };
+
+  /// Why the doctor looks at the ranks; the later ones are the graver.
+  enum class Occasion { kCheck, kStandstill, kAsked, kTimeLimit, kFailure };
 
   /// Why something was not started, and mpiexec's exit status for that.
   struct Refusal {
@@ -60,9 +66,16 @@ class Job final : public Ready, private SpawnHandler {
     int rank;
   };
 
+  /// Why the job ends, told once the rank's last call is known.
+  struct Failure {
+    Ended who;
+    RankEnd end;
+  };
+
   // job.cpp
   bool prepare(World* world, Refusal* refusal);
   void hand_on_tuning(World* world);
+  void note_checking(const World& world);
   bool find_programs(World* world, Refusal* refusal);
   void plan(World* world);
   void report_bindings();
@@ -104,7 +117,24 @@ class Job final : public Ready, private SpawnHandler {
   bool cannot_run(int rank, const std::string& program, int error, const std::string& detail,
                   Refusal* refusal);
 
+  // job_doctor.cpp
+  static Subject subject(World& world, int rank);
+  std::vector<SubjectWorld> subjects();
+  bool has_mpi();
+  void watch_ranks(std::int64_t now);
+  void examine(Occasion occasion);
+  bool may_be_served() const;
+  bool is_worth_telling() const;
+  void go_on_with_examination();
+  void conclude();
+  void conclude_failure(const Examination& examination);
+  void say_failure();
+  void cut_examination_short();
+  void say_occasion();
+  void tell(const Examination& examination);
+
   // job_end.cpp
+  void end_at_time_limit();
   void look_for_ended();
   void judge_ended(const std::vector<Ended>& ended);
   RankEnd end_of(const Ended& ended);
@@ -136,6 +166,16 @@ class Job final : public Ready, private SpawnHandler {
   std::vector<std::unique_ptr<World>> worlds_;  // the command line's first, if there is one
   JobStatistics statistics_;                    // of worlds that are over; empty where nobody wants them
   int worlds_made_ = 0;
+  bool checking_ = false;                     // a program runs with TASUKI_CHECK
+  std::unique_ptr<Examination> examination_;  // null: none; while there is one no world goes
+  Occasion occasion_ = Occasion::kAsked;      // of the examination
+  std::unique_ptr<Failure> failure_;          // why the job ends; in kExamining
+  Standstill standstill_;
+  std::int64_t next_look_ns_ = 0;         // at the ranks' lines; 0: nobody wants it
+  std::int64_t standstill_asked_ns_ = 0;  // when it was looked at whether a standstill is worth telling
+  std::int64_t told_standstill_ns_ = 0;   // when the one began that was told last
+  std::uint64_t checked_quiet_ = 0;       // Standstill::quiet() when the last check began
+  std::string told_deadlock_;             // the ranks of the one that was told last
   int null_fd_ = -1;
 
   Phase phase_ = Phase::kRunning;

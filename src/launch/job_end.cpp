@@ -119,7 +119,18 @@ void Job::fail(const Ended& ended) {
   const bool reader_gone =
       output_.error() == EPIPE && WIFSIGNALED(end.wait_status) &&
       WTERMSIG(end.wait_status) == SIGPIPE;  // as in "mpiexec … | head": no failure to tell of
-  if (!reader_gone) say(failure_message(end, host_, running()));
+  if (reader_gone) return begin_ending();
+  failure_ = std::make_unique<Failure>(Failure{ended, std::move(end)});
+  phase_ = Phase::kExamining;
+  examine(Occasion::kFailure);
+  go_on_with_examination();
+}
+
+void Job::end_at_time_limit() {
+  hurry_ = true;
+  const int left = running();
+  say(format("mpiexec: the time limit of %g s is over; ending %d rank%s that still run%s",
+             options_.timeout_seconds, left, left == 1 ? "" : "s", left == 1 ? "s" : ""));
   begin_ending();
 }
 
@@ -133,6 +144,9 @@ void Job::on_signal(int signal) {
     case SIGUSR1:
     case SIGUSR2:
       return signal_groups(signal);
+    case SIGQUIT:
+      if (phase_ == Phase::kRunning) return examine(Occasion::kAsked);
+      break;
     default:
       break;
   }
@@ -150,6 +164,7 @@ void Job::suspend() {
 }
 
 void Job::begin_ending() {
+  cut_examination_short();
   phase_ = Phase::kEnding;
   deadline_ns_ = clock_ns() + kGraceNs;
   signal_groups(SIGTERM);
@@ -157,6 +172,7 @@ void Job::begin_ending() {
 }
 
 void Job::kill_ranks() {
+  cut_examination_short();
   phase_ = Phase::kKilling;
   deadline_ns_ = clock_ns() + (running() > 0 ? kRankGiveUpNs : kLeftoverGiveUpNs);
   signal_groups(SIGKILL);

@@ -68,7 +68,7 @@ void Job::abandon(World& world) {
 
 /// Lets go of spawned worlds that are over. What their programs may have left behind is told to end.
 void Job::retire_worlds() {
-  if (phase_ != Phase::kRunning) return;
+  if (phase_ != Phase::kRunning || examination_ != nullptr) return;
   std::erase_if(worlds_, [this](const auto& world) {
     if (!world->spawned() || !is_over(*world)) return false;
     take_statistics(*world);

@@ -35,17 +35,6 @@ std::string process_path(int pid, const char* what) {
   return "/proc/" + std::to_string(pid) + "/" + what;
 }
 
-/// "4711 (mpiexec -n 4 ./ring)"
-std::string described(int pid) {
-  std::ifstream file(process_path(pid, "cmdline"), std::ios::binary);
-  std::string command{std::istreambuf_iterator<char>(file), {}};
-  while (!command.empty() && command.back() == '\0') command.pop_back();
-  std::replace(command.begin(), command.end(), '\0', ' ');
-  constexpr std::size_t kShown = 60;
-  if (command.size() > kShown) command = command.substr(0, kShown) + " …";
-  return std::to_string(pid) + (command.empty() ? "" : " (" + command + ")");
-}
-
 /// What is wrong with the last segment that could not be used is left in `error`, if anything was.
 RunningJob job_of(int pid, std::string* error) {
   RunningJob job;
@@ -84,12 +73,22 @@ bool find_named(int pid, RunningJob* job, std::string* error) {
   }
   *job = job_of(pid, error);
   if (!job->segments.empty()) return true;
-  *error = format("--job %s: %s", described(pid).c_str(),
+  *error = format("--job %s: %s", described_process(pid).c_str(),
                   error->empty() ? "is no mpiexec with a job that runs" : error->c_str());
   return false;
 }
 
 }  // namespace
+
+std::string described_process(int pid) {
+  std::ifstream file(process_path(pid, "cmdline"), std::ios::binary);
+  std::string command{std::istreambuf_iterator<char>(file), {}};
+  while (!command.empty() && command.back() == '\0') command.pop_back();
+  std::replace(command.begin(), command.end(), '\0', ' ');
+  constexpr std::size_t kShown = 60;
+  if (command.size() > kShown) command = command.substr(0, kShown) + " …";
+  return std::to_string(pid) + (command.empty() ? "" : " (" + command + ")");
+}
 
 std::vector<RunningJob> running_jobs() {
   std::vector<RunningJob> jobs;
@@ -115,7 +114,7 @@ bool find_job(int pid, RunningJob* job, std::string* error) {
     return false;
   }
   *error = format("%zu jobs run; name one by --job PID:", jobs.size());
-  for (const RunningJob& one : jobs) *error += "\n  " + described(one.pid);
+  for (const RunningJob& one : jobs) *error += "\n  " + described_process(one.pid);
   return false;
 }
 

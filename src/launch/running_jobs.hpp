@@ -15,6 +15,9 @@ struct RunningJob {
   std::vector<std::unique_ptr<Segment>> segments;  // of its worlds, the command line's first
 };
 
+/// "4711 (mpiexec -n 4 ./ring)": a process with its command line, cut.
+std::string described_process(int pid);
+
 /// All of this user's.
 std::vector<RunningJob> running_jobs();
 

@@ -66,6 +66,32 @@ TEST(Failure, ExitWithoutFinalize) {
             "mpiexec: rank 2 (pid 4711 on x) exited with status 1 in MPI_Init");
 }
 
+TEST(Failure, TheLastCall) {
+  RankEnd end = killed(SIGSEGV, Life::kInitialized);
+  end.whereabouts = "in MPI_Recv (source 3, tag 7, MPI_COMM_WORLD) at ring.c:42";
+  EXPECT_EQ(
+      failure_message(end, "x", 1),
+      "mpiexec: rank 2 (pid 4711 on x) was killed by signal 11 (Segmentation fault) in MPI_Recv (source "
+      "3, tag 7, MPI_COMM_WORLD) at ring.c:42; ending the other rank");
+  end.wait_status = SIGKILL;
+  EXPECT_EQ(failure_message(end, "x", 0),
+            "mpiexec: rank 2 (pid 4711 on x) was killed by signal 9 (Killed) in MPI_Recv (source 3, tag 7, "
+            "MPI_COMM_WORLD) at ring.c:42; the kernel sends this signal too when memory runs out");
+  end.life = Life::kStarted;
+  EXPECT_EQ(failure_message(end, "x", 0).find("MPI_Recv"), std::string::npos) << "it had not called MPI_Init";
+  end = exited(3, Life::kInitialized);
+  end.whereabouts = "outside MPI, after MPI_Bcast at solve.c:10";
+  EXPECT_EQ(
+      failure_message(end, "x", 0),
+      "mpiexec: rank 2 (pid 4711 on x) exited with status 3 without calling MPI_Finalize, after MPI_Bcast "
+      "at solve.c:10");
+  end.whereabouts = "in MPI_Reduce at solve.c:12";
+  EXPECT_EQ(
+      failure_message(end, "x", 0),
+      "mpiexec: rank 2 (pid 4711 on x) exited with status 3 without calling MPI_Finalize in MPI_Reduce at "
+      "solve.c:12");
+}
+
 TEST(Failure, ExitWithoutInit) {
   EXPECT_EQ(judge(exited(3, Life::kStarted)), Verdict::kFailed);
   EXPECT_EQ(
@@ -103,6 +129,10 @@ TEST(Failure, Abort) {
             "mpiexec: rank 2 (pid 4711 on x) ended the job: the sum is wrong; ending "
             "the other "
             "rank");
+  end.site = "sum.c:7";
+  EXPECT_EQ(failure_message(end, "x", 0),
+            "mpiexec: rank 2 (pid 4711 on x) ended the job: the sum is wrong; called at sum.c:7");
+  end.site.clear();
   end.abort_message.clear();
   EXPECT_EQ(failure_message(end, "x", 0), "mpiexec: rank 2 (pid 4711 on x) ended the job with code 9");
   end.abort_code = 0;
