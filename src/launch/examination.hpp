@@ -43,8 +43,9 @@ class Examination {
     int source_limit_ms = kSourceLimitMs;
   };
 
-  /// A pause for virtual nodes: what has left a rank arrives after the network's latency, 1 s at most.
-  static constexpr std::int64_t kNodesPauseNs = 1'100'000'000;
+  /// A pause for virtual nodes: what has left a rank arrives after the network's latency, 1 s at most, and
+  /// after what is in the ring before it, 0.3 s at the least bandwidth.
+  static constexpr std::int64_t kNodesPauseNs = 1'500'000'000;
 
   /// Asks for the first time.
   Examination(EventLoop& loop, std::vector<SubjectWorld> worlds, const Terms& terms);
