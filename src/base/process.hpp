@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/config.hpp"
 #include "base/counters.hpp"
@@ -61,7 +62,8 @@ struct Process {
   ErrorOwner* error_owner = nullptr;  // whose error handler is to be called, when no argument says it
   Counters counters;                  // beside what every call writes anyway
   EventSwitch events;
-  Tool* tool = nullptr;  // what MPI_T keeps; owned by the binding, null where there is no MPI_T
+  std::vector<ErrorOwner*> owners;  // the communicators, windows and files that there are; object/comm.hpp
+  Tool* tool = nullptr;             // what MPI_T keeps; owned by the binding, null where there is no MPI_T
 
   // The parts, in the order of their dependencies.
   std::unique_ptr<Transport> transport;

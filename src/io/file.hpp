@@ -67,7 +67,10 @@ struct SplitState {
 
 struct File final : ErrorOwner {
   File(Process& owner, std::string path, int access_mode)
-      : ErrorOwner(Kind::kFile), process(owner), name(std::move(path)), amode(access_mode) {}
+      : ErrorOwner(Kind::kFile), process(owner), name(std::move(path)), amode(access_mode) {
+    enlist(process, this);
+  }
+  ~File() override { delist(process, *this); }
   std::string description() const override;
 
   bool can_read() const { return (amode & kModeWronly) == 0; }

@@ -60,8 +60,20 @@ Code refuse_predefined(Process& process, const Comm& comm) {
 
 }  // namespace
 
+void enlist(Process& process, ErrorOwner* owner) {
+  owner->place = process.owners.size();
+  process.owners.push_back(owner);
+}
+
+void delist(Process& process, const ErrorOwner& owner) {
+  process.owners.back()->place = owner.place;
+  process.owners[owner.place] = process.owners.back();
+  process.owners.pop_back();
+}
+
 Comm::~Comm() {
   if (!hidden) {
+    delist(process, *this);
     --process.counters.communicators;
     tell(*this, Event::kCommFreed);
   }

@@ -35,7 +35,14 @@ struct ErrorOwner : Object {
   virtual std::string description() const = 0;
 
   Ref<Errhandler> errhandler;
+  std::uint64_t collective_calls =
+      0;                  // of the user's on it, blocking and nonblocking: alike at all its ranks
+  std::size_t place = 0;  // in Process::owners
 };
+
+/// Enters a communicator, window or file that the user can see into Process::owners, and takes it out again.
+void enlist(Process& process, ErrorOwner* owner);
+void delist(Process& process, const ErrorOwner& owner);
 
 /// An ordered set of processes. Immutable.
 struct Group : Object {
@@ -61,7 +68,9 @@ struct Comm : ErrorOwner {
   /// it.
   explicit Comm(Process& owner, bool is_hidden = false)
       : ErrorOwner(Kind::kComm), process(owner), hidden(is_hidden) {
-    if (!hidden) ++owner.counters.communicators;
+    if (hidden) return;
+    ++owner.counters.communicators;
+    enlist(owner, this);
   }
   ~Comm() override;
   std::string description() const override;

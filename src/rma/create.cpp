@@ -269,9 +269,11 @@ Win::Win(Ref<Comm> own_comm, rma::Flavor its_flavor)
       epoch(comm->size()) {
   // Windows inherit no error handler (MPI 9.3).
   errhandler = Ref<Errhandler>::share(predefined_object<Errhandler>(*process.objects, kMpiErrorsAreFatal));
+  enlist(process, this);
 }
 
 Win::~Win() {
+  delist(process, *this);
   if (own_memory != nullptr) process.global_memory->deallocate(own_memory);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/call_board.hpp"
 #include "base/clock.hpp"
 #include "base/hints.hpp"
 #include "runtime/local/processors.hpp"
@@ -22,6 +23,7 @@ constexpr std::int64_t kOfferNanoseconds = 200'000;
 // for then somebody else is at its home who does not wait.
 constexpr std::int64_t kHomeIntervalMinNanoseconds = 4'000'000;
 constexpr std::int64_t kHomeIntervalMaxNanoseconds = 1'000'000'000;
+constexpr std::uint32_t kPollsPerLook = 1024;              // at the board, of a rank that spins
 constexpr std::int64_t kSleepNanosecondsMax = 50'000'000;  // a backstop: every event rings
 
 }  // namespace
@@ -78,6 +80,7 @@ bool Progress::look() {
     return true;
   }
   if (++idle_looks_ > spin_count_) {
+    look_at_board();
     idle_looks_ = 0;
     offer_processor();
   }
@@ -88,6 +91,7 @@ bool Progress::pause(Waiter& waiter) {
   ++waiter.idle_polls;
   if (waiter.idle_polls <= spin_count_) {
     relax_processor();
+    if (waiter.idle_polls % kPollsPerLook == 0) look_at_board();
     if (locking_ && waiter.idle_polls % 16 == 0) {
       mutex_.unlock();
       sched_yield();
@@ -97,9 +101,32 @@ bool Progress::pause(Waiter& waiter) {
   }
   offer_processor();
   const std::int64_t now_ns = clock_ns();
+  note_wait(now_ns);
   if (home_ >= 0 && now_ns >= home_look_ns_ && !locking_) look_for_home(now_ns);
   if (waiter.sleep_at_ns == 0) waiter.sleep_at_ns = now_ns + kOfferNanoseconds;
   return now_ns < waiter.sleep_at_ns;
+}
+
+/// A question is answered once, by whoever waits or looks first.
+void Progress::look_at_board() {
+  if (board_ == nullptr) return;
+  const std::uint64_t asked = board_->asked.load(std::memory_order_relaxed);
+  if (asked == answered_) [[likely]]
+    return;
+  answered_ = asked;
+  const bool waits = board_->line.word.load(std::memory_order_relaxed) == waits_in_;
+  answerer_->answer(asked, waits ? waits_since_ns_ : clock_ns());
+}
+
+/// Since when a call waits: many waits of one call are one to who asks.
+void Progress::note_wait(std::int64_t now_ns) {
+  if (board_ == nullptr) return;
+  const std::uint64_t word = board_->line.word.load(std::memory_order_relaxed);
+  if (word != waits_in_) {
+    waits_in_ = word;
+    waits_since_ns_ = now_ns;
+  }
+  look_at_board();
 }
 
 /// Ranks that wait for one another are evened out over the processors by the system slowly or not at all: it
@@ -138,6 +165,7 @@ bool Progress::sleep(std::uint32_t ticket) {
     if (locking_) mutex_.unlock();
     woken = transport_.sleep(ticket, kSleepNanosecondsMax);
     if (locking_) mutex_.lock();
+    look_at_board();
     if (--sleepers_ == 0) counters_.state = kAwake;
     const std::int64_t slept_ns = clock_ns() - begin_ns;
     counters_.asleep_ns += static_cast<std::uint64_t>(slept_ns);

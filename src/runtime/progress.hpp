@@ -24,6 +24,18 @@ namespace tasuki {
 
 class Transport;
 
+struct CallBoard;
+
+/// Who fills in the report that somebody has asked for (base/call_board.hpp).
+class Answerer {
+ public:
+  /// `asked` is the number of the question; the present wait, if there is one, began at `since_ns`.
+  virtual void answer(std::uint64_t asked, std::int64_t since_ns) = 0;
+
+ protected:
+  ~Answerer() = default;
+};
+
 class ProgressHook {
  public:
   /// Does what can be done now without waiting. Returns whether anything moved.
@@ -44,6 +56,11 @@ class Progress {
   void set_spin_count(std::int64_t spin_count) { spin_count_ = static_cast<std::uint32_t>(spin_count); }
   /// The processor that a rank which waits goes to now and then (Bootstrap::home_processor()); -1: none.
   void set_home(int processor) { home_ = processor; }
+  /// Whenever this rank has nothing to do it looks whether anybody asks at its board.
+  void set_board(const CallBoard& board, Answerer& answerer) {
+    board_ = &board;
+    answerer_ = &answerer;
+  }
   void add(ProgressHook* hook);
   void remove(ProgressHook* hook);
 
@@ -130,6 +147,8 @@ class Progress {
   bool pause(Waiter& waiter);  // spins or yields, by how long it has been idle; false: it is time to sleep
   void offer_processor();      // the process lock with it
   void look_for_home(std::int64_t now_ns);
+  void look_at_board();
+  void note_wait(std::int64_t now_ns);
   std::uint32_t arm();
   bool sleep(std::uint32_t ticket);  // unless poll() moves something; disarms. false: nobody woke it in time
   void disarm();
@@ -143,6 +162,11 @@ class Progress {
   bool polling_ = false;
   bool look_again_ = false;
   std::uint32_t idle_looks_ = 0;  // in a row
+  const CallBoard* board_ = nullptr;
+  Answerer* answerer_ = nullptr;
+  std::uint64_t answered_ = 0;       // the last question
+  std::uint64_t waits_in_ = 0;       // the call that has waited long enough to look at the clock
+  std::int64_t waits_since_ns_ = 0;  // when it did
   int home_ = -1;
   std::int64_t home_look_ns_ = 0;      // when to look next whether this rank is at home
   std::int64_t home_interval_ns_ = 0;  // between two looks
