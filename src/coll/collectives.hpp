@@ -192,7 +192,7 @@ class Execution {
 
 /// The request of a nonblocking or persistent collective.
 struct CollectiveRequest final : Request {
-  explicit CollectiveRequest(Comm& owner) : Request(owner) {}
+  explicit CollectiveRequest(Comm& owner) : Request(RequestType::kCollective, owner) {}
   ~CollectiveRequest() override;
 
   Code start() override;

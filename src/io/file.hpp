@@ -93,7 +93,8 @@ struct File final : ErrorOwner {
 
 /// A nonblocking access. The transfer is done when it is made; errors wait for the completion call.
 struct FileRequest final : Request {
-  explicit FileRequest(File& accessed) : Request(*accessed.comm), file(Ref<File>::share(&accessed)) {
+  explicit FileRequest(File& accessed)
+      : Request(RequestType::kFile, *accessed.comm), file(Ref<File>::share(&accessed)) {
     active = true;
   }
   ErrorOwner* error_owner() override { return file.get(); }

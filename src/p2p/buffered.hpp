@@ -31,7 +31,7 @@ struct BufferEntry {
 
 /// What MPI_Buffer_iflush starts: done when all messages that were in the buffer then have left.
 struct FlushRequest final : Request {
-  explicit FlushRequest(Comm& on) : Request(on) { active = true; }
+  explicit FlushRequest(Comm& on) : Request(RequestType::kFlush, on) { active = true; }
   std::uint64_t serial_end = 0;  // waits for entries below it
   std::size_t entries_left = 0;
 };

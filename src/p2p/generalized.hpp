@@ -18,13 +18,12 @@ namespace tasuki {
 
 struct GeneralizedRequest final : Request {
   GeneralizedRequest(Comm& on, AnyFunction on_query, AnyFunction on_free, AnyFunction on_cancel, void* state)
-      : Request(on),
+      : Request(RequestType::kGeneralized, on),
         query_function(on_query),
         free_function(on_free),
         cancel_function(on_cancel),
         extra_state(state) {
     active = true;
-    request_type = RequestType::kGeneralized;
   }
 
   Code cancel() override;

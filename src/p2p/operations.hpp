@@ -31,7 +31,7 @@ enum class SendMode : std::uint8_t { kStandard, kBuffered, kSynchronous, kReady 
 struct SendRequest final : Request {
   SendRequest(const void* data, Count elements, Datatype& type, int dest_rank, int message_tag, Comm& on,
               Plane plane, SendMode send_mode)
-      : Request(on),
+      : Request(RequestType::kSend, on),
         buffer(data),
         count(elements),
         datatype(Ref<Datatype>::share(&type)),
@@ -69,7 +69,7 @@ struct SendRequest final : Request {
 struct ReceiveRequest final : Request, PostedReceive {
   ReceiveRequest(void* data, Count elements, Datatype& type, int source_rank, int message_tag, Comm& on,
                  Plane plane)
-      : Request(on),
+      : Request(RequestType::kReceive, on),
         buffer(data),
         datatype(Ref<Datatype>::share(&type)),
         context(on.context | static_cast<Context>(plane)),
@@ -99,7 +99,7 @@ struct ReceiveRequest final : Request, PostedReceive {
 
 /// A send and a receive that complete together; the status is the receive's.
 struct SendReceiveRequest final : Request {
-  explicit SendReceiveRequest(Comm& on) : Request(on) { active = true; }
+  explicit SendReceiveRequest(Comm& on) : Request(RequestType::kSendReceive, on) { active = true; }
 
   /// One of the two is over.
   void part_done();

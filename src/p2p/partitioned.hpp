@@ -42,13 +42,12 @@ struct PointToPoint;
 struct PartitionedRequest : Request {
   PartitionedRequest(RequestType its_type, int partition_count, Count elements, Datatype& element_type,
                      int peer_rank, Comm& on)
-      : Request(on),
+      : Request(its_type, on),
         partitions(partition_count),
         partition_bytes(elements * element_type.size),
         datatype(Ref<Datatype>::share(&element_type)),
         peer(peer_rank),
         cursor(element_type, elements * partition_count) {
-    request_type = its_type;
     persistent = true;
   }
 

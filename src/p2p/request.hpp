@@ -17,17 +17,30 @@
 
 namespace tasuki {
 
-/// The types of request that some call has to know; there is no RTTI.
-enum class RequestType : std::uint8_t { kPlain, kGeneralized, kPartitionedSend, kPartitionedReceive };
+/// Which subclass it is; there is no RTTI.
+enum class RequestType : std::uint8_t {
+  kSent,
+  kSend,
+  kReceive,
+  kSendReceive,
+  kPartitionedSend,
+  kPartitionedReceive,
+  kFlush,
+  kGeneralized,
+  kCollective,
+  kRma,
+  kFile,
+};
 
 struct Request : Object {
-  explicit Request(Comm& on) : Object(Kind::kRequest), comm(Ref<Comm>::share(&on)) {}
+  Request(RequestType its_type, Comm& on)
+      : Object(Kind::kRequest), comm(Ref<Comm>::share(&on)), request_type(its_type) {}
 
   Ref<Comm> comm;       // null of SentRequest alone
   bool active = false;  // started and not yet waited for
   bool done = false;    // the operation is over; status is final
   bool persistent = false;
-  RequestType request_type = RequestType::kPlain;
+  const RequestType request_type;
   Status status;  // .error holds the operation's error code
 
   /// Starts a persistent request again. Errors are those of the call that made it.
@@ -41,7 +54,7 @@ struct Request : Object {
   void complete() { done = true; }
 
  protected:
-  Request() : Object(Kind::kRequest) {}
+  Request() : Object(Kind::kRequest), request_type(RequestType::kSent) {}
 };
 
 /// What the user gets for every send that was over before its call returned: one request of the Process,

@@ -8,7 +8,9 @@
 namespace tasuki::rma {
 
 struct RmaRequest final : Request {
-  explicit RmaRequest(Win& of) : Request(*of.comm), window(Ref<Win>::share(&of)) { active = true; }
+  explicit RmaRequest(Win& of) : Request(RequestType::kRma, *of.comm), window(Ref<Win>::share(&of)) {
+    active = true;
+  }
   ErrorOwner* error_owner() override { return window.get(); }
 
   /// A part of the operation begins or is over. It is done when all that began are over; whoever starts the
