@@ -198,6 +198,18 @@ bool Call::neighborhood(const Comm* comm, Degrees* degrees) {
   return true;
 }
 
+/// Sends that are over at once share a request; to tell where one was begun that is never waited for, each
+/// needs its own.
+Object* Call::own_request(Object* object) {
+  if (object->kind != Kind::kRequest || static_cast<Request*>(object)->comm) return object;
+  release(object);
+  return new SentRequest(process);
+}
+
+void Call::note_origin(std::uint32_t value) {
+  binding.origins.note(value, {name_, 0});
+}
+
 void Call::out_of_handles() {
   process.bootstrap.abort(
       1, std::string(name_) + ": more than a million handles are in use, or memory is short");

@@ -23,6 +23,7 @@
 #include "binding/abi.hpp"
 #include "binding/handle_table.hpp"
 #include "binding/handles.hpp"
+#include "binding/origins.hpp"
 #include "datatype/datatype.hpp"
 #include "object/comm.hpp"
 #include "object/objects.hpp"
@@ -35,9 +36,11 @@ enum class Life : int { kBefore, kRunning, kAfter };
 struct Binding {
   Process* process = nullptr;  // while running, else null
   bool locking = false;        // MPI_THREAD_MULTIPLE
+  bool notes_origins = false;  // TASUKI_CHECK=3
   Life life = Life::kBefore;
   HandleTable handles;
   pthread_t main_thread = 0;
+  Origins origins;  // where notes_origins
 };
 extern Binding binding;
 
@@ -224,9 +227,13 @@ class Call {
   }
   abi::Bits bits_of_object(Object* object) {
     if (object->predefined != 0) return abi::handle_of_number(object->predefined);
+    if (binding.notes_origins) [[unlikely]]
+      object = own_request(object);
     const std::uint32_t value = binding.handles.acquire(object);
     if (value == 0) [[unlikely]]
       out_of_handles();
+    if (binding.notes_origins) [[unlikely]]
+      note_origin(value);
     return abi::bits_of_table_value(value);
   }
   void begin(bool locking) {
@@ -257,6 +264,8 @@ class Call {
   [[gnu::cold]] bool in_place(const char* argument);
   bool null_buffer(const char* argument, Count count, const Datatype& type);
   [[gnu::cold]] void invoke_errhandler(ErrorOwner* owner);
+  [[gnu::cold]] Object* own_request(Object* object);
+  [[gnu::cold]] void note_origin(std::uint32_t value);
   [[gnu::cold, noreturn]] void out_of_handles();
   [[gnu::cold, noreturn]] static void not_running(const char* name);
   [[gnu::noinline]] void lock();

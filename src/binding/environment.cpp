@@ -11,6 +11,7 @@
 
 #include "binding/arguments.hpp"
 #include "binding/call.hpp"
+#include "binding/leaks.hpp"
 #include "binding/life.hpp"
 #include "object/api.hpp"
 #include "runtime/bootstrap.hpp"
@@ -98,7 +99,12 @@ extern "C" int PMPI_Finalize(void) {
       call.refuse(kErrOther, "MPI_Init was not called, or MPI_Finalize was called already");
       return call.fail();
     }
-    result = call.end(finish_world(call.process));
+    const Code first = begin_end_of_world(call.process);
+    const bool tells = is_last_user() && binding.notes_origins;
+    if (tells) tell_what_is_left();
+    const Code then = finish_world(call.process);
+    if (tells) tell_messages_left();
+    result = call.end(first != 0 ? first : then);
     if (is_last_user()) rest(call.process);
     binding.life = Life::kAfter;
   }

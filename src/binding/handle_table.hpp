@@ -68,6 +68,15 @@ class HandleTable {
     free_first_ = index;
   }
 
+  /// Calls `each(Object*, value, uses)` for all valid handles.
+  template <class Each>
+  void for_each(Each&& each) const {
+    for (std::uint32_t index = 0; index < size_; ++index) {
+      const Slot& slot = slots_[index];
+      if (slot.object != nullptr) each(slot.object, slot.value, slot.uses);
+    }
+  }
+
  private:
   static constexpr std::uint32_t kNone = ~0U;
 

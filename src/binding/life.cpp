@@ -69,6 +69,7 @@ bool begin_use(ThreadLevel level, bool locking, std::string* error) {
     hand_on_tool(outside(), process);
     binding.process = &process;
     binding.locking = locking;
+    binding.notes_origins = process.config.check >= 3;
   }
   return true;
 }
@@ -88,6 +89,7 @@ void end_use() {
   binding.process->counters = {};  // they come back with the next user
   binding.process = nullptr;
   binding.locking = false;
+  binding.notes_origins = false;
 }
 
 }  // namespace tasuki

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "binding/call.hpp"
+#include "binding/leaks.hpp"
 #include "binding/life.hpp"
 #include "environment/environment.hpp"
 #include "object/errhandler.hpp"
@@ -58,8 +59,9 @@ extern "C" int PMPI_Session_finalize(MPI_Session* session) {
     }
     const Ref<Session> last(core_session);
     finish_session(*last);
-    if (is_last_user()) rest(call.process);
     call.settle<Session>(nullptr, session);
+    if (is_last_user() && binding.notes_origins) tell_what_is_left();
+    if (is_last_user()) rest(call.process);
   }
   end_use();
   return MPI_SUCCESS;

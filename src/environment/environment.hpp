@@ -28,8 +28,12 @@ void set_thread_level(Process& process, ThreadLevel level, bool locking);
 /// What MPI_Init does: MPI_COMM_WORLD and MPI_COMM_SELF are there; returns once all ranks have come here.
 Code start_world(Process& process);
 
-/// What MPI_Finalize does (MPI 11.2.2): deletes MPI_COMM_SELF's attributes, completes what is still under way
-/// and returns once all ranks of the job have come here. Sessions go on.
+/// What MPI_Finalize does first (MPI 11.2.4): deletes MPI_COMM_SELF's attributes, whose callbacks may free
+/// what the program has.
+Code begin_end_of_world(Process& process);
+
+/// What MPI_Finalize does then (MPI 11.2.2): completes what is still under way and returns once all ranks of
+/// the job have come here. Sessions go on.
 Code finish_world(Process& process);
 
 /// The last user has gone: completes what this rank has to send, and tells whoever cares that it is

@@ -132,16 +132,19 @@ Code start_world(Process& process) {
   return code;
 }
 
+Code begin_end_of_world(Process& process) {
+  return delete_attributes(process, process.objects->self, &process.objects->self->attributes);
+}
+
 Code finish_world(Process& process) {
   const std::int64_t begin_ns = clock_ns();
-  const Code code = delete_attributes(process, process.objects->self, &process.objects->self->attributes);
   flush_sends(process);
   process.collectives->stages.release_all();
-  const Code barrier = barrier_by_messages(*process.objects->world);
+  const Code code = barrier_by_messages(*process.objects->world);
   process.collectives->stages.give_back();
   hide_world(process);
   process.counters.finalize_ns += static_cast<std::uint64_t>(clock_ns() - begin_ns);
-  return code != 0 ? code : barrier;
+  return code;
 }
 
 void rest(Process& process) {

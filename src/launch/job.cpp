@@ -228,6 +228,7 @@ int Job::main_loop() {
   }
   drain();
   flush_sinks();
+  report_leaks();
   report_statistics();
   if (options_.verbose) say(format("mpiexec: the job is over with exit status %d", status_));
   flush_sinks();

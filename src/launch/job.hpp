@@ -25,6 +25,7 @@
 #include "launch/examination.hpp"
 #include "launch/failure.hpp"
 #include "launch/guard.hpp"
+#include "launch/leaks.hpp"
 #include "launch/memory_limit.hpp"
 #include "launch/options.hpp"
 #include "launch/sink.hpp"
@@ -106,6 +107,10 @@ class Job final : public Ready, private SpawnHandler {
   void abandon(World& world);
   void retire_worlds();
 
+  // job_leaks.cpp
+  void take_leaks(const LeakReport& report) override;
+  void report_leaks();
+
   // job_start.cpp
   bool start_all(World* world, Refusal* refusal);
   bool start_rank(World* world, int rank, Refusal* refusal);
@@ -165,6 +170,7 @@ class Job final : public Ready, private SpawnHandler {
   std::string spawn_socket_;                    // its name; empty: nobody can spawn
   std::vector<std::unique_ptr<World>> worlds_;  // the command line's first, if there is one
   JobStatistics statistics_;                    // of worlds that are over; empty where nobody wants them
+  Leaks leaks_;                                 // that the ranks have told
   int worlds_made_ = 0;
   bool checking_ = false;                     // a program runs with TASUKI_CHECK
   std::unique_ptr<Examination> examination_;  // null: none; while there is one no world goes

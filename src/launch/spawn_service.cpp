@@ -58,8 +58,14 @@ class SpawnService::Connection final : public Ready {
       return true;
     }
     SpawnRequest request;
+    LeakReport report;
     SpawnAnswer answer{"mpiexec got a request of another version"};
-    if (decode(message, &request)) answer.error = service_.handler_.spawn(request);
+    if (decode(message, &request)) {
+      answer.error = service_.handler_.spawn(request);
+    } else if (decode(message, &report)) {
+      service_.handler_.take_leaks(report);
+      answer.error.clear();
+    }
     fcntl(fd_, F_SETFL, 0);  // an answer is short, and who asked waits for it
     if (!write_message(fd_, encode(answer))) end();
     if (open()) fcntl(fd_, F_SETFL, O_NONBLOCK);

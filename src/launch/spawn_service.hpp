@@ -1,5 +1,6 @@
 // SpawnService: where ranks ask mpiexec to start more (MPI 11.8), over Unix sockets; see
-// runtime/spawn_request.hpp for what they say.
+// runtime/spawn_request.hpp for what they say. At their end they say there too what they left behind
+// (runtime/leak_report.hpp).
 //
 // A job's ranks connect, ask and close. A program that runs alone and starts an mpiexec for its spawns keeps
 // one connection, the owner's, as long as it lives.
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "launch/event_loop.hpp"
+#include "runtime/leak_report.hpp"
 #include "runtime/spawn_request.hpp"
 
 namespace tasuki::launch {
@@ -18,6 +20,9 @@ class SpawnHandler {
  public:
   /// Starts what is asked for. Returns why not; empty: it runs.
   virtual std::string spawn(const SpawnRequest& request) = 0;
+
+  /// What a rank left behind when it ended MPI.
+  virtual void take_leaks(const LeakReport& report) = 0;
 
   /// The owner is gone. `in_order`: it said so before.
   virtual void owner_gone(bool in_order) = 0;

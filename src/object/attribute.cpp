@@ -144,6 +144,7 @@ Code create_keyval(Process& process, Kind owner, AnyFunction copy, bool duplicat
                    void* extra_state, int* number) {
   Objects& objects = *process.objects;
   Keyval* keyval = new Keyval{objects.keyval_next++, owner, copy, duplicate, destroy, extra_state};
+  keyval->maker = process.call;
   objects.keyvals.emplace(keyval->number, keyval);
   *number = keyval->number;
   return kSuccess;

@@ -26,6 +26,7 @@ struct Keyval {
   void* extra_state = nullptr;
   int references = 1;  // the user's, until MPI_X_free_keyval, and one of each attribute
   bool freed = false;
+  const char* maker = nullptr;  // the function that made it
 };
 
 struct Attribute {

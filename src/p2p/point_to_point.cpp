@@ -146,6 +146,7 @@ void forget_communicator(Comm& comm) {
   PointToPoint* p2p = comm.process.p2p.get();
   delete std::exchange(comm.buffer, nullptr);
   if (p2p == nullptr) return;
+  if (comm.process.config.check >= 3 && !comm.recurring) remember_left_messages(comm);
   for (Context plane = 0; plane < 4; ++plane) {
     MatchQueue* queue = p2p->matching.find(comm.context | plane);
     if (queue == nullptr || (comm.recurring && queue->arrived.first != nullptr)) continue;

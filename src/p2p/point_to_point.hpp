@@ -23,6 +23,7 @@
 #include "p2p/buffered.hpp"
 #include "p2p/distances.hpp"
 #include "p2p/explain.hpp"
+#include "p2p/left_messages.hpp"
 #include "p2p/matching.hpp"
 #include "p2p/message.hpp"
 #include "p2p/operations.hpp"
@@ -147,8 +148,9 @@ struct PointToPoint final : PacketSink, ProgressHook {
   std::unique_ptr<Partitioned> partitioned;
   std::unique_ptr<Explainer> explainer;  // null where nobody wants to know
   std::unique_ptr<LargeMessages> large;
-  std::unique_ptr<BufferPool> buffer;  // MPI_Buffer_attach
-  Ref<ErrorOwner> error_owner;         // keeps Process::error_owner alive
+  std::unique_ptr<BufferPool> buffer;    // MPI_Buffer_attach
+  std::vector<LeftMessage> left_behind;  // of communicators that are gone; with TASUKI_CHECK=3
+  Ref<ErrorOwner> error_owner;           // keeps Process::error_owner alive
 };
 
 /// A send in the buffered mode: returns when the message has left or lies in a buffer (MPI 3.6).

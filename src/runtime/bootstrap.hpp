@@ -8,11 +8,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/config.hpp"
 #include "base/statistics.hpp"
 #include "memory/cross_memory.hpp"
 #include "memory/global_memory.hpp"
+#include "runtime/leak_report.hpp"
 #include "runtime/spawn_request.hpp"
 
 namespace tasuki {
@@ -87,6 +89,10 @@ class Bootstrap {
   /// whenever publish() is called. Returns whether the launcher wants to know. They live as long as this.
   virtual bool report(const Counters* /*counters*/) { return false; }
   virtual void publish() {}
+
+  /// Hands what this rank leaves behind on to the launcher, which tells it at the end of the job; where there
+  /// is none, tells it on standard error.
+  virtual void tell_leaks(const std::vector<Leak>& /*leaks*/) {}
 
   /// Tells the launcher `message` and that the whole job is to end with `exit_code`; ends this process.
   [[noreturn]] virtual void abort(int exit_code, const std::string& message) = 0;

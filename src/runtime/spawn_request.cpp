@@ -5,62 +5,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
-#include <string_view>
+
+#include "runtime/message_fields.hpp"
 
 namespace tasuki {
 namespace {
 
 constexpr std::uint32_t kRequestMagic = 0x6e707374;  // "tspn": the first field, so that versions are told
 constexpr std::uint32_t kAnswerMagic = 0x61707374;
-
-class Writer {
- public:
-  void number(std::uint32_t value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof value); }
-  void text(const std::string& value) {
-    number(static_cast<std::uint32_t>(value.size()));
-    bytes_ += value;
-  }
-  std::string take() { return std::move(bytes_); }
-
- private:
-  std::string bytes_;
-};
-
-/// Reads what Writer wrote; `good` is false once something was missing.
-class Reader {
- public:
-  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
-
-  std::uint32_t number() {
-    std::uint32_t value = 0;
-    const std::string_view from = take(sizeof value);
-    if (!from.empty()) std::memcpy(&value, from.data(), sizeof value);
-    return value;
-  }
-  std::string text() { return std::string(take(number())); }
-  /// A number of things that follow, each of at least 4 bytes.
-  std::uint32_t length() {
-    const std::uint32_t count = number();
-    if (count > bytes_.size() / 4) good_ = false;
-    return good_ ? count : 0;
-  }
-  bool over() const { return good_ && bytes_.empty(); }
-
- private:
-  std::string_view take(std::size_t count) {
-    if (!good_ || count > bytes_.size()) {
-      good_ = false;
-      return {};
-    }
-    const std::string_view taken = bytes_.substr(0, count);
-    bytes_.remove_prefix(count);
-    return taken;
-  }
-
-  std::string_view bytes_;
-  bool good_ = true;
-};
 
 bool move_all(int fd, char* bytes, std::size_t count, bool out) {
   while (count > 0) {
@@ -76,7 +28,7 @@ bool move_all(int fd, char* bytes, std::size_t count, bool out) {
 }  // namespace
 
 std::string encode(const SpawnRequest& request) {
-  Writer writer;
+  FieldWriter writer;
   writer.number(kRequestMagic);
   writer.text(request.parent_port);
   writer.number(static_cast<std::uint32_t>(request.programs.size()));
@@ -92,7 +44,7 @@ std::string encode(const SpawnRequest& request) {
 }
 
 bool decode(const std::string& message, SpawnRequest* request) {
-  Reader reader(message);
+  FieldReader reader(message);
   if (reader.number() != kRequestMagic) return false;
   request->parent_port = reader.text();
   request->programs.resize(reader.length());
@@ -109,14 +61,14 @@ bool decode(const std::string& message, SpawnRequest* request) {
 }
 
 std::string encode(const SpawnAnswer& answer) {
-  Writer writer;
+  FieldWriter writer;
   writer.number(kAnswerMagic);
   writer.text(answer.error);
   return writer.take();
 }
 
 bool decode(const std::string& message, SpawnAnswer* answer) {
-  Reader reader(message);
+  FieldReader reader(message);
   if (reader.number() != kAnswerMagic) return false;
   answer->error = reader.text();
   return reader.over();

@@ -136,6 +136,15 @@ class JobBootstrap final : public Bootstrap {
   }
   void publish() override { publish(false); }
 
+  void tell_leaks(const std::vector<Leak>& leaks) override {
+    const int socket = connect_to_launcher(job_.header->launcher_socket);
+    if (socket < 0 ||
+        !send_leaks(socket, {.job_id = job_.header->job_id, .rank = job_.rank, .leaks = leaks})) {
+      print_leaks(job_.rank, leaks);
+    }
+    if (socket >= 0) close(socket);
+  }
+
   [[noreturn]] void abort(int exit_code, const std::string& message) override {
     publish(false);
     flush_standard_output();

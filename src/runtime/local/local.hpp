@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/bootstrap.hpp"
 #include "runtime/local/attach.hpp"
@@ -20,6 +21,13 @@ namespace local {
 /// Sends one request and waits for the answer. Returns false and the reason in `error` when mpiexec is out of
 /// reach or refuses.
 bool ask_launcher(int socket, const SpawnRequest& request, std::string* error);
+
+/// Gives what a rank left behind to mpiexec, which has it when this returns. Returns false when it is out of
+/// reach.
+bool send_leaks(int socket, const LeakReport& report);
+
+/// Tells it on standard error.
+void print_leaks(int rank, const std::vector<Leak>& leaks);
 
 /// A connection to the abstract Unix socket of that name, close-on-exec, or -1 with errno: EACCES when it is
 /// another user's.

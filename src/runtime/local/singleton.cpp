@@ -55,6 +55,8 @@ class Singleton final : public Bootstrap {
   void mark_initialized() override {}
   void mark_finalized() override {}
 
+  void tell_leaks(const std::vector<Leak>& leaks) override { print_leaks(0, leaks); }
+
   [[noreturn]] void abort(int exit_code, const std::string& message) override {
     std::fflush(stdout);
     if (!message.empty()) std::fprintf(stderr, "%s\n", message.c_str());

@@ -243,6 +243,7 @@ void run_ranks(int size, const std::function<void(Process&)>& body, const WorldO
         // As the binding does during every call.
         std::unique_lock lock(process->mutex, std::defer_lock);
         if (options.thread_level == ThreadLevel::kMultiple) lock.lock();
+        begin_end_of_world(*process);
         finish_world(*process);
         rest(*process);
       }

@@ -1,0 +1,133 @@
+// Collecting what the program leaves behind.
+#include "binding/leaks.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "binding/call.hpp"
+#include "io/file.hpp"
+#include "object/attribute.hpp"
+#include "p2p/left_messages.hpp"
+#include "rma/window.hpp"
+#include "runtime/bootstrap.hpp"
+
+namespace tasuki {
+namespace {
+
+std::string quoted(const char* noun, const std::string& name) {
+  return name.empty() ? noun : noun + (" '" + name + "'");
+}
+
+const char* short_noun(Kind kind) {
+  switch (kind) {
+    case Kind::kGroup:
+      return "group";
+    case Kind::kOp:
+      return "reduction operation";
+    case Kind::kInfo:
+      return "info object";
+    case Kind::kErrhandler:
+      return "error handler";
+    default:
+      return "object";
+  }
+}
+
+/// What the object is and what should have become of it.
+Leak describe(const Object& object) {
+  switch (object.kind) {
+    case Kind::kComm:
+      return {quoted("communicator", static_cast<const Comm&>(object).name), "made", {}, "not freed"};
+    case Kind::kDatatype:
+      return {quoted("datatype", static_cast<const Datatype&>(object).name), "made", {}, "not freed"};
+    case Kind::kWin:
+      return {quoted("window", static_cast<const Win&>(object).name), "made", {}, "not freed"};
+    case Kind::kFile:
+      return {quoted("file", static_cast<const File&>(object).name), "opened", {}, "not closed"};
+    case Kind::kMessage:
+      return {"message", "matched", {}, "not received"};
+    case Kind::kRequest: {
+      const auto& request = static_cast<const Request&>(object);
+      if (request.persistent) {
+        return {
+            "persistent request", "made", {}, request.active ? "not completed and not freed" : "not freed"};
+      }
+      return {"request", "begun", {}, "not completed"};
+    }
+    default:
+      return {short_noun(object.kind), "made", {}, "not freed"};
+  }
+}
+
+bool is_users_to_free(const Objects& objects, const Object* object, const Origin& origin) {
+  if (object == objects.parent || object->kind == Kind::kSession) return false;
+  for (const Ref<Object>& unnamed : objects.unnamed) {
+    if (unnamed.get() == object) return false;
+  }
+  // Made outside MPI_Init .. MPI_Finalize, where it may be freed too.
+  return origin.function != nullptr || (object->kind != Kind::kInfo && object->kind != Kind::kErrhandler);
+}
+
+void add_keyvals(const Objects& objects, std::vector<Leak>* leaks) {
+  for (const auto& [number, keyval] : objects.keyvals) {
+    if (keyval->freed) continue;
+    add_leak(leaks, {"attribute key", "made", keyval->maker, "not freed"});
+  }
+}
+
+/// The names of the communicators that the program can receive from, by their contexts.
+std::map<Context, std::string> comm_names(const Objects& objects) {
+  std::map<Context, std::string> names;
+  const auto add = [&names](const Comm& comm) {
+    names[comm.context] = comm.name.empty() ? "a communicator without a name" : comm.name;
+  };
+  add(*objects.world);
+  add(*objects.self);
+  binding.handles.for_each([&add](const Object* object, std::uint32_t, std::uint32_t) {
+    if (object->kind == Kind::kComm) add(*static_cast<const Comm*>(object));
+  });
+  return names;
+}
+
+void tell(const std::vector<Leak>& leaks) {
+  if (!leaks.empty()) binding.process->bootstrap.tell_leaks(leaks);
+}
+
+}  // namespace
+
+void tell_what_is_left() {
+  const Objects& objects = *binding.process->objects;
+  std::vector<Leak> leaks;
+  binding.handles.for_each([&](const Object* object, std::uint32_t value, std::uint32_t uses) {
+    const Origin origin = binding.origins.find(value);
+    if (!is_users_to_free(objects, object, origin)) return;
+    Leak leak = describe(*object);
+    leak.function = origin.function != nullptr ? origin.function : "a call before MPI_Init";
+    leak.site = origin.site;
+    leak.count = uses;
+    add_leak(&leaks, std::move(leak));
+  });
+  add_keyvals(objects, &leaks);
+  tell(leaks);
+}
+
+void tell_messages_left() {
+  const std::map<Context, std::string> names = comm_names(*binding.process->objects);
+  std::vector<Leak> leaks;
+  for (const LeftMessage& message : left_messages(*binding.process)) {
+    const auto name = names.find(message.context);
+    const std::string comm = name != names.end()    ? name->second
+                             : message.comm.empty() ? "a communicator that has been freed"
+                                                    : message.comm + ", which has been freed";
+    add_leak(&leaks,
+             {"message from rank " + std::to_string(message.source) + " (tag " + std::to_string(message.tag) +
+                  ", " + std::to_string(message.bytes) + " bytes, " + comm + ")",
+              {},
+              {},
+              "not received"});
+  }
+  tell(leaks);
+}
+
+}  // namespace tasuki
