@@ -77,7 +77,9 @@ def line_arguments(function: procedures.Function) -> dict[str, procedures.Parame
     found = {}
     for kind in OBJECTS:
         for parameter in function.parameters:
-            wanted = parameter.kind == kind and parameter.direction in ("in", "inout") and not parameter.is_array
+            wanted = (
+                parameter.kind == kind and parameter.direction in ("in", "inout") and not parameter.is_array
+            )
             if wanted and "object" not in found:
                 found["object"] = parameter
     ranks = PEERS + (("rank",) if function.name.startswith("MPI_Win_") else ())
@@ -102,7 +104,9 @@ def _text(parameter: procedures.Parameter | None) -> str:
 
 def _row(function: procedures.Function) -> str:
     arguments = line_arguments(function)
-    fields = ", ".join(_text(arguments.get(field)) for field in ("object", "peer", "tag", "count", "type", "op"))
+    fields = ", ".join(
+        _text(arguments.get(field)) for field in ("object", "peer", "tag", "count", "type", "op")
+    )
     is_collective = COLLECTIVE.fullmatch(bare_name(function)) is not None
     may_wait = MAY_WAIT.fullmatch(bare_name(function)) is not None
     flags = ", ".join(str(flag).lower() for flag in (is_collective, may_wait))

@@ -26,6 +26,8 @@ class Progress;
 class Reporter;
 class Callbacks;
 class Tool;
+struct CallBoard;
+struct CallLine;
 struct Objects;
 struct PointToPoint;
 struct Collectives;
@@ -52,6 +54,8 @@ struct Process {
   int rank = 0;  // in the world
   int size = 1;  // of the world
   Bootstrap& bootstrap;
+  CallBoard& board;  // where it says what it is in
+  CallLine& line;    // of the board: what every call writes
   Config config;
   ErrorLog errors;
   ThreadLevel thread_level = ThreadLevel::kSingle;  // of the world model

@@ -65,7 +65,12 @@ void load_tuning(Process& process) {
 }  // namespace
 
 Process::Process(Bootstrap& starter, Config configuration)
-    : rank(starter.rank()), size(starter.size()), bootstrap(starter), config(configuration) {
+    : rank(starter.rank()),
+      size(starter.size()),
+      bootstrap(starter),
+      board(starter.board()),
+      line(board.line),
+      config(configuration) {
   if (config.spin_count < 0) config.spin_count = default_spin_count(starter);
   transport = bootstrap.make_transport(config);
   global_memory = bootstrap.make_global_memory();
@@ -91,6 +96,8 @@ Process::Process(Bootstrap& starter)
     : rank(starter.rank()),
       size(starter.size()),
       bootstrap(starter),
+      board(starter.board()),
+      line(board.line),
       objects(std::make_unique<Objects>(*this)) {}
 
 Process::~Process() = default;

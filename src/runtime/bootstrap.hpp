@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/call_board.hpp"
 #include "base/config.hpp"
 #include "base/statistics.hpp"
 #include "memory/cross_memory.hpp"
@@ -77,6 +78,16 @@ class Bootstrap {
   /// The process of a rank of this job, where it is known: once it has sent something, it is.
   virtual ProcessMark process_of(int /*rank*/) const { return {}; }
 
+  /// Where this rank says what it is in: memory that the launcher reads; private memory where nobody does.
+  virtual CallBoard& board() {
+    if (own_board_ == nullptr) own_board_ = std::make_unique<CallBoard>();
+    return *own_board_;
+  }
+
+  /// Says on the board which files hold this program's code, for whoever is to find source lines; the line
+  /// shows the call that starts MPI. And lets the launcher look at this process' stack.
+  virtual void publish_program() {}
+
   /// Tells the launcher that this rank takes part in MPI_COMM_WORLD (MPI_Init). Ends the job if a rank has
   /// ended that does not: the others would wait for it.
   virtual void join_world() {}
@@ -96,6 +107,9 @@ class Bootstrap {
 
   /// Tells the launcher `message` and that the whole job is to end with `exit_code`; ends this process.
   [[noreturn]] virtual void abort(int exit_code, const std::string& message) = 0;
+
+ private:
+  std::unique_ptr<CallBoard> own_board_;
 };
 
 }  // namespace tasuki

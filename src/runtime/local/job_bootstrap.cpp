@@ -1,6 +1,7 @@
 // A rank of a job that our mpiexec started: everything goes through the job segment.
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 
 #include "base/clock.hpp"
 #include "base/file_size.hpp"
+#include "base/mapped_files.hpp"
 #include "memory/arena_memory.hpp"
 #include "memory/heap.hpp"
 #include "runtime/local/local.hpp"
@@ -105,6 +107,16 @@ class JobBootstrap final : public Bootstrap {
     return {.pid = its.claimed_pid.load(std::memory_order_relaxed),
             .address = its.mark_address.load(std::memory_order_acquire),
             .value = mark_value(job_.header->job_id, rank)};
+  }
+
+  CallBoard& board() override { return *board_of_rank(job_.header, job_.size, job_.rank); }
+
+  void publish_program() override {
+    publish_files(board().line.site.load(std::memory_order_relaxed), &board());
+#ifdef PR_SET_PTRACER
+    // Where a process may only trace its descendants (Yama), what mpiexec starts may trace this one.
+    prctl(PR_SET_PTRACER, job_.header->launcher_pid, 0, 0, 0);
+#endif
   }
 
   void join_world() override {
