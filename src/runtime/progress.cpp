@@ -58,8 +58,17 @@ bool Progress::poll() {
     moved |= hook->poll();
   }
   polling_ = false;
-  if (moved) wake();  // what they wait for may have come
+  if (moved) {
+    note_move();
+    wake();  // what they wait for may have come
+  }
   return moved;
+}
+
+void Progress::note_move() {
+  if (board_ == nullptr) return;
+  std::atomic<std::uint64_t>& moves = board_->line.moves;
+  moves.store(moves.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
 void Progress::wake() {

@@ -57,7 +57,7 @@ class Progress {
   /// The processor that a rank which waits goes to now and then (Bootstrap::home_processor()); -1: none.
   void set_home(int processor) { home_ = processor; }
   /// Whenever this rank has nothing to do it looks whether anybody asks at its board.
-  void set_board(const CallBoard& board, Answerer& answerer) {
+  void set_board(CallBoard& board, Answerer& answerer) {
     board_ = &board;
     answerer_ = &answerer;
   }
@@ -67,6 +67,10 @@ class Progress {
   /// One sweep over all hooks. Returns whether anything moved; if so, wakes the rank's other threads that
   /// sleep.
   bool poll();
+
+  /// Something of this rank has moved: counted on its board, where no change means that it stands still.
+  /// poll() does it too.
+  void note_move();
 
   /// poll() for calls that look once and return (test, probe). A caller that looks in a loop and finds
   /// nothing offers its processor to other ranks now and then.
@@ -162,7 +166,7 @@ class Progress {
   bool polling_ = false;
   bool look_again_ = false;
   std::uint32_t idle_looks_ = 0;  // in a row
-  const CallBoard* board_ = nullptr;
+  CallBoard* board_ = nullptr;
   Answerer* answerer_ = nullptr;
   std::uint64_t answered_ = 0;       // the last question
   std::uint64_t waits_in_ = 0;       // the call that has waited long enough to look at the clock
