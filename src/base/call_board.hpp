@@ -20,6 +20,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "base/generated/function_list.hpp"
+
 namespace tasuki {
 
 /// What every call writes. The arguments are those of the function of `word` only where that function has
@@ -40,6 +42,11 @@ struct alignas(64) CallLine {
 static_assert(sizeof(CallLine) == 64);
 
 inline constexpr std::uint64_t kInside = 0x8000;
+
+/// Which it is, or was last. The line is this rank's own.
+inline Function function_of(const CallLine& line) {
+  return static_cast<Function>(line.word.load(std::memory_order_relaxed) & (kInside - 1));
+}
 
 inline constexpr int kNobody = -1000;  // of a peer: there is none
 inline constexpr int kAnybody = -1001;

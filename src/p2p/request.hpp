@@ -11,6 +11,7 @@
 
 #include <cstdint>
 
+#include "base/call_board.hpp"
 #include "base/types.hpp"
 #include "object/comm.hpp"
 #include "object/object.hpp"
@@ -34,14 +35,20 @@ enum class RequestType : std::uint8_t {
 
 struct Request : Object {
   Request(RequestType its_type, Comm& on)
-      : Object(Kind::kRequest), comm(Ref<Comm>::share(&on)), request_type(its_type) {}
+      : Object(Kind::kRequest),
+        comm(Ref<Comm>::share(&on)),
+        request_type(its_type),
+        function(function_of(on.process.line)),
+        site(on.process.line.site.load(std::memory_order_relaxed)) {}
 
   Ref<Comm> comm;       // null of SentRequest alone
   bool active = false;  // started and not yet waited for
   bool done = false;    // the operation is over; status is final
   bool persistent = false;
   const RequestType request_type;
-  Status status;  // .error holds the operation's error code
+  const Function function = Function::kNone;  // the call that made it, and where that returns to: for reports
+  const std::uint64_t site = 0;               //
+  Status status;                              // .error holds the operation's error code
 
   /// Starts a persistent request again. Errors are those of the call that made it.
   virtual Code start();
