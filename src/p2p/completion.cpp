@@ -149,6 +149,14 @@ Code finish_some(Process& process, Count count, Request** requests, Count* outco
   return errors.code(process, count);
 }
 
+/// Waits until `over()` holds, and lets a report name what is waited for.
+template <class Over>
+void wait_for(Process& process, Request* const* requests, Count count, Awaits how, Over&& over) {
+  if (over()) return;
+  const Awaiting awaiting(&process.p2p->awaiting, requests, count, how);
+  process.progress->wait_until(over);
+}
+
 /// One turn of the wheel unless `over()` holds already. Returns whether it holds.
 template <class Over>
 bool try_once(Process& process, Over&& over) {
@@ -177,14 +185,14 @@ Code SentRequest::start() {
 
 Code wait_and_release(Request* request, Status* status) {
   Process& process = request->comm->process;
-  process.progress->wait_until([request] { return request->done; });
+  wait_for(process, &request, 1, Awaits::kAll, [request] { return request->done; });
   return finish(process, &request, status);
 }
 
 namespace api {
 
 Code wait(Process& process, Request** request, Status* status) {
-  process.progress->wait_until([request] { return is_over(*request); });
+  wait_for(process, request, 1, Awaits::kAll, [request] { return is_over(*request); });
   return finish(process, request, status);
 }
 
@@ -195,7 +203,7 @@ Code test(Process& process, Request** request, bool* flag, Status* status) {
 
 Code waitany(Process& process, Count count, Request** requests, int* index, Status* status) {
   Any any;
-  process.progress->wait_until([&] {
+  wait_for(process, requests, count, Awaits::kAny, [&] {
     any = find_any(count, requests);
     return any.index >= 0 || !any.active;
   });
@@ -219,7 +227,7 @@ Code testany(Process& process, Count count, Request** requests, int* index, bool
 
 Code waitall(Process& process, Count count, Request** requests, Status* statuses) {
   Count cursor = 0;
-  process.progress->wait_until([&] { return all_over(count, requests, &cursor); });
+  wait_for(process, requests, count, Awaits::kAll, [&] { return all_over(count, requests, &cursor); });
   return finish_all(process, count, requests, statuses);
 }
 
@@ -231,7 +239,7 @@ Code testall(Process& process, Count count, Request** requests, bool* flag, Stat
 
 Code waitsome(Process& process, Count incount, Request** requests, Count* outcount, int* indices,
               Status* statuses) {
-  process.progress->wait_until([&] {
+  wait_for(process, requests, incount, Awaits::kAny, [&] {
     const Any any = find_any(incount, requests);
     return any.index >= 0 || !any.active;
   });

@@ -20,6 +20,7 @@
 
 #include "base/process.hpp"
 #include "base/types.hpp"
+#include "p2p/awaiting.hpp"
 #include "p2p/buffered.hpp"
 #include "p2p/distances.hpp"
 #include "p2p/explain.hpp"
@@ -142,6 +143,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
   std::vector<int> busy;  // endpoints
   std::uint64_t sends_open = 0;
   SentRequest sent;
+  Awaiting* awaiting = nullptr;  // what the calls of now wait for
   SlotPool<SendRequest> sends;
   SlotPool<ReceiveRequest> receives;
   SlotPool<Message> messages;

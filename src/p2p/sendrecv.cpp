@@ -22,7 +22,12 @@ Code exchange(const void* sendbuf, Count sendcount, Datatype& sendtype, int dest
               Count recvcount, Datatype& recvtype, int source, int recvtag, Comm& comm, Status* status) {
   Request* receive = start_receive(recvbuf, recvcount, recvtype, source, recvtag, comm, Plane::kPointToPoint);
   Request* send = start_send_part(sendbuf, sendcount, sendtype, dest, sendtag, comm);
-  const Code sent = send != nullptr ? wait_and_release(send, nullptr) : kSuccess;
+  Code sent = kSuccess;
+  if (send != nullptr) {
+    Request* const both[] = {receive, send};
+    const Awaiting awaiting(&comm.process.p2p->awaiting, both, 2, Awaits::kAll);
+    sent = wait_and_release(send, nullptr);
+  }
   const Code received = wait_and_release(receive, status);
   return received != kSuccess ? received : sent;
 }
