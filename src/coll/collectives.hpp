@@ -127,6 +127,14 @@ class Execution {
 
   Code error() const { return error_; }
 
+  /// Adds the endpoints of those that the steps under way wait for: who has not come to a phase, and those
+  /// whose messages have not come or have not left. Nothing of a composition, whose parts are executions of
+  /// their own.
+  void add_missing(std::vector<int>* endpoints) const;
+
+  bool is_open() const { return comm_ != nullptr; }
+  CollectiveForm form() const { return form_; }
+
   /// Lets go of everything but the memory. REQUIRES: the schedule is over or was never started.
   void close();
 
@@ -151,6 +159,7 @@ class Execution {
     if (error_ == 0) error_ = code;
   }
   bool has_come(int member, unsigned phase);
+  void add_missing_members(std::vector<int>* endpoints) const;
   bool awaits_hold();
   std::size_t run_shared(std::size_t index);
   void run_group(std::size_t first);
@@ -224,6 +233,9 @@ struct Collectives final : ProgressHook {
 
   /// Whether anything is under way on `comm` that poll() drives.
   bool is_active(const Comm& comm) const;
+
+  /// All that there have been at a time; those that are open are under way, or persistent.
+  const std::vector<std::unique_ptr<Execution>>& executions() const { return all_; }
 
   Selector selector;
   Stages stages;

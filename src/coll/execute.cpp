@@ -8,6 +8,7 @@
 #include "coll/levels.hpp"
 #include "object/objects.hpp"
 #include "object/topology.hpp"
+#include "p2p/operations.hpp"
 #include "p2p/p2p.hpp"
 #include "runtime/bootstrap.hpp"
 
@@ -218,6 +219,20 @@ Datatype& Execution::datatype(ElementType type, int block) const {
       break;
   }
   return *static_cast<Datatype*>(process_.objects->predefined[kMpiByte]);
+}
+
+void Execution::add_missing(std::vector<int>* endpoints) const {
+  add_missing_members(endpoints);
+  for (std::size_t number = done_; number < under_way_.size(); ++number) {
+    const Request& message = *under_way_[number];
+    if (message.done) continue;
+    if (message.request_type == RequestType::kSend)
+      endpoints->push_back(static_cast<const SendRequest&>(message).endpoint);
+    if (message.request_type == RequestType::kReceive) {
+      const int source = static_cast<const ReceiveRequest&>(message).source;
+      if (source >= 0) endpoints->push_back(message.comm->endpoint(source));
+    }
+  }
 }
 
 void Execution::close() {

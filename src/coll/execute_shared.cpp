@@ -66,6 +66,25 @@ bool Execution::awaits_hold() {
   return true;
 }
 
+/// Those of awaits_hold().
+void Execution::add_missing_members(std::vector<int>* endpoints) const {
+  int member = await_member_;
+  for (std::size_t await = await_; await < await_end_; ++await) {
+    const Step& step = schedule.steps[await];
+    if (step.action != Step::Action::kAwait) continue;
+    const auto phase = static_cast<unsigned>(step.count);
+    if (step.peer != Step::kEveryone) {
+      if (!stage_->has_come(step.peer, phase)) endpoints->push_back(comm_->endpoint(step.peer));
+      continue;
+    }
+    for (; member < stage_->size(); ++member) {
+      if (member != stage_->rank() && !stage_->has_come(member, phase))
+        endpoints->push_back(comm_->endpoint(member));
+    }
+    member = 0;
+  }
+}
+
 /// Looks at memory until the schedule is over, or it is time to sleep: until then nobody needs to know whom
 /// this rank waits for. Returns whether it is over; if not, wait_until() has to go on with `waiter`.
 bool Execution::ends_awake(Progress::Waiter& waiter) {
@@ -133,6 +152,7 @@ void Execution::run_group(std::size_t first) {
   const Count count = steps[0].count;
   const Count piece = steps[0].group == 0 && steps[0].piece == 0 ? count : steps[0].piece;
   for (Count begin = 0; begin < count; begin += piece) {
+    process_.progress->note_move();
     const Count now = std::min(piece, count - begin);
     for (std::size_t number = 0; number < size; ++number) {
       const Step& step = steps[number];

@@ -161,9 +161,18 @@ void Stage::wait_for_all(unsigned phase) {
   };
   Progress::Waiter waiter;
   if (wait(all_have_come, waiter)) return;
+  announced_phase_ = phase;
   announce(kAwaitsEverybody);
   progress_.wait_until(all_have_come, waiter);
   stop_waiting();
+}
+
+void Stage::add_missing(std::vector<int>* endpoints) const {
+  for (int member = 0; member < size_; ++member) {
+    const bool is_missing =
+        announced_ == kAwaitsEverybody ? !has_come(member, announced_phase_) : announced_ == awaits(member);
+    if (is_missing) endpoints->push_back(members_[static_cast<std::size_t>(member)].endpoint);
+  }
 }
 
 /// All but this member's own, which it need not wait for.

@@ -260,6 +260,9 @@ class Stage {
     own_->awaited.store(kAwaitsNobody, std::memory_order_relaxed);
   }
 
+  /// Adds the endpoints of those that a wait under way is for, once it has announced them: before it sleeps.
+  void add_missing(std::vector<int>* endpoints) const;
+
   /// Ends this collective: this member reads nobody's data of it any more.
   void leave() {
     if (number_ % kLeavesTold == 0) tell_left();
@@ -338,7 +341,8 @@ class Stage {
   std::array<std::uint32_t, kQuickOperations> told_{};  // a bit for each power of two of bytes shown
   std::vector<Member> members_;                         // by rank
   std::uint32_t announced_ = kAwaitsNobody;
-  void* memory_ = nullptr;  // that the own block lies in
+  unsigned announced_phase_ = 0;  // of everybody
+  void* memory_ = nullptr;        // that the own block lies in
   KeptMemories kept_;
   std::uint16_t kernel_op_ = 0;  // of `kernel_`, with the next: numbers of predefined objects
   std::uint16_t kernel_type_ = 0;

@@ -47,7 +47,7 @@ void SharedMutex::wake_one() {
 std::size_t Control::bytes_needed(int ranks) {
   const std::size_t size = ranks_of(ranks);
   return size * (sizeof(TargetState) + sizeof(SharedCopy) + barrier_steps(ranks) * sizeof(BarrierFlag) +
-                 size * sizeof(PairState));
+                 size * sizeof(PairState) + size * sizeof(std::atomic<std::uint8_t>));
 }
 
 Control::Control(std::byte* memory, Comm& comm)
@@ -57,6 +57,7 @@ Control::Control(std::byte* memory, Comm& comm)
       copies_(reinterpret_cast<SharedCopy*>(targets_ + size_)),
       flags_(reinterpret_cast<BarrierFlag*>(copies_ + size_)),
       pairs_(reinterpret_cast<PairState*>(flags_ + ranks_of(size_) * barrier_steps(size_))),
+      holds_(reinterpret_cast<std::atomic<std::uint8_t>*>(pairs_ + ranks_of(size_) * ranks_of(size_))),
       tickets_(ranks_of(size_)),
       posts_used_(ranks_of(size_)),
       completes_used_(ranks_of(size_)) {}
@@ -68,7 +69,10 @@ BarrierFlag& Control::flag(int rank, int step) const {
 /// Memory changes at any moment, so with a processor for each rank it is looked at often, and messages are
 /// moved in between; with fewer processors every look would be taken from the rank that is waited for.
 template <class Done>
-void Control::wait(Done&& done) {
+void Control::wait(Awaited what, int rank, Done&& done) {
+  if (done()) return;
+  awaited_ = what;
+  awaited_rank_ = rank;
   constexpr int kLooks = 32;
   const int looks = comm_->process.config.spin_count > 0 ? kLooks : 1;
   comm_->process.progress->wait_until([&] {
@@ -80,6 +84,37 @@ void Control::wait(Done&& done) {
     }
     return false;
   });
+  awaited_ = Awaited::kNothing;
+}
+
+bool Control::is_missing(int rank) const {
+  switch (awaited_) {
+    case Awaited::kLock:
+      return rank != comm_->rank && hold(rank, awaited_rank_).load(std::memory_order_relaxed) != 0;
+    case Awaited::kPost:
+    case Awaited::kCopy:
+      return rank == awaited_rank_;
+    case Awaited::kCompletes:
+      return std::find(awaited_origins_.begin(), awaited_origins_.end(), rank) != awaited_origins_.end() &&
+             !is_complete(rank);
+    case Awaited::kBarrier:
+      // The first step says who has come; the others pass it on.
+      return rank != comm_->rank &&
+             static_cast<std::int32_t>(flag((rank + 1) % size_, 0).entered.load() - barriers_) < 0;
+    case Awaited::kNothing:
+      break;
+  }
+  return false;
+}
+
+void Control::add_missing(std::vector<int>* endpoints) const {
+  for (int rank = 0; rank < size_; ++rank) {
+    if (is_missing(rank)) endpoints->push_back(comm_->endpoint(rank));
+  }
+}
+
+std::atomic<std::uint8_t>& Control::hold(int origin, int target) const {
+  return holds_[ranks_of(origin) * ranks_of(size_) + ranks_of(target)];
 }
 
 PairState& Control::pair(int origin, int target) const {
@@ -100,9 +135,10 @@ void Control::lock(int target, bool exclusive) {
   const std::atomic<std::uint32_t>& turn = exclusive ? state.done : state.entered_readers;
   if (turn.load() != ticket) {
     state.waiting.fetch_add(1);
-    wait([&] { return turn.load() == ticket; });
+    wait(Awaited::kLock, target, [&] { return turn.load() == ticket; });
     state.waiting.fetch_sub(1);
   }
+  hold(comm_->rank, target).store(1, std::memory_order_relaxed);
   if (exclusive) {
     tickets_[ranks_of(target)] = ticket;
     return;
@@ -113,6 +149,7 @@ void Control::lock(int target, bool exclusive) {
 
 void Control::unlock(int target, bool exclusive) {
   TargetState& state = targets_[target];
+  hold(comm_->rank, target).store(0, std::memory_order_relaxed);
   if (exclusive) state.entered_readers.store(tickets_[ranks_of(target)] + 1);
   state.done.fetch_add(1);
   if (state.waiting.load() != 0) wake_all();
@@ -126,7 +163,7 @@ void Control::post(int origin) {
 void Control::wait_for_post(int target) {
   const std::uint32_t used = posts_used_[ranks_of(target)]++;
   const PairState& state = pair(comm_->rank, target);
-  wait([&] { return state.posts.load() != used; });
+  wait(Awaited::kPost, target, [&] { return state.posts.load() != used; });
 }
 
 void Control::complete(int target) {
@@ -143,13 +180,14 @@ void Control::consume_complete(int origin) {
 }
 
 void Control::wait_until_complete(const std::vector<int>& origins) {
-  wait([&] {
+  awaited_origins_ = origins;
+  wait(Awaited::kCompletes, 0, [&] {
     return std::all_of(origins.begin(), origins.end(), [this](int origin) { return is_complete(origin); });
   });
 }
 
 void Control::wait_for_copy(int target) {
-  wait([&] { return is_copied(copies_[target]); });
+  wait(Awaited::kCopy, target, [&] { return is_copied(copies_[target]); });
 }
 
 // Each step doubles the ranks that a rank knows to have come: in step s it tells the rank 2^s after it.
@@ -162,7 +200,7 @@ void Control::barrier() {
     wake(next);
     const std::atomic<std::uint32_t>& own = flag(comm_->rank, step).entered;
     // The other one may have come to its next barrier already.
-    wait([&] { return static_cast<std::int32_t>(own.load() - count) >= 0; });
+    wait(Awaited::kBarrier, 0, [&] { return static_cast<std::int32_t>(own.load() - count) >= 0; });
   }
 }
 

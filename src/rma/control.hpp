@@ -99,6 +99,9 @@ class Control {
   /// Returns once `target` has copied what it claimed of this rank's shared_copy(target).
   void wait_for_copy(int target);
 
+  /// Adds the endpoints of those that a wait under way is for: of a lock, who holds it.
+  void add_missing(std::vector<int>* endpoints) const;
+
   /// Returns once all ranks have come here. What a rank did to memory before it, all see after it.
   void barrier();
 
@@ -108,8 +111,12 @@ class Control {
  private:
   PairState& pair(int origin, int target) const;
   BarrierFlag& flag(int rank, int step) const;
+  /// What a wait is for, and for which rank.
+  enum class Awaited : std::uint8_t { kNothing, kLock, kPost, kCompletes, kCopy, kBarrier };
   template <class Done>
-  void wait(Done&& done);
+  void wait(Awaited what, int rank, Done&& done);
+  std::atomic<std::uint8_t>& hold(int origin, int target) const;
+  bool is_missing(int rank) const;
   void wake_all();
 
   Comm* comm_;
@@ -118,9 +125,14 @@ class Control {
   SharedCopy* copies_;  // by target
   BarrierFlag* flags_;  // by rank and step
   PairState* pairs_;
+  std::atomic<std::uint8_t>*
+      holds_;  // by origin and target: whether it has the lock; relaxed; writer: origin
   Help help_ = nullptr;
   void* help_context_ = nullptr;
   std::uint32_t barriers_ = 0;
+  Awaited awaited_ = Awaited::kNothing;  // by the wait that was begun last
+  int awaited_rank_ = 0;
+  std::vector<int> awaited_origins_;           // whose kCompletes
   std::vector<std::uint32_t> tickets_;         // by target: of the exclusive lock that is held
   std::vector<std::uint32_t> posts_used_;      // by target
   std::vector<std::uint32_t> completes_used_;  // by origin

@@ -301,12 +301,18 @@ void Messenger::send_flush(int target) {
 void Messenger::flush(int target) {
   send_flush(target);
   const Peer& one = peer(target);
+  flushed_ = target;
   process_.progress->wait_until([&] { return one.open == 0 && one.flushes_done == one.flushes_sent; });
+  flushed_ = -1;
 }
 
 void Messenger::flush(const std::vector<int>& targets) {
   for (const int target : targets) send_flush(target);
   for (const int target : targets) flush(target);
+}
+
+void Messenger::add_missing(std::vector<int>* endpoints) const {
+  if (flushed_ >= 0) endpoints->push_back(win_.comm->endpoint(flushed_));
 }
 
 void Messenger::flush_all() {
@@ -316,7 +322,9 @@ void Messenger::flush_all() {
 
 void Messenger::flush_local(int target) {
   const Peer& one = peer(target);
+  flushed_ = target;
   process_.progress->wait_until([&] { return one.open == 0; });
+  flushed_ = -1;
 }
 
 void Messenger::flush_local_all() {

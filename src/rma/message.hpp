@@ -101,6 +101,9 @@ class Messenger {
   void flush_local(int target);
   void flush_local_all();
 
+  /// Adds the endpoint of the target whose flush a call waits for.
+  void add_missing(std::vector<int>* endpoints) const;
+
   bool poll();
 
  private:
@@ -199,6 +202,7 @@ class Messenger {
   std::uint32_t fetch_next_ = 0;
   std::map<TypeKey, KnownType> types_;
   std::uint64_t type_next_ = 1;
+  int flushed_ = -1;                // the target that a call waits for
   std::vector<std::byte> scratch_;  // where a message or its payload is put together
   std::vector<std::byte> packed_;
 };
