@@ -18,6 +18,7 @@
 
 #include "dynamic/api.hpp"
 #include "dynamic/dynamic.hpp"
+#include "runtime/local/name_folder.hpp"
 
 namespace tasuki {
 namespace {
@@ -40,45 +41,6 @@ std::string read_file(const std::string& path) {
   if (count > 0) text.assign(bytes, static_cast<std::size_t>(count));
   close(fd);
   return text;
-}
-
-/// What tells a process from all others that had or will have its number: "pid start", empty when there is
-/// none.
-std::string process_mark(long pid) {
-  const std::string text = read_file("/proc/" + std::to_string(pid) + "/stat");
-  std::size_t at = text.rfind(')');  // the program's name may hold anything
-  if (at == std::string::npos || at + 2 >= text.size() || text[at + 2] == 'Z') return {};
-  constexpr int kFieldsBeforeStart = 20;
-  for (int field = 0; field < kFieldsBeforeStart && at != std::string::npos; ++field)
-    at = text.find(' ', at + 1);
-  if (at == std::string::npos) return {};
-  return std::to_string(pid) + " " + text.substr(at + 1, text.find(' ', at + 1) - at - 1);
-}
-
-/// The user's folder, made if need be; empty, with `error`, when there can be none.
-std::string names_folder(std::string* error) {
-  char space[64] = "";
-  const ssize_t length = readlink("/proc/self/ns/pid", space, sizeof space - 1);  // "pid:[4026531836]"
-  const std::string number(space, length > 0 ? static_cast<std::size_t>(length) : 0);
-  const std::string top = "/tmp/tasuki-" + std::to_string(geteuid());
-  const std::string folder =
-      top + "/names-" +
-      std::to_string(std::strtoul(number.c_str() + std::min<std::size_t>(5, number.size()), nullptr, 10));
-  for (const std::string& path : {top, folder}) {
-    struct stat info {};
-    if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-      *error = "cannot make " + path + ": " + std::strerror(errno);
-      return {};
-    }
-    // Another user may have made it first, or a link in its place.
-    if (lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid() ||
-        (info.st_mode & 077) != 0) {
-      *error = path + " is not a folder of this user's alone (it belongs to user " +
-               std::to_string(info.st_uid) + ")";
-      return {};
-    }
-  }
-  return folder;
 }
 
 /// A file's name for any service: its letters and digits, and a number that keeps others apart.
@@ -106,14 +68,20 @@ bool read_entry(const std::string& path, Entry* entry) {
 }
 
 bool is_alive(const Entry& entry) {
-  return process_mark(std::strtol(entry.publisher.c_str(), nullptr, 10)) == entry.publisher;
+  return local::process_mark(std::strtol(entry.publisher.c_str(), nullptr, 10)) == entry.publisher;
 }
 
 /// Writes the entry under another name and then gives it its own, so that nobody reads half of it and only
 /// one can have it. 0 or errno.
-int write_entry(const std::string& path, const Entry& entry) {
+int write_entry(const std::string& folder, const std::string& name, const Entry& entry) {
+  const std::string path = folder + "/" + name;
   const std::string draft = path + "." + std::to_string(getpid());
-  const int fd = open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  int fd = open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  std::string error;
+  while (fd < 0 && errno == ENOENT &&
+         local::make_name_folder(folder, &error)) {  // removed since it was empty
+    fd = open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  }
   if (fd < 0) return errno;
   const std::string text = entry.publisher + "\n" + entry.port + "\n" + entry.service;
   int result = 0;
@@ -136,6 +104,7 @@ Code check_service(Process& process, const char* service_name) {
 
 Dynamic::~Dynamic() {
   for (const PublishedName& name : published) unlink(name.path.c_str());
+  if (!published.empty()) local::remove_name_folder_if_empty();
 }
 
 namespace api {
@@ -147,15 +116,17 @@ Code publish_name(Process& process, const char* service_name, Info*, const char*
     return process.fail(kErrPort, "port_name = \"%.100s\", expected a name that MPI_Open_port gave",
                         port_name);
   std::string error;
-  const std::string folder = names_folder(&error);
-  if (folder.empty()) return process.fail(kErrService, "no names can be published: %s", error.c_str());
-  const std::string path = folder + "/" + file_name(service_name);
-  const Entry mine{service_name, port_name, process_mark(getpid())};
-  int failed = write_entry(path, mine);
+  const std::string folder = local::name_folder();
+  if (!local::make_name_folder(folder, &error))
+    return process.fail(kErrService, "no names can be published: %s", error.c_str());
+  const std::string name = file_name(service_name);
+  const std::string path = folder + "/" + name;
+  const Entry mine{service_name, port_name, local::process_mark(getpid())};
+  int failed = write_entry(folder, name, mine);
   Entry other;
   if (failed == EEXIST && (!read_entry(path, &other) || !is_alive(other))) {
     unlink(path.c_str());
-    failed = write_entry(path, mine);
+    failed = write_entry(folder, name, mine);
   }
   if (failed == EEXIST) {
     return process.fail(kErrService, "service_name = \"%s\" is published already, by process %ld",
@@ -179,17 +150,17 @@ Code unpublish_name(Process& process, const char* service_name, Info*, const cha
                         port_name, found->port.c_str());
   }
   unlink(found->path.c_str());
+  local::remove_name_folder_if_empty();
   published.erase(found);
   return kSuccess;
 }
 
 Code lookup_name(Process& process, const char* service_name, Info*, std::string* port_name) {
   if (const Code code = check_service(process, service_name)) return code;
-  std::string error;
-  const std::string folder = names_folder(&error);
-  const std::string path = folder + "/" + file_name(service_name);
+  const std::string path = local::name_folder() + "/" + file_name(service_name);
   Entry entry;
-  const bool found = !folder.empty() && read_entry(path, &entry) && entry.service == service_name;
+  const bool found =
+      local::name_folder_is_ours() && read_entry(path, &entry) && entry.service == service_name;
   if (found && is_alive(entry)) {
     *port_name = entry.port;
     return kSuccess;
@@ -199,8 +170,7 @@ Code lookup_name(Process& process, const char* service_name, Info*, std::string*
     return process.fail(kErrName, "service_name = \"%s\" was published by process %ld, which has ended",
                         service_name, std::strtol(entry.publisher.c_str(), nullptr, 10));
   }
-  return process.fail(kErrName, "service_name = \"%s\" is not published%s%s", service_name,
-                      error.empty() ? "" : ": ", error.c_str());
+  return process.fail(kErrName, "service_name = \"%s\" is not published", service_name);
 }
 
 }  // namespace api

@@ -338,6 +338,7 @@ void meet_parents(Process& process) {
   Objects& objects = *process.objects;
   const Code code = api::comm_connect(process, port.c_str(), nullptr, 0, objects.world, &objects.parent);
   if (code != kSuccess) {
+    process.bootstrap.leave_to_launcher();
     process.bootstrap.abort(
         1, "MPI_Init: cannot meet those who spawned this program: " + process.errors.text(code));
   }

@@ -73,6 +73,7 @@ void PointToPoint::peer_ended(int endpoint, bool finalized) {
   partitioned->receives.for_each(look);
   if (!waited_for) return;
   const ProcessName name = transport.name(endpoint);
+  if (!finalized) process.bootstrap.leave_to_launcher();  // it may be of this job: spawned
   process.bootstrap.abort(1, "rank " + std::to_string(process.rank) + " waits for rank " +
                                  std::to_string(name.rank) + " of another job, which has " +
                                  (finalized ? "called MPI_Finalize" : "died"));

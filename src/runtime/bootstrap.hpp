@@ -105,6 +105,10 @@ class Bootstrap {
   /// is none, tells it on standard error.
   virtual void tell_leaks(const std::vector<Leak>& /*leaks*/) {}
 
+  /// Called before abort() by whoever ends because another process has died: returns once the launcher has
+  /// had the time to see that for itself, to tell of it, and to end this job.
+  virtual void leave_to_launcher() {}
+
   /// Tells the launcher `message` and that the whole job is to end with `exit_code`; ends this process.
   [[noreturn]] virtual void abort(int exit_code, const std::string& message) = 0;
 

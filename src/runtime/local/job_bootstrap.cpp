@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -36,6 +37,9 @@ template <std::size_t kBytes>
 std::string bounded(const char (&text)[kBytes]) {
   return {text, strnlen(text, kBytes)};
 }
+
+// mpiexec sees the end of a rank within microseconds, unless the kernel takes long to free its memory.
+constexpr long kLauncherTimeNs = 300'000'000;
 
 class JobBootstrap final : public Bootstrap {
  public:
@@ -155,6 +159,12 @@ class JobBootstrap final : public Bootstrap {
       print_leaks(job_.rank, leaks);
     }
     if (socket >= 0) close(socket);
+  }
+
+  void leave_to_launcher() override {
+    timespec left{0, kLauncherTimeNs};
+    while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+    }
   }
 
   [[noreturn]] void abort(int exit_code, const std::string& message) override {

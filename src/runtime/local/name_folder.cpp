@@ -1,0 +1,102 @@
+// Files and folders under /tmp: nothing there is trusted before its owner is known.
+#include "runtime/local/name_folder.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "runtime/local/processors.hpp"
+
+namespace tasuki::local {
+namespace {
+
+constexpr int kAttemptsMax = 1000;
+
+std::string top_folder() {
+  return "/tmp/tasuki-" + std::to_string(geteuid());
+}
+
+bool is_ours_alone(const std::string& path) {
+  struct stat info {};
+  return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
+         (info.st_mode & 077) == 0;
+}
+
+/// Whether the process that wrote the file has ended. A draft may be empty still: its name ends with the
+/// writer's number.
+bool is_of_the_dead(const std::string& folder, const std::string& name) {
+  const std::string text = read_text(folder + "/" + name);
+  const std::string mark = text.substr(0, text.find('\n'));
+  const std::string& number = mark.empty() ? name.substr(name.rfind('.') + 1) : mark;
+  const std::string alive = process_mark(std::strtol(number.c_str(), nullptr, 10));
+  return mark.empty() ? alive.empty() : alive != mark;
+}
+
+}  // namespace
+
+std::string name_folder() {
+  char space[64] = "";
+  const ssize_t length = readlink("/proc/self/ns/pid", space, sizeof space - 1);  // "pid:[4026531836]"
+  const std::string number(space, length > 0 ? static_cast<std::size_t>(length) : 0);
+  return top_folder() + "/names-" +
+         std::to_string(std::strtoul(number.c_str() + std::min<std::size_t>(5, number.size()), nullptr, 10));
+}
+
+bool name_folder_is_ours() {
+  return is_ours_alone(top_folder()) && is_ours_alone(name_folder());
+}
+
+bool make_name_folder(const std::string& folder, std::string* error) {
+  const std::string top = top_folder();
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    const bool made = (mkdir(top.c_str(), 0700) == 0 || errno == EEXIST) &&
+                      (mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST);
+    const int reason = errno;
+    if (made && is_ours_alone(top) && is_ours_alone(folder)) return true;
+    struct stat info {};
+    const bool gone = lstat(top.c_str(), &info) != 0 || lstat(folder.c_str(), &info) != 0;
+    if (made && gone) continue;  // another has found it empty, and removed it
+    if (!made && reason == ENOENT) continue;
+    *error = made ? folder + " is not a folder of this user's alone"
+                  : "cannot make " + folder + ": " + std::strerror(reason);
+    return false;
+  }
+  *error = folder + " is removed again and again";
+  return false;
+}
+
+std::string process_mark(long pid) {
+  const std::string text = read_text("/proc/" + std::to_string(pid) + "/stat");
+  std::size_t at = text.rfind(')');  // the program's name may hold anything
+  if (at == std::string::npos || at + 2 >= text.size() || text[at + 2] == 'Z') return {};
+  constexpr int kFieldsBeforeStart = 20;
+  for (int field = 0; field < kFieldsBeforeStart && at != std::string::npos; ++field)
+    at = text.find(' ', at + 1);
+  if (at == std::string::npos) return {};
+  return std::to_string(pid) + " " + text.substr(at + 1, text.find(' ', at + 1) - at - 1);
+}
+
+void remove_names_of_the_dead() {
+  const std::string folder = name_folder();
+  if (!name_folder_is_ours()) return;
+  DIR* entries = opendir(folder.c_str());
+  if (entries == nullptr) return;
+  while (const dirent* entry = readdir(entries)) {
+    const std::string name = entry->d_name;
+    if (name[0] != '.' && is_of_the_dead(folder, name)) unlink((folder + "/" + name).c_str());
+  }
+  closedir(entries);
+  remove_name_folder_if_empty();
+}
+
+void remove_name_folder_if_empty() {
+  if (rmdir(name_folder().c_str()) == 0 || errno == ENOENT) rmdir(top_folder().c_str());
+}
+
+}  // namespace tasuki::local
