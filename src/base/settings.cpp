@@ -189,7 +189,7 @@ constexpr const char* kOtherNames[] = {
     "TASUKI_JOB_FD", "TASUKI_JOB_ID",        "TASUKI_JOB_PID",         "TASUKI_RANK",
     "TASUKI_SIZE",   "TASUKI_SINGLETON",     "TASUKI_MPIEXEC",         "TASUKI_CC",
     "TASUKI_CXX",    "TASUKI_PREFIX",        "TASUKI_NODES",           "TASUKI_TUNING_TABLE",
-    "TASUKI_DOCTOR", "TASUKI_STALL_SECONDS", "TASUKI_END_ON_DEADLOCK",
+    "TASUKI_DOCTOR", "TASUKI_STALL_SECONDS", "TASUKI_END_ON_DEADLOCK", "TASUKI_LAUNCHER_ID",
 };
 
 /// Digits, then optionally k, M or G (powers of 1024) where `suffixes` are allowed.

@@ -17,8 +17,9 @@ namespace {
 
 /// A job of ours around this one: its ranks are not this job's.
 bool is_outer_job(const std::string& name) {
-  for (const char* own : {local::kJobFdName, local::kJobPidName, local::kJobIdName, local::kRankName,
-                          local::kSizeName, "TASUKI_SINGLETON", local::kTuningTableName}) {
+  for (const char* own :
+       {local::kJobFdName, local::kJobPidName, local::kJobIdName, local::kRankName, local::kSizeName,
+        local::kLauncherIdName, "TASUKI_SINGLETON", local::kTuningTableName}) {
     if (name == own) return true;
   }
   return false;

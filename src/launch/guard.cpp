@@ -9,17 +9,40 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <ctime>
+#include <vector>
 
 #include "launch/options.hpp"
+#include "launch/orphans.hpp"
+#include "runtime/local/name_folder.hpp"
 
 namespace tasuki::launch {
 namespace {
 
 constexpr std::size_t kListBytes = sizeof(std::atomic<int>) * kRanksMax;
 
-[[noreturn]] void watch(int lifeline, const std::atomic<int>* groups) {
+// Who is killed may be starting another at that moment, so it is looked for again until nobody is found; not
+// for ever, since one may hang in the kernel.
+constexpr int kRoundsMax = 100;
+constexpr long kRoundNs = 10'000'000;
+
+void kill_all(const std::atomic<int>* groups, const std::string& mark) {
+  for (int round = 0; round < kRoundsMax; ++round) {
+    for (int place = 0; place < kRanksMax; ++place) {
+      const int group = groups[place].load(std::memory_order_acquire);
+      if (group > 0) kill(-group, SIGKILL);
+    }
+    const std::vector<int> marked = processes_with(mark);
+    if (marked.empty()) return;
+    for (const int pid : marked) kill(pid, SIGKILL);
+    const timespec pause{0, kRoundNs};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+[[noreturn]] void watch(int lifeline, const std::atomic<int>* groups, const std::string& mark) {
   setpgid(0, 0);  // Ctrl-C is not for it
-  prctl(PR_SET_NAME, "mpiexec-guard");
+  prctl(PR_SET_NAME, kGuardName);
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
@@ -28,16 +51,14 @@ constexpr std::size_t kListBytes = sizeof(std::atomic<int>) * kRanksMax;
   char byte = 0;
   while (read(lifeline, &byte, 1) < 0 && errno == EINTR) {
   }
-  for (int place = 0; place < kRanksMax; ++place) {
-    const int group = groups[place].load(std::memory_order_acquire);
-    if (group > 0) kill(-group, SIGKILL);
-  }
+  kill_all(groups, mark);
+  local::remove_names_of_the_dead();
   _exit(0);
 }
 
 }  // namespace
 
-void Guard::start() {
+void Guard::start(const std::string& mark) {
   void* list = mmap(nullptr, kListBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   int ends[2];
   if (list == MAP_FAILED) return;
@@ -46,7 +67,7 @@ void Guard::start() {
   pid_ = fork();
   if (pid_ == 0) {
     close(ends[1]);
-    watch(ends[0], groups_);
+    watch(ends[0], groups_, mark);
   }
   close(ends[0]);
   lifeline_ = ends[1];

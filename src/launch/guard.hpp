@@ -2,17 +2,23 @@
 //
 // The kernel kills the programs that mpiexec started itself (PR_SET_PDEATHSIG), but not what those started: a
 // script's own children. The guard holds one end of a pipe whose other end only mpiexec has, so it learns of
-// that death at once, and kills the process groups in a list that both map.
+// that death at once, and kills the process groups in a list that both map, then all processes that have the
+// launcher's mark in their environment: those that left the groups.
 #pragma once
 
 #include <atomic>
+#include <string>
 
 namespace tasuki::launch {
 
 class Guard {
  public:
-  /// Starts the guard. Without one (no process or memory to be had) the job runs all the same.
-  void start();
+  /// Starts the guard. Without one (no process or memory to be had) the job runs all the same. `mark`, like
+  /// "NAME=value", is in the environment of all that this mpiexec starts, and of nothing else.
+  void start(const std::string& mark);
+
+  /// Its process; -1: there is none.
+  int pid() const { return pid_; }
 
   /// Dismisses it: the job is over.
   ~Guard();

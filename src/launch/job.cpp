@@ -14,8 +14,11 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/random_number.hpp"
+#include "launch/orphans.hpp"
 #include "launch/signals.hpp"
 #include "launch/text.hpp"
+#include "runtime/local/name_folder.hpp"
 #include "runtime/local/processors.hpp"
 #include "tuning/table.hpp"
 
@@ -43,7 +46,8 @@ Job::Job(const Options& options, const Inherited& inherited, int signal_fd)
       output_(loop_, STDOUT_FILENO, "standard output"),
       error_(loop_, STDERR_FILENO, "standard error"),
       terminal_(loop_),
-      spawns_(loop_, *this) {
+      spawns_(loop_, *this),
+      id_(format("%llx", static_cast<unsigned long long>(random_number()))) {
   loop_.add_readable(signal_fd_, this);
 }
 
@@ -52,7 +56,8 @@ Job::~Job() {
 }
 
 int Job::run() {
-  guard_.start();
+  adopt_orphans();
+  guard_.start(std::string(local::kLauncherIdName) + "=" + id_);
   spawn_socket_ = spawns_.listen();
   null_fd_ = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (options_.timeout_seconds > 0) {
@@ -87,7 +92,7 @@ int Job::run() {
 bool Job::prepare(World* world, Refusal* refusal) {
   world->number = worlds_made_;
   for (const Application& application : world->applications) {
-    world->environments.emplace_back(environ, options_, application);
+    world->environments.emplace_back(environ, options_, application).set(local::kLauncherIdName, id_);
   }
   hand_on_tuning(world);
   note_checking(*world);
@@ -226,6 +231,7 @@ int Job::main_loop() {
     follow_sinks();
     retire_worlds();
   }
+  if (status_ != 0) local::remove_names_of_the_dead();
   drain();
   flush_sinks();
   report_leaks();
@@ -243,8 +249,11 @@ bool Job::finished() {
   if (!reaped_) reap_all();
   bool open = false;
   for_each_stream([&open](const RankStream& stream) { open = open || stream.open(); });
-  const bool left = groups_left();
+  reap_orphans();
+  const bool left = groups_left() || !orphans().empty();
   if (!left && (!open || phase_ == Phase::kKilling)) return true;
+  if (left && phase_ == Phase::kKilling)
+    signal_groups(SIGKILL);                       // those that began meanwhile, or lost a parent
   if (phase_ == Phase::kRunning) begin_ending();  // processes that the ranks' programs left behind
   return false;
 }

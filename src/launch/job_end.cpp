@@ -8,6 +8,7 @@
 
 #include "base/clock.hpp"
 #include "launch/job.hpp"
+#include "launch/orphans.hpp"
 #include "launch/signals.hpp"
 #include "launch/text.hpp"
 
@@ -51,6 +52,7 @@ void Job::look_for_ended() {
     rank.wait_status = as_wait_status(info);
     ended.push_back({&world, static_cast<int>(&rank - world.ranks.data())});
   });
+  if (ended.empty()) reap_orphans();
   if (phase_ == Phase::kRunning && !ended.empty()) judge_ended(ended);
 }
 
@@ -178,11 +180,14 @@ void Job::kill_ranks() {
   signal_groups(SIGKILL);
 }
 
-/// Signals all that a rank's program started, too. Before reap_all() no group's number can be another's.
+/// Signals all that a rank's program started, too. Before reap_all() no group's number can be another's. What
+/// left its group is our child once it has lost its parent, which is the case when the groups have ended.
 void Job::signal_groups(int signal) {
   for_each_rank([signal](World&, const Rank& rank) {
     if (rank.pid > 0) kill(-rank.pid, signal);
   });
+  if (phase_ == Phase::kRunning) return;
+  for (const int pid : orphans()) kill(pid, signal);
 }
 
 /// Whether processes of the ranks are left; forgets the groups that are empty. REQUIRES: reap_all().
@@ -198,6 +203,19 @@ bool Job::groups_left() {
     }
   });
   return left;
+}
+
+/// Our children that we did not start: processes of ranks' programs that have lost their parent.
+std::vector<int> Job::orphans() const {
+  std::vector<int> found = children();
+  std::erase(found, guard_.pid());  // which may not have its name yet
+  for_each_rank([&found](World&, const Rank& rank) { std::erase(found, rank.pid); });
+  std::erase_if(found, [](int pid) { return is_helper(pid); });
+  return found;
+}
+
+void Job::reap_orphans() {
+  for (const int pid : orphans()) waitpid(pid, nullptr, WNOHANG);
 }
 
 void Job::reap_all() {

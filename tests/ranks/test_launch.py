@@ -409,6 +409,39 @@ def test_a_signal_ends_all(tmp_path, number):
     assert not any(is_alive(pid) for pid in pids)
 
 
+# Of a rank's script: a child that has made a session of its own and heeds no signal that can be ignored, and
+# one of a process that has gone.
+STRAY = """setsid sh -c 'trap "" TERM HUP INT; echo $$ > {0}/a.'$TASUKI_RANK'; while :; do sleep 0.05; done' &
+    (setsid sh -c 'sleep 1000 & echo $! > {0}/b.'$TASUKI_RANK'; wait' &)
+    while ! [ -s {0}/a.$TASUKI_RANK ] || ! [ -s {0}/b.$TASUKI_RANK ]; do sleep 0.02; done; """
+
+
+def test_what_left_its_process_group_is_ended(mpiexec, tmp_path):
+    done = mpiexec("-n", 2, "sh", "-c", STRAY.format(tmp_path))
+    assert done.returncode == 0 and done.seconds < END_SECONDS_MAX, done.text
+    assert not any(is_alive(pid) for pid in pids_in(tmp_path, 4))
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_what_left_its_process_group_ends_with_mpiexec(tmp_path, number):
+    job = start("-n", 2, "sh", "-c", STRAY.format(tmp_path) + "trap '' TERM; wait")
+    pids = pids_in(tmp_path, 4)
+    assert all(is_alive(pid) for pid in pids)
+    job.send_signal(number)
+    job.communicate(timeout=10)
+    assert wait_for(lambda: not any(is_alive(pid) for pid in pids), 5)
+
+
+def test_a_program_that_goes_on_alone_is_waited_for_no_longer_than_its_rank(mpiexec, tmp_path):
+    """What lost its parent while the job runs is left alone, and does not stay as a zombie."""
+    script = (
+        f"(setsid sleep 0.1 & echo $! > {tmp_path}/0); "
+        "while [ -d /proc/$(cat {0}/0) ]; do sleep 0.02; done; echo gone".replace("{0}", str(tmp_path))
+    )
+    done = mpiexec("-n", 1, "sh", "-c", script, timeout=20)
+    assert (done.returncode, done.stdout) == (0, "gone\n"), done.text
+
+
 def test_killing_mpiexec_leaves_nothing(tmp_path):
     # The ranks' shells have children of their own: those get no signal from the kernel.
     script = f"sleep 1000 & echo $! > {tmp_path}/$TASUKI_RANK; wait"

@@ -115,6 +115,8 @@ inline constexpr char kSegmentName[] = "tasuki-job";
 inline constexpr const char* kJobFdName = "TASUKI_JOB_FD";    // the segment's descriptor, here and in mpiexec
 inline constexpr const char* kJobPidName = "TASUKI_JOB_PID";  // mpiexec
 inline constexpr const char* kJobIdName = "TASUKI_JOB_ID";    // hexadecimal
+inline constexpr const char* kLauncherIdName =
+    "TASUKI_LAUNCHER_ID";  // random: marks all that mpiexec started
 inline constexpr const char* kRankName = "TASUKI_RANK";
 inline constexpr const char* kSizeName = "TASUKI_SIZE";
 // The table of the machine's parameters, for all ranks alike; empty: the built-in ones.

@@ -1,0 +1,30 @@
+// Processes that ranks' programs started and that are in no rank's process group any more: those that made a
+// session or group of their own (daemons, setsid, nohup'ed helpers of scripts). They end with the job, too.
+//
+// mpiexec adopts them when they lose their parent, so it finds them as children of its own. Where mpiexec is
+// dead itself there is nobody to adopt them: then the guard finds them by a variable of their environment.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tasuki::launch {
+
+/// From now on descendants of this process that lose their parent become its children.
+void adopt_orphans();
+
+/// The children of the calling thread, zombies included; empty where the kernel does not tell.
+std::vector<int> children();
+
+/// Whether an mpiexec started the process for itself: a guard, a reader of source lines.
+bool is_helper(int pid);
+
+/// The processes of this user that live, other than the caller and helpers, whose environment has
+/// `assignment`
+/// ("NAME=value").
+std::vector<int> processes_with(const std::string& assignment);
+
+/// The name of a guard's process, by which is_helper() knows it.
+inline constexpr const char* kGuardName = "tasuki-guard";
+
+}  // namespace tasuki::launch
