@@ -1,4 +1,4 @@
-// The third field and the last one.
+// The third field, the fourth and the last one.
 #include "launch/process_state.hpp"
 
 #include <fcntl.h>
@@ -8,18 +8,26 @@
 #include <cstdio>
 
 namespace tasuki::launch {
+namespace {
+
+/// The number at the beginning of a text; `otherwise` where there is none.
+int number_at(std::string_view text, int otherwise) {
+  int number = otherwise;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() ? number : otherwise;
+}
+
+}  // namespace
 
 ProcessState parse_process_state(std::string_view text) {
   ProcessState state;
   const std::size_t name_end = text.rfind(')');  // the name may hold anything
   if (name_end == std::string_view::npos || name_end + 2 >= text.size()) return state;
   state.letter = text[name_end + 2];
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
-  if (state.letter != 'Z' && state.letter != 'X') return state;
+  if (name_end + 4 < text.size()) state.parent = number_at(text.substr(name_end + 4), 0);
+  const bool over = state.letter == 'Z' || state.letter == 'X';
   const std::size_t blank = text.rfind(' ');
-  int status = 0;
-  const auto [end, error] = std::from_chars(text.data() + blank + 1, text.data() + text.size(), status);
-  if (error == std::errc() && end == text.data() + text.size()) state.wait_status = status;
+  if (over && blank > name_end + 4) state.wait_status = number_at(text.substr(blank + 1), -1);
   return state;
 }
 

@@ -7,6 +7,7 @@ namespace tasuki::launch {
 
 struct ProcessState {
   char letter = 0;  // R, S, D, T (stopped), t (a debugger holds it), Z (ended, not reaped) …; 0: none such
+  int parent = 0;   // process; 0: unknown
   int wait_status = -1;  // of a process that has ended, as of waitpid; -1: it has not, or that is not told
 
   bool stopped() const { return letter == 'T' || letter == 't'; }

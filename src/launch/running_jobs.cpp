@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "launch/process_state.hpp"
 #include "launch/text.hpp"
 
 namespace tasuki::launch {
@@ -72,6 +73,10 @@ bool find_named(int pid, RunningJob* job, std::string* error) {
     return false;
   }
   *job = job_of(pid, error);
+  if (!job->segments.empty()) return true;
+  std::string
+      ignored;  // a rank, or the guard (guard.hpp), whose name is like that of mpiexec: its parent is meant
+  *job = job_of(state_of_process(pid).parent, &ignored);
   if (!job->segments.empty()) return true;
   *error = format("--job %s: %s", described_process(pid).c_str(),
                   error->empty() ? "is no mpiexec with a job that runs" : error->c_str());

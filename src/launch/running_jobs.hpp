@@ -21,8 +21,8 @@ std::string described_process(int pid);
 /// All of this user's.
 std::vector<RunningJob> running_jobs();
 
-/// The job of mpiexec `pid`; 0: the only one of this user. Returns false, and what to do in `error`, when
-/// there is none, when there are several, or when it is another user's.
+/// The job of mpiexec `pid`, or of its child `pid`; 0: the only one of this user. Returns false, and what to
+/// do in `error`, when there is none, when there are several, or when it is another user's.
 bool find_job(int pid, RunningJob* job, std::string* error);
 
 }  // namespace tasuki::launch

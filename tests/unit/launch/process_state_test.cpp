@@ -23,6 +23,7 @@ TEST(ProcessState, OneThatRuns) {
   EXPECT_FALSE(state.ended());
   EXPECT_FALSE(state.stopped());
   EXPECT_EQ(state.wait_status, -1);
+  EXPECT_EQ(state.parent, getppid());
 }
 
 TEST(ProcessState, OneThatIsStoppedAndThenKilled) {
@@ -60,6 +61,8 @@ TEST(ProcessState, AnyTextIsRead) {
   EXPECT_EQ(parse_process_state("7 (a) Z 1 2 3 9\n").wait_status, 9);
   EXPECT_EQ(parse_process_state("7 (a) Z 1 2 3 x\n").wait_status, -1);
   EXPECT_EQ(parse_process_state("7 (a) S 1 2 3 9\n").wait_status, -1);
+  EXPECT_EQ(parse_process_state("7 (a) S 12 3 9\n").parent, 12);
+  EXPECT_EQ(parse_process_state("7 (a) Z").wait_status, -1);
   for (const char* none : {"", "7", "7 (a", "7 (a)", "7 (a) "}) {
     EXPECT_EQ(parse_process_state(none).letter, 0) << none;
   }

@@ -15,7 +15,7 @@
 namespace tasuki::launch {
 namespace {
 
-/// A process that makes a world for each of `sizes`, if it can, says so and sleeps until it is killed.
+/// A process with a child that makes a world for each of `sizes`, says so and sleeps until it is killed.
 class Launcher {
  public:
   explicit Launcher(std::vector<int> sizes, std::uint32_t version = local::kJobVersion) {
@@ -27,8 +27,7 @@ class Launcher {
       become(sizes, version, ends[1]);
     }
     close(ends[1]);
-    char byte = 0;
-    good_ = read(ends[0], &byte, 1) == 1;
+    good_ = ::read(ends[0], &child_, sizeof child_) == static_cast<ssize_t>(sizeof child_);
     close(ends[0]);
   }
   ~Launcher() {
@@ -36,10 +35,16 @@ class Launcher {
     waitpid(pid_, nullptr, 0);
   }
   int pid() const { return pid_; }
+  int child() const { return child_; }
   bool good() const { return good_; }
 
  private:
   [[noreturn]] static void become(const std::vector<int>& sizes, std::uint32_t version, int told) {
+    const pid_t child = fork();  // it has nothing of the job open
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      for (;;) pause();
+    }
     std::vector<std::unique_ptr<Segment>> segments;
     std::string error;
     for (std::size_t world = sizes.size(); world-- > 0;) {  // the order of descriptors must not matter
@@ -48,11 +53,12 @@ class Launcher {
       segments.back()->header().spawn_number = static_cast<int>(world);
       segments.back()->header().version = version;
     }
-    if (write(told, "x", 1) != 1) _exit(1);
+    if (write(told, &child, sizeof child) != static_cast<ssize_t>(sizeof child)) _exit(1);
     for (;;) pause();
   }
 
   pid_t pid_ = -1;
+  pid_t child_ = -1;
   bool good_ = false;
 };
 
@@ -72,6 +78,15 @@ TEST(RunningJobs, WorldsInTheirOrder) {
   EXPECT_EQ(job.segments[1]->size(), 5);
   EXPECT_EQ(job.segments[1]->header().launcher_pid, launcher.pid());
   EXPECT_TRUE(finds(launcher.pid()));
+}
+
+TEST(RunningJobs, AChildLeadsToItsMpiexec) {
+  const Launcher launcher({2});
+  ASSERT_TRUE(launcher.good());
+  RunningJob job;
+  std::string error;
+  ASSERT_TRUE(find_job(launcher.child(), &job, &error)) << error;
+  EXPECT_EQ(job.pid, launcher.pid());
 }
 
 TEST(RunningJobs, TheMemoryIsTheSame) {
