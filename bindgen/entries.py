@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from bindgen import core_api, procedures, tool, treatment
+from bindgen import core_api, functions, procedures, tool, treatment
 
 CHAPTERS = [
     ("tool", r"MPI_T_"),
@@ -112,7 +112,8 @@ def guard(function: procedures.Function) -> str:
     tag = ", AnyTime{}" if ANY_TIME.match(function.name) else ""
     if chapter_of(function.name) == "io":
         tag = ", FileCall{}"
-    return f'Call call("{function.name}"{tag});'
+    number = functions.number_name(function.name)
+    return f"Call call(Function::{number}, __builtin_return_address(0){tag});"
 
 
 def collect() -> Output:

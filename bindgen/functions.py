@@ -62,6 +62,10 @@ def bare_name(function: procedures.Function) -> str:
     return function.base_name.removeprefix("MPI_").lower()
 
 
+def is_collective(function: procedures.Function) -> bool:
+    return COLLECTIVE.fullmatch(bare_name(function)) is not None
+
+
 def _first(function: procedures.Function, names, matches) -> procedures.Parameter | None:
     for name in names:
         parameter = function.find(name)
@@ -107,9 +111,8 @@ def _row(function: procedures.Function) -> str:
     fields = ", ".join(
         _text(arguments.get(field)) for field in ("object", "peer", "tag", "count", "type", "op")
     )
-    is_collective = COLLECTIVE.fullmatch(bare_name(function)) is not None
     may_wait = MAY_WAIT.fullmatch(bare_name(function)) is not None
-    flags = ", ".join(str(flag).lower() for flag in (is_collective, may_wait))
+    flags = ", ".join(str(flag).lower() for flag in (is_collective(function), may_wait))
     return f'{{"{function.name}", {fields}, {flags}}},'
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from bindgen import functions
 from bindgen.core_api import CoreFunction, CoreParameter
 from bindgen.procedures import Function, Parameter
 
@@ -624,6 +625,18 @@ def pair(body: Body) -> list[tuple[Parameter | None, CoreParameter]]:
     return pairs
 
 
+def tell(body: Body) -> None:
+    """What the call is about goes on the rank's line (base/call_board.hpp)."""
+    arguments = functions.line_arguments(body.function)
+    owner = arguments.get("object")
+    if owner and functions.is_collective(body.function):
+        body.lines.append(f"++{local(owner)}->collective_calls;")
+    for field, parameter in arguments.items():
+        value = local(parameter) if parameter.kind in HANDLES else body.arguments[parameter.name]
+        place = "comm" if field == "object" else field
+        body.lines.append(f"call.tell(&CallLine::{place}, {value});")
+
+
 def body(function: Function, core: CoreFunction, guard: str) -> list[str]:
     """The statements of the entry `function` over `core`; `guard` declares its Call."""
     result = Body(function, core, guard)
@@ -645,6 +658,7 @@ def body(function: Function, core: CoreFunction, guard: str) -> list[str]:
         duplicate_next = position + 1 < len(names) and names[position + 1] == "duplicate"
         one(result, parameter, core_parameter, duplicate_next)
     result.flush()
+    tell(result)
     arguments = ["call.process"]
     for parameter, core_parameter in pairs:
         if parameter is None:

@@ -9,6 +9,25 @@ constexpr int kReadsMax = 1000;
 
 }  // namespace
 
+LineValues values_of(const CallLine& line) {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  return {line.word.load(kRelaxed), line.site.load(kRelaxed), line.comm.load(kRelaxed),
+          line.type.load(kRelaxed), line.op.load(kRelaxed),   line.count.load(kRelaxed),
+          line.peer.load(kRelaxed), line.tag.load(kRelaxed)};
+}
+
+void put_back(const LineValues& values, CallLine* line) {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  line->site.store(values.site, kRelaxed);
+  line->comm.store(values.comm, kRelaxed);
+  line->peer.store(values.peer, kRelaxed);
+  line->tag.store(values.tag, kRelaxed);
+  line->count.store(values.count, kRelaxed);
+  line->type.store(values.type, kRelaxed);
+  line->op.store(values.op, kRelaxed);
+  line->word.store(values.word, kRelaxed);
+}
+
 void publish(const RankReport& from, CallBoard* board) {
   const std::uint64_t version = board->version.load(std::memory_order_relaxed) | 1;
   board->version.store(version, std::memory_order_relaxed);

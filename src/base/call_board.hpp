@@ -42,10 +42,31 @@ struct alignas(64) CallLine {
 static_assert(sizeof(CallLine) == 64);
 
 inline constexpr std::uint64_t kInside = 0x8000;
+inline constexpr std::uint64_t kFunctionBits = 0x7fff;
+
+/// The word of the next call, after `word`.
+constexpr std::uint64_t next_call(std::uint64_t word, Function function) {
+  return (word | kInside | kFunctionBits) + 1 + (kInside | static_cast<std::uint64_t>(function));
+}
+
+/// The call that a rank is in; kNone: it is in none.
+inline Function present_call(const CallLine& line) {
+  const std::uint64_t word = line.word.load(std::memory_order_relaxed);
+  return (word & kInside) != 0 ? static_cast<Function>(word & kFunctionBits) : Function::kNone;
+}
+
+/// What a line says of a call, for who has to say it again after another one.
+struct LineValues {
+  std::uint64_t word, site, comm, type, op;
+  std::int64_t count;
+  std::int32_t peer, tag;
+};
+LineValues values_of(const CallLine& line);
+void put_back(const LineValues& values, CallLine* line);
 
 /// Which it is, or was last. The line is this rank's own.
 inline Function function_of(const CallLine& line) {
-  return static_cast<Function>(line.word.load(std::memory_order_relaxed) & (kInside - 1));
+  return static_cast<Function>(line.word.load(std::memory_order_relaxed) & kFunctionBits);
 }
 
 inline constexpr int kNobody = -1000;  // of a peer: there is none

@@ -62,7 +62,6 @@ struct Process {
   bool locking = false;                             // each call holds the mutex
   std::mutex mutex;
   Callbacks* callbacks = nullptr;     // how to call a user's functions; owned by the binding
-  const char* call = nullptr;         // the MPI function this rank is in, for messages; owned by the binding
   ErrorOwner* error_owner = nullptr;  // whose error handler is to be called, when no argument says it
   Counters counters;                  // beside what every call writes anyway
   EventSwitch events;

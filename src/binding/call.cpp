@@ -71,22 +71,37 @@ void die(const char* message) {
   _exit(1);
 }
 
-int null_argument(const char* call_name,
+int null_argument(Function function, const void* site,
                   std::initializer_list<std::pair<const void*, const char*>> arguments) {
   for (const auto& [pointer, argument] : arguments) {
     if (pointer != nullptr) continue;
-    Call call(call_name, AnyTime{});
+    Call call(function, site, AnyTime{});
     call.pointer(pointer, argument);
     return call.fail();
   }
   return MPI_SUCCESS;
 }
 
-void Call::not_running(const char* name) {
+void Call::not_running(Function function) {
   char text[160];
-  std::snprintf(text, sizeof text, "%s called %s", name,
+  std::snprintf(text, sizeof text, "%s called %s", function_name(function),
                 binding.life == Life::kBefore ? "before MPI_Init" : "after MPI_Finalize");
   die(text);
+}
+
+/// With several threads the call on the line may be another one's, which waits; it says so again when it goes
+/// on (Progress).
+void Call::keep_outer() {
+  nested_ = !locked_ || call_depth > 1;
+  if (nested_) outer_ = values_of(process.line);
+}
+
+/// The number of calls goes on: whoever compares words sees that something has happened.
+void Call::restore_outer() {
+  const std::uint64_t word = process.line.word.load(std::memory_order_relaxed);
+  constexpr std::uint64_t kCall = kInside | kFunctionBits;
+  outer_.word = (word & ~kCall) | (outer_.word & kCall);
+  put_back(outer_, &process.line);
 }
 
 void Call::lock() {
@@ -101,7 +116,9 @@ int Call::fail() {
   ErrorOwner* owner = owner_ != nullptr ? owner_ : process.error_owner;
   // A code of the user's own, which a callback returned, goes back as it is.
   const bool is_ours = error_class_bits(code_) < kUserErrorFirst || !process.errors.text(code_).empty();
-  if (is_ours) code_ = process.errors.record(error_class_bits(code_), describe(process, name_, owner, code_));
+  if (is_ours)
+    code_ = process.errors.record(error_class_bits(code_),
+                                  describe(process, function_name(function_), owner, code_));
   invoke_errhandler(owner);
   return abi::error_from_core(code_);
 }
@@ -207,12 +224,12 @@ Object* Call::own_request(Object* object) {
 }
 
 void Call::note_origin(std::uint32_t value) {
-  binding.origins.note(value, {name_, 0});
+  binding.origins.note(value, {function_name(function_), process.line.site.load(std::memory_order_relaxed)});
 }
 
 void Call::out_of_handles() {
-  process.bootstrap.abort(
-      1, std::string(name_) + ": more than a million handles are in use, or memory is short");
+  process.bootstrap.abort(1, std::string(function_name(function_)) +
+                                 ": more than a million handles are in use, or memory is short");
   __builtin_unreachable();  // gcc does not see that a virtual function never returns
 }
 
@@ -229,6 +246,8 @@ void Call::invoke_errhandler(ErrorOwner* owner) {
       process.bootstrap.abort(
           1, error_text(process, code_) + "; it comes again and again inside of its own error handler");
     }
+    // It need not come back: longjmp. Then the line is not to say that this call goes on.
+    process.line.word.fetch_and(~kInside, std::memory_order_relaxed);
     call_errhandler(process, *handler, owner, code_);
     return;
   }

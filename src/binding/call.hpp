@@ -2,7 +2,8 @@
 // check the arguments, turn handles into objects and back, and turn an error into what the error handler
 // says.
 //
-// An entry reads: Call call("MPI_X"); if a check fails, return call.fail(); return call.end(api::x(…)).
+// An entry reads: Call call(Function::kX, site); if a check fails, return call.fail(); what it is about, for
+// who asks (call.tell(…)); return call.end(api::x(…)).
 // Checks are inline and cheap; whatever happens on an error is out of line in call.cpp.
 //
 // The Binding below is the only global of the library: it leads to the current Process.
@@ -19,6 +20,8 @@
 #include <string>
 #include <utility>
 
+#include "base/call_board.hpp"
+#include "base/function.hpp"
 #include "base/process.hpp"
 #include "binding/abi.hpp"
 #include "binding/handle_table.hpp"
@@ -59,18 +62,22 @@ struct FileCall {};
 
 class Call {
  public:
-  explicit Call(const char* name) : process(running(name)), name_(name), outer_(process.call) {
-    begin(binding.locking);
+  /// `site`: where the entry returns to.
+  Call(Function function, const void* site) : process(running(function)), function_(function) {
+    begin(site, binding.locking);
   }
-  Call(const char* name, AnyTime)
-      : process(binding.process != nullptr ? *binding.process : outside()),
-        name_(name),
-        outer_(process.call) {
-    begin(binding.locking || binding.process == nullptr);
+  Call(Function function, const void* site, AnyTime)
+      : process(binding.process != nullptr ? *binding.process : outside()), function_(function) {
+    begin(site, binding.locking || binding.process == nullptr);
   }
-  Call(const char* name, FileCall) : Call(name) { owner_ = &process.objects->null_file; }
+  Call(Function function, const void* site, FileCall) : Call(function, site) {
+    owner_ = &process.objects->null_file;
+  }
   ~Call() {
-    process.call = outer_;
+    std::atomic<std::uint64_t>& word = process.line.word;
+    word.store(word.load(std::memory_order_relaxed) & ~kInside, std::memory_order_relaxed);
+    if (nested_) [[unlikely]]
+      restore_outer();
     if (locked_) unlock();
   }
   Call(const Call&) = delete;
@@ -93,6 +100,16 @@ class Call {
   void blame_if_valid(MPI_Comm comm) { owner_ = lookup<Comm>(abi::bits_of(comm)); }
   void blame_if_valid_errhandler(MPI_Errhandler handler) {
     errhandler_ = lookup<Errhandler>(abi::bits_of(handler));
+  }
+
+  /// Puts an argument on the line.
+  template <class T, class Value>
+  void tell(std::atomic<T> CallLine::*field, Value value) {
+    if constexpr (std::is_pointer_v<Value>) {
+      (process.line.*field).store(reinterpret_cast<T>(value), std::memory_order_relaxed);
+    } else {
+      (process.line.*field).store(static_cast<T>(value), std::memory_order_relaxed);
+    }
   }
 
   // Handles. Each gives false, with the error noted, when the argument is not what was expected.
@@ -236,15 +253,20 @@ class Call {
       note_origin(value);
     return abi::bits_of_table_value(value);
   }
-  void begin(bool locking) {
+  void begin(const void* site, bool locking) {
     locked_ = locking;
     if (locking) lock();
-    process.call = name_;
+    const std::uint64_t word = process.line.word.load(std::memory_order_relaxed);
+    nested_ = (word & kInside) != 0;
+    if (nested_) [[unlikely]]
+      keep_outer();
+    process.line.word.store(next_call(word, function_), std::memory_order_relaxed);
+    process.line.site.store(reinterpret_cast<std::uint64_t>(site), std::memory_order_relaxed);
     process.error_owner = nullptr;
   }
-  static Process& running(const char* name) {
+  static Process& running(Function function) {
     if (binding.process == nullptr) [[unlikely]]
-      not_running(name);
+      not_running(function);
     return *binding.process;
   }
   template <class T>
@@ -267,13 +289,16 @@ class Call {
   [[gnu::cold]] Object* own_request(Object* object);
   [[gnu::cold]] void note_origin(std::uint32_t value);
   [[gnu::cold, noreturn]] void out_of_handles();
-  [[gnu::cold, noreturn]] static void not_running(const char* name);
+  [[gnu::cold, noreturn]] static void not_running(Function function);
+  [[gnu::cold, gnu::noinline]] void keep_outer();
+  [[gnu::cold, gnu::noinline]] void restore_outer();
   [[gnu::noinline]] void lock();
   [[gnu::noinline]] void unlock();
 
-  const char* name_;
-  const char* outer_;  // the call that this one is inside of, by a callback
+  const Function function_;
   bool locked_;
+  bool nested_;       // inside another call of this thread, by a callback
+  LineValues outer_;  // of that one; else not set
   ErrorOwner* owner_ = nullptr;
   Errhandler* errhandler_ = nullptr;
   Code code_ = 0;
@@ -281,7 +306,7 @@ class Call {
 
 /// For calls that are legal at any time and in any thread, and so are a Call only when they fail:
 /// MPI_SUCCESS, or the error of the first (argument, its name) that is NULL.
-int null_argument(const char* call_name,
+int null_argument(Function function, const void* site,
                   std::initializer_list<std::pair<const void*, const char*>> arguments);
 
 /// Prints one line and ends this process; for errors before MPI_Init and after MPI_Finalize.

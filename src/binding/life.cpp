@@ -37,10 +37,22 @@ void hand_on_user_errors(Process& from, Process& to) {
   to.objects->attributes.lastusedcode = from.objects->attributes.lastusedcode;
 }
 
-bool make_owned(ThreadLevel level, std::string* error) {
+/// Says on the line that MPI starts; a Call needs the Process that is to be made.
+void show_beginning(const Beginning& beginning, CallLine& line) {
+  line.site.store(reinterpret_cast<std::uint64_t>(beginning.site), std::memory_order_relaxed);
+  line.word.store(next_call(0, beginning.function), std::memory_order_relaxed);
+}
+
+void show_end(CallLine& line) {
+  line.word.store(line.word.load(std::memory_order_relaxed) & ~kInside, std::memory_order_relaxed);
+}
+
+bool make_owned(ThreadLevel level, const Beginning& beginning, std::string* error) {
   auto made = std::make_unique<Owned>();
   made->bootstrap = make_bootstrap(error);
   if (made->bootstrap == nullptr) return false;
+  show_beginning(beginning, made->bootstrap->board().line);
+  made->bootstrap->publish_program();
   Config config;
   std::string warning;
   if (!read_settings(environ, &config, error, &warning)) made->bootstrap->abort(1, *error);
@@ -48,6 +60,7 @@ bool make_owned(ThreadLevel level, std::string* error) {
   take_written_settings(outside(), &config);
   made->process = make_process(*made->bootstrap, config, level);
   made->process->callbacks = &callbacks;
+  show_end(made->process->line);
   owned = made.release();
   return true;
 }
@@ -59,9 +72,9 @@ std::mutex& life_mutex() {
   return mutex;
 }
 
-bool begin_use(ThreadLevel level, bool locking, std::string* error) {
+bool begin_use(ThreadLevel level, bool locking, const Beginning& beginning, std::string* error) {
   outside().callbacks = &callbacks;
-  if (owned == nullptr && !make_owned(level, error)) return false;
+  if (owned == nullptr && !make_owned(level, beginning, error)) return false;
   if (users++ == 0) {
     Process& process = *owned->process;
     set_thread_level(process, level, locking);

@@ -13,15 +13,22 @@
 #include <mutex>
 #include <string>
 
+#include "base/function.hpp"
 #include "base/types.hpp"
 
 namespace tasuki {
 
 std::mutex& life_mutex();
 
+/// A call that begins a use, and where it returns to.
+struct Beginning {
+  Function function;
+  const void* site;
+};
+
 /// One more user, who wants that thread level; `locking`: whether every call is to take the process lock.
 /// Makes the Process if need be. Returns false, and why in `error`, when this program cannot be a rank.
-bool begin_use(ThreadLevel level, bool locking, std::string* error);
+bool begin_use(ThreadLevel level, bool locking, const Beginning& beginning, std::string* error);
 
 /// What a user who asks for `level` gets. REQUIRES: begin_use().
 ThreadLevel granted(ThreadLevel level);

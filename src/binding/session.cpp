@@ -15,8 +15,9 @@ using namespace tasuki;
 namespace {
 
 /// The checks that need no Process of the job, and its beginning. Errors go to `errhandler`.
-int begin_session(MPI_Info info, MPI_Errhandler errhandler, const MPI_Session* session, ThreadLevel* level) {
-  Call call("MPI_Session_init", AnyTime{});
+int begin_session(MPI_Info info, MPI_Errhandler errhandler, const MPI_Session* session, const void* site,
+                  ThreadLevel* level) {
+  Call call(Function::kSession_init, site, AnyTime{});
   call.blame_if_valid_errhandler(errhandler);
   Info* core_info = nullptr;
   Errhandler* core_errhandler = nullptr;
@@ -29,7 +30,7 @@ int begin_session(MPI_Info info, MPI_Errhandler errhandler, const MPI_Session* s
     return call.end(code);
   if (const Code code = requested_thread_level(call.process, core_info, level)) return call.end(code);
   std::string error;
-  if (begin_use(*level, true, &error)) return MPI_SUCCESS;
+  if (begin_use(*level, true, {Function::kSession_init, site}, &error)) return MPI_SUCCESS;
   call.refuse(kErrOther, "%s", error.c_str());
   return call.fail();
 }
@@ -39,8 +40,10 @@ int begin_session(MPI_Info info, MPI_Errhandler errhandler, const MPI_Session* s
 extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
   const std::lock_guard guard(life_mutex());
   ThreadLevel level = ThreadLevel::kSingle;
-  if (const int code = begin_session(info, errhandler, session, &level); code != MPI_SUCCESS) return code;
-  Call call("MPI_Session_init");
+  const void* const site = __builtin_return_address(0);
+  if (const int code = begin_session(info, errhandler, session, site, &level); code != MPI_SUCCESS)
+    return code;
+  Call call(Function::kSession_init, site);
   Errhandler* core_errhandler = nullptr;
   call.handle<Errhandler>(errhandler, "errhandler",
                           &core_errhandler);  // this Process's, where it is predefined
@@ -52,7 +55,7 @@ extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_S
 extern "C" int PMPI_Session_finalize(MPI_Session* session) {
   const std::lock_guard guard(life_mutex());
   {
-    Call call("MPI_Session_finalize");
+    Call call(Function::kSession_finalize, __builtin_return_address(0));
     Session* core_session = nullptr;
     if (!call.pointer(session, "session") || !call.handle<Session>(*session, "session", &core_session)) {
       return call.fail();

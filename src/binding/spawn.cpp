@@ -17,6 +17,12 @@ void errcodes_from_core(const std::vector<int>& codes, int* array) {
     array[index] = abi::error_from_core(codes[index]);
 }
 
+void tell_collective(Call& call, Comm* comm, int root) {
+  ++comm->collective_calls;
+  call.tell(&CallLine::comm, comm);
+  call.tell(&CallLine::peer, root);
+}
+
 }  // namespace
 }  // namespace tasuki
 
@@ -24,7 +30,7 @@ using namespace tasuki;
 
 extern "C" int PMPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root,
                                MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
-  Call call("MPI_Comm_spawn");
+  Call call(Function::kComm_spawn, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Comm* core_intercomm = nullptr;
   Info* core_info = nullptr;
@@ -34,6 +40,7 @@ extern "C" int PMPI_Comm_spawn(const char* command, char* argv[], int maxprocs, 
       (roles.root_here && !call.handle_or_null<Info>(info, "info", &core_info))) {
     return call.fail();
   }
+  tell_collective(call, core_comm, roles.root);
   std::vector<int> codes;
   const Code code = api::comm_spawn(call.process, command, argv, maxprocs, core_info, roles.root, core_comm,
                                     &core_intercomm, &codes);
@@ -46,7 +53,7 @@ extern "C" int PMPI_Comm_spawn_multiple(int count, char* array_of_commands[], ch
                                         const int array_of_maxprocs[], const MPI_Info array_of_info[],
                                         int root, MPI_Comm comm, MPI_Comm* intercomm,
                                         int array_of_errcodes[]) {
-  Call call("MPI_Comm_spawn_multiple");
+  Call call(Function::kComm_spawn_multiple, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Comm* core_intercomm = nullptr;
   Call::Roles roles;
@@ -61,6 +68,7 @@ extern "C" int PMPI_Comm_spawn_multiple(int count, char* array_of_commands[], ch
       !infos.load(call, array_of_info, "array_of_info", true)) {
     return call.fail();
   }
+  tell_collective(call, core_comm, roles.root);
   std::vector<int> codes;
   const Code code =
       api::comm_spawn_multiple(call.process, length, array_of_commands, array_of_argv, array_of_maxprocs,

@@ -13,8 +13,10 @@ const void* significant(const void* status) {
 
 /// A Fortran status, as an array or as a type, has the C status' members in the C status' order.
 template <class To, class From>
-int copy_status(const char* call_name, const From* from, const char* from_name, To* to, const char* to_name) {
-  if (const int code = null_argument(call_name, {{significant(from), from_name}, {to, to_name}})) return code;
+int copy_status(Function function, const void* site, const From* from, const char* from_name, To* to,
+                const char* to_name) {
+  if (const int code = null_argument(function, site, {{significant(from), from_name}, {to, to_name}}))
+    return code;
   std::memcpy(to, from, sizeof(MPI_Status));
   return MPI_SUCCESS;
 }
@@ -26,47 +28,56 @@ static_assert(sizeof(MPI_F08_status) == sizeof(MPI_Status));
 using namespace tasuki;
 
 extern "C" int PMPI_Status_get_source(const MPI_Status* status, int* source) {
-  if (const int code =
-          null_argument("MPI_Status_get_source", {{significant(status), "status"}, {source, "source"}}))
+  if (const int code = null_argument(Function::kStatus_get_source, __builtin_return_address(0),
+                                     {{significant(status), "status"}, {source, "source"}}))
     return code;
   *source = status->MPI_SOURCE;
   return MPI_SUCCESS;
 }
 
 extern "C" int PMPI_Status_get_tag(const MPI_Status* status, int* tag) {
-  if (const int code = null_argument("MPI_Status_get_tag", {{significant(status), "status"}, {tag, "tag"}}))
+  if (const int code = null_argument(Function::kStatus_get_tag, __builtin_return_address(0),
+                                     {{significant(status), "status"}, {tag, "tag"}}))
     return code;
   *tag = status->MPI_TAG;
   return MPI_SUCCESS;
 }
 
 extern "C" int PMPI_Status_get_error(const MPI_Status* status, int* err) {
-  if (const int code = null_argument("MPI_Status_get_error", {{significant(status), "status"}, {err, "err"}}))
+  if (const int code = null_argument(Function::kStatus_get_error, __builtin_return_address(0),
+                                     {{significant(status), "status"}, {err, "err"}}))
     return code;
   *err = status->MPI_ERROR;
   return MPI_SUCCESS;
 }
 
 extern "C" int PMPI_Status_set_source(MPI_Status* status, int source) {
-  if (const int code = null_argument("MPI_Status_set_source", {{significant(status), "status"}})) return code;
+  if (const int code = null_argument(Function::kStatus_set_source, __builtin_return_address(0),
+                                     {{significant(status), "status"}}))
+    return code;
   status->MPI_SOURCE = source;
   return MPI_SUCCESS;
 }
 
 extern "C" int PMPI_Status_set_tag(MPI_Status* status, int tag) {
-  if (const int code = null_argument("MPI_Status_set_tag", {{significant(status), "status"}})) return code;
+  if (const int code = null_argument(Function::kStatus_set_tag, __builtin_return_address(0),
+                                     {{significant(status), "status"}}))
+    return code;
   status->MPI_TAG = tag;
   return MPI_SUCCESS;
 }
 
 extern "C" int PMPI_Status_set_error(MPI_Status* status, int err) {
-  if (const int code = null_argument("MPI_Status_set_error", {{significant(status), "status"}})) return code;
+  if (const int code = null_argument(Function::kStatus_set_error, __builtin_return_address(0),
+                                     {{significant(status), "status"}}))
+    return code;
   status->MPI_ERROR = err;
   return MPI_SUCCESS;
 }
 
 extern "C" int PMPI_Status_set_cancelled(MPI_Status* status, int flag) {
-  if (const int code = null_argument("MPI_Status_set_cancelled", {{significant(status), "status"}}))
+  if (const int code = null_argument(Function::kStatus_set_cancelled, __builtin_return_address(0),
+                                     {{significant(status), "status"}}))
     return code;
   Status core = abi::read_status(*status);
   core.cancelled = flag != 0;
@@ -75,34 +86,41 @@ extern "C" int PMPI_Status_set_cancelled(MPI_Status* status, int flag) {
 }
 
 extern "C" int PMPI_Test_cancelled(const MPI_Status* status, int* flag) {
-  if (const int code = null_argument("MPI_Test_cancelled", {{significant(status), "status"}, {flag, "flag"}}))
+  if (const int code = null_argument(Function::kTest_cancelled, __builtin_return_address(0),
+                                     {{significant(status), "status"}, {flag, "flag"}}))
     return code;
   *flag = abi::read_status(*status).cancelled;
   return MPI_SUCCESS;
 }
 
 extern "C" int PMPI_Status_c2f(const MPI_Status* c_status, MPI_Fint* f_status) {
-  return copy_status("MPI_Status_c2f", c_status, "c_status", f_status, "f_status");
+  return copy_status(Function::kStatus_c2f, __builtin_return_address(0), c_status, "c_status", f_status,
+                     "f_status");
 }
 
 extern "C" int PMPI_Status_f2c(const MPI_Fint* f_status, MPI_Status* c_status) {
-  return copy_status("MPI_Status_f2c", f_status, "f_status", c_status, "c_status");
+  return copy_status(Function::kStatus_f2c, __builtin_return_address(0), f_status, "f_status", c_status,
+                     "c_status");
 }
 
 extern "C" int PMPI_Status_c2f08(const MPI_Status* c_status, MPI_F08_status* f08_status) {
-  return copy_status("MPI_Status_c2f08", c_status, "c_status", f08_status, "f08_status");
+  return copy_status(Function::kStatus_c2f08, __builtin_return_address(0), c_status, "c_status", f08_status,
+                     "f08_status");
 }
 
 extern "C" int PMPI_Status_f082c(const MPI_F08_status* f08_status, MPI_Status* c_status) {
-  return copy_status("MPI_Status_f082c", f08_status, "f08_status", c_status, "c_status");
+  return copy_status(Function::kStatus_f082c, __builtin_return_address(0), f08_status, "f08_status", c_status,
+                     "c_status");
 }
 
 extern "C" int PMPI_Status_f2f08(const MPI_Fint* f_status, MPI_F08_status* f08_status) {
-  return copy_status("MPI_Status_f2f08", f_status, "f_status", f08_status, "f08_status");
+  return copy_status(Function::kStatus_f2f08, __builtin_return_address(0), f_status, "f_status", f08_status,
+                     "f08_status");
 }
 
 extern "C" int PMPI_Status_f082f(const MPI_F08_status* f08_status, MPI_Fint* f_status) {
-  return copy_status("MPI_Status_f082f", f08_status, "f08_status", f_status, "f_status");
+  return copy_status(Function::kStatus_f082f, __builtin_return_address(0), f08_status, "f08_status", f_status,
+                     "f_status");
 }
 
 // The names that a tool may interpose (MPI 15.2).

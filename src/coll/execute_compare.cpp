@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/call_board.hpp"
+#include "base/function.hpp"
 #include "coll/algorithms.hpp"
 #include "coll/collectives.hpp"
 #include "coll/compare.hpp"
@@ -104,7 +106,8 @@ void CallEvidence::clear() {
 
 void Execution::describe_for_check(CollectiveCall call, const CallFacts& facts) {
   evidence_.clear();
-  evidence_.record = record_call(call, static_cast<std::uint8_t>(form_), facts, process_.call);
+  evidence_.record =
+      record_call(call, static_cast<std::uint8_t>(form_), facts, function_name(present_call(process_.line)));
 }
 
 void Execution::describe_ends_for_check(const Schedule& ends) {

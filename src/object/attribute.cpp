@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/call_board.hpp"
+#include "base/function.hpp"
 #include "datatype/datatype.hpp"
 #include "object/api.hpp"
 #include "object/callbacks.hpp"
@@ -144,7 +146,7 @@ Code create_keyval(Process& process, Kind owner, AnyFunction copy, bool duplicat
                    void* extra_state, int* number) {
   Objects& objects = *process.objects;
   Keyval* keyval = new Keyval{objects.keyval_next++, owner, copy, duplicate, destroy, extra_state};
-  keyval->maker = process.call;
+  keyval->maker = function_name(present_call(process.line));
   objects.keyvals.emplace(keyval->number, keyval);
   *number = keyval->number;
   return kSuccess;

@@ -1,6 +1,7 @@
 // Error handlers (MPI 9.3).
 #include "object/errhandler.hpp"
 
+#include "base/function.hpp"
 #include "object/api.hpp"
 #include "object/callbacks.hpp"
 #include "object/objects.hpp"
@@ -53,8 +54,9 @@ void call_errhandler(Process& process, const Errhandler& handler, Object* owner,
     return;
   }
   if (handler.predefined == kMpiErrorsReturn) return;
-  const std::string call = process.call != nullptr ? std::string(process.call) + ": " : std::string();
-  process.bootstrap.abort(exit_status(code), call + error_text(process, code));
+  const Function call = present_call(process.line);
+  const std::string name = call != Function::kNone ? std::string(function_name(call)) + ": " : std::string();
+  process.bootstrap.abort(exit_status(code), name + error_text(process, code));
 }
 
 namespace api {

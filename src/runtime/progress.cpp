@@ -102,9 +102,9 @@ bool Progress::pause(Waiter& waiter) {
     relax_processor();
     if (waiter.idle_polls % kPollsPerLook == 0) look_at_board();
     if (locking_ && waiter.idle_polls % 16 == 0) {
-      mutex_.unlock();
+      const LineValues mine = let_go();
       sched_yield();
-      mutex_.lock();
+      take_back(mine);
     }
     return true;
   }
@@ -154,9 +154,25 @@ void Progress::look_for_home(std::int64_t now_ns) {
 
 void Progress::offer_processor() {
   ++counters_.yields;
-  if (locking_) mutex_.unlock();
+  if (!locking_) {
+    sched_yield();
+    return;
+  }
+  const LineValues mine = let_go();
   sched_yield();
-  if (locking_) mutex_.lock();
+  take_back(mine);
+}
+
+LineValues Progress::let_go() {
+  const LineValues mine = board_ != nullptr ? values_of(board_->line) : LineValues{};
+  mutex_.unlock();
+  return mine;
+}
+
+void Progress::take_back(const LineValues& mine) {
+  mutex_.lock();
+  if (board_ == nullptr || board_->line.word.load(std::memory_order_relaxed) == mine.word) return;
+  put_back(mine, &board_->line);
 }
 
 std::uint32_t Progress::arm() {
@@ -171,9 +187,13 @@ bool Progress::sleep(std::uint32_t ticket) {
     ++counters_.sleeps;
     ++sleepers_;
     counters_.state = kAsleep;
-    if (locking_) mutex_.unlock();
-    woken = transport_.sleep(ticket, kSleepNanosecondsMax);
-    if (locking_) mutex_.lock();
+    if (locking_) {
+      const LineValues mine = let_go();
+      woken = transport_.sleep(ticket, kSleepNanosecondsMax);
+      take_back(mine);
+    } else {
+      woken = transport_.sleep(ticket, kSleepNanosecondsMax);
+    }
     look_at_board();
     if (--sleepers_ == 0) counters_.state = kAwake;
     const std::int64_t slept_ns = clock_ns() - begin_ns;

@@ -17,14 +17,13 @@
 #include <mutex>
 #include <vector>
 
+#include "base/call_board.hpp"
 #include "base/counters.hpp"
 #include "base/events.hpp"
 
 namespace tasuki {
 
 class Transport;
-
-struct CallBoard;
 
 /// Who fills in the report that somebody has asked for (base/call_board.hpp).
 class Answerer {
@@ -150,6 +149,8 @@ class Progress {
 
   bool pause(Waiter& waiter);  // spins or yields, by how long it has been idle; false: it is time to sleep
   void offer_processor();      // the process lock with it
+  LineValues let_go();         // of the process lock; another thread's call may stand on the line then
+  void take_back(const LineValues& mine);
   void look_for_home(std::int64_t now_ns);
   void look_at_board();
   void note_wait(std::int64_t now_ns);

@@ -16,7 +16,7 @@ LINES_MAX = 200
 
 ENTRY = ("src/binding/generated/entries_p2p.cpp", "PMPI_Send")  # generated: not counted
 SHORT_PATH = {
-    ENTRY[0]: {"PMPI_Send": ("Call", "handle", "data", "dest", "tag", "send", "end")},
+    ENTRY[0]: {"PMPI_Send": ("Call", "handle", "data", "dest", "tag", "tell", "send", "end")},
     "src/binding/call.hpp": {
         "Call": ("running", "begin"),
         "running": (),
@@ -30,6 +30,7 @@ SHORT_PATH = {
         "dest": ("peer_count",),
         "peer_count": (),
         "tag": (),
+        "tell": (),
         "end": (),
         "~Call": (),
     },
@@ -55,10 +56,10 @@ SHORT_PATH = {
 }
 UNCALLED = {"PMPI_Send", "~Call"}  # the user calls the one, the end of the scope the other
 
-# Where the path is left: errors, threads; what is not short; no room, and what is more than a line. And a
-# counter, whose namesake here counts the other messages.
+# Where the path is left: errors, threads, calls inside of calls; what is not short; no room, and what is more
+# than a line. And a counter, whose namesake here counts the other messages.
 BESIDE = {
-    *("fail", "bad_handle", "lock", "unlock"),
+    *("fail", "bad_handle", "lock", "unlock", "keep_outer", "restore_outer"),
     *("send_by_request", "send_packed_at_once"),
     *("finds_room", "put_lines", "bulk_end"),
     "count_sent",

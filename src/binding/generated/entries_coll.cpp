@@ -11,7 +11,7 @@
 using namespace tasuki;
 
 extern "C" int PMPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call("MPI_Allgather");
+  Call call(Function::kAllgather, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -20,12 +20,16 @@ extern "C" int PMPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype s
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::allgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
 extern "C" decltype(PMPI_Allgather) MPI_Allgather __attribute__((weak, alias("PMPI_Allgather")));
 
 extern "C" int PMPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call("MPI_Allgather_c");
+  Call call(Function::kAllgather_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -34,12 +38,16 @@ extern "C" int PMPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::allgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
 extern "C" decltype(PMPI_Allgather_c) MPI_Allgather_c __attribute__((weak, alias("PMPI_Allgather_c")));
 
 extern "C" int PMPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Allgather_init");
+  Call call(Function::kAllgather_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -52,6 +60,10 @@ extern "C" int PMPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datat
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::allgather_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -61,7 +73,7 @@ extern "C" int PMPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datat
 extern "C" decltype(PMPI_Allgather_init) MPI_Allgather_init __attribute__((weak, alias("PMPI_Allgather_init")));
 
 extern "C" int PMPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Allgather_init_c");
+  Call call(Function::kAllgather_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -74,6 +86,10 @@ extern "C" int PMPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, M
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::allgather_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -83,7 +99,7 @@ extern "C" int PMPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, M
 extern "C" decltype(PMPI_Allgather_init_c) MPI_Allgather_init_c __attribute__((weak, alias("PMPI_Allgather_init_c")));
 
 extern "C" int PMPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call("MPI_Allgatherv");
+  Call call(Function::kAllgatherv, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -92,12 +108,16 @@ extern "C" int PMPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype 
       !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::allgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm));
 }
 extern "C" decltype(PMPI_Allgatherv) MPI_Allgatherv __attribute__((weak, alias("PMPI_Allgatherv")));
 
 extern "C" int PMPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call("MPI_Allgatherv_c");
+  Call call(Function::kAllgatherv_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -106,12 +126,16 @@ extern "C" int PMPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_D
       !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::allgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm));
 }
 extern "C" decltype(PMPI_Allgatherv_c) MPI_Allgatherv_c __attribute__((weak, alias("PMPI_Allgatherv_c")));
 
 extern "C" int PMPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Allgatherv_init");
+  Call call(Function::kAllgatherv_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -124,6 +148,10 @@ extern "C" int PMPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Data
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::allgatherv_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -133,7 +161,7 @@ extern "C" int PMPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Data
 extern "C" decltype(PMPI_Allgatherv_init) MPI_Allgatherv_init __attribute__((weak, alias("PMPI_Allgatherv_init")));
 
 extern "C" int PMPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Allgatherv_init_c");
+  Call call(Function::kAllgatherv_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -146,6 +174,10 @@ extern "C" int PMPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, 
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::allgatherv_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -155,7 +187,7 @@ extern "C" int PMPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, 
 extern "C" decltype(PMPI_Allgatherv_init_c) MPI_Allgatherv_init_c __attribute__((weak, alias("PMPI_Allgatherv_init_c")));
 
 extern "C" int PMPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call("MPI_Allreduce");
+  Call call(Function::kAllreduce, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -165,12 +197,17 @@ extern "C" int PMPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::allreduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm));
 }
 extern "C" decltype(PMPI_Allreduce) MPI_Allreduce __attribute__((weak, alias("PMPI_Allreduce")));
 
 extern "C" int PMPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call("MPI_Allreduce_c");
+  Call call(Function::kAllreduce_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -180,12 +217,17 @@ extern "C" int PMPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count co
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::allreduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm));
 }
 extern "C" decltype(PMPI_Allreduce_c) MPI_Allreduce_c __attribute__((weak, alias("PMPI_Allreduce_c")));
 
 extern "C" int PMPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Allreduce_init");
+  Call call(Function::kAllreduce_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -199,6 +241,11 @@ extern "C" int PMPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::allreduce_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -208,7 +255,7 @@ extern "C" int PMPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count
 extern "C" decltype(PMPI_Allreduce_init) MPI_Allreduce_init __attribute__((weak, alias("PMPI_Allreduce_init")));
 
 extern "C" int PMPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Allreduce_init_c");
+  Call call(Function::kAllreduce_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -222,6 +269,11 @@ extern "C" int PMPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Cou
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::allreduce_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -231,7 +283,7 @@ extern "C" int PMPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Cou
 extern "C" decltype(PMPI_Allreduce_init_c) MPI_Allreduce_init_c __attribute__((weak, alias("PMPI_Allreduce_init_c")));
 
 extern "C" int PMPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call("MPI_Alltoall");
+  Call call(Function::kAlltoall, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -240,12 +292,16 @@ extern "C" int PMPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype se
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::alltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
 extern "C" decltype(PMPI_Alltoall) MPI_Alltoall __attribute__((weak, alias("PMPI_Alltoall")));
 
 extern "C" int PMPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call("MPI_Alltoall_c");
+  Call call(Function::kAlltoall_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -254,12 +310,16 @@ extern "C" int PMPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::alltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
 extern "C" decltype(PMPI_Alltoall_c) MPI_Alltoall_c __attribute__((weak, alias("PMPI_Alltoall_c")));
 
 extern "C" int PMPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Alltoall_init");
+  Call call(Function::kAlltoall_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -272,6 +332,10 @@ extern "C" int PMPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Dataty
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::alltoall_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -281,7 +345,7 @@ extern "C" int PMPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Dataty
 extern "C" decltype(PMPI_Alltoall_init) MPI_Alltoall_init __attribute__((weak, alias("PMPI_Alltoall_init")));
 
 extern "C" int PMPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Alltoall_init_c");
+  Call call(Function::kAlltoall_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -294,6 +358,10 @@ extern "C" int PMPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MP
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::alltoall_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -303,7 +371,7 @@ extern "C" int PMPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MP
 extern "C" decltype(PMPI_Alltoall_init_c) MPI_Alltoall_init_c __attribute__((weak, alias("PMPI_Alltoall_init_c")));
 
 extern "C" int PMPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call("MPI_Alltoallv");
+  Call call(Function::kAlltoallv, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -312,12 +380,15 @@ extern "C" int PMPI_Alltoallv(const void* sendbuf, const int sendcounts[], const
       !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::alltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm));
 }
 extern "C" decltype(PMPI_Alltoallv) MPI_Alltoallv __attribute__((weak, alias("PMPI_Alltoallv")));
 
 extern "C" int PMPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call("MPI_Alltoallv_c");
+  Call call(Function::kAlltoallv_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -326,12 +397,15 @@ extern "C" int PMPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[
       !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::alltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm));
 }
 extern "C" decltype(PMPI_Alltoallv_c) MPI_Alltoallv_c __attribute__((weak, alias("PMPI_Alltoallv_c")));
 
 extern "C" int PMPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Alltoallv_init");
+  Call call(Function::kAlltoallv_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -344,6 +418,9 @@ extern "C" int PMPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], 
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::alltoallv_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -353,7 +430,7 @@ extern "C" int PMPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], 
 extern "C" decltype(PMPI_Alltoallv_init) MPI_Alltoallv_init __attribute__((weak, alias("PMPI_Alltoallv_init")));
 
 extern "C" int PMPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Alltoallv_init_c");
+  Call call(Function::kAlltoallv_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -366,6 +443,9 @@ extern "C" int PMPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendco
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::alltoallv_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -375,7 +455,7 @@ extern "C" int PMPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendco
 extern "C" decltype(PMPI_Alltoallv_init_c) MPI_Alltoallv_init_c __attribute__((weak, alias("PMPI_Alltoallv_init_c")));
 
 extern "C" int PMPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  Call call("MPI_Alltoallw");
+  Call call(Function::kAlltoallw, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm)) {
     return call.fail();
@@ -388,12 +468,14 @@ extern "C" int PMPI_Alltoallw(const void* sendbuf, const int sendcounts[], const
   if (!(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf"))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::alltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm));
 }
 extern "C" decltype(PMPI_Alltoallw) MPI_Alltoallw __attribute__((weak, alias("PMPI_Alltoallw")));
 
 extern "C" int PMPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  Call call("MPI_Alltoallw_c");
+  Call call(Function::kAlltoallw_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm)) {
     return call.fail();
@@ -406,12 +488,14 @@ extern "C" int PMPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[
   if (!(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf"))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::alltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm));
 }
 extern "C" decltype(PMPI_Alltoallw_c) MPI_Alltoallw_c __attribute__((weak, alias("PMPI_Alltoallw_c")));
 
 extern "C" int PMPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Alltoallw_init");
+  Call call(Function::kAlltoallw_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm)) {
     return call.fail();
@@ -428,6 +512,8 @@ extern "C" int PMPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], 
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::alltoallw_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -437,7 +523,7 @@ extern "C" int PMPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], 
 extern "C" decltype(PMPI_Alltoallw_init) MPI_Alltoallw_init __attribute__((weak, alias("PMPI_Alltoallw_init")));
 
 extern "C" int PMPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Alltoallw_init_c");
+  Call call(Function::kAlltoallw_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm)) {
     return call.fail();
@@ -454,6 +540,8 @@ extern "C" int PMPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendco
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::alltoallw_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -463,17 +551,19 @@ extern "C" int PMPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendco
 extern "C" decltype(PMPI_Alltoallw_init_c) MPI_Alltoallw_init_c __attribute__((weak, alias("PMPI_Alltoallw_init_c")));
 
 extern "C" int PMPI_Barrier(MPI_Comm comm) {
-  Call call("MPI_Barrier");
+  Call call(Function::kBarrier, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::barrier(call.process, core_comm));
 }
 extern "C" decltype(PMPI_Barrier) MPI_Barrier __attribute__((weak, alias("PMPI_Barrier")));
 
 extern "C" int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Barrier_init");
+  Call call(Function::kBarrier_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   Request* core_request = nullptr;
@@ -482,6 +572,8 @@ extern "C" int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* requ
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::barrier_init(call.process, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -491,7 +583,7 @@ extern "C" int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* requ
 extern "C" decltype(PMPI_Barrier_init) MPI_Barrier_init __attribute__((weak, alias("PMPI_Barrier_init")));
 
 extern "C" int PMPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-  Call call("MPI_Bcast");
+  Call call(Function::kBcast, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_datatype = nullptr;
@@ -500,12 +592,17 @@ extern "C" int PMPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int ro
       !((!roles.member_here && !roles.root_here) || (call.data(buffer, "buffer", count, "count", datatype, "datatype", &core_datatype)))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::bcast(call.process, abi::buffer_to_core(buffer), count, core_datatype, roles.root, core_comm));
 }
 extern "C" decltype(PMPI_Bcast) MPI_Bcast __attribute__((weak, alias("PMPI_Bcast")));
 
 extern "C" int PMPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-  Call call("MPI_Bcast_c");
+  Call call(Function::kBcast_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_datatype = nullptr;
@@ -514,12 +611,17 @@ extern "C" int PMPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype
       !((!roles.member_here && !roles.root_here) || (call.data(buffer, "buffer", count, "count", datatype, "datatype", &core_datatype)))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::bcast(call.process, abi::buffer_to_core(buffer), count, core_datatype, roles.root, core_comm));
 }
 extern "C" decltype(PMPI_Bcast_c) MPI_Bcast_c __attribute__((weak, alias("PMPI_Bcast_c")));
 
 extern "C" int PMPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Bcast_init");
+  Call call(Function::kBcast_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_datatype = nullptr;
@@ -532,6 +634,11 @@ extern "C" int PMPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, i
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::bcast_init(call.process, abi::buffer_to_core(buffer), count, core_datatype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -541,7 +648,7 @@ extern "C" int PMPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, i
 extern "C" decltype(PMPI_Bcast_init) MPI_Bcast_init __attribute__((weak, alias("PMPI_Bcast_init")));
 
 extern "C" int PMPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Bcast_init_c");
+  Call call(Function::kBcast_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_datatype = nullptr;
@@ -554,6 +661,11 @@ extern "C" int PMPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype dat
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::bcast_init(call.process, abi::buffer_to_core(buffer), count, core_datatype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -563,7 +675,7 @@ extern "C" int PMPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype dat
 extern "C" decltype(PMPI_Bcast_init_c) MPI_Bcast_init_c __attribute__((weak, alias("PMPI_Bcast_init_c")));
 
 extern "C" int PMPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call("MPI_Exscan");
+  Call call(Function::kExscan, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -573,12 +685,17 @@ extern "C" int PMPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Da
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::exscan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm));
 }
 extern "C" decltype(PMPI_Exscan) MPI_Exscan __attribute__((weak, alias("PMPI_Exscan")));
 
 extern "C" int PMPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call("MPI_Exscan_c");
+  Call call(Function::kExscan_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -588,12 +705,17 @@ extern "C" int PMPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count count
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::exscan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm));
 }
 extern "C" decltype(PMPI_Exscan_c) MPI_Exscan_c __attribute__((weak, alias("PMPI_Exscan_c")));
 
 extern "C" int PMPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Exscan_init");
+  Call call(Function::kExscan_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -607,6 +729,11 @@ extern "C" int PMPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, M
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::exscan_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -616,7 +743,7 @@ extern "C" int PMPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, M
 extern "C" decltype(PMPI_Exscan_init) MPI_Exscan_init __attribute__((weak, alias("PMPI_Exscan_init")));
 
 extern "C" int PMPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Exscan_init_c");
+  Call call(Function::kExscan_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -630,6 +757,11 @@ extern "C" int PMPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count 
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::exscan_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -639,7 +771,7 @@ extern "C" int PMPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count 
 extern "C" decltype(PMPI_Exscan_init_c) MPI_Exscan_init_c __attribute__((weak, alias("PMPI_Exscan_init_c")));
 
 extern "C" int PMPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call("MPI_Gather");
+  Call call(Function::kGather, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -650,12 +782,17 @@ extern "C" int PMPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype send
       !(!roles.root_here || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::gather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm));
 }
 extern "C" decltype(PMPI_Gather) MPI_Gather __attribute__((weak, alias("PMPI_Gather")));
 
 extern "C" int PMPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call("MPI_Gather_c");
+  Call call(Function::kGather_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -666,12 +803,17 @@ extern "C" int PMPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datat
       !(!roles.root_here || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::gather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm));
 }
 extern "C" decltype(PMPI_Gather_c) MPI_Gather_c __attribute__((weak, alias("PMPI_Gather_c")));
 
 extern "C" int PMPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Gather_init");
+  Call call(Function::kGather_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -686,6 +828,11 @@ extern "C" int PMPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::gather_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -695,7 +842,7 @@ extern "C" int PMPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype
 extern "C" decltype(PMPI_Gather_init) MPI_Gather_init __attribute__((weak, alias("PMPI_Gather_init")));
 
 extern "C" int PMPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Gather_init_c");
+  Call call(Function::kGather_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -710,6 +857,11 @@ extern "C" int PMPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::gather_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -719,7 +871,7 @@ extern "C" int PMPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_
 extern "C" decltype(PMPI_Gather_init_c) MPI_Gather_init_c __attribute__((weak, alias("PMPI_Gather_init_c")));
 
 extern "C" int PMPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call("MPI_Gatherv");
+  Call call(Function::kGatherv, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -730,12 +882,17 @@ extern "C" int PMPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sen
       !(!roles.root_here || (call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::gatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, roles.root, core_comm));
 }
 extern "C" decltype(PMPI_Gatherv) MPI_Gatherv __attribute__((weak, alias("PMPI_Gatherv")));
 
 extern "C" int PMPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call("MPI_Gatherv_c");
+  Call call(Function::kGatherv_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -746,12 +903,17 @@ extern "C" int PMPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Data
       !(!roles.root_here || (call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::gatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, roles.root, core_comm));
 }
 extern "C" decltype(PMPI_Gatherv_c) MPI_Gatherv_c __attribute__((weak, alias("PMPI_Gatherv_c")));
 
 extern "C" int PMPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Gatherv_init");
+  Call call(Function::kGatherv_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -766,6 +928,11 @@ extern "C" int PMPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatyp
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::gatherv_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -775,7 +942,7 @@ extern "C" int PMPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatyp
 extern "C" decltype(PMPI_Gatherv_init) MPI_Gatherv_init __attribute__((weak, alias("PMPI_Gatherv_init")));
 
 extern "C" int PMPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Gatherv_init_c");
+  Call call(Function::kGatherv_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -790,6 +957,11 @@ extern "C" int PMPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::gatherv_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -799,7 +971,7 @@ extern "C" int PMPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI
 extern "C" decltype(PMPI_Gatherv_init_c) MPI_Gatherv_init_c __attribute__((weak, alias("PMPI_Gatherv_init_c")));
 
 extern "C" int PMPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Iallgather");
+  Call call(Function::kIallgather, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -810,6 +982,10 @@ extern "C" int PMPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype 
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::iallgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -819,7 +995,7 @@ extern "C" int PMPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype 
 extern "C" decltype(PMPI_Iallgather) MPI_Iallgather __attribute__((weak, alias("PMPI_Iallgather")));
 
 extern "C" int PMPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Iallgather_c");
+  Call call(Function::kIallgather_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -830,6 +1006,10 @@ extern "C" int PMPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_D
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::iallgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -839,7 +1019,7 @@ extern "C" int PMPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_D
 extern "C" decltype(PMPI_Iallgather_c) MPI_Iallgather_c __attribute__((weak, alias("PMPI_Iallgather_c")));
 
 extern "C" int PMPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Iallgatherv");
+  Call call(Function::kIallgatherv, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -850,6 +1030,10 @@ extern "C" int PMPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::iallgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -859,7 +1043,7 @@ extern "C" int PMPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype
 extern "C" decltype(PMPI_Iallgatherv) MPI_Iallgatherv __attribute__((weak, alias("PMPI_Iallgatherv")));
 
 extern "C" int PMPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Iallgatherv_c");
+  Call call(Function::kIallgatherv_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -870,6 +1054,10 @@ extern "C" int PMPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::iallgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -879,7 +1067,7 @@ extern "C" int PMPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_
 extern "C" decltype(PMPI_Iallgatherv_c) MPI_Iallgatherv_c __attribute__((weak, alias("PMPI_Iallgatherv_c")));
 
 extern "C" int PMPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Iallreduce");
+  Call call(Function::kIallreduce, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -891,6 +1079,11 @@ extern "C" int PMPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MP
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::iallreduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -900,7 +1093,7 @@ extern "C" int PMPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MP
 extern "C" decltype(PMPI_Iallreduce) MPI_Iallreduce __attribute__((weak, alias("PMPI_Iallreduce")));
 
 extern "C" int PMPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Iallreduce_c");
+  Call call(Function::kIallreduce_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -912,6 +1105,11 @@ extern "C" int PMPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count c
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::iallreduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -921,7 +1119,7 @@ extern "C" int PMPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count c
 extern "C" decltype(PMPI_Iallreduce_c) MPI_Iallreduce_c __attribute__((weak, alias("PMPI_Iallreduce_c")));
 
 extern "C" int PMPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ialltoall");
+  Call call(Function::kIalltoall, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -932,6 +1130,10 @@ extern "C" int PMPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype s
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::ialltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -941,7 +1143,7 @@ extern "C" int PMPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype s
 extern "C" decltype(PMPI_Ialltoall) MPI_Ialltoall __attribute__((weak, alias("PMPI_Ialltoall")));
 
 extern "C" int PMPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ialltoall_c");
+  Call call(Function::kIalltoall_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -952,6 +1154,10 @@ extern "C" int PMPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::ialltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -961,7 +1167,7 @@ extern "C" int PMPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
 extern "C" decltype(PMPI_Ialltoall_c) MPI_Ialltoall_c __attribute__((weak, alias("PMPI_Ialltoall_c")));
 
 extern "C" int PMPI_Ialltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ialltoallv");
+  Call call(Function::kIalltoallv, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -972,6 +1178,9 @@ extern "C" int PMPI_Ialltoallv(const void* sendbuf, const int sendcounts[], cons
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::ialltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -981,7 +1190,7 @@ extern "C" int PMPI_Ialltoallv(const void* sendbuf, const int sendcounts[], cons
 extern "C" decltype(PMPI_Ialltoallv) MPI_Ialltoallv __attribute__((weak, alias("PMPI_Ialltoallv")));
 
 extern "C" int PMPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ialltoallv_c");
+  Call call(Function::kIalltoallv_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -992,6 +1201,9 @@ extern "C" int PMPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::ialltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1001,7 +1213,7 @@ extern "C" int PMPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts
 extern "C" decltype(PMPI_Ialltoallv_c) MPI_Ialltoallv_c __attribute__((weak, alias("PMPI_Ialltoallv_c")));
 
 extern "C" int PMPI_Ialltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ialltoallw");
+  Call call(Function::kIalltoallw, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm)) {
     return call.fail();
@@ -1016,6 +1228,8 @@ extern "C" int PMPI_Ialltoallw(const void* sendbuf, const int sendcounts[], cons
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::ialltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1025,7 +1239,7 @@ extern "C" int PMPI_Ialltoallw(const void* sendbuf, const int sendcounts[], cons
 extern "C" decltype(PMPI_Ialltoallw) MPI_Ialltoallw __attribute__((weak, alias("PMPI_Ialltoallw")));
 
 extern "C" int PMPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ialltoallw_c");
+  Call call(Function::kIalltoallw_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm)) {
     return call.fail();
@@ -1040,6 +1254,8 @@ extern "C" int PMPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::ialltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1049,13 +1265,15 @@ extern "C" int PMPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts
 extern "C" decltype(PMPI_Ialltoallw_c) MPI_Ialltoallw_c __attribute__((weak, alias("PMPI_Ialltoallw_c")));
 
 extern "C" int PMPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ibarrier");
+  Call call(Function::kIbarrier, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::ibarrier(call.process, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1065,7 +1283,7 @@ extern "C" int PMPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
 extern "C" decltype(PMPI_Ibarrier) MPI_Ibarrier __attribute__((weak, alias("PMPI_Ibarrier")));
 
 extern "C" int PMPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ibcast");
+  Call call(Function::kIbcast, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_datatype = nullptr;
@@ -1076,6 +1294,11 @@ extern "C" int PMPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int r
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::ibcast(call.process, abi::buffer_to_core(buffer), count, core_datatype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1085,7 +1308,7 @@ extern "C" int PMPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int r
 extern "C" decltype(PMPI_Ibcast) MPI_Ibcast __attribute__((weak, alias("PMPI_Ibcast")));
 
 extern "C" int PMPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ibcast_c");
+  Call call(Function::kIbcast_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_datatype = nullptr;
@@ -1096,6 +1319,11 @@ extern "C" int PMPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatyp
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::ibcast(call.process, abi::buffer_to_core(buffer), count, core_datatype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1105,7 +1333,7 @@ extern "C" int PMPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatyp
 extern "C" decltype(PMPI_Ibcast_c) MPI_Ibcast_c __attribute__((weak, alias("PMPI_Ibcast_c")));
 
 extern "C" int PMPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Iexscan");
+  Call call(Function::kIexscan, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1117,6 +1345,11 @@ extern "C" int PMPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_D
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::iexscan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1126,7 +1359,7 @@ extern "C" int PMPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_D
 extern "C" decltype(PMPI_Iexscan) MPI_Iexscan __attribute__((weak, alias("PMPI_Iexscan")));
 
 extern "C" int PMPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Iexscan_c");
+  Call call(Function::kIexscan_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1138,6 +1371,11 @@ extern "C" int PMPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count coun
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::iexscan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1147,7 +1385,7 @@ extern "C" int PMPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count coun
 extern "C" decltype(PMPI_Iexscan_c) MPI_Iexscan_c __attribute__((weak, alias("PMPI_Iexscan_c")));
 
 extern "C" int PMPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Igather");
+  Call call(Function::kIgather, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1160,6 +1398,11 @@ extern "C" int PMPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sen
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::igather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1169,7 +1412,7 @@ extern "C" int PMPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sen
 extern "C" decltype(PMPI_Igather) MPI_Igather __attribute__((weak, alias("PMPI_Igather")));
 
 extern "C" int PMPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Igather_c");
+  Call call(Function::kIgather_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1182,6 +1425,11 @@ extern "C" int PMPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Data
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::igather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1191,7 +1439,7 @@ extern "C" int PMPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Data
 extern "C" decltype(PMPI_Igather_c) MPI_Igather_c __attribute__((weak, alias("PMPI_Igather_c")));
 
 extern "C" int PMPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Igatherv");
+  Call call(Function::kIgatherv, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1204,6 +1452,11 @@ extern "C" int PMPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype se
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::igatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1213,7 +1466,7 @@ extern "C" int PMPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype se
 extern "C" decltype(PMPI_Igatherv) MPI_Igatherv __attribute__((weak, alias("PMPI_Igatherv")));
 
 extern "C" int PMPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Igatherv_c");
+  Call call(Function::kIgatherv_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1226,6 +1479,11 @@ extern "C" int PMPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::igatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1235,7 +1493,7 @@ extern "C" int PMPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
 extern "C" decltype(PMPI_Igatherv_c) MPI_Igatherv_c __attribute__((weak, alias("PMPI_Igatherv_c")));
 
 extern "C" int PMPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ireduce");
+  Call call(Function::kIreduce, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_datatype = nullptr;
@@ -1249,6 +1507,12 @@ extern "C" int PMPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_D
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::ireduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1258,7 +1522,7 @@ extern "C" int PMPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_D
 extern "C" decltype(PMPI_Ireduce) MPI_Ireduce __attribute__((weak, alias("PMPI_Ireduce")));
 
 extern "C" int PMPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ireduce_c");
+  Call call(Function::kIreduce_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_datatype = nullptr;
@@ -1272,6 +1536,12 @@ extern "C" int PMPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count coun
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::ireduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1281,7 +1551,7 @@ extern "C" int PMPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count coun
 extern "C" decltype(PMPI_Ireduce_c) MPI_Ireduce_c __attribute__((weak, alias("PMPI_Ireduce_c")));
 
 extern "C" int PMPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ireduce_scatter");
+  Call call(Function::kIreduce_scatter, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1293,6 +1563,9 @@ extern "C" int PMPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const in
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::ireduce_scatter(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count_array(recvcounts), core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1302,7 +1575,7 @@ extern "C" int PMPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const in
 extern "C" decltype(PMPI_Ireduce_scatter) MPI_Ireduce_scatter __attribute__((weak, alias("PMPI_Ireduce_scatter")));
 
 extern "C" int PMPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ireduce_scatter_c");
+  Call call(Function::kIreduce_scatter_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1314,6 +1587,9 @@ extern "C" int PMPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const 
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::ireduce_scatter(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count_array(recvcounts), core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1323,7 +1599,7 @@ extern "C" int PMPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const 
 extern "C" decltype(PMPI_Ireduce_scatter_c) MPI_Ireduce_scatter_c __attribute__((weak, alias("PMPI_Ireduce_scatter_c")));
 
 extern "C" int PMPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ireduce_scatter_block");
+  Call call(Function::kIreduce_scatter_block, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1335,6 +1611,10 @@ extern "C" int PMPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, in
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, recvcount);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::ireduce_scatter_block(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), recvcount, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1344,7 +1624,7 @@ extern "C" int PMPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, in
 extern "C" decltype(PMPI_Ireduce_scatter_block) MPI_Ireduce_scatter_block __attribute__((weak, alias("PMPI_Ireduce_scatter_block")));
 
 extern "C" int PMPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ireduce_scatter_block_c");
+  Call call(Function::kIreduce_scatter_block_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1356,6 +1636,10 @@ extern "C" int PMPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, 
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, recvcount);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::ireduce_scatter_block(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), recvcount, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1365,7 +1649,7 @@ extern "C" int PMPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, 
 extern "C" decltype(PMPI_Ireduce_scatter_block_c) MPI_Ireduce_scatter_block_c __attribute__((weak, alias("PMPI_Ireduce_scatter_block_c")));
 
 extern "C" int PMPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Iscan");
+  Call call(Function::kIscan, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1377,6 +1661,11 @@ extern "C" int PMPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Dat
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::iscan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1386,7 +1675,7 @@ extern "C" int PMPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Dat
 extern "C" decltype(PMPI_Iscan) MPI_Iscan __attribute__((weak, alias("PMPI_Iscan")));
 
 extern "C" int PMPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Iscan_c");
+  Call call(Function::kIscan_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1398,6 +1687,11 @@ extern "C" int PMPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count,
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::iscan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1407,7 +1701,7 @@ extern "C" int PMPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count,
 extern "C" decltype(PMPI_Iscan_c) MPI_Iscan_c __attribute__((weak, alias("PMPI_Iscan_c")));
 
 extern "C" int PMPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Iscatter");
+  Call call(Function::kIscatter, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1420,6 +1714,11 @@ extern "C" int PMPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype se
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, recvcount);
+  call.tell(&CallLine::type, core_recvtype);
   const Code code = api::iscatter(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1429,7 +1728,7 @@ extern "C" int PMPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype se
 extern "C" decltype(PMPI_Iscatter) MPI_Iscatter __attribute__((weak, alias("PMPI_Iscatter")));
 
 extern "C" int PMPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Iscatter_c");
+  Call call(Function::kIscatter_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1442,6 +1741,11 @@ extern "C" int PMPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, recvcount);
+  call.tell(&CallLine::type, core_recvtype);
   const Code code = api::iscatter(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1451,7 +1755,7 @@ extern "C" int PMPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
 extern "C" decltype(PMPI_Iscatter_c) MPI_Iscatter_c __attribute__((weak, alias("PMPI_Iscatter_c")));
 
 extern "C" int PMPI_Iscatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Iscatterv");
+  Call call(Function::kIscatterv, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1464,6 +1768,11 @@ extern "C" int PMPI_Iscatterv(const void* sendbuf, const int sendcounts[], const
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, recvcount);
+  call.tell(&CallLine::type, core_recvtype);
   const Code code = api::iscatterv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(displs), core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1473,7 +1782,7 @@ extern "C" int PMPI_Iscatterv(const void* sendbuf, const int sendcounts[], const
 extern "C" decltype(PMPI_Iscatterv) MPI_Iscatterv __attribute__((weak, alias("PMPI_Iscatterv")));
 
 extern "C" int PMPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Iscatterv_c");
+  Call call(Function::kIscatterv_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1486,6 +1795,11 @@ extern "C" int PMPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, recvcount);
+  call.tell(&CallLine::type, core_recvtype);
   const Code code = api::iscatterv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(displs), core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1495,7 +1809,7 @@ extern "C" int PMPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[
 extern "C" decltype(PMPI_Iscatterv_c) MPI_Iscatterv_c __attribute__((weak, alias("PMPI_Iscatterv_c")));
 
 extern "C" int PMPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
-  Call call("MPI_Reduce");
+  Call call(Function::kReduce, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_datatype = nullptr;
@@ -1507,12 +1821,18 @@ extern "C" int PMPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Da
       !(!roles.root_here || (call.buffer(recvbuf, "recvbuf", count, *core_datatype)))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::reduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, roles.root, core_comm));
 }
 extern "C" decltype(PMPI_Reduce) MPI_Reduce __attribute__((weak, alias("PMPI_Reduce")));
 
 extern "C" int PMPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
-  Call call("MPI_Reduce_c");
+  Call call(Function::kReduce_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_datatype = nullptr;
@@ -1524,12 +1844,18 @@ extern "C" int PMPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count count
       !(!roles.root_here || (call.buffer(recvbuf, "recvbuf", count, *core_datatype)))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::reduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, roles.root, core_comm));
 }
 extern "C" decltype(PMPI_Reduce_c) MPI_Reduce_c __attribute__((weak, alias("PMPI_Reduce_c")));
 
 extern "C" int PMPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Reduce_init");
+  Call call(Function::kReduce_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_datatype = nullptr;
@@ -1545,6 +1871,12 @@ extern "C" int PMPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, M
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::reduce_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1554,7 +1886,7 @@ extern "C" int PMPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, M
 extern "C" decltype(PMPI_Reduce_init) MPI_Reduce_init __attribute__((weak, alias("PMPI_Reduce_init")));
 
 extern "C" int PMPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Reduce_init_c");
+  Call call(Function::kReduce_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_datatype = nullptr;
@@ -1570,6 +1902,12 @@ extern "C" int PMPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count 
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::reduce_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1579,7 +1917,7 @@ extern "C" int PMPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count 
 extern "C" decltype(PMPI_Reduce_init_c) MPI_Reduce_init_c __attribute__((weak, alias("PMPI_Reduce_init_c")));
 
 extern "C" int PMPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype, MPI_Op op) {
-  Call call("MPI_Reduce_local");
+  Call call(Function::kReduce_local, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
   if (!(call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
@@ -1587,12 +1925,15 @@ extern "C" int PMPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, M
       !call.buffer(inoutbuf, "inoutbuf", count, *core_datatype)) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::reduce_local(call.process, abi::buffer_to_core(inbuf), abi::buffer_to_core(inoutbuf), count, core_datatype, core_op));
 }
 extern "C" decltype(PMPI_Reduce_local) MPI_Reduce_local __attribute__((weak, alias("PMPI_Reduce_local")));
 
 extern "C" int PMPI_Reduce_local_c(const void* inbuf, void* inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op) {
-  Call call("MPI_Reduce_local_c");
+  Call call(Function::kReduce_local_c, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
   if (!(call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
@@ -1600,12 +1941,15 @@ extern "C" int PMPI_Reduce_local_c(const void* inbuf, void* inoutbuf, MPI_Count 
       !call.buffer(inoutbuf, "inoutbuf", count, *core_datatype)) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::reduce_local(call.process, abi::buffer_to_core(inbuf), abi::buffer_to_core(inoutbuf), count, core_datatype, core_op));
 }
 extern "C" decltype(PMPI_Reduce_local_c) MPI_Reduce_local_c __attribute__((weak, alias("PMPI_Reduce_local_c")));
 
 extern "C" int PMPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call("MPI_Reduce_scatter");
+  Call call(Function::kReduce_scatter, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1615,12 +1959,15 @@ extern "C" int PMPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int
       !call.not_in_place(recvbuf, "recvbuf")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::reduce_scatter(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count_array(recvcounts), core_datatype, core_op, core_comm));
 }
 extern "C" decltype(PMPI_Reduce_scatter) MPI_Reduce_scatter __attribute__((weak, alias("PMPI_Reduce_scatter")));
 
 extern "C" int PMPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call("MPI_Reduce_scatter_c");
+  Call call(Function::kReduce_scatter_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1630,12 +1977,15 @@ extern "C" int PMPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, const M
       !call.not_in_place(recvbuf, "recvbuf")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::reduce_scatter(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count_array(recvcounts), core_datatype, core_op, core_comm));
 }
 extern "C" decltype(PMPI_Reduce_scatter_c) MPI_Reduce_scatter_c __attribute__((weak, alias("PMPI_Reduce_scatter_c")));
 
 extern "C" int PMPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call("MPI_Reduce_scatter_block");
+  Call call(Function::kReduce_scatter_block, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1645,12 +1995,16 @@ extern "C" int PMPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int
       !call.buffer(recvbuf, "recvbuf", recvcount, *core_datatype)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, recvcount);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::reduce_scatter_block(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), recvcount, core_datatype, core_op, core_comm));
 }
 extern "C" decltype(PMPI_Reduce_scatter_block) MPI_Reduce_scatter_block __attribute__((weak, alias("PMPI_Reduce_scatter_block")));
 
 extern "C" int PMPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call("MPI_Reduce_scatter_block_c");
+  Call call(Function::kReduce_scatter_block_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1660,12 +2014,16 @@ extern "C" int PMPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, M
       !call.buffer(recvbuf, "recvbuf", recvcount, *core_datatype)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, recvcount);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::reduce_scatter_block(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), recvcount, core_datatype, core_op, core_comm));
 }
 extern "C" decltype(PMPI_Reduce_scatter_block_c) MPI_Reduce_scatter_block_c __attribute__((weak, alias("PMPI_Reduce_scatter_block_c")));
 
 extern "C" int PMPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Reduce_scatter_block_init");
+  Call call(Function::kReduce_scatter_block_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1679,6 +2037,10 @@ extern "C" int PMPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, recvcount);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::reduce_scatter_block_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), recvcount, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1688,7 +2050,7 @@ extern "C" int PMPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf
 extern "C" decltype(PMPI_Reduce_scatter_block_init) MPI_Reduce_scatter_block_init __attribute__((weak, alias("PMPI_Reduce_scatter_block_init")));
 
 extern "C" int PMPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Reduce_scatter_block_init_c");
+  Call call(Function::kReduce_scatter_block_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1702,6 +2064,10 @@ extern "C" int PMPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvb
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, recvcount);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::reduce_scatter_block_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), recvcount, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1711,7 +2077,7 @@ extern "C" int PMPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvb
 extern "C" decltype(PMPI_Reduce_scatter_block_init_c) MPI_Reduce_scatter_block_init_c __attribute__((weak, alias("PMPI_Reduce_scatter_block_init_c")));
 
 extern "C" int PMPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Reduce_scatter_init");
+  Call call(Function::kReduce_scatter_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1725,6 +2091,9 @@ extern "C" int PMPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, cons
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::reduce_scatter_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count_array(recvcounts), core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1734,7 +2103,7 @@ extern "C" int PMPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, cons
 extern "C" decltype(PMPI_Reduce_scatter_init) MPI_Reduce_scatter_init __attribute__((weak, alias("PMPI_Reduce_scatter_init")));
 
 extern "C" int PMPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Reduce_scatter_init_c");
+  Call call(Function::kReduce_scatter_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1748,6 +2117,9 @@ extern "C" int PMPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, co
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::reduce_scatter_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count_array(recvcounts), core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1757,7 +2129,7 @@ extern "C" int PMPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, co
 extern "C" decltype(PMPI_Reduce_scatter_init_c) MPI_Reduce_scatter_init_c __attribute__((weak, alias("PMPI_Reduce_scatter_init_c")));
 
 extern "C" int PMPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call("MPI_Scan");
+  Call call(Function::kScan, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1767,12 +2139,17 @@ extern "C" int PMPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Data
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::scan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm));
 }
 extern "C" decltype(PMPI_Scan) MPI_Scan __attribute__((weak, alias("PMPI_Scan")));
 
 extern "C" int PMPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call("MPI_Scan_c");
+  Call call(Function::kScan_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1782,12 +2159,17 @@ extern "C" int PMPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count, 
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::scan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm));
 }
 extern "C" decltype(PMPI_Scan_c) MPI_Scan_c __attribute__((weak, alias("PMPI_Scan_c")));
 
 extern "C" int PMPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Scan_init");
+  Call call(Function::kScan_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1801,6 +2183,11 @@ extern "C" int PMPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::scan_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1810,7 +2197,7 @@ extern "C" int PMPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI
 extern "C" decltype(PMPI_Scan_init) MPI_Scan_init __attribute__((weak, alias("PMPI_Scan_init")));
 
 extern "C" int PMPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Scan_init_c");
+  Call call(Function::kScan_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1824,6 +2211,11 @@ extern "C" int PMPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count co
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::scan_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1833,7 +2225,7 @@ extern "C" int PMPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count co
 extern "C" decltype(PMPI_Scan_init_c) MPI_Scan_init_c __attribute__((weak, alias("PMPI_Scan_init_c")));
 
 extern "C" int PMPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call("MPI_Scatter");
+  Call call(Function::kScatter, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1844,12 +2236,17 @@ extern "C" int PMPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sen
       !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, recvcount);
+  call.tell(&CallLine::type, core_recvtype);
   return call.end(api::scatter(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm));
 }
 extern "C" decltype(PMPI_Scatter) MPI_Scatter __attribute__((weak, alias("PMPI_Scatter")));
 
 extern "C" int PMPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call("MPI_Scatter_c");
+  Call call(Function::kScatter_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1860,12 +2257,17 @@ extern "C" int PMPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Data
       !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, recvcount);
+  call.tell(&CallLine::type, core_recvtype);
   return call.end(api::scatter(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm));
 }
 extern "C" decltype(PMPI_Scatter_c) MPI_Scatter_c __attribute__((weak, alias("PMPI_Scatter_c")));
 
 extern "C" int PMPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Scatter_init");
+  Call call(Function::kScatter_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1880,6 +2282,11 @@ extern "C" int PMPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatyp
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, recvcount);
+  call.tell(&CallLine::type, core_recvtype);
   const Code code = api::scatter_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1889,7 +2296,7 @@ extern "C" int PMPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatyp
 extern "C" decltype(PMPI_Scatter_init) MPI_Scatter_init __attribute__((weak, alias("PMPI_Scatter_init")));
 
 extern "C" int PMPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Scatter_init_c");
+  Call call(Function::kScatter_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1904,6 +2311,11 @@ extern "C" int PMPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, recvcount);
+  call.tell(&CallLine::type, core_recvtype);
   const Code code = api::scatter_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1913,7 +2325,7 @@ extern "C" int PMPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI
 extern "C" decltype(PMPI_Scatter_init_c) MPI_Scatter_init_c __attribute__((weak, alias("PMPI_Scatter_init_c")));
 
 extern "C" int PMPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call("MPI_Scatterv");
+  Call call(Function::kScatterv, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1924,12 +2336,17 @@ extern "C" int PMPI_Scatterv(const void* sendbuf, const int sendcounts[], const 
       !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, recvcount);
+  call.tell(&CallLine::type, core_recvtype);
   return call.end(api::scatterv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(displs), core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm));
 }
 extern "C" decltype(PMPI_Scatterv) MPI_Scatterv __attribute__((weak, alias("PMPI_Scatterv")));
 
 extern "C" int PMPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call("MPI_Scatterv_c");
+  Call call(Function::kScatterv_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1940,12 +2357,17 @@ extern "C" int PMPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[]
       !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, recvcount);
+  call.tell(&CallLine::type, core_recvtype);
   return call.end(api::scatterv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(displs), core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm));
 }
 extern "C" decltype(PMPI_Scatterv_c) MPI_Scatterv_c __attribute__((weak, alias("PMPI_Scatterv_c")));
 
 extern "C" int PMPI_Scatterv_init(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Scatterv_init");
+  Call call(Function::kScatterv_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1960,6 +2382,11 @@ extern "C" int PMPI_Scatterv_init(const void* sendbuf, const int sendcounts[], c
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, recvcount);
+  call.tell(&CallLine::type, core_recvtype);
   const Code code = api::scatterv_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(displs), core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1969,7 +2396,7 @@ extern "C" int PMPI_Scatterv_init(const void* sendbuf, const int sendcounts[], c
 extern "C" decltype(PMPI_Scatterv_init) MPI_Scatterv_init __attribute__((weak, alias("PMPI_Scatterv_init")));
 
 extern "C" int PMPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Scatterv_init_c");
+  Call call(Function::kScatterv_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1984,6 +2411,11 @@ extern "C" int PMPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcou
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
+  call.tell(&CallLine::count, recvcount);
+  call.tell(&CallLine::type, core_recvtype);
   const Code code = api::scatterv_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(displs), core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);

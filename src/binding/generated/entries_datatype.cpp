@@ -11,7 +11,7 @@
 using namespace tasuki;
 
 extern "C" int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, int* count) {
-  Call call("MPI_Get_count");
+  Call call(Function::kGet_count, __builtin_return_address(0));
   if (!call.pointer(status, "status")) {
     return call.fail();
   }
@@ -22,6 +22,7 @@ extern "C" int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, i
       !call.pointer(count, "count")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::get_count(call.process, &core_status, core_datatype, &core_count);
   if (code == 0) {
     store_count(core_count, count);
@@ -31,7 +32,7 @@ extern "C" int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, i
 extern "C" decltype(PMPI_Get_count) MPI_Get_count __attribute__((weak, alias("PMPI_Get_count")));
 
 extern "C" int PMPI_Get_count_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
-  Call call("MPI_Get_count_c");
+  Call call(Function::kGet_count_c, __builtin_return_address(0));
   if (!call.pointer(status, "status")) {
     return call.fail();
   }
@@ -42,6 +43,7 @@ extern "C" int PMPI_Get_count_c(const MPI_Status* status, MPI_Datatype datatype,
       !call.pointer(count, "count")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::get_count(call.process, &core_status, core_datatype, &core_count);
   if (code == 0) {
     store_count(core_count, count);
@@ -51,7 +53,7 @@ extern "C" int PMPI_Get_count_c(const MPI_Status* status, MPI_Datatype datatype,
 extern "C" decltype(PMPI_Get_count_c) MPI_Get_count_c __attribute__((weak, alias("PMPI_Get_count_c")));
 
 extern "C" int PMPI_Get_elements(const MPI_Status* status, MPI_Datatype datatype, int* count) {
-  Call call("MPI_Get_elements");
+  Call call(Function::kGet_elements, __builtin_return_address(0));
   if (!call.pointer(status, "status")) {
     return call.fail();
   }
@@ -62,6 +64,7 @@ extern "C" int PMPI_Get_elements(const MPI_Status* status, MPI_Datatype datatype
       !call.pointer(count, "count")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::get_elements(call.process, &core_status, core_datatype, &core_count);
   if (code == 0) {
     store_count(core_count, count);
@@ -71,7 +74,7 @@ extern "C" int PMPI_Get_elements(const MPI_Status* status, MPI_Datatype datatype
 extern "C" decltype(PMPI_Get_elements) MPI_Get_elements __attribute__((weak, alias("PMPI_Get_elements")));
 
 extern "C" int PMPI_Get_elements_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
-  Call call("MPI_Get_elements_c");
+  Call call(Function::kGet_elements_c, __builtin_return_address(0));
   if (!call.pointer(status, "status")) {
     return call.fail();
   }
@@ -82,6 +85,7 @@ extern "C" int PMPI_Get_elements_c(const MPI_Status* status, MPI_Datatype dataty
       !call.pointer(count, "count")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::get_elements(call.process, &core_status, core_datatype, &core_count);
   if (code == 0) {
     store_count(core_count, count);
@@ -91,7 +95,7 @@ extern "C" int PMPI_Get_elements_c(const MPI_Status* status, MPI_Datatype dataty
 extern "C" decltype(PMPI_Get_elements_c) MPI_Get_elements_c __attribute__((weak, alias("PMPI_Get_elements_c")));
 
 extern "C" int PMPI_Get_elements_x(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
-  Call call("MPI_Get_elements_x");
+  Call call(Function::kGet_elements_x, __builtin_return_address(0));
   if (!call.pointer(status, "status")) {
     return call.fail();
   }
@@ -102,6 +106,7 @@ extern "C" int PMPI_Get_elements_x(const MPI_Status* status, MPI_Datatype dataty
       !call.pointer(count, "count")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::get_elements_x(call.process, &core_status, core_datatype, &core_count);
   if (code == 0) {
     store_count(core_count, count);
@@ -111,7 +116,7 @@ extern "C" int PMPI_Get_elements_x(const MPI_Status* status, MPI_Datatype dataty
 extern "C" decltype(PMPI_Get_elements_x) MPI_Get_elements_x __attribute__((weak, alias("PMPI_Get_elements_x")));
 
 extern "C" int PMPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize, int* position, MPI_Comm comm) {
-  Call call("MPI_Pack");
+  Call call(Function::kPack, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -121,6 +126,9 @@ extern "C" int PMPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype, 
     return call.fail();
   }
   Count core_position = *position;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, incount);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::pack(call.process, abi::buffer_to_core(inbuf), incount, core_datatype, abi::buffer_to_core(outbuf), outsize, &core_position, core_comm);
   if (code == 0) {
     store_count(core_position, position);
@@ -130,7 +138,7 @@ extern "C" int PMPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype, 
 extern "C" decltype(PMPI_Pack) MPI_Pack __attribute__((weak, alias("PMPI_Pack")));
 
 extern "C" int PMPI_Pack_c(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position, MPI_Comm comm) {
-  Call call("MPI_Pack_c");
+  Call call(Function::kPack_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -140,6 +148,9 @@ extern "C" int PMPI_Pack_c(const void* inbuf, MPI_Count incount, MPI_Datatype da
     return call.fail();
   }
   Count core_position = *position;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, incount);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::pack(call.process, abi::buffer_to_core(inbuf), incount, core_datatype, abi::buffer_to_core(outbuf), outsize, &core_position, core_comm);
   if (code == 0) {
     store_count(core_position, position);
@@ -149,7 +160,7 @@ extern "C" int PMPI_Pack_c(const void* inbuf, MPI_Count incount, MPI_Datatype da
 extern "C" decltype(PMPI_Pack_c) MPI_Pack_c __attribute__((weak, alias("PMPI_Pack_c")));
 
 extern "C" int PMPI_Pack_external(const char datarep[], const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, MPI_Aint outsize, MPI_Aint* position) {
-  Call call("MPI_Pack_external");
+  Call call(Function::kPack_external, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   if (!call.data(inbuf, "inbuf", incount, "incount", datatype, "datatype", &core_datatype) ||
       !call.pointer(datarep, "datarep") ||
@@ -158,6 +169,8 @@ extern "C" int PMPI_Pack_external(const char datarep[], const void* inbuf, int i
     return call.fail();
   }
   Count core_position = *position;
+  call.tell(&CallLine::count, incount);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::pack_external(call.process, datarep, abi::buffer_to_core(inbuf), incount, core_datatype, abi::buffer_to_core(outbuf), outsize, &core_position);
   if (code == 0) {
     store_count(core_position, position);
@@ -167,7 +180,7 @@ extern "C" int PMPI_Pack_external(const char datarep[], const void* inbuf, int i
 extern "C" decltype(PMPI_Pack_external) MPI_Pack_external __attribute__((weak, alias("PMPI_Pack_external")));
 
 extern "C" int PMPI_Pack_external_c(const char datarep[], const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position) {
-  Call call("MPI_Pack_external_c");
+  Call call(Function::kPack_external_c, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   if (!call.data(inbuf, "inbuf", incount, "incount", datatype, "datatype", &core_datatype) ||
       !call.pointer(datarep, "datarep") ||
@@ -176,6 +189,8 @@ extern "C" int PMPI_Pack_external_c(const char datarep[], const void* inbuf, MPI
     return call.fail();
   }
   Count core_position = *position;
+  call.tell(&CallLine::count, incount);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::pack_external(call.process, datarep, abi::buffer_to_core(inbuf), incount, core_datatype, abi::buffer_to_core(outbuf), outsize, &core_position);
   if (code == 0) {
     store_count(core_position, position);
@@ -185,7 +200,7 @@ extern "C" int PMPI_Pack_external_c(const char datarep[], const void* inbuf, MPI
 extern "C" decltype(PMPI_Pack_external_c) MPI_Pack_external_c __attribute__((weak, alias("PMPI_Pack_external_c")));
 
 extern "C" int PMPI_Pack_external_size(const char datarep[], int incount, MPI_Datatype datatype, MPI_Aint* size) {
-  Call call("MPI_Pack_external_size");
+  Call call(Function::kPack_external_size, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Count core_size = 0;
   if (!call.pointer(datarep, "datarep") ||
@@ -194,6 +209,8 @@ extern "C" int PMPI_Pack_external_size(const char datarep[], int incount, MPI_Da
       !call.pointer(size, "size")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, incount);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::pack_external_size(call.process, datarep, incount, core_datatype, &core_size);
   if (code == 0) {
     store_count(core_size, size);
@@ -203,7 +220,7 @@ extern "C" int PMPI_Pack_external_size(const char datarep[], int incount, MPI_Da
 extern "C" decltype(PMPI_Pack_external_size) MPI_Pack_external_size __attribute__((weak, alias("PMPI_Pack_external_size")));
 
 extern "C" int PMPI_Pack_external_size_c(const char datarep[], MPI_Count incount, MPI_Datatype datatype, MPI_Count* size) {
-  Call call("MPI_Pack_external_size_c");
+  Call call(Function::kPack_external_size_c, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Count core_size = 0;
   if (!call.pointer(datarep, "datarep") ||
@@ -212,6 +229,8 @@ extern "C" int PMPI_Pack_external_size_c(const char datarep[], MPI_Count incount
       !call.pointer(size, "size")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, incount);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::pack_external_size(call.process, datarep, incount, core_datatype, &core_size);
   if (code == 0) {
     store_count(core_size, size);
@@ -221,7 +240,7 @@ extern "C" int PMPI_Pack_external_size_c(const char datarep[], MPI_Count incount
 extern "C" decltype(PMPI_Pack_external_size_c) MPI_Pack_external_size_c __attribute__((weak, alias("PMPI_Pack_external_size_c")));
 
 extern "C" int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int* size) {
-  Call call("MPI_Pack_size");
+  Call call(Function::kPack_size, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Count core_size = 0;
@@ -231,6 +250,9 @@ extern "C" int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm,
       !call.pointer(size, "size")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, incount);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::pack_size(call.process, incount, core_datatype, core_comm, &core_size);
   if (code == 0) {
     store_count(core_size, size);
@@ -240,7 +262,7 @@ extern "C" int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm,
 extern "C" decltype(PMPI_Pack_size) MPI_Pack_size __attribute__((weak, alias("PMPI_Pack_size")));
 
 extern "C" int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count* size) {
-  Call call("MPI_Pack_size_c");
+  Call call(Function::kPack_size_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Count core_size = 0;
@@ -250,6 +272,9 @@ extern "C" int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Co
       !call.pointer(size, "size")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, incount);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::pack_size(call.process, incount, core_datatype, core_comm, &core_size);
   if (code == 0) {
     store_count(core_size, size);
@@ -259,7 +284,7 @@ extern "C" int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Co
 extern "C" decltype(PMPI_Pack_size_c) MPI_Pack_size_c __attribute__((weak, alias("PMPI_Pack_size_c")));
 
 extern "C" int PMPI_Status_set_elements(MPI_Status* status, MPI_Datatype datatype, int count) {
-  Call call("MPI_Status_set_elements");
+  Call call(Function::kStatus_set_elements, __builtin_return_address(0));
   if (!call.pointer(status, "status")) {
     return call.fail();
   }
@@ -269,6 +294,8 @@ extern "C" int PMPI_Status_set_elements(MPI_Status* status, MPI_Datatype datatyp
       !call.count(count, "count")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::status_set_elements(call.process, &core_status, core_datatype, count);
   if (code == 0) {
     abi::write_status(core_status, status);
@@ -278,7 +305,7 @@ extern "C" int PMPI_Status_set_elements(MPI_Status* status, MPI_Datatype datatyp
 extern "C" decltype(PMPI_Status_set_elements) MPI_Status_set_elements __attribute__((weak, alias("PMPI_Status_set_elements")));
 
 extern "C" int PMPI_Status_set_elements_c(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
-  Call call("MPI_Status_set_elements_c");
+  Call call(Function::kStatus_set_elements_c, __builtin_return_address(0));
   if (!call.pointer(status, "status")) {
     return call.fail();
   }
@@ -288,6 +315,8 @@ extern "C" int PMPI_Status_set_elements_c(MPI_Status* status, MPI_Datatype datat
       !call.count(count, "count")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::status_set_elements(call.process, &core_status, core_datatype, count);
   if (code == 0) {
     abi::write_status(core_status, status);
@@ -297,7 +326,7 @@ extern "C" int PMPI_Status_set_elements_c(MPI_Status* status, MPI_Datatype datat
 extern "C" decltype(PMPI_Status_set_elements_c) MPI_Status_set_elements_c __attribute__((weak, alias("PMPI_Status_set_elements_c")));
 
 extern "C" int PMPI_Status_set_elements_x(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
-  Call call("MPI_Status_set_elements_x");
+  Call call(Function::kStatus_set_elements_x, __builtin_return_address(0));
   if (!call.pointer(status, "status")) {
     return call.fail();
   }
@@ -307,6 +336,8 @@ extern "C" int PMPI_Status_set_elements_x(MPI_Status* status, MPI_Datatype datat
       !call.count(count, "count")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::status_set_elements_x(call.process, &core_status, core_datatype, count);
   if (code == 0) {
     abi::write_status(core_status, status);
@@ -316,7 +347,7 @@ extern "C" int PMPI_Status_set_elements_x(MPI_Status* status, MPI_Datatype datat
 extern "C" decltype(PMPI_Status_set_elements_x) MPI_Status_set_elements_x __attribute__((weak, alias("PMPI_Status_set_elements_x")));
 
 extern "C" int PMPI_Type_commit(MPI_Datatype* datatype) {
-  Call call("MPI_Type_commit");
+  Call call(Function::kType_commit, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   if (!call.pointer(datatype, "datatype") ||
       !call.handle<Datatype>(*datatype, "datatype", &core_datatype)) {
@@ -329,7 +360,7 @@ extern "C" int PMPI_Type_commit(MPI_Datatype* datatype) {
 extern "C" decltype(PMPI_Type_commit) MPI_Type_commit __attribute__((weak, alias("PMPI_Type_commit")));
 
 extern "C" int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_contiguous");
+  Call call(Function::kType_contiguous, __builtin_return_address(0));
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -337,6 +368,7 @@ extern "C" int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatyp
       !call.pointer(newtype, "newtype")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::type_contiguous(call.process, count, core_oldtype, &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -346,7 +378,7 @@ extern "C" int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatyp
 extern "C" decltype(PMPI_Type_contiguous) MPI_Type_contiguous __attribute__((weak, alias("PMPI_Type_contiguous")));
 
 extern "C" int PMPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_contiguous_c");
+  Call call(Function::kType_contiguous_c, __builtin_return_address(0));
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -354,6 +386,7 @@ extern "C" int PMPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI
       !call.pointer(newtype, "newtype")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::type_contiguous(call.process, count, core_oldtype, &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -363,7 +396,7 @@ extern "C" int PMPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI
 extern "C" decltype(PMPI_Type_contiguous_c) MPI_Type_contiguous_c __attribute__((weak, alias("PMPI_Type_contiguous_c")));
 
 extern "C" int PMPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_darray");
+  Call call(Function::kType_create_darray, __builtin_return_address(0));
   const int core_rank = abi::rank_to_core(rank);
   if (!call.count(size, "size", kErrArg) ||
       !call.constant(rank, core_rank, "rank", kErrRank) ||
@@ -398,7 +431,7 @@ extern "C" int PMPI_Type_create_darray(int size, int rank, int ndims, const int 
 extern "C" decltype(PMPI_Type_create_darray) MPI_Type_create_darray __attribute__((weak, alias("PMPI_Type_create_darray")));
 
 extern "C" int PMPI_Type_create_darray_c(int size, int rank, int ndims, const MPI_Count array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_darray_c");
+  Call call(Function::kType_create_darray_c, __builtin_return_address(0));
   const int core_rank = abi::rank_to_core(rank);
   if (!call.count(size, "size", kErrArg) ||
       !call.constant(rank, core_rank, "rank", kErrRank) ||
@@ -433,7 +466,7 @@ extern "C" int PMPI_Type_create_darray_c(int size, int rank, int ndims, const MP
 extern "C" decltype(PMPI_Type_create_darray_c) MPI_Type_create_darray_c __attribute__((weak, alias("PMPI_Type_create_darray_c")));
 
 extern "C" int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_f90_complex");
+  Call call(Function::kType_create_f90_complex, __builtin_return_address(0));
   Datatype* core_newtype = nullptr;
   if (!call.pointer(newtype, "newtype")) {
     return call.fail();
@@ -447,7 +480,7 @@ extern "C" int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype* newtype)
 extern "C" decltype(PMPI_Type_create_f90_complex) MPI_Type_create_f90_complex __attribute__((weak, alias("PMPI_Type_create_f90_complex")));
 
 extern "C" int PMPI_Type_create_f90_integer(int r, MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_f90_integer");
+  Call call(Function::kType_create_f90_integer, __builtin_return_address(0));
   Datatype* core_newtype = nullptr;
   if (!call.pointer(newtype, "newtype")) {
     return call.fail();
@@ -461,7 +494,7 @@ extern "C" int PMPI_Type_create_f90_integer(int r, MPI_Datatype* newtype) {
 extern "C" decltype(PMPI_Type_create_f90_integer) MPI_Type_create_f90_integer __attribute__((weak, alias("PMPI_Type_create_f90_integer")));
 
 extern "C" int PMPI_Type_create_f90_real(int p, int r, MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_f90_real");
+  Call call(Function::kType_create_f90_real, __builtin_return_address(0));
   Datatype* core_newtype = nullptr;
   if (!call.pointer(newtype, "newtype")) {
     return call.fail();
@@ -475,7 +508,7 @@ extern "C" int PMPI_Type_create_f90_real(int p, int r, MPI_Datatype* newtype) {
 extern "C" decltype(PMPI_Type_create_f90_real) MPI_Type_create_f90_real __attribute__((weak, alias("PMPI_Type_create_f90_real")));
 
 extern "C" int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_hindexed");
+  Call call(Function::kType_create_hindexed, __builtin_return_address(0));
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -486,6 +519,7 @@ extern "C" int PMPI_Type_create_hindexed(int count, const int array_of_blockleng
       !call.pointer(newtype, "newtype")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::type_create_hindexed(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_oldtype, &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -495,7 +529,7 @@ extern "C" int PMPI_Type_create_hindexed(int count, const int array_of_blockleng
 extern "C" decltype(PMPI_Type_create_hindexed) MPI_Type_create_hindexed __attribute__((weak, alias("PMPI_Type_create_hindexed")));
 
 extern "C" int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_hindexed_c");
+  Call call(Function::kType_create_hindexed_c, __builtin_return_address(0));
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -506,6 +540,7 @@ extern "C" int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count arra
       !call.pointer(newtype, "newtype")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::type_create_hindexed(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_oldtype, &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -515,7 +550,7 @@ extern "C" int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count arra
 extern "C" decltype(PMPI_Type_create_hindexed_c) MPI_Type_create_hindexed_c __attribute__((weak, alias("PMPI_Type_create_hindexed_c")));
 
 extern "C" int PMPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_hindexed_block");
+  Call call(Function::kType_create_hindexed_block, __builtin_return_address(0));
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -525,6 +560,7 @@ extern "C" int PMPI_Type_create_hindexed_block(int count, int blocklength, const
       !call.pointer(newtype, "newtype")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::type_create_hindexed_block(call.process, count, blocklength, count_array(array_of_displacements), core_oldtype, &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -534,7 +570,7 @@ extern "C" int PMPI_Type_create_hindexed_block(int count, int blocklength, const
 extern "C" decltype(PMPI_Type_create_hindexed_block) MPI_Type_create_hindexed_block __attribute__((weak, alias("PMPI_Type_create_hindexed_block")));
 
 extern "C" int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_hindexed_block_c");
+  Call call(Function::kType_create_hindexed_block_c, __builtin_return_address(0));
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -544,6 +580,7 @@ extern "C" int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count bloc
       !call.pointer(newtype, "newtype")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::type_create_hindexed_block(call.process, count, blocklength, count_array(array_of_displacements), core_oldtype, &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -553,7 +590,7 @@ extern "C" int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count bloc
 extern "C" decltype(PMPI_Type_create_hindexed_block_c) MPI_Type_create_hindexed_block_c __attribute__((weak, alias("PMPI_Type_create_hindexed_block_c")));
 
 extern "C" int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_hvector");
+  Call call(Function::kType_create_hvector, __builtin_return_address(0));
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -562,6 +599,7 @@ extern "C" int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint str
       !call.pointer(newtype, "newtype")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::type_create_hvector(call.process, count, blocklength, stride, core_oldtype, &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -571,7 +609,7 @@ extern "C" int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint str
 extern "C" decltype(PMPI_Type_create_hvector) MPI_Type_create_hvector __attribute__((weak, alias("PMPI_Type_create_hvector")));
 
 extern "C" int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_hvector_c");
+  Call call(Function::kType_create_hvector_c, __builtin_return_address(0));
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -580,6 +618,7 @@ extern "C" int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength
       !call.pointer(newtype, "newtype")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::type_create_hvector(call.process, count, blocklength, stride, core_oldtype, &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -589,7 +628,7 @@ extern "C" int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength
 extern "C" decltype(PMPI_Type_create_hvector_c) MPI_Type_create_hvector_c __attribute__((weak, alias("PMPI_Type_create_hvector_c")));
 
 extern "C" int PMPI_Type_create_indexed_block(int count, int blocklength, const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_indexed_block");
+  Call call(Function::kType_create_indexed_block, __builtin_return_address(0));
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -599,6 +638,7 @@ extern "C" int PMPI_Type_create_indexed_block(int count, int blocklength, const 
       !call.pointer(newtype, "newtype")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::type_create_indexed_block(call.process, count, blocklength, count_array(array_of_displacements), core_oldtype, &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -608,7 +648,7 @@ extern "C" int PMPI_Type_create_indexed_block(int count, int blocklength, const 
 extern "C" decltype(PMPI_Type_create_indexed_block) MPI_Type_create_indexed_block __attribute__((weak, alias("PMPI_Type_create_indexed_block")));
 
 extern "C" int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_indexed_block_c");
+  Call call(Function::kType_create_indexed_block_c, __builtin_return_address(0));
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -618,6 +658,7 @@ extern "C" int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count block
       !call.pointer(newtype, "newtype")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::type_create_indexed_block(call.process, count, blocklength, count_array(array_of_displacements), core_oldtype, &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -627,7 +668,7 @@ extern "C" int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count block
 extern "C" decltype(PMPI_Type_create_indexed_block_c) MPI_Type_create_indexed_block_c __attribute__((weak, alias("PMPI_Type_create_indexed_block_c")));
 
 extern "C" int PMPI_Type_create_keyval(MPI_Type_copy_attr_function* type_copy_attr_fn, MPI_Type_delete_attr_function* type_delete_attr_fn, int* type_keyval, void* extra_state) {
-  Call call("MPI_Type_create_keyval");
+  Call call(Function::kType_create_keyval, __builtin_return_address(0));
   const CopyFunction core_type_copy_attr_fn = copy_function(reinterpret_cast<AnyFunction>(type_copy_attr_fn));
   int core_type_keyval = 0;
   if (!call.pointer(type_keyval, "type_keyval")) {
@@ -642,7 +683,7 @@ extern "C" int PMPI_Type_create_keyval(MPI_Type_copy_attr_function* type_copy_at
 extern "C" decltype(PMPI_Type_create_keyval) MPI_Type_create_keyval __attribute__((weak, alias("PMPI_Type_create_keyval")));
 
 extern "C" int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_resized");
+  Call call(Function::kType_create_resized, __builtin_return_address(0));
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
@@ -658,7 +699,7 @@ extern "C" int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_A
 extern "C" decltype(PMPI_Type_create_resized) MPI_Type_create_resized __attribute__((weak, alias("PMPI_Type_create_resized")));
 
 extern "C" int PMPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent, MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_resized_c");
+  Call call(Function::kType_create_resized_c, __builtin_return_address(0));
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
@@ -674,7 +715,7 @@ extern "C" int PMPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MP
 extern "C" decltype(PMPI_Type_create_resized_c) MPI_Type_create_resized_c __attribute__((weak, alias("PMPI_Type_create_resized_c")));
 
 extern "C" int PMPI_Type_create_struct(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_struct");
+  Call call(Function::kType_create_struct, __builtin_return_address(0));
   if (!call.count(count, "count") ||
       !call.array(array_of_blocklengths, count, "array_of_blocklengths") ||
       !call.counts(count_array(array_of_blocklengths), static_cast<int>(count), "array_of_blocklengths") ||
@@ -687,6 +728,7 @@ extern "C" int PMPI_Type_create_struct(int count, const int array_of_blocklength
       !call.pointer(newtype, "newtype")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::type_create_struct(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_array_of_types.data(), &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -696,7 +738,7 @@ extern "C" int PMPI_Type_create_struct(int count, const int array_of_blocklength
 extern "C" decltype(PMPI_Type_create_struct) MPI_Type_create_struct __attribute__((weak, alias("PMPI_Type_create_struct")));
 
 extern "C" int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_struct_c");
+  Call call(Function::kType_create_struct_c, __builtin_return_address(0));
   if (!call.count(count, "count") ||
       !call.array(array_of_blocklengths, count, "array_of_blocklengths") ||
       !call.counts(count_array(array_of_blocklengths), static_cast<int>(count), "array_of_blocklengths") ||
@@ -709,6 +751,7 @@ extern "C" int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_
       !call.pointer(newtype, "newtype")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::type_create_struct(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_array_of_types.data(), &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -718,7 +761,7 @@ extern "C" int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_
 extern "C" decltype(PMPI_Type_create_struct_c) MPI_Type_create_struct_c __attribute__((weak, alias("PMPI_Type_create_struct_c")));
 
 extern "C" int PMPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[], const int array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_subarray");
+  Call call(Function::kType_create_subarray, __builtin_return_address(0));
   const int core_order = abi::order_to_core(order);
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
@@ -743,7 +786,7 @@ extern "C" int PMPI_Type_create_subarray(int ndims, const int array_of_sizes[], 
 extern "C" decltype(PMPI_Type_create_subarray) MPI_Type_create_subarray __attribute__((weak, alias("PMPI_Type_create_subarray")));
 
 extern "C" int PMPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[], const MPI_Count array_of_subsizes[], const MPI_Count array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_create_subarray_c");
+  Call call(Function::kType_create_subarray_c, __builtin_return_address(0));
   const int core_order = abi::order_to_core(order);
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
@@ -768,19 +811,20 @@ extern "C" int PMPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_s
 extern "C" decltype(PMPI_Type_create_subarray_c) MPI_Type_create_subarray_c __attribute__((weak, alias("PMPI_Type_create_subarray_c")));
 
 extern "C" int PMPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval) {
-  Call call("MPI_Type_delete_attr");
+  Call call(Function::kType_delete_attr, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   const int core_type_keyval = abi::keyval_to_core(type_keyval);
   if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
       !call.constant(type_keyval, core_type_keyval, "type_keyval", kErrKeyval)) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::type_delete_attr(call.process, core_datatype, core_type_keyval));
 }
 extern "C" decltype(PMPI_Type_delete_attr) MPI_Type_delete_attr __attribute__((weak, alias("PMPI_Type_delete_attr")));
 
 extern "C" int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_dup");
+  Call call(Function::kType_dup, __builtin_return_address(0));
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
@@ -796,7 +840,7 @@ extern "C" int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
 extern "C" decltype(PMPI_Type_dup) MPI_Type_dup __attribute__((weak, alias("PMPI_Type_dup")));
 
 extern "C" int PMPI_Type_free(MPI_Datatype* datatype) {
-  Call call("MPI_Type_free");
+  Call call(Function::kType_free, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   if (!call.pointer(datatype, "datatype") ||
       !call.handle<Datatype>(*datatype, "datatype", &core_datatype)) {
@@ -809,7 +853,7 @@ extern "C" int PMPI_Type_free(MPI_Datatype* datatype) {
 extern "C" decltype(PMPI_Type_free) MPI_Type_free __attribute__((weak, alias("PMPI_Type_free")));
 
 extern "C" int PMPI_Type_free_keyval(int* type_keyval) {
-  Call call("MPI_Type_free_keyval");
+  Call call(Function::kType_free_keyval, __builtin_return_address(0));
   if (!call.pointer(type_keyval, "type_keyval")) {
     return call.fail();
   }
@@ -826,7 +870,7 @@ extern "C" int PMPI_Type_free_keyval(int* type_keyval) {
 extern "C" decltype(PMPI_Type_free_keyval) MPI_Type_free_keyval __attribute__((weak, alias("PMPI_Type_free_keyval")));
 
 extern "C" int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void* attribute_val, int* flag) {
-  Call call("MPI_Type_get_attr");
+  Call call(Function::kType_get_attr, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   const int core_type_keyval = abi::keyval_to_core(type_keyval);
   void* core_attribute_val = nullptr;
@@ -837,6 +881,7 @@ extern "C" int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void* 
       !call.pointer(flag, "flag")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::type_get_attr(call.process, core_datatype, core_type_keyval, &core_attribute_val, &core_flag);
   if (code == 0) {
     *flag = core_flag;
@@ -847,7 +892,7 @@ extern "C" int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void* 
 extern "C" decltype(PMPI_Type_get_attr) MPI_Type_get_attr __attribute__((weak, alias("PMPI_Type_get_attr")));
 
 extern "C" int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, int max_addresses, int max_datatypes, int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[]) {
-  Call call("MPI_Type_get_contents");
+  Call call(Function::kType_get_contents, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
       !call.count(max_integers, "max_integers", kErrArg) ||
@@ -861,6 +906,7 @@ extern "C" int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, i
   if (!core_array_of_datatypes.clear(call, array_of_datatypes, "array_of_datatypes")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::type_get_contents(call.process, core_datatype, max_integers, max_addresses, 0, max_datatypes, array_of_integers, reinterpret_cast<Aint*>(array_of_addresses), nullptr, core_array_of_datatypes.data(), false);
   if (code == 0) {
     core_array_of_datatypes.give(call, array_of_datatypes);
@@ -871,7 +917,7 @@ extern "C" int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, i
 extern "C" decltype(PMPI_Type_get_contents) MPI_Type_get_contents __attribute__((weak, alias("PMPI_Type_get_contents")));
 
 extern "C" int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_integers, MPI_Count max_addresses, MPI_Count max_large_counts, MPI_Count max_datatypes, int array_of_integers[], MPI_Aint array_of_addresses[], MPI_Count array_of_large_counts[], MPI_Datatype array_of_datatypes[]) {
-  Call call("MPI_Type_get_contents_c");
+  Call call(Function::kType_get_contents_c, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
       !call.count(max_integers, "max_integers", kErrArg) ||
@@ -887,6 +933,7 @@ extern "C" int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_int
   if (!core_array_of_datatypes.clear(call, array_of_datatypes, "array_of_datatypes")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::type_get_contents(call.process, core_datatype, max_integers, max_addresses, max_large_counts, max_datatypes, array_of_integers, reinterpret_cast<Aint*>(array_of_addresses), reinterpret_cast<Count*>(array_of_large_counts), core_array_of_datatypes.data(), true);
   if (code == 0) {
     core_array_of_datatypes.give(call, array_of_datatypes);
@@ -897,7 +944,7 @@ extern "C" int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_int
 extern "C" decltype(PMPI_Type_get_contents_c) MPI_Type_get_contents_c __attribute__((weak, alias("PMPI_Type_get_contents_c")));
 
 extern "C" int PMPI_Type_get_envelope(MPI_Datatype datatype, int* num_integers, int* num_addresses, int* num_datatypes, int* combiner) {
-  Call call("MPI_Type_get_envelope");
+  Call call(Function::kType_get_envelope, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Count core_num_integers = 0;
   Count core_num_addresses = 0;
@@ -910,6 +957,7 @@ extern "C" int PMPI_Type_get_envelope(MPI_Datatype datatype, int* num_integers, 
       !call.pointer(combiner, "combiner")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::type_get_envelope(call.process, core_datatype, &core_num_integers, &core_num_addresses, nullptr, &core_num_datatypes, &core_combiner, false);
   if (code == 0) {
     store_count(core_num_integers, num_integers);
@@ -922,7 +970,7 @@ extern "C" int PMPI_Type_get_envelope(MPI_Datatype datatype, int* num_integers, 
 extern "C" decltype(PMPI_Type_get_envelope) MPI_Type_get_envelope __attribute__((weak, alias("PMPI_Type_get_envelope")));
 
 extern "C" int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count* num_integers, MPI_Count* num_addresses, MPI_Count* num_large_counts, MPI_Count* num_datatypes, int* combiner) {
-  Call call("MPI_Type_get_envelope_c");
+  Call call(Function::kType_get_envelope_c, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Count core_num_integers = 0;
   Count core_num_addresses = 0;
@@ -937,6 +985,7 @@ extern "C" int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count* num_in
       !call.pointer(combiner, "combiner")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::type_get_envelope(call.process, core_datatype, &core_num_integers, &core_num_addresses, &core_num_large_counts, &core_num_datatypes, &core_combiner, true);
   if (code == 0) {
     store_count(core_num_integers, num_integers);
@@ -950,7 +999,7 @@ extern "C" int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count* num_in
 extern "C" decltype(PMPI_Type_get_envelope_c) MPI_Type_get_envelope_c __attribute__((weak, alias("PMPI_Type_get_envelope_c")));
 
 extern "C" int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint* lb, MPI_Aint* extent) {
-  Call call("MPI_Type_get_extent");
+  Call call(Function::kType_get_extent, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Count core_lb = 0;
   Count core_extent = 0;
@@ -959,6 +1008,7 @@ extern "C" int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint* lb, MPI_Ain
       !call.pointer(extent, "extent")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::type_get_extent(call.process, core_datatype, &core_lb, &core_extent);
   if (code == 0) {
     store_count(core_lb, lb);
@@ -969,7 +1019,7 @@ extern "C" int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint* lb, MPI_Ain
 extern "C" decltype(PMPI_Type_get_extent) MPI_Type_get_extent __attribute__((weak, alias("PMPI_Type_get_extent")));
 
 extern "C" int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count* lb, MPI_Count* extent) {
-  Call call("MPI_Type_get_extent_c");
+  Call call(Function::kType_get_extent_c, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Count core_lb = 0;
   Count core_extent = 0;
@@ -978,6 +1028,7 @@ extern "C" int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count* lb, MPI_
       !call.pointer(extent, "extent")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::type_get_extent(call.process, core_datatype, &core_lb, &core_extent);
   if (code == 0) {
     store_count(core_lb, lb);
@@ -988,7 +1039,7 @@ extern "C" int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count* lb, MPI_
 extern "C" decltype(PMPI_Type_get_extent_c) MPI_Type_get_extent_c __attribute__((weak, alias("PMPI_Type_get_extent_c")));
 
 extern "C" int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count* lb, MPI_Count* extent) {
-  Call call("MPI_Type_get_extent_x");
+  Call call(Function::kType_get_extent_x, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Count core_lb = 0;
   Count core_extent = 0;
@@ -997,6 +1048,7 @@ extern "C" int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count* lb, MPI_
       !call.pointer(extent, "extent")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::type_get_extent_x(call.process, core_datatype, &core_lb, &core_extent);
   if (code == 0) {
     store_count(core_lb, lb);
@@ -1007,7 +1059,7 @@ extern "C" int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count* lb, MPI_
 extern "C" decltype(PMPI_Type_get_extent_x) MPI_Type_get_extent_x __attribute__((weak, alias("PMPI_Type_get_extent_x")));
 
 extern "C" int PMPI_Type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen) {
-  Call call("MPI_Type_get_name");
+  Call call(Function::kType_get_name, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   std::string core_type_name;
   if (!call.handle_or_null<Datatype>(datatype, "datatype", &core_datatype) ||
@@ -1015,6 +1067,7 @@ extern "C" int PMPI_Type_get_name(MPI_Datatype datatype, char* type_name, int* r
       !call.pointer(resultlen, "resultlen")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::type_get_name(call.process, core_datatype, &core_type_name);
   if (code == 0) {
     *resultlen = store_string(core_type_name, type_name, MPI_MAX_OBJECT_NAME);
@@ -1024,7 +1077,7 @@ extern "C" int PMPI_Type_get_name(MPI_Datatype datatype, char* type_name, int* r
 extern "C" decltype(PMPI_Type_get_name) MPI_Type_get_name __attribute__((weak, alias("PMPI_Type_get_name")));
 
 extern "C" int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint* true_lb, MPI_Aint* true_extent) {
-  Call call("MPI_Type_get_true_extent");
+  Call call(Function::kType_get_true_extent, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Count core_true_lb = 0;
   Count core_true_extent = 0;
@@ -1033,6 +1086,7 @@ extern "C" int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint* true_l
       !call.pointer(true_extent, "true_extent")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::type_get_true_extent(call.process, core_datatype, &core_true_lb, &core_true_extent);
   if (code == 0) {
     store_count(core_true_lb, true_lb);
@@ -1043,7 +1097,7 @@ extern "C" int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint* true_l
 extern "C" decltype(PMPI_Type_get_true_extent) MPI_Type_get_true_extent __attribute__((weak, alias("PMPI_Type_get_true_extent")));
 
 extern "C" int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count* true_lb, MPI_Count* true_extent) {
-  Call call("MPI_Type_get_true_extent_c");
+  Call call(Function::kType_get_true_extent_c, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Count core_true_lb = 0;
   Count core_true_extent = 0;
@@ -1052,6 +1106,7 @@ extern "C" int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count* tru
       !call.pointer(true_extent, "true_extent")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::type_get_true_extent(call.process, core_datatype, &core_true_lb, &core_true_extent);
   if (code == 0) {
     store_count(core_true_lb, true_lb);
@@ -1062,7 +1117,7 @@ extern "C" int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count* tru
 extern "C" decltype(PMPI_Type_get_true_extent_c) MPI_Type_get_true_extent_c __attribute__((weak, alias("PMPI_Type_get_true_extent_c")));
 
 extern "C" int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count* true_lb, MPI_Count* true_extent) {
-  Call call("MPI_Type_get_true_extent_x");
+  Call call(Function::kType_get_true_extent_x, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Count core_true_lb = 0;
   Count core_true_extent = 0;
@@ -1071,6 +1126,7 @@ extern "C" int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count* tru
       !call.pointer(true_extent, "true_extent")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::type_get_true_extent_x(call.process, core_datatype, &core_true_lb, &core_true_extent);
   if (code == 0) {
     store_count(core_true_lb, true_lb);
@@ -1081,7 +1137,7 @@ extern "C" int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count* tru
 extern "C" decltype(PMPI_Type_get_true_extent_x) MPI_Type_get_true_extent_x __attribute__((weak, alias("PMPI_Type_get_true_extent_x")));
 
 extern "C" int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype* pair_type) {
-  Call call("MPI_Type_get_value_index");
+  Call call(Function::kType_get_value_index, __builtin_return_address(0));
   Datatype* core_value_type = nullptr;
   Datatype* core_index_type = nullptr;
   Datatype* core_pair_type = nullptr;
@@ -1099,7 +1155,7 @@ extern "C" int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype i
 extern "C" decltype(PMPI_Type_get_value_index) MPI_Type_get_value_index __attribute__((weak, alias("PMPI_Type_get_value_index")));
 
 extern "C" int PMPI_Type_indexed(int count, const int array_of_blocklengths[], const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_indexed");
+  Call call(Function::kType_indexed, __builtin_return_address(0));
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -1110,6 +1166,7 @@ extern "C" int PMPI_Type_indexed(int count, const int array_of_blocklengths[], c
       !call.pointer(newtype, "newtype")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::type_indexed(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_oldtype, &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -1119,7 +1176,7 @@ extern "C" int PMPI_Type_indexed(int count, const int array_of_blocklengths[], c
 extern "C" decltype(PMPI_Type_indexed) MPI_Type_indexed __attribute__((weak, alias("PMPI_Type_indexed")));
 
 extern "C" int PMPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_indexed_c");
+  Call call(Function::kType_indexed_c, __builtin_return_address(0));
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -1130,6 +1187,7 @@ extern "C" int PMPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blo
       !call.pointer(newtype, "newtype")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::type_indexed(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_oldtype, &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -1139,7 +1197,7 @@ extern "C" int PMPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blo
 extern "C" decltype(PMPI_Type_indexed_c) MPI_Type_indexed_c __attribute__((weak, alias("PMPI_Type_indexed_c")));
 
 extern "C" int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype* datatype) {
-  Call call("MPI_Type_match_size");
+  Call call(Function::kType_match_size, __builtin_return_address(0));
   const int core_typeclass = abi::typeclass_to_core(typeclass);
   Datatype* core_datatype = nullptr;
   if (!call.constant(typeclass, core_typeclass, "typeclass", kErrArg) ||
@@ -1155,36 +1213,39 @@ extern "C" int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype* datat
 extern "C" decltype(PMPI_Type_match_size) MPI_Type_match_size __attribute__((weak, alias("PMPI_Type_match_size")));
 
 extern "C" int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void* attribute_val) {
-  Call call("MPI_Type_set_attr");
+  Call call(Function::kType_set_attr, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   const int core_type_keyval = abi::keyval_to_core(type_keyval);
   if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
       !call.constant(type_keyval, core_type_keyval, "type_keyval", kErrKeyval)) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::type_set_attr(call.process, core_datatype, core_type_keyval, attribute_val));
 }
 extern "C" decltype(PMPI_Type_set_attr) MPI_Type_set_attr __attribute__((weak, alias("PMPI_Type_set_attr")));
 
 extern "C" int PMPI_Type_set_name(MPI_Datatype datatype, const char* type_name) {
-  Call call("MPI_Type_set_name");
+  Call call(Function::kType_set_name, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
       !call.pointer(type_name, "type_name")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::type_set_name(call.process, core_datatype, type_name));
 }
 extern "C" decltype(PMPI_Type_set_name) MPI_Type_set_name __attribute__((weak, alias("PMPI_Type_set_name")));
 
 extern "C" int PMPI_Type_size(MPI_Datatype datatype, int* size) {
-  Call call("MPI_Type_size");
+  Call call(Function::kType_size, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Count core_size = 0;
   if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
       !call.pointer(size, "size")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::type_size(call.process, core_datatype, &core_size);
   if (code == 0) {
     store_count(core_size, size);
@@ -1194,13 +1255,14 @@ extern "C" int PMPI_Type_size(MPI_Datatype datatype, int* size) {
 extern "C" decltype(PMPI_Type_size) MPI_Type_size __attribute__((weak, alias("PMPI_Type_size")));
 
 extern "C" int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count* size) {
-  Call call("MPI_Type_size_c");
+  Call call(Function::kType_size_c, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Count core_size = 0;
   if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
       !call.pointer(size, "size")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::type_size(call.process, core_datatype, &core_size);
   if (code == 0) {
     store_count(core_size, size);
@@ -1210,13 +1272,14 @@ extern "C" int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count* size) {
 extern "C" decltype(PMPI_Type_size_c) MPI_Type_size_c __attribute__((weak, alias("PMPI_Type_size_c")));
 
 extern "C" int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count* size) {
-  Call call("MPI_Type_size_x");
+  Call call(Function::kType_size_x, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Count core_size = 0;
   if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
       !call.pointer(size, "size")) {
     return call.fail();
   }
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::type_size_x(call.process, core_datatype, &core_size);
   if (code == 0) {
     store_count(core_size, size);
@@ -1226,7 +1289,7 @@ extern "C" int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count* size) {
 extern "C" decltype(PMPI_Type_size_x) MPI_Type_size_x __attribute__((weak, alias("PMPI_Type_size_x")));
 
 extern "C" int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_vector");
+  Call call(Function::kType_vector, __builtin_return_address(0));
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -1235,6 +1298,7 @@ extern "C" int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Data
       !call.pointer(newtype, "newtype")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::type_vector(call.process, count, blocklength, stride, core_oldtype, &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -1244,7 +1308,7 @@ extern "C" int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Data
 extern "C" decltype(PMPI_Type_vector) MPI_Type_vector __attribute__((weak, alias("PMPI_Type_vector")));
 
 extern "C" int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call("MPI_Type_vector_c");
+  Call call(Function::kType_vector_c, __builtin_return_address(0));
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -1253,6 +1317,7 @@ extern "C" int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Co
       !call.pointer(newtype, "newtype")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::type_vector(call.process, count, blocklength, stride, core_oldtype, &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -1262,7 +1327,7 @@ extern "C" int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Co
 extern "C" decltype(PMPI_Type_vector_c) MPI_Type_vector_c __attribute__((weak, alias("PMPI_Type_vector_c")));
 
 extern "C" int PMPI_Unpack(const void* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm) {
-  Call call("MPI_Unpack");
+  Call call(Function::kUnpack, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -1272,6 +1337,8 @@ extern "C" int PMPI_Unpack(const void* inbuf, int insize, int* position, void* o
     return call.fail();
   }
   Count core_position = *position;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::unpack(call.process, abi::buffer_to_core(inbuf), insize, &core_position, abi::buffer_to_core(outbuf), outcount, core_datatype, core_comm);
   if (code == 0) {
     store_count(core_position, position);
@@ -1281,7 +1348,7 @@ extern "C" int PMPI_Unpack(const void* inbuf, int insize, int* position, void* o
 extern "C" decltype(PMPI_Unpack) MPI_Unpack __attribute__((weak, alias("PMPI_Unpack")));
 
 extern "C" int PMPI_Unpack_c(const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
-  Call call("MPI_Unpack_c");
+  Call call(Function::kUnpack_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -1291,6 +1358,8 @@ extern "C" int PMPI_Unpack_c(const void* inbuf, MPI_Count insize, MPI_Count* pos
     return call.fail();
   }
   Count core_position = *position;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::unpack(call.process, abi::buffer_to_core(inbuf), insize, &core_position, abi::buffer_to_core(outbuf), outcount, core_datatype, core_comm);
   if (code == 0) {
     store_count(core_position, position);
@@ -1300,7 +1369,7 @@ extern "C" int PMPI_Unpack_c(const void* inbuf, MPI_Count insize, MPI_Count* pos
 extern "C" decltype(PMPI_Unpack_c) MPI_Unpack_c __attribute__((weak, alias("PMPI_Unpack_c")));
 
 extern "C" int PMPI_Unpack_external(const char datarep[], const void* inbuf, MPI_Aint insize, MPI_Aint* position, void* outbuf, int outcount, MPI_Datatype datatype) {
-  Call call("MPI_Unpack_external");
+  Call call(Function::kUnpack_external, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   if (!call.data(outbuf, "outbuf", outcount, "outcount", datatype, "datatype", &core_datatype) ||
       !call.pointer(datarep, "datarep") ||
@@ -1309,6 +1378,7 @@ extern "C" int PMPI_Unpack_external(const char datarep[], const void* inbuf, MPI
     return call.fail();
   }
   Count core_position = *position;
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::unpack_external(call.process, datarep, abi::buffer_to_core(inbuf), insize, &core_position, abi::buffer_to_core(outbuf), outcount, core_datatype);
   if (code == 0) {
     store_count(core_position, position);
@@ -1318,7 +1388,7 @@ extern "C" int PMPI_Unpack_external(const char datarep[], const void* inbuf, MPI
 extern "C" decltype(PMPI_Unpack_external) MPI_Unpack_external __attribute__((weak, alias("PMPI_Unpack_external")));
 
 extern "C" int PMPI_Unpack_external_c(const char datarep[], const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype) {
-  Call call("MPI_Unpack_external_c");
+  Call call(Function::kUnpack_external_c, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   if (!call.data(outbuf, "outbuf", outcount, "outcount", datatype, "datatype", &core_datatype) ||
       !call.pointer(datarep, "datarep") ||
@@ -1327,6 +1397,7 @@ extern "C" int PMPI_Unpack_external_c(const char datarep[], const void* inbuf, M
     return call.fail();
   }
   Count core_position = *position;
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::unpack_external(call.process, datarep, abi::buffer_to_core(inbuf), insize, &core_position, abi::buffer_to_core(outbuf), outcount, core_datatype);
   if (code == 0) {
     store_count(core_position, position);

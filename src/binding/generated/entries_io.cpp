@@ -11,24 +11,27 @@
 using namespace tasuki;
 
 extern "C" int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
-  Call call("MPI_File_call_errhandler", FileCall{});
+  Call call(Function::kFile_call_errhandler, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.handle_or_null<File>(fh, "fh", &core_fh) ||
       !call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
   return call.end(api::file_call_errhandler(call.process, core_fh, core_errorcode));
 }
 extern "C" decltype(PMPI_File_call_errhandler) MPI_File_call_errhandler __attribute__((weak, alias("PMPI_File_call_errhandler")));
 
 extern "C" int PMPI_File_close(MPI_File* fh) {
-  Call call("MPI_File_close", FileCall{});
+  Call call(Function::kFile_close, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   if (!call.pointer(fh, "fh") ||
       !call.handle<File>(*fh, "fh", &core_fh)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
   const Code code = api::file_close(call.process, &core_fh);
   call.settle<File>(core_fh, fh);
   return call.end(code);
@@ -36,7 +39,7 @@ extern "C" int PMPI_File_close(MPI_File* fh) {
 extern "C" decltype(PMPI_File_close) MPI_File_close __attribute__((weak, alias("PMPI_File_close")));
 
 extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_errhandler_fn, MPI_Errhandler* errhandler) {
-  Call call("MPI_File_create_errhandler", FileCall{});
+  Call call(Function::kFile_create_errhandler, __builtin_return_address(0), FileCall{});
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(file_errhandler_fn), "file_errhandler_fn") ||
       !call.pointer(errhandler, "errhandler")) {
@@ -51,7 +54,7 @@ extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_er
 extern "C" decltype(PMPI_File_create_errhandler) MPI_File_create_errhandler __attribute__((weak, alias("PMPI_File_create_errhandler")));
 
 extern "C" int PMPI_File_delete(const char* filename, MPI_Info info) {
-  Call call("MPI_File_delete", FileCall{});
+  Call call(Function::kFile_delete, __builtin_return_address(0), FileCall{});
   Info* core_info = nullptr;
   if (!call.pointer(filename, "filename") ||
       !call.handle_or_null<Info>(info, "info", &core_info)) {
@@ -62,13 +65,14 @@ extern "C" int PMPI_File_delete(const char* filename, MPI_Info info) {
 extern "C" decltype(PMPI_File_delete) MPI_File_delete __attribute__((weak, alias("PMPI_File_delete")));
 
 extern "C" int PMPI_File_get_amode(MPI_File fh, int* amode) {
-  Call call("MPI_File_get_amode", FileCall{});
+  Call call(Function::kFile_get_amode, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   int core_amode = 0;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.pointer(amode, "amode")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
   const Code code = api::file_get_amode(call.process, core_fh, &core_amode);
   if (code == 0) {
     *amode = abi::file_mode_from_core(core_amode);
@@ -78,13 +82,14 @@ extern "C" int PMPI_File_get_amode(MPI_File fh, int* amode) {
 extern "C" decltype(PMPI_File_get_amode) MPI_File_get_amode __attribute__((weak, alias("PMPI_File_get_amode")));
 
 extern "C" int PMPI_File_get_atomicity(MPI_File fh, int* flag) {
-  Call call("MPI_File_get_atomicity", FileCall{});
+  Call call(Function::kFile_get_atomicity, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   bool core_flag = false;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.pointer(flag, "flag")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
   const Code code = api::file_get_atomicity(call.process, core_fh, &core_flag);
   if (code == 0) {
     *flag = core_flag;
@@ -94,13 +99,14 @@ extern "C" int PMPI_File_get_atomicity(MPI_File fh, int* flag) {
 extern "C" decltype(PMPI_File_get_atomicity) MPI_File_get_atomicity __attribute__((weak, alias("PMPI_File_get_atomicity")));
 
 extern "C" int PMPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Offset* disp) {
-  Call call("MPI_File_get_byte_offset", FileCall{});
+  Call call(Function::kFile_get_byte_offset, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Offset core_disp = 0;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.pointer(disp, "disp")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
   const Code code = api::file_get_byte_offset(call.process, core_fh, offset, &core_disp);
   if (code == 0) {
     store_count(core_disp, disp);
@@ -110,13 +116,14 @@ extern "C" int PMPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Off
 extern "C" decltype(PMPI_File_get_byte_offset) MPI_File_get_byte_offset __attribute__((weak, alias("PMPI_File_get_byte_offset")));
 
 extern "C" int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler* errhandler) {
-  Call call("MPI_File_get_errhandler", FileCall{});
+  Call call(Function::kFile_get_errhandler, __builtin_return_address(0), FileCall{});
   File* core_file = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle_or_null<File>(file, "file", &core_file) ||
       !call.pointer(errhandler, "errhandler")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_file);
   const Code code = api::file_get_errhandler(call.process, core_file, &core_errhandler);
   if (code == 0) {
     *errhandler = call.give<Errhandler>(core_errhandler);
@@ -126,13 +133,14 @@ extern "C" int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler* errhandle
 extern "C" decltype(PMPI_File_get_errhandler) MPI_File_get_errhandler __attribute__((weak, alias("PMPI_File_get_errhandler")));
 
 extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group* group) {
-  Call call("MPI_File_get_group", FileCall{});
+  Call call(Function::kFile_get_group, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Group* core_group = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.pointer(group, "group")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
   const Code code = api::file_get_group(call.process, core_fh, &core_group);
   if (code == 0) {
     *group = call.give<Group>(core_group);
@@ -142,13 +150,14 @@ extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group* group) {
 extern "C" decltype(PMPI_File_get_group) MPI_File_get_group __attribute__((weak, alias("PMPI_File_get_group")));
 
 extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
-  Call call("MPI_File_get_info", FileCall{});
+  Call call(Function::kFile_get_info, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Info* core_info_used = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.pointer(info_used, "info_used")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
   const Code code = api::file_get_info(call.process, core_fh, &core_info_used);
   if (code == 0) {
     *info_used = call.give<Info>(core_info_used);
@@ -158,13 +167,14 @@ extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
 extern "C" decltype(PMPI_File_get_info) MPI_File_get_info __attribute__((weak, alias("PMPI_File_get_info")));
 
 extern "C" int PMPI_File_get_position(MPI_File fh, MPI_Offset* offset) {
-  Call call("MPI_File_get_position", FileCall{});
+  Call call(Function::kFile_get_position, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Offset core_offset = 0;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.pointer(offset, "offset")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
   const Code code = api::file_get_position(call.process, core_fh, &core_offset);
   if (code == 0) {
     store_count(core_offset, offset);
@@ -174,13 +184,14 @@ extern "C" int PMPI_File_get_position(MPI_File fh, MPI_Offset* offset) {
 extern "C" decltype(PMPI_File_get_position) MPI_File_get_position __attribute__((weak, alias("PMPI_File_get_position")));
 
 extern "C" int PMPI_File_get_position_shared(MPI_File fh, MPI_Offset* offset) {
-  Call call("MPI_File_get_position_shared", FileCall{});
+  Call call(Function::kFile_get_position_shared, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Offset core_offset = 0;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.pointer(offset, "offset")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
   const Code code = api::file_get_position_shared(call.process, core_fh, &core_offset);
   if (code == 0) {
     store_count(core_offset, offset);
@@ -190,13 +201,14 @@ extern "C" int PMPI_File_get_position_shared(MPI_File fh, MPI_Offset* offset) {
 extern "C" decltype(PMPI_File_get_position_shared) MPI_File_get_position_shared __attribute__((weak, alias("PMPI_File_get_position_shared")));
 
 extern "C" int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) {
-  Call call("MPI_File_get_size", FileCall{});
+  Call call(Function::kFile_get_size, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Offset core_size = 0;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.pointer(size, "size")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
   const Code code = api::file_get_size(call.process, core_fh, &core_size);
   if (code == 0) {
     store_count(core_size, size);
@@ -206,7 +218,7 @@ extern "C" int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) {
 extern "C" decltype(PMPI_File_get_size) MPI_File_get_size __attribute__((weak, alias("PMPI_File_get_size")));
 
 extern "C" int PMPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent) {
-  Call call("MPI_File_get_type_extent", FileCall{});
+  Call call(Function::kFile_get_type_extent, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Count core_extent = 0;
@@ -215,6 +227,8 @@ extern "C" int PMPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI
       !call.pointer(extent, "extent")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_get_type_extent(call.process, core_fh, core_datatype, &core_extent);
   if (code == 0) {
     store_count(core_extent, extent);
@@ -224,7 +238,7 @@ extern "C" int PMPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI
 extern "C" decltype(PMPI_File_get_type_extent) MPI_File_get_type_extent __attribute__((weak, alias("PMPI_File_get_type_extent")));
 
 extern "C" int PMPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent) {
-  Call call("MPI_File_get_type_extent_c", FileCall{});
+  Call call(Function::kFile_get_type_extent_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Count core_extent = 0;
@@ -233,6 +247,8 @@ extern "C" int PMPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, M
       !call.pointer(extent, "extent")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_get_type_extent(call.process, core_fh, core_datatype, &core_extent);
   if (code == 0) {
     store_count(core_extent, extent);
@@ -242,7 +258,7 @@ extern "C" int PMPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, M
 extern "C" decltype(PMPI_File_get_type_extent_c) MPI_File_get_type_extent_c __attribute__((weak, alias("PMPI_File_get_type_extent_c")));
 
 extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype, char* datarep) {
-  Call call("MPI_File_get_view", FileCall{});
+  Call call(Function::kFile_get_view, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Offset core_disp = 0;
   Datatype* core_etype = nullptr;
@@ -255,6 +271,7 @@ extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* e
       !call.pointer(datarep, "datarep")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
   const Code code = api::file_get_view(call.process, core_fh, &core_disp, &core_etype, &core_filetype, &core_datarep);
   if (code == 0) {
     store_count(core_disp, disp);
@@ -267,7 +284,7 @@ extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* e
 extern "C" decltype(PMPI_File_get_view) MPI_File_get_view __attribute__((weak, alias("PMPI_File_get_view")));
 
 extern "C" int PMPI_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread", FileCall{});
+  Call call(Function::kFile_iread, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -276,6 +293,9 @@ extern "C" int PMPI_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype d
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iread(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -285,7 +305,7 @@ extern "C" int PMPI_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype d
 extern "C" decltype(PMPI_File_iread) MPI_File_iread __attribute__((weak, alias("PMPI_File_iread")));
 
 extern "C" int PMPI_File_iread_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread_c", FileCall{});
+  Call call(Function::kFile_iread_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -294,6 +314,9 @@ extern "C" int PMPI_File_iread_c(MPI_File fh, void* buf, MPI_Count count, MPI_Da
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iread(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -303,7 +326,7 @@ extern "C" int PMPI_File_iread_c(MPI_File fh, void* buf, MPI_Count count, MPI_Da
 extern "C" decltype(PMPI_File_iread_c) MPI_File_iread_c __attribute__((weak, alias("PMPI_File_iread_c")));
 
 extern "C" int PMPI_File_iread_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread_all", FileCall{});
+  Call call(Function::kFile_iread_all, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -312,6 +335,10 @@ extern "C" int PMPI_File_iread_all(MPI_File fh, void* buf, int count, MPI_Dataty
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iread_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -321,7 +348,7 @@ extern "C" int PMPI_File_iread_all(MPI_File fh, void* buf, int count, MPI_Dataty
 extern "C" decltype(PMPI_File_iread_all) MPI_File_iread_all __attribute__((weak, alias("PMPI_File_iread_all")));
 
 extern "C" int PMPI_File_iread_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread_all_c", FileCall{});
+  Call call(Function::kFile_iread_all_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -330,6 +357,10 @@ extern "C" int PMPI_File_iread_all_c(MPI_File fh, void* buf, MPI_Count count, MP
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iread_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -339,7 +370,7 @@ extern "C" int PMPI_File_iread_all_c(MPI_File fh, void* buf, MPI_Count count, MP
 extern "C" decltype(PMPI_File_iread_all_c) MPI_File_iread_all_c __attribute__((weak, alias("PMPI_File_iread_all_c")));
 
 extern "C" int PMPI_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread_at", FileCall{});
+  Call call(Function::kFile_iread_at, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -348,6 +379,9 @@ extern "C" int PMPI_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, int
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iread_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -357,7 +391,7 @@ extern "C" int PMPI_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, int
 extern "C" decltype(PMPI_File_iread_at) MPI_File_iread_at __attribute__((weak, alias("PMPI_File_iread_at")));
 
 extern "C" int PMPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread_at_c", FileCall{});
+  Call call(Function::kFile_iread_at_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -366,6 +400,9 @@ extern "C" int PMPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void* buf, M
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iread_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -375,7 +412,7 @@ extern "C" int PMPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void* buf, M
 extern "C" decltype(PMPI_File_iread_at_c) MPI_File_iread_at_c __attribute__((weak, alias("PMPI_File_iread_at_c")));
 
 extern "C" int PMPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread_at_all", FileCall{});
+  Call call(Function::kFile_iread_at_all, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -384,6 +421,10 @@ extern "C" int PMPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf,
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iread_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -393,7 +434,7 @@ extern "C" int PMPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf,
 extern "C" decltype(PMPI_File_iread_at_all) MPI_File_iread_at_all __attribute__((weak, alias("PMPI_File_iread_at_all")));
 
 extern "C" int PMPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread_at_all_c", FileCall{});
+  Call call(Function::kFile_iread_at_all_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -402,6 +443,10 @@ extern "C" int PMPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void* bu
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iread_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -411,7 +456,7 @@ extern "C" int PMPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void* bu
 extern "C" decltype(PMPI_File_iread_at_all_c) MPI_File_iread_at_all_c __attribute__((weak, alias("PMPI_File_iread_at_all_c")));
 
 extern "C" int PMPI_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread_shared", FileCall{});
+  Call call(Function::kFile_iread_shared, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -420,6 +465,9 @@ extern "C" int PMPI_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Dat
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iread_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -429,7 +477,7 @@ extern "C" int PMPI_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Dat
 extern "C" decltype(PMPI_File_iread_shared) MPI_File_iread_shared __attribute__((weak, alias("PMPI_File_iread_shared")));
 
 extern "C" int PMPI_File_iread_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iread_shared_c", FileCall{});
+  Call call(Function::kFile_iread_shared_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -438,6 +486,9 @@ extern "C" int PMPI_File_iread_shared_c(MPI_File fh, void* buf, MPI_Count count,
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iread_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -447,7 +498,7 @@ extern "C" int PMPI_File_iread_shared_c(MPI_File fh, void* buf, MPI_Count count,
 extern "C" decltype(PMPI_File_iread_shared_c) MPI_File_iread_shared_c __attribute__((weak, alias("PMPI_File_iread_shared_c")));
 
 extern "C" int PMPI_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite", FileCall{});
+  Call call(Function::kFile_iwrite, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -456,6 +507,9 @@ extern "C" int PMPI_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Dat
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iwrite(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -465,7 +519,7 @@ extern "C" int PMPI_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Dat
 extern "C" decltype(PMPI_File_iwrite) MPI_File_iwrite __attribute__((weak, alias("PMPI_File_iwrite")));
 
 extern "C" int PMPI_File_iwrite_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite_c", FileCall{});
+  Call call(Function::kFile_iwrite_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -474,6 +528,9 @@ extern "C" int PMPI_File_iwrite_c(MPI_File fh, const void* buf, MPI_Count count,
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iwrite(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -483,7 +540,7 @@ extern "C" int PMPI_File_iwrite_c(MPI_File fh, const void* buf, MPI_Count count,
 extern "C" decltype(PMPI_File_iwrite_c) MPI_File_iwrite_c __attribute__((weak, alias("PMPI_File_iwrite_c")));
 
 extern "C" int PMPI_File_iwrite_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite_all", FileCall{});
+  Call call(Function::kFile_iwrite_all, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -492,6 +549,10 @@ extern "C" int PMPI_File_iwrite_all(MPI_File fh, const void* buf, int count, MPI
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iwrite_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -501,7 +562,7 @@ extern "C" int PMPI_File_iwrite_all(MPI_File fh, const void* buf, int count, MPI
 extern "C" decltype(PMPI_File_iwrite_all) MPI_File_iwrite_all __attribute__((weak, alias("PMPI_File_iwrite_all")));
 
 extern "C" int PMPI_File_iwrite_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite_all_c", FileCall{});
+  Call call(Function::kFile_iwrite_all_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -510,6 +571,10 @@ extern "C" int PMPI_File_iwrite_all_c(MPI_File fh, const void* buf, MPI_Count co
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iwrite_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -519,7 +584,7 @@ extern "C" int PMPI_File_iwrite_all_c(MPI_File fh, const void* buf, MPI_Count co
 extern "C" decltype(PMPI_File_iwrite_all_c) MPI_File_iwrite_all_c __attribute__((weak, alias("PMPI_File_iwrite_all_c")));
 
 extern "C" int PMPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite_at", FileCall{});
+  Call call(Function::kFile_iwrite_at, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -528,6 +593,9 @@ extern "C" int PMPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* b
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iwrite_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -537,7 +605,7 @@ extern "C" int PMPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* b
 extern "C" decltype(PMPI_File_iwrite_at) MPI_File_iwrite_at __attribute__((weak, alias("PMPI_File_iwrite_at")));
 
 extern "C" int PMPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite_at_c", FileCall{});
+  Call call(Function::kFile_iwrite_at_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -546,6 +614,9 @@ extern "C" int PMPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void*
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iwrite_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -555,7 +626,7 @@ extern "C" int PMPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void*
 extern "C" decltype(PMPI_File_iwrite_at_c) MPI_File_iwrite_at_c __attribute__((weak, alias("PMPI_File_iwrite_at_c")));
 
 extern "C" int PMPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite_at_all", FileCall{});
+  Call call(Function::kFile_iwrite_at_all, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -564,6 +635,10 @@ extern "C" int PMPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const voi
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iwrite_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -573,7 +648,7 @@ extern "C" int PMPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const voi
 extern "C" decltype(PMPI_File_iwrite_at_all) MPI_File_iwrite_at_all __attribute__((weak, alias("PMPI_File_iwrite_at_all")));
 
 extern "C" int PMPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite_at_all_c", FileCall{});
+  Call call(Function::kFile_iwrite_at_all_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -582,6 +657,10 @@ extern "C" int PMPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const v
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iwrite_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -591,7 +670,7 @@ extern "C" int PMPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const v
 extern "C" decltype(PMPI_File_iwrite_at_all_c) MPI_File_iwrite_at_all_c __attribute__((weak, alias("PMPI_File_iwrite_at_all_c")));
 
 extern "C" int PMPI_File_iwrite_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite_shared", FileCall{});
+  Call call(Function::kFile_iwrite_shared, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -600,6 +679,9 @@ extern "C" int PMPI_File_iwrite_shared(MPI_File fh, const void* buf, int count, 
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iwrite_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -609,7 +691,7 @@ extern "C" int PMPI_File_iwrite_shared(MPI_File fh, const void* buf, int count, 
 extern "C" decltype(PMPI_File_iwrite_shared) MPI_File_iwrite_shared __attribute__((weak, alias("PMPI_File_iwrite_shared")));
 
 extern "C" int PMPI_File_iwrite_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call("MPI_File_iwrite_shared_c", FileCall{});
+  Call call(Function::kFile_iwrite_shared_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -618,6 +700,9 @@ extern "C" int PMPI_File_iwrite_shared_c(MPI_File fh, const void* buf, MPI_Count
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_iwrite_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -627,7 +712,7 @@ extern "C" int PMPI_File_iwrite_shared_c(MPI_File fh, const void* buf, MPI_Count
 extern "C" decltype(PMPI_File_iwrite_shared_c) MPI_File_iwrite_shared_c __attribute__((weak, alias("PMPI_File_iwrite_shared_c")));
 
 extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
-  Call call("MPI_File_open", FileCall{});
+  Call call(Function::kFile_open, __builtin_return_address(0), FileCall{});
   Comm* core_comm = nullptr;
   const int core_amode = abi::file_mode_to_core(amode);
   Info* core_info = nullptr;
@@ -639,6 +724,8 @@ extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MP
       !call.pointer(fh, "fh")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::file_open(call.process, core_comm, filename, core_amode, core_info, &core_fh);
   if (code == 0) {
     *fh = call.give<File>(core_fh);
@@ -648,17 +735,19 @@ extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MP
 extern "C" decltype(PMPI_File_open) MPI_File_open __attribute__((weak, alias("PMPI_File_open")));
 
 extern "C" int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) {
-  Call call("MPI_File_preallocate", FileCall{});
+  Call call(Function::kFile_preallocate, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
   return call.end(api::file_preallocate(call.process, core_fh, size));
 }
 extern "C" decltype(PMPI_File_preallocate) MPI_File_preallocate __attribute__((weak, alias("PMPI_File_preallocate")));
 
 extern "C" int PMPI_File_read(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read", FileCall{});
+  Call call(Function::kFile_read, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -667,6 +756,9 @@ extern "C" int PMPI_File_read(MPI_File fh, void* buf, int count, MPI_Datatype da
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_read(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -676,7 +768,7 @@ extern "C" int PMPI_File_read(MPI_File fh, void* buf, int count, MPI_Datatype da
 extern "C" decltype(PMPI_File_read) MPI_File_read __attribute__((weak, alias("PMPI_File_read")));
 
 extern "C" int PMPI_File_read_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_c", FileCall{});
+  Call call(Function::kFile_read_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -685,6 +777,9 @@ extern "C" int PMPI_File_read_c(MPI_File fh, void* buf, MPI_Count count, MPI_Dat
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_read(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -694,7 +789,7 @@ extern "C" int PMPI_File_read_c(MPI_File fh, void* buf, MPI_Count count, MPI_Dat
 extern "C" decltype(PMPI_File_read_c) MPI_File_read_c __attribute__((weak, alias("PMPI_File_read_c")));
 
 extern "C" int PMPI_File_read_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_all", FileCall{});
+  Call call(Function::kFile_read_all, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -703,6 +798,10 @@ extern "C" int PMPI_File_read_all(MPI_File fh, void* buf, int count, MPI_Datatyp
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_read_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -712,7 +811,7 @@ extern "C" int PMPI_File_read_all(MPI_File fh, void* buf, int count, MPI_Datatyp
 extern "C" decltype(PMPI_File_read_all) MPI_File_read_all __attribute__((weak, alias("PMPI_File_read_all")));
 
 extern "C" int PMPI_File_read_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_all_c", FileCall{});
+  Call call(Function::kFile_read_all_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -721,6 +820,10 @@ extern "C" int PMPI_File_read_all_c(MPI_File fh, void* buf, MPI_Count count, MPI
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_read_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -730,37 +833,47 @@ extern "C" int PMPI_File_read_all_c(MPI_File fh, void* buf, MPI_Count count, MPI
 extern "C" decltype(PMPI_File_read_all_c) MPI_File_read_all_c __attribute__((weak, alias("PMPI_File_read_all_c")));
 
 extern "C" int PMPI_File_read_all_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
-  Call call("MPI_File_read_all_begin", FileCall{});
+  Call call(Function::kFile_read_all_begin, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::file_read_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_read_all_begin) MPI_File_read_all_begin __attribute__((weak, alias("PMPI_File_read_all_begin")));
 
 extern "C" int PMPI_File_read_all_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call("MPI_File_read_all_begin_c", FileCall{});
+  Call call(Function::kFile_read_all_begin_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::file_read_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_read_all_begin_c) MPI_File_read_all_begin_c __attribute__((weak, alias("PMPI_File_read_all_begin_c")));
 
 extern "C" int PMPI_File_read_all_end(MPI_File fh, void* buf, MPI_Status* status) {
-  Call call("MPI_File_read_all_end", FileCall{});
+  Call call(Function::kFile_read_all_end, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   StatusOut core_status(status);
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
   const Code code = api::file_read_all_end(call.process, core_fh, abi::buffer_to_core(buf), core_status.get());
   if (code == 0) {
     core_status.store();
@@ -770,7 +883,7 @@ extern "C" int PMPI_File_read_all_end(MPI_File fh, void* buf, MPI_Status* status
 extern "C" decltype(PMPI_File_read_all_end) MPI_File_read_all_end __attribute__((weak, alias("PMPI_File_read_all_end")));
 
 extern "C" int PMPI_File_read_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_at", FileCall{});
+  Call call(Function::kFile_read_at, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -779,6 +892,9 @@ extern "C" int PMPI_File_read_at(MPI_File fh, MPI_Offset offset, void* buf, int 
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_read_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -788,7 +904,7 @@ extern "C" int PMPI_File_read_at(MPI_File fh, MPI_Offset offset, void* buf, int 
 extern "C" decltype(PMPI_File_read_at) MPI_File_read_at __attribute__((weak, alias("PMPI_File_read_at")));
 
 extern "C" int PMPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_at_c", FileCall{});
+  Call call(Function::kFile_read_at_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -797,6 +913,9 @@ extern "C" int PMPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void* buf, MP
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_read_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -806,7 +925,7 @@ extern "C" int PMPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void* buf, MP
 extern "C" decltype(PMPI_File_read_at_c) MPI_File_read_at_c __attribute__((weak, alias("PMPI_File_read_at_c")));
 
 extern "C" int PMPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_at_all", FileCall{});
+  Call call(Function::kFile_read_at_all, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -815,6 +934,10 @@ extern "C" int PMPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void* buf, 
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_read_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -824,7 +947,7 @@ extern "C" int PMPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void* buf, 
 extern "C" decltype(PMPI_File_read_at_all) MPI_File_read_at_all __attribute__((weak, alias("PMPI_File_read_at_all")));
 
 extern "C" int PMPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_at_all_c", FileCall{});
+  Call call(Function::kFile_read_at_all_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -833,6 +956,10 @@ extern "C" int PMPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void* buf
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_read_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -842,37 +969,47 @@ extern "C" int PMPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void* buf
 extern "C" decltype(PMPI_File_read_at_all_c) MPI_File_read_at_all_c __attribute__((weak, alias("PMPI_File_read_at_all_c")));
 
 extern "C" int PMPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype) {
-  Call call("MPI_File_read_at_all_begin", FileCall{});
+  Call call(Function::kFile_read_at_all_begin, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::file_read_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_read_at_all_begin) MPI_File_read_at_all_begin __attribute__((weak, alias("PMPI_File_read_at_all_begin")));
 
 extern "C" int PMPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call("MPI_File_read_at_all_begin_c", FileCall{});
+  Call call(Function::kFile_read_at_all_begin_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::file_read_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_read_at_all_begin_c) MPI_File_read_at_all_begin_c __attribute__((weak, alias("PMPI_File_read_at_all_begin_c")));
 
 extern "C" int PMPI_File_read_at_all_end(MPI_File fh, void* buf, MPI_Status* status) {
-  Call call("MPI_File_read_at_all_end", FileCall{});
+  Call call(Function::kFile_read_at_all_end, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   StatusOut core_status(status);
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
   const Code code = api::file_read_at_all_end(call.process, core_fh, abi::buffer_to_core(buf), core_status.get());
   if (code == 0) {
     core_status.store();
@@ -882,7 +1019,7 @@ extern "C" int PMPI_File_read_at_all_end(MPI_File fh, void* buf, MPI_Status* sta
 extern "C" decltype(PMPI_File_read_at_all_end) MPI_File_read_at_all_end __attribute__((weak, alias("PMPI_File_read_at_all_end")));
 
 extern "C" int PMPI_File_read_ordered(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_ordered", FileCall{});
+  Call call(Function::kFile_read_ordered, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -891,6 +1028,10 @@ extern "C" int PMPI_File_read_ordered(MPI_File fh, void* buf, int count, MPI_Dat
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_read_ordered(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -900,7 +1041,7 @@ extern "C" int PMPI_File_read_ordered(MPI_File fh, void* buf, int count, MPI_Dat
 extern "C" decltype(PMPI_File_read_ordered) MPI_File_read_ordered __attribute__((weak, alias("PMPI_File_read_ordered")));
 
 extern "C" int PMPI_File_read_ordered_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_ordered_c", FileCall{});
+  Call call(Function::kFile_read_ordered_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -909,6 +1050,10 @@ extern "C" int PMPI_File_read_ordered_c(MPI_File fh, void* buf, MPI_Count count,
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_read_ordered(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -918,37 +1063,47 @@ extern "C" int PMPI_File_read_ordered_c(MPI_File fh, void* buf, MPI_Count count,
 extern "C" decltype(PMPI_File_read_ordered_c) MPI_File_read_ordered_c __attribute__((weak, alias("PMPI_File_read_ordered_c")));
 
 extern "C" int PMPI_File_read_ordered_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
-  Call call("MPI_File_read_ordered_begin", FileCall{});
+  Call call(Function::kFile_read_ordered_begin, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::file_read_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_read_ordered_begin) MPI_File_read_ordered_begin __attribute__((weak, alias("PMPI_File_read_ordered_begin")));
 
 extern "C" int PMPI_File_read_ordered_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call("MPI_File_read_ordered_begin_c", FileCall{});
+  Call call(Function::kFile_read_ordered_begin_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::file_read_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_read_ordered_begin_c) MPI_File_read_ordered_begin_c __attribute__((weak, alias("PMPI_File_read_ordered_begin_c")));
 
 extern "C" int PMPI_File_read_ordered_end(MPI_File fh, void* buf, MPI_Status* status) {
-  Call call("MPI_File_read_ordered_end", FileCall{});
+  Call call(Function::kFile_read_ordered_end, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   StatusOut core_status(status);
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
   const Code code = api::file_read_ordered_end(call.process, core_fh, abi::buffer_to_core(buf), core_status.get());
   if (code == 0) {
     core_status.store();
@@ -958,7 +1113,7 @@ extern "C" int PMPI_File_read_ordered_end(MPI_File fh, void* buf, MPI_Status* st
 extern "C" decltype(PMPI_File_read_ordered_end) MPI_File_read_ordered_end __attribute__((weak, alias("PMPI_File_read_ordered_end")));
 
 extern "C" int PMPI_File_read_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_shared", FileCall{});
+  Call call(Function::kFile_read_shared, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -967,6 +1122,9 @@ extern "C" int PMPI_File_read_shared(MPI_File fh, void* buf, int count, MPI_Data
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_read_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -976,7 +1134,7 @@ extern "C" int PMPI_File_read_shared(MPI_File fh, void* buf, int count, MPI_Data
 extern "C" decltype(PMPI_File_read_shared) MPI_File_read_shared __attribute__((weak, alias("PMPI_File_read_shared")));
 
 extern "C" int PMPI_File_read_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_read_shared_c", FileCall{});
+  Call call(Function::kFile_read_shared_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -985,6 +1143,9 @@ extern "C" int PMPI_File_read_shared_c(MPI_File fh, void* buf, MPI_Count count, 
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_read_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -994,75 +1155,85 @@ extern "C" int PMPI_File_read_shared_c(MPI_File fh, void* buf, MPI_Count count, 
 extern "C" decltype(PMPI_File_read_shared_c) MPI_File_read_shared_c __attribute__((weak, alias("PMPI_File_read_shared_c")));
 
 extern "C" int PMPI_File_seek(MPI_File fh, MPI_Offset offset, int whence) {
-  Call call("MPI_File_seek", FileCall{});
+  Call call(Function::kFile_seek, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   const int core_whence = abi::seek_to_core(whence);
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.constant(whence, core_whence, "whence", kErrArg)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
   return call.end(api::file_seek(call.process, core_fh, offset, core_whence));
 }
 extern "C" decltype(PMPI_File_seek) MPI_File_seek __attribute__((weak, alias("PMPI_File_seek")));
 
 extern "C" int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence) {
-  Call call("MPI_File_seek_shared", FileCall{});
+  Call call(Function::kFile_seek_shared, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   const int core_whence = abi::seek_to_core(whence);
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.constant(whence, core_whence, "whence", kErrArg)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
   return call.end(api::file_seek_shared(call.process, core_fh, offset, core_whence));
 }
 extern "C" decltype(PMPI_File_seek_shared) MPI_File_seek_shared __attribute__((weak, alias("PMPI_File_seek_shared")));
 
 extern "C" int PMPI_File_set_atomicity(MPI_File fh, int flag) {
-  Call call("MPI_File_set_atomicity", FileCall{});
+  Call call(Function::kFile_set_atomicity, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
   return call.end(api::file_set_atomicity(call.process, core_fh, flag != 0));
 }
 extern "C" decltype(PMPI_File_set_atomicity) MPI_File_set_atomicity __attribute__((weak, alias("PMPI_File_set_atomicity")));
 
 extern "C" int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler) {
-  Call call("MPI_File_set_errhandler", FileCall{});
+  Call call(Function::kFile_set_errhandler, __builtin_return_address(0), FileCall{});
   File* core_file = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle_or_null<File>(file, "file", &core_file) ||
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_file);
   return call.end(api::file_set_errhandler(call.process, core_file, core_errhandler));
 }
 extern "C" decltype(PMPI_File_set_errhandler) MPI_File_set_errhandler __attribute__((weak, alias("PMPI_File_set_errhandler")));
 
 extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) {
-  Call call("MPI_File_set_info", FileCall{});
+  Call call(Function::kFile_set_info, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Info* core_info = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.handle_or_null<Info>(info, "info", &core_info)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
   return call.end(api::file_set_info(call.process, core_fh, core_info));
 }
 extern "C" decltype(PMPI_File_set_info) MPI_File_set_info __attribute__((weak, alias("PMPI_File_set_info")));
 
 extern "C" int PMPI_File_set_size(MPI_File fh, MPI_Offset size) {
-  Call call("MPI_File_set_size", FileCall{});
+  Call call(Function::kFile_set_size, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
   return call.end(api::file_set_size(call.process, core_fh, size));
 }
 extern "C" decltype(PMPI_File_set_size) MPI_File_set_size __attribute__((weak, alias("PMPI_File_set_size")));
 
 extern "C" int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep, MPI_Info info) {
-  Call call("MPI_File_set_view", FileCall{});
+  Call call(Function::kFile_set_view, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_etype = nullptr;
   Datatype* core_filetype = nullptr;
@@ -1074,22 +1245,26 @@ extern "C" int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype ety
       !call.handle_or_null<Info>(info, "info", &core_info)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
   return call.end(api::file_set_view(call.process, core_fh, displacement_to_core(disp), core_etype, core_filetype, datarep, core_info));
 }
 extern "C" decltype(PMPI_File_set_view) MPI_File_set_view __attribute__((weak, alias("PMPI_File_set_view")));
 
 extern "C" int PMPI_File_sync(MPI_File fh) {
-  Call call("MPI_File_sync", FileCall{});
+  Call call(Function::kFile_sync, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
   return call.end(api::file_sync(call.process, core_fh));
 }
 extern "C" decltype(PMPI_File_sync) MPI_File_sync __attribute__((weak, alias("PMPI_File_sync")));
 
 extern "C" int PMPI_File_write(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write", FileCall{});
+  Call call(Function::kFile_write, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1098,6 +1273,9 @@ extern "C" int PMPI_File_write(MPI_File fh, const void* buf, int count, MPI_Data
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_write(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1107,7 +1285,7 @@ extern "C" int PMPI_File_write(MPI_File fh, const void* buf, int count, MPI_Data
 extern "C" decltype(PMPI_File_write) MPI_File_write __attribute__((weak, alias("PMPI_File_write")));
 
 extern "C" int PMPI_File_write_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_c", FileCall{});
+  Call call(Function::kFile_write_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1116,6 +1294,9 @@ extern "C" int PMPI_File_write_c(MPI_File fh, const void* buf, MPI_Count count, 
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_write(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1125,7 +1306,7 @@ extern "C" int PMPI_File_write_c(MPI_File fh, const void* buf, MPI_Count count, 
 extern "C" decltype(PMPI_File_write_c) MPI_File_write_c __attribute__((weak, alias("PMPI_File_write_c")));
 
 extern "C" int PMPI_File_write_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_all", FileCall{});
+  Call call(Function::kFile_write_all, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1134,6 +1315,10 @@ extern "C" int PMPI_File_write_all(MPI_File fh, const void* buf, int count, MPI_
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_write_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1143,7 +1328,7 @@ extern "C" int PMPI_File_write_all(MPI_File fh, const void* buf, int count, MPI_
 extern "C" decltype(PMPI_File_write_all) MPI_File_write_all __attribute__((weak, alias("PMPI_File_write_all")));
 
 extern "C" int PMPI_File_write_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_all_c", FileCall{});
+  Call call(Function::kFile_write_all_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1152,6 +1337,10 @@ extern "C" int PMPI_File_write_all_c(MPI_File fh, const void* buf, MPI_Count cou
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_write_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1161,37 +1350,47 @@ extern "C" int PMPI_File_write_all_c(MPI_File fh, const void* buf, MPI_Count cou
 extern "C" decltype(PMPI_File_write_all_c) MPI_File_write_all_c __attribute__((weak, alias("PMPI_File_write_all_c")));
 
 extern "C" int PMPI_File_write_all_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
-  Call call("MPI_File_write_all_begin", FileCall{});
+  Call call(Function::kFile_write_all_begin, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::file_write_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_write_all_begin) MPI_File_write_all_begin __attribute__((weak, alias("PMPI_File_write_all_begin")));
 
 extern "C" int PMPI_File_write_all_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call("MPI_File_write_all_begin_c", FileCall{});
+  Call call(Function::kFile_write_all_begin_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::file_write_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_write_all_begin_c) MPI_File_write_all_begin_c __attribute__((weak, alias("PMPI_File_write_all_begin_c")));
 
 extern "C" int PMPI_File_write_all_end(MPI_File fh, const void* buf, MPI_Status* status) {
-  Call call("MPI_File_write_all_end", FileCall{});
+  Call call(Function::kFile_write_all_end, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   StatusOut core_status(status);
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
   const Code code = api::file_write_all_end(call.process, core_fh, abi::buffer_to_core(buf), core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1201,7 +1400,7 @@ extern "C" int PMPI_File_write_all_end(MPI_File fh, const void* buf, MPI_Status*
 extern "C" decltype(PMPI_File_write_all_end) MPI_File_write_all_end __attribute__((weak, alias("PMPI_File_write_all_end")));
 
 extern "C" int PMPI_File_write_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_at", FileCall{});
+  Call call(Function::kFile_write_at, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1210,6 +1409,9 @@ extern "C" int PMPI_File_write_at(MPI_File fh, MPI_Offset offset, const void* bu
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_write_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1219,7 +1421,7 @@ extern "C" int PMPI_File_write_at(MPI_File fh, MPI_Offset offset, const void* bu
 extern "C" decltype(PMPI_File_write_at) MPI_File_write_at __attribute__((weak, alias("PMPI_File_write_at")));
 
 extern "C" int PMPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_at_c", FileCall{});
+  Call call(Function::kFile_write_at_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1228,6 +1430,9 @@ extern "C" int PMPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void* 
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_write_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1237,7 +1442,7 @@ extern "C" int PMPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void* 
 extern "C" decltype(PMPI_File_write_at_c) MPI_File_write_at_c __attribute__((weak, alias("PMPI_File_write_at_c")));
 
 extern "C" int PMPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_at_all", FileCall{});
+  Call call(Function::kFile_write_at_all, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1246,6 +1451,10 @@ extern "C" int PMPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_write_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1255,7 +1464,7 @@ extern "C" int PMPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void
 extern "C" decltype(PMPI_File_write_at_all) MPI_File_write_at_all __attribute__((weak, alias("PMPI_File_write_at_all")));
 
 extern "C" int PMPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_at_all_c", FileCall{});
+  Call call(Function::kFile_write_at_all_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1264,6 +1473,10 @@ extern "C" int PMPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const vo
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_write_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1273,37 +1486,47 @@ extern "C" int PMPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const vo
 extern "C" decltype(PMPI_File_write_at_all_c) MPI_File_write_at_all_c __attribute__((weak, alias("PMPI_File_write_at_all_c")));
 
 extern "C" int PMPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype) {
-  Call call("MPI_File_write_at_all_begin", FileCall{});
+  Call call(Function::kFile_write_at_all_begin, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::file_write_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_write_at_all_begin) MPI_File_write_at_all_begin __attribute__((weak, alias("PMPI_File_write_at_all_begin")));
 
 extern "C" int PMPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call("MPI_File_write_at_all_begin_c", FileCall{});
+  Call call(Function::kFile_write_at_all_begin_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::file_write_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_write_at_all_begin_c) MPI_File_write_at_all_begin_c __attribute__((weak, alias("PMPI_File_write_at_all_begin_c")));
 
 extern "C" int PMPI_File_write_at_all_end(MPI_File fh, const void* buf, MPI_Status* status) {
-  Call call("MPI_File_write_at_all_end", FileCall{});
+  Call call(Function::kFile_write_at_all_end, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   StatusOut core_status(status);
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
   const Code code = api::file_write_at_all_end(call.process, core_fh, abi::buffer_to_core(buf), core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1313,7 +1536,7 @@ extern "C" int PMPI_File_write_at_all_end(MPI_File fh, const void* buf, MPI_Stat
 extern "C" decltype(PMPI_File_write_at_all_end) MPI_File_write_at_all_end __attribute__((weak, alias("PMPI_File_write_at_all_end")));
 
 extern "C" int PMPI_File_write_ordered(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_ordered", FileCall{});
+  Call call(Function::kFile_write_ordered, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1322,6 +1545,10 @@ extern "C" int PMPI_File_write_ordered(MPI_File fh, const void* buf, int count, 
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_write_ordered(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1331,7 +1558,7 @@ extern "C" int PMPI_File_write_ordered(MPI_File fh, const void* buf, int count, 
 extern "C" decltype(PMPI_File_write_ordered) MPI_File_write_ordered __attribute__((weak, alias("PMPI_File_write_ordered")));
 
 extern "C" int PMPI_File_write_ordered_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_ordered_c", FileCall{});
+  Call call(Function::kFile_write_ordered_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1340,6 +1567,10 @@ extern "C" int PMPI_File_write_ordered_c(MPI_File fh, const void* buf, MPI_Count
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_write_ordered(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1349,37 +1580,47 @@ extern "C" int PMPI_File_write_ordered_c(MPI_File fh, const void* buf, MPI_Count
 extern "C" decltype(PMPI_File_write_ordered_c) MPI_File_write_ordered_c __attribute__((weak, alias("PMPI_File_write_ordered_c")));
 
 extern "C" int PMPI_File_write_ordered_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
-  Call call("MPI_File_write_ordered_begin", FileCall{});
+  Call call(Function::kFile_write_ordered_begin, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::file_write_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_write_ordered_begin) MPI_File_write_ordered_begin __attribute__((weak, alias("PMPI_File_write_ordered_begin")));
 
 extern "C" int PMPI_File_write_ordered_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call("MPI_File_write_ordered_begin_c", FileCall{});
+  Call call(Function::kFile_write_ordered_begin_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::file_write_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" decltype(PMPI_File_write_ordered_begin_c) MPI_File_write_ordered_begin_c __attribute__((weak, alias("PMPI_File_write_ordered_begin_c")));
 
 extern "C" int PMPI_File_write_ordered_end(MPI_File fh, const void* buf, MPI_Status* status) {
-  Call call("MPI_File_write_ordered_end", FileCall{});
+  Call call(Function::kFile_write_ordered_end, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   StatusOut core_status(status);
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  ++core_fh->collective_calls;
+  call.tell(&CallLine::comm, core_fh);
   const Code code = api::file_write_ordered_end(call.process, core_fh, abi::buffer_to_core(buf), core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1389,7 +1630,7 @@ extern "C" int PMPI_File_write_ordered_end(MPI_File fh, const void* buf, MPI_Sta
 extern "C" decltype(PMPI_File_write_ordered_end) MPI_File_write_ordered_end __attribute__((weak, alias("PMPI_File_write_ordered_end")));
 
 extern "C" int PMPI_File_write_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_shared", FileCall{});
+  Call call(Function::kFile_write_shared, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1398,6 +1639,9 @@ extern "C" int PMPI_File_write_shared(MPI_File fh, const void* buf, int count, M
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_write_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1407,7 +1651,7 @@ extern "C" int PMPI_File_write_shared(MPI_File fh, const void* buf, int count, M
 extern "C" decltype(PMPI_File_write_shared) MPI_File_write_shared __attribute__((weak, alias("PMPI_File_write_shared")));
 
 extern "C" int PMPI_File_write_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call("MPI_File_write_shared_c", FileCall{});
+  Call call(Function::kFile_write_shared_c, __builtin_return_address(0), FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1416,6 +1660,9 @@ extern "C" int PMPI_File_write_shared_c(MPI_File fh, const void* buf, MPI_Count 
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_fh);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::file_write_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1425,7 +1672,7 @@ extern "C" int PMPI_File_write_shared_c(MPI_File fh, const void* buf, MPI_Count 
 extern "C" decltype(PMPI_File_write_shared_c) MPI_File_write_shared_c __attribute__((weak, alias("PMPI_File_write_shared_c")));
 
 extern "C" int PMPI_Register_datarep(const char* datarep, MPI_Datarep_conversion_function* read_conversion_fn, MPI_Datarep_conversion_function* write_conversion_fn, MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) {
-  Call call("MPI_Register_datarep", FileCall{});
+  Call call(Function::kRegister_datarep, __builtin_return_address(0), FileCall{});
   if (!call.pointer(datarep, "datarep") ||
       !call.pointer(reinterpret_cast<const void*>(dtype_file_extent_fn), "dtype_file_extent_fn")) {
     return call.fail();
@@ -1435,7 +1682,7 @@ extern "C" int PMPI_Register_datarep(const char* datarep, MPI_Datarep_conversion
 extern "C" decltype(PMPI_Register_datarep) MPI_Register_datarep __attribute__((weak, alias("PMPI_Register_datarep")));
 
 extern "C" int PMPI_Register_datarep_c(const char* datarep, MPI_Datarep_conversion_function_c* read_conversion_fn, MPI_Datarep_conversion_function_c* write_conversion_fn, MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) {
-  Call call("MPI_Register_datarep_c", FileCall{});
+  Call call(Function::kRegister_datarep_c, __builtin_return_address(0), FileCall{});
   if (!call.pointer(datarep, "datarep") ||
       !call.pointer(reinterpret_cast<const void*>(dtype_file_extent_fn), "dtype_file_extent_fn")) {
     return call.fail();

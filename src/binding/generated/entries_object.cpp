@@ -10,7 +10,7 @@
 using namespace tasuki;
 
 extern "C" int PMPI_Add_error_class(int* errorclass) {
-  Call call("MPI_Add_error_class", AnyTime{});
+  Call call(Function::kAdd_error_class, __builtin_return_address(0), AnyTime{});
   int core_errorclass = 0;
   if (!call.pointer(errorclass, "errorclass")) {
     return call.fail();
@@ -24,7 +24,7 @@ extern "C" int PMPI_Add_error_class(int* errorclass) {
 extern "C" decltype(PMPI_Add_error_class) MPI_Add_error_class __attribute__((weak, alias("PMPI_Add_error_class")));
 
 extern "C" int PMPI_Add_error_code(int errorclass, int* errorcode) {
-  Call call("MPI_Add_error_code", AnyTime{});
+  Call call(Function::kAdd_error_code, __builtin_return_address(0), AnyTime{});
   const int core_errorclass = abi::error_to_core(errorclass);
   int core_errorcode = 0;
   if (!call.constant(errorclass, core_errorclass, "errorclass", kErrArg) ||
@@ -40,7 +40,7 @@ extern "C" int PMPI_Add_error_code(int errorclass, int* errorcode) {
 extern "C" decltype(PMPI_Add_error_code) MPI_Add_error_code __attribute__((weak, alias("PMPI_Add_error_code")));
 
 extern "C" int PMPI_Add_error_string(int errorcode, const char* string) {
-  Call call("MPI_Add_error_string", AnyTime{});
+  Call call(Function::kAdd_error_string, __builtin_return_address(0), AnyTime{});
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg) ||
       !call.pointer(string, "string")) {
@@ -51,7 +51,7 @@ extern "C" int PMPI_Add_error_string(int errorcode, const char* string) {
 extern "C" decltype(PMPI_Add_error_string) MPI_Add_error_string __attribute__((weak, alias("PMPI_Add_error_string")));
 
 extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
-  Call call("MPI_Alloc_mem");
+  Call call(Function::kAlloc_mem, __builtin_return_address(0));
   Info* core_info = nullptr;
   void* core_baseptr = nullptr;
   if (!call.handle_or_null<Info>(info, "info", &core_info) ||
@@ -67,19 +67,20 @@ extern "C" int PMPI_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
 extern "C" decltype(PMPI_Alloc_mem) MPI_Alloc_mem __attribute__((weak, alias("PMPI_Alloc_mem")));
 
 extern "C" int PMPI_Attr_delete(MPI_Comm comm, int keyval) {
-  Call call("MPI_Attr_delete");
+  Call call(Function::kAttr_delete, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   const int core_keyval = abi::keyval_to_core(keyval);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.constant(keyval, core_keyval, "keyval", kErrKeyval)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::comm_delete_attr(call.process, core_comm, core_keyval));
 }
 extern "C" decltype(PMPI_Attr_delete) MPI_Attr_delete __attribute__((weak, alias("PMPI_Attr_delete")));
 
 extern "C" int PMPI_Attr_get(MPI_Comm comm, int keyval, void* attribute_val, int* flag) {
-  Call call("MPI_Attr_get");
+  Call call(Function::kAttr_get, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   const int core_keyval = abi::keyval_to_core(keyval);
   void* core_attribute_val = nullptr;
@@ -90,6 +91,7 @@ extern "C" int PMPI_Attr_get(MPI_Comm comm, int keyval, void* attribute_val, int
       !call.pointer(flag, "flag")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_get_attr(call.process, core_comm, core_keyval, &core_attribute_val, &core_flag);
   if (code == 0) {
     *flag = core_flag;
@@ -100,31 +102,33 @@ extern "C" int PMPI_Attr_get(MPI_Comm comm, int keyval, void* attribute_val, int
 extern "C" decltype(PMPI_Attr_get) MPI_Attr_get __attribute__((weak, alias("PMPI_Attr_get")));
 
 extern "C" int PMPI_Attr_put(MPI_Comm comm, int keyval, void* attribute_val) {
-  Call call("MPI_Attr_put");
+  Call call(Function::kAttr_put, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   const int core_keyval = abi::keyval_to_core(keyval);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.constant(keyval, core_keyval, "keyval", kErrKeyval)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::comm_set_attr(call.process, core_comm, core_keyval, attribute_val));
 }
 extern "C" decltype(PMPI_Attr_put) MPI_Attr_put __attribute__((weak, alias("PMPI_Attr_put")));
 
 extern "C" int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
-  Call call("MPI_Comm_call_errhandler");
+  Call call(Function::kComm_call_errhandler, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::comm_call_errhandler(call.process, core_comm, core_errorcode));
 }
 extern "C" decltype(PMPI_Comm_call_errhandler) MPI_Comm_call_errhandler __attribute__((weak, alias("PMPI_Comm_call_errhandler")));
 
 extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
-  Call call("MPI_Comm_compare");
+  Call call(Function::kComm_compare, __builtin_return_address(0));
   Comm* core_comm1 = nullptr;
   Comm* core_comm2 = nullptr;
   int core_result = 0;
@@ -133,6 +137,7 @@ extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
       !call.pointer(result, "result")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm1);
   const Code code = api::comm_compare(call.process, core_comm1, core_comm2, &core_result);
   if (code == 0) {
     *result = abi::comparison_from_core(core_result);
@@ -142,7 +147,7 @@ extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
 extern "C" decltype(PMPI_Comm_compare) MPI_Comm_compare __attribute__((weak, alias("PMPI_Comm_compare")));
 
 extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
-  Call call("MPI_Comm_create");
+  Call call(Function::kComm_create, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Group* core_group = nullptr;
   Comm* core_newcomm = nullptr;
@@ -151,6 +156,8 @@ extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcom
       !call.pointer(newcomm, "newcomm")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_create(call.process, core_comm, core_group, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -160,7 +167,7 @@ extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcom
 extern "C" decltype(PMPI_Comm_create) MPI_Comm_create __attribute__((weak, alias("PMPI_Comm_create")));
 
 extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* comm_errhandler_fn, MPI_Errhandler* errhandler) {
-  Call call("MPI_Comm_create_errhandler");
+  Call call(Function::kComm_create_errhandler, __builtin_return_address(0));
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(comm_errhandler_fn), "comm_errhandler_fn") ||
       !call.pointer(errhandler, "errhandler")) {
@@ -175,7 +182,7 @@ extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* comm_er
 extern "C" decltype(PMPI_Comm_create_errhandler) MPI_Comm_create_errhandler __attribute__((weak, alias("PMPI_Comm_create_errhandler")));
 
 extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newcomm) {
-  Call call("MPI_Comm_create_from_group");
+  Call call(Function::kComm_create_from_group, __builtin_return_address(0));
   call.blame_if_valid_errhandler(errhandler);
   Group* core_group = nullptr;
   Info* core_info = nullptr;
@@ -197,7 +204,7 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringta
 extern "C" decltype(PMPI_Comm_create_from_group) MPI_Comm_create_from_group __attribute__((weak, alias("PMPI_Comm_create_from_group")));
 
 extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
-  Call call("MPI_Comm_create_group");
+  Call call(Function::kComm_create_group, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Group* core_group = nullptr;
   Comm* core_newcomm = nullptr;
@@ -207,6 +214,9 @@ extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, M
       !call.pointer(newcomm, "newcomm")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::tag, tag);
   const Code code = api::comm_create_group(call.process, core_comm, core_group, tag, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -216,7 +226,7 @@ extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, M
 extern "C" decltype(PMPI_Comm_create_group) MPI_Comm_create_group __attribute__((weak, alias("PMPI_Comm_create_group")));
 
 extern "C" int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function* comm_copy_attr_fn, MPI_Comm_delete_attr_function* comm_delete_attr_fn, int* comm_keyval, void* extra_state) {
-  Call call("MPI_Comm_create_keyval");
+  Call call(Function::kComm_create_keyval, __builtin_return_address(0));
   const CopyFunction core_comm_copy_attr_fn = copy_function(reinterpret_cast<AnyFunction>(comm_copy_attr_fn));
   int core_comm_keyval = 0;
   if (!call.pointer(comm_keyval, "comm_keyval")) {
@@ -231,25 +241,28 @@ extern "C" int PMPI_Comm_create_keyval(MPI_Comm_copy_attr_function* comm_copy_at
 extern "C" decltype(PMPI_Comm_create_keyval) MPI_Comm_create_keyval __attribute__((weak, alias("PMPI_Comm_create_keyval")));
 
 extern "C" int PMPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) {
-  Call call("MPI_Comm_delete_attr");
+  Call call(Function::kComm_delete_attr, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   const int core_comm_keyval = abi::keyval_to_core(comm_keyval);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.constant(comm_keyval, core_comm_keyval, "comm_keyval", kErrKeyval)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::comm_delete_attr(call.process, core_comm, core_comm_keyval));
 }
 extern "C" decltype(PMPI_Comm_delete_attr) MPI_Comm_delete_attr __attribute__((weak, alias("PMPI_Comm_delete_attr")));
 
 extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
-  Call call("MPI_Comm_dup");
+  Call call(Function::kComm_dup, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Comm* core_newcomm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(newcomm, "newcomm")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_dup(call.process, core_comm, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -259,7 +272,7 @@ extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
 extern "C" decltype(PMPI_Comm_dup) MPI_Comm_dup __attribute__((weak, alias("PMPI_Comm_dup")));
 
 extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
-  Call call("MPI_Comm_dup_with_info");
+  Call call(Function::kComm_dup_with_info, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   Comm* core_newcomm = nullptr;
@@ -268,6 +281,8 @@ extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* n
       !call.pointer(newcomm, "newcomm")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_dup_with_info(call.process, core_comm, core_info, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -277,12 +292,14 @@ extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* n
 extern "C" decltype(PMPI_Comm_dup_with_info) MPI_Comm_dup_with_info __attribute__((weak, alias("PMPI_Comm_dup_with_info")));
 
 extern "C" int PMPI_Comm_free(MPI_Comm* comm) {
-  Call call("MPI_Comm_free");
+  Call call(Function::kComm_free, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.pointer(comm, "comm") ||
       !call.handle<Comm>(*comm, "comm", &core_comm)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_free(call.process, &core_comm);
   call.settle<Comm>(core_comm, comm);
   return call.end(code);
@@ -290,7 +307,7 @@ extern "C" int PMPI_Comm_free(MPI_Comm* comm) {
 extern "C" decltype(PMPI_Comm_free) MPI_Comm_free __attribute__((weak, alias("PMPI_Comm_free")));
 
 extern "C" int PMPI_Comm_free_keyval(int* comm_keyval) {
-  Call call("MPI_Comm_free_keyval");
+  Call call(Function::kComm_free_keyval, __builtin_return_address(0));
   if (!call.pointer(comm_keyval, "comm_keyval")) {
     return call.fail();
   }
@@ -307,7 +324,7 @@ extern "C" int PMPI_Comm_free_keyval(int* comm_keyval) {
 extern "C" decltype(PMPI_Comm_free_keyval) MPI_Comm_free_keyval __attribute__((weak, alias("PMPI_Comm_free_keyval")));
 
 extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribute_val, int* flag) {
-  Call call("MPI_Comm_get_attr");
+  Call call(Function::kComm_get_attr, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   const int core_comm_keyval = abi::keyval_to_core(comm_keyval);
   void* core_attribute_val = nullptr;
@@ -318,6 +335,7 @@ extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribut
       !call.pointer(flag, "flag")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_get_attr(call.process, core_comm, core_comm_keyval, &core_attribute_val, &core_flag);
   if (code == 0) {
     *flag = core_flag;
@@ -328,13 +346,14 @@ extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribut
 extern "C" decltype(PMPI_Comm_get_attr) MPI_Comm_get_attr __attribute__((weak, alias("PMPI_Comm_get_attr")));
 
 extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandler) {
-  Call call("MPI_Comm_get_errhandler");
+  Call call(Function::kComm_get_errhandler, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(errhandler, "errhandler")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_get_errhandler(call.process, core_comm, &core_errhandler);
   if (code == 0) {
     *errhandler = call.give<Errhandler>(core_errhandler);
@@ -344,13 +363,14 @@ extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandle
 extern "C" decltype(PMPI_Comm_get_errhandler) MPI_Comm_get_errhandler __attribute__((weak, alias("PMPI_Comm_get_errhandler")));
 
 extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
-  Call call("MPI_Comm_get_info");
+  Call call(Function::kComm_get_info, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Info* core_info_used = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(info_used, "info_used")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_get_info(call.process, core_comm, &core_info_used);
   if (code == 0) {
     *info_used = call.give<Info>(core_info_used);
@@ -360,7 +380,7 @@ extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
 extern "C" decltype(PMPI_Comm_get_info) MPI_Comm_get_info __attribute__((weak, alias("PMPI_Comm_get_info")));
 
 extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen) {
-  Call call("MPI_Comm_get_name");
+  Call call(Function::kComm_get_name, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   std::string core_comm_name;
   if (!call.handle_or_null<Comm>(comm, "comm", &core_comm) ||
@@ -368,6 +388,7 @@ extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen
       !call.pointer(resultlen, "resultlen")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_get_name(call.process, core_comm, &core_comm_name);
   if (code == 0) {
     *resultlen = store_string(core_comm_name, comm_name, MPI_MAX_OBJECT_NAME);
@@ -377,13 +398,14 @@ extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen
 extern "C" decltype(PMPI_Comm_get_name) MPI_Comm_get_name __attribute__((weak, alias("PMPI_Comm_get_name")));
 
 extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
-  Call call("MPI_Comm_group");
+  Call call(Function::kComm_group, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Group* core_group = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(group, "group")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_group(call.process, core_comm, &core_group);
   if (code == 0) {
     *group = call.give<Group>(core_group);
@@ -393,7 +415,7 @@ extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
 extern "C" decltype(PMPI_Comm_group) MPI_Comm_group __attribute__((weak, alias("PMPI_Comm_group")));
 
 extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
-  Call call("MPI_Comm_idup");
+  Call call(Function::kComm_idup, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Comm* core_newcomm = nullptr;
   Request* core_request = nullptr;
@@ -402,6 +424,8 @@ extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* req
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_idup(call.process, core_comm, &core_newcomm, &core_request);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -412,7 +436,7 @@ extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* req
 extern "C" decltype(PMPI_Comm_idup) MPI_Comm_idup __attribute__((weak, alias("PMPI_Comm_idup")));
 
 extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
-  Call call("MPI_Comm_idup_with_info");
+  Call call(Function::kComm_idup_with_info, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   Comm* core_newcomm = nullptr;
@@ -423,6 +447,8 @@ extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* 
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_idup_with_info(call.process, core_comm, core_info, &core_newcomm, &core_request);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -433,13 +459,14 @@ extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* 
 extern "C" decltype(PMPI_Comm_idup_with_info) MPI_Comm_idup_with_info __attribute__((weak, alias("PMPI_Comm_idup_with_info")));
 
 extern "C" int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
-  Call call("MPI_Comm_rank");
+  Call call(Function::kComm_rank, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   int core_rank = 0;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(rank, "rank")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_rank(call.process, core_comm, &core_rank);
   if (code == 0) {
     *rank = abi::rank_from_core(core_rank);
@@ -449,13 +476,14 @@ extern "C" int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
 extern "C" decltype(PMPI_Comm_rank) MPI_Comm_rank __attribute__((weak, alias("PMPI_Comm_rank")));
 
 extern "C" int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
-  Call call("MPI_Comm_remote_group");
+  Call call(Function::kComm_remote_group, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Group* core_group = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(group, "group")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_remote_group(call.process, core_comm, &core_group);
   if (code == 0) {
     *group = call.give<Group>(core_group);
@@ -465,13 +493,14 @@ extern "C" int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
 extern "C" decltype(PMPI_Comm_remote_group) MPI_Comm_remote_group __attribute__((weak, alias("PMPI_Comm_remote_group")));
 
 extern "C" int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
-  Call call("MPI_Comm_remote_size");
+  Call call(Function::kComm_remote_size, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   int core_size = 0;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(size, "size")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_remote_size(call.process, core_comm, &core_size);
   if (code == 0) {
     *size = core_size;
@@ -481,60 +510,66 @@ extern "C" int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
 extern "C" decltype(PMPI_Comm_remote_size) MPI_Comm_remote_size __attribute__((weak, alias("PMPI_Comm_remote_size")));
 
 extern "C" int PMPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void* attribute_val) {
-  Call call("MPI_Comm_set_attr");
+  Call call(Function::kComm_set_attr, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   const int core_comm_keyval = abi::keyval_to_core(comm_keyval);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.constant(comm_keyval, core_comm_keyval, "comm_keyval", kErrKeyval)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::comm_set_attr(call.process, core_comm, core_comm_keyval, attribute_val));
 }
 extern "C" decltype(PMPI_Comm_set_attr) MPI_Comm_set_attr __attribute__((weak, alias("PMPI_Comm_set_attr")));
 
 extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler) {
-  Call call("MPI_Comm_set_errhandler");
+  Call call(Function::kComm_set_errhandler, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::comm_set_errhandler(call.process, core_comm, core_errhandler));
 }
 extern "C" decltype(PMPI_Comm_set_errhandler) MPI_Comm_set_errhandler __attribute__((weak, alias("PMPI_Comm_set_errhandler")));
 
 extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
-  Call call("MPI_Comm_set_info");
+  Call call(Function::kComm_set_info, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.handle_or_null<Info>(info, "info", &core_info)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::comm_set_info(call.process, core_comm, core_info));
 }
 extern "C" decltype(PMPI_Comm_set_info) MPI_Comm_set_info __attribute__((weak, alias("PMPI_Comm_set_info")));
 
 extern "C" int PMPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
-  Call call("MPI_Comm_set_name");
+  Call call(Function::kComm_set_name, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(comm_name, "comm_name")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::comm_set_name(call.process, core_comm, comm_name));
 }
 extern "C" decltype(PMPI_Comm_set_name) MPI_Comm_set_name __attribute__((weak, alias("PMPI_Comm_set_name")));
 
 extern "C" int PMPI_Comm_size(MPI_Comm comm, int* size) {
-  Call call("MPI_Comm_size");
+  Call call(Function::kComm_size, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   int core_size = 0;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(size, "size")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_size(call.process, core_comm, &core_size);
   if (code == 0) {
     *size = core_size;
@@ -544,13 +579,15 @@ extern "C" int PMPI_Comm_size(MPI_Comm comm, int* size) {
 extern "C" decltype(PMPI_Comm_size) MPI_Comm_size __attribute__((weak, alias("PMPI_Comm_size")));
 
 extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
-  Call call("MPI_Comm_split");
+  Call call(Function::kComm_split, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Comm* core_newcomm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(newcomm, "newcomm")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_split(call.process, core_comm, color, key, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -560,7 +597,7 @@ extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newc
 extern "C" decltype(PMPI_Comm_split) MPI_Comm_split __attribute__((weak, alias("PMPI_Comm_split")));
 
 extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
-  Call call("MPI_Comm_split_type");
+  Call call(Function::kComm_split_type, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   const int core_split_type = split_type_to_core(split_type);
   Info* core_info = nullptr;
@@ -571,6 +608,8 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
       !call.pointer(newcomm, "newcomm")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_split_type(call.process, core_comm, core_split_type, key, core_info, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -580,13 +619,14 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
 extern "C" decltype(PMPI_Comm_split_type) MPI_Comm_split_type __attribute__((weak, alias("PMPI_Comm_split_type")));
 
 extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
-  Call call("MPI_Comm_test_inter");
+  Call call(Function::kComm_test_inter, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   bool core_flag = false;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(flag, "flag")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_test_inter(call.process, core_comm, &core_flag);
   if (code == 0) {
     *flag = core_flag;
@@ -596,7 +636,7 @@ extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
 extern "C" decltype(PMPI_Comm_test_inter) MPI_Comm_test_inter __attribute__((weak, alias("PMPI_Comm_test_inter")));
 
 extern "C" int PMPI_Errhandler_free(MPI_Errhandler* errhandler) {
-  Call call("MPI_Errhandler_free", AnyTime{});
+  Call call(Function::kErrhandler_free, __builtin_return_address(0), AnyTime{});
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(errhandler, "errhandler") ||
       !call.handle<Errhandler>(*errhandler, "errhandler", &core_errhandler)) {
@@ -609,7 +649,7 @@ extern "C" int PMPI_Errhandler_free(MPI_Errhandler* errhandler) {
 extern "C" decltype(PMPI_Errhandler_free) MPI_Errhandler_free __attribute__((weak, alias("PMPI_Errhandler_free")));
 
 extern "C" int PMPI_Error_class(int errorcode, int* errorclass) {
-  Call call("MPI_Error_class", AnyTime{});
+  Call call(Function::kError_class, __builtin_return_address(0), AnyTime{});
   const int core_errorcode = abi::error_to_core(errorcode);
   int core_errorclass = 0;
   if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg) ||
@@ -625,7 +665,7 @@ extern "C" int PMPI_Error_class(int errorcode, int* errorclass) {
 extern "C" decltype(PMPI_Error_class) MPI_Error_class __attribute__((weak, alias("PMPI_Error_class")));
 
 extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
-  Call call("MPI_Error_string", AnyTime{});
+  Call call(Function::kError_string, __builtin_return_address(0), AnyTime{});
   const int core_errorcode = abi::error_to_core(errorcode);
   std::string core_string;
   if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg) ||
@@ -642,13 +682,13 @@ extern "C" int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
 extern "C" decltype(PMPI_Error_string) MPI_Error_string __attribute__((weak, alias("PMPI_Error_string")));
 
 extern "C" int PMPI_Free_mem(void* base) {
-  Call call("MPI_Free_mem");
+  Call call(Function::kFree_mem, __builtin_return_address(0));
   return call.end(api::free_mem(call.process, abi::buffer_to_core(base)));
 }
 extern "C" decltype(PMPI_Free_mem) MPI_Free_mem __attribute__((weak, alias("PMPI_Free_mem")));
 
 extern "C" int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* result) {
-  Call call("MPI_Group_compare");
+  Call call(Function::kGroup_compare, __builtin_return_address(0));
   Group* core_group1 = nullptr;
   Group* core_group2 = nullptr;
   int core_result = 0;
@@ -666,7 +706,7 @@ extern "C" int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* resul
 extern "C" decltype(PMPI_Group_compare) MPI_Group_compare __attribute__((weak, alias("PMPI_Group_compare")));
 
 extern "C" int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
-  Call call("MPI_Group_difference");
+  Call call(Function::kGroup_difference, __builtin_return_address(0));
   Group* core_group1 = nullptr;
   Group* core_group2 = nullptr;
   Group* core_newgroup = nullptr;
@@ -684,7 +724,7 @@ extern "C" int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Gro
 extern "C" decltype(PMPI_Group_difference) MPI_Group_difference __attribute__((weak, alias("PMPI_Group_difference")));
 
 extern "C" int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
-  Call call("MPI_Group_excl");
+  Call call(Function::kGroup_excl, __builtin_return_address(0));
   Group* core_group = nullptr;
   if (!call.handle<Group>(group, "group", &core_group) ||
       !call.count(n, "n", kErrArg) ||
@@ -706,7 +746,7 @@ extern "C" int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Gr
 extern "C" decltype(PMPI_Group_excl) MPI_Group_excl __attribute__((weak, alias("PMPI_Group_excl")));
 
 extern "C" int PMPI_Group_free(MPI_Group* group) {
-  Call call("MPI_Group_free");
+  Call call(Function::kGroup_free, __builtin_return_address(0));
   Group* core_group = nullptr;
   if (!call.pointer(group, "group") ||
       !call.handle<Group>(*group, "group", &core_group)) {
@@ -719,7 +759,7 @@ extern "C" int PMPI_Group_free(MPI_Group* group) {
 extern "C" decltype(PMPI_Group_free) MPI_Group_free __attribute__((weak, alias("PMPI_Group_free")));
 
 extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name, MPI_Group* newgroup) {
-  Call call("MPI_Group_from_session_pset");
+  Call call(Function::kGroup_from_session_pset, __builtin_return_address(0));
   Session* core_session = nullptr;
   Group* core_newgroup = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
@@ -727,6 +767,7 @@ extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pse
       !call.pointer(newgroup, "newgroup")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_session);
   const Code code = api::group_from_session_pset(call.process, core_session, pset_name, &core_newgroup);
   if (code == 0) {
     *newgroup = call.give<Group>(core_newgroup);
@@ -736,7 +777,7 @@ extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pse
 extern "C" decltype(PMPI_Group_from_session_pset) MPI_Group_from_session_pset __attribute__((weak, alias("PMPI_Group_from_session_pset")));
 
 extern "C" int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group* newgroup) {
-  Call call("MPI_Group_incl");
+  Call call(Function::kGroup_incl, __builtin_return_address(0));
   Group* core_group = nullptr;
   if (!call.handle<Group>(group, "group", &core_group) ||
       !call.count(n, "n", kErrArg) ||
@@ -758,7 +799,7 @@ extern "C" int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Gr
 extern "C" decltype(PMPI_Group_incl) MPI_Group_incl __attribute__((weak, alias("PMPI_Group_incl")));
 
 extern "C" int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
-  Call call("MPI_Group_intersection");
+  Call call(Function::kGroup_intersection, __builtin_return_address(0));
   Group* core_group1 = nullptr;
   Group* core_group2 = nullptr;
   Group* core_newgroup = nullptr;
@@ -776,7 +817,7 @@ extern "C" int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_G
 extern "C" decltype(PMPI_Group_intersection) MPI_Group_intersection __attribute__((weak, alias("PMPI_Group_intersection")));
 
 extern "C" int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
-  Call call("MPI_Group_range_excl");
+  Call call(Function::kGroup_range_excl, __builtin_return_address(0));
   Group* core_group = nullptr;
   Group* core_newgroup = nullptr;
   if (!call.handle<Group>(group, "group", &core_group) ||
@@ -794,7 +835,7 @@ extern "C" int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MP
 extern "C" decltype(PMPI_Group_range_excl) MPI_Group_range_excl __attribute__((weak, alias("PMPI_Group_range_excl")));
 
 extern "C" int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group* newgroup) {
-  Call call("MPI_Group_range_incl");
+  Call call(Function::kGroup_range_incl, __builtin_return_address(0));
   Group* core_group = nullptr;
   Group* core_newgroup = nullptr;
   if (!call.handle<Group>(group, "group", &core_group) ||
@@ -812,7 +853,7 @@ extern "C" int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MP
 extern "C" decltype(PMPI_Group_range_incl) MPI_Group_range_incl __attribute__((weak, alias("PMPI_Group_range_incl")));
 
 extern "C" int PMPI_Group_rank(MPI_Group group, int* rank) {
-  Call call("MPI_Group_rank");
+  Call call(Function::kGroup_rank, __builtin_return_address(0));
   Group* core_group = nullptr;
   int core_rank = 0;
   if (!call.handle<Group>(group, "group", &core_group) ||
@@ -828,7 +869,7 @@ extern "C" int PMPI_Group_rank(MPI_Group group, int* rank) {
 extern "C" decltype(PMPI_Group_rank) MPI_Group_rank __attribute__((weak, alias("PMPI_Group_rank")));
 
 extern "C" int PMPI_Group_size(MPI_Group group, int* size) {
-  Call call("MPI_Group_size");
+  Call call(Function::kGroup_size, __builtin_return_address(0));
   Group* core_group = nullptr;
   int core_size = 0;
   if (!call.handle<Group>(group, "group", &core_group) ||
@@ -844,7 +885,7 @@ extern "C" int PMPI_Group_size(MPI_Group group, int* size) {
 extern "C" decltype(PMPI_Group_size) MPI_Group_size __attribute__((weak, alias("PMPI_Group_size")));
 
 extern "C" int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_Group group2, int ranks2[]) {
-  Call call("MPI_Group_translate_ranks");
+  Call call(Function::kGroup_translate_ranks, __builtin_return_address(0));
   Group* core_group1 = nullptr;
   if (!call.handle<Group>(group1, "group1", &core_group1) ||
       !call.count(n, "n", kErrArg) ||
@@ -867,7 +908,7 @@ extern "C" int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ran
 extern "C" decltype(PMPI_Group_translate_ranks) MPI_Group_translate_ranks __attribute__((weak, alias("PMPI_Group_translate_ranks")));
 
 extern "C" int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* newgroup) {
-  Call call("MPI_Group_union");
+  Call call(Function::kGroup_union, __builtin_return_address(0));
   Group* core_group1 = nullptr;
   Group* core_group2 = nullptr;
   Group* core_newgroup = nullptr;
@@ -885,7 +926,7 @@ extern "C" int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* n
 extern "C" decltype(PMPI_Group_union) MPI_Group_union __attribute__((weak, alias("PMPI_Group_union")));
 
 extern "C" int PMPI_Info_create(MPI_Info* info) {
-  Call call("MPI_Info_create", AnyTime{});
+  Call call(Function::kInfo_create, __builtin_return_address(0), AnyTime{});
   Info* core_info = nullptr;
   if (!call.pointer(info, "info")) {
     return call.fail();
@@ -899,7 +940,7 @@ extern "C" int PMPI_Info_create(MPI_Info* info) {
 extern "C" decltype(PMPI_Info_create) MPI_Info_create __attribute__((weak, alias("PMPI_Info_create")));
 
 extern "C" int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) {
-  Call call("MPI_Info_create_env", AnyTime{});
+  Call call(Function::kInfo_create_env, __builtin_return_address(0), AnyTime{});
   Info* core_info = nullptr;
   if (!call.pointer(info, "info")) {
     return call.fail();
@@ -913,7 +954,7 @@ extern "C" int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) {
 extern "C" decltype(PMPI_Info_create_env) MPI_Info_create_env __attribute__((weak, alias("PMPI_Info_create_env")));
 
 extern "C" int PMPI_Info_delete(MPI_Info info, const char* key) {
-  Call call("MPI_Info_delete", AnyTime{});
+  Call call(Function::kInfo_delete, __builtin_return_address(0), AnyTime{});
   Info* core_info = nullptr;
   if (!call.handle<Info>(info, "info", &core_info) ||
       !call.pointer(key, "key")) {
@@ -924,7 +965,7 @@ extern "C" int PMPI_Info_delete(MPI_Info info, const char* key) {
 extern "C" decltype(PMPI_Info_delete) MPI_Info_delete __attribute__((weak, alias("PMPI_Info_delete")));
 
 extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
-  Call call("MPI_Info_dup", AnyTime{});
+  Call call(Function::kInfo_dup, __builtin_return_address(0), AnyTime{});
   Info* core_info = nullptr;
   Info* core_newinfo = nullptr;
   if (!call.handle<Info>(info, "info", &core_info) ||
@@ -940,7 +981,7 @@ extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
 extern "C" decltype(PMPI_Info_dup) MPI_Info_dup __attribute__((weak, alias("PMPI_Info_dup")));
 
 extern "C" int PMPI_Info_free(MPI_Info* info) {
-  Call call("MPI_Info_free", AnyTime{});
+  Call call(Function::kInfo_free, __builtin_return_address(0), AnyTime{});
   Info* core_info = nullptr;
   if (!call.pointer(info, "info") ||
       !call.handle<Info>(*info, "info", &core_info)) {
@@ -953,7 +994,7 @@ extern "C" int PMPI_Info_free(MPI_Info* info) {
 extern "C" decltype(PMPI_Info_free) MPI_Info_free __attribute__((weak, alias("PMPI_Info_free")));
 
 extern "C" int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char* value, int* flag) {
-  Call call("MPI_Info_get", AnyTime{});
+  Call call(Function::kInfo_get, __builtin_return_address(0), AnyTime{});
   Info* core_info = nullptr;
   std::string core_value;
   bool core_flag = false;
@@ -974,7 +1015,7 @@ extern "C" int PMPI_Info_get(MPI_Info info, const char* key, int valuelen, char*
 extern "C" decltype(PMPI_Info_get) MPI_Info_get __attribute__((weak, alias("PMPI_Info_get")));
 
 extern "C" int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) {
-  Call call("MPI_Info_get_nkeys", AnyTime{});
+  Call call(Function::kInfo_get_nkeys, __builtin_return_address(0), AnyTime{});
   Info* core_info = nullptr;
   int core_nkeys = 0;
   if (!call.handle<Info>(info, "info", &core_info) ||
@@ -990,7 +1031,7 @@ extern "C" int PMPI_Info_get_nkeys(MPI_Info info, int* nkeys) {
 extern "C" decltype(PMPI_Info_get_nkeys) MPI_Info_get_nkeys __attribute__((weak, alias("PMPI_Info_get_nkeys")));
 
 extern "C" int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
-  Call call("MPI_Info_get_nthkey", AnyTime{});
+  Call call(Function::kInfo_get_nthkey, __builtin_return_address(0), AnyTime{});
   Info* core_info = nullptr;
   std::string core_key;
   if (!call.handle<Info>(info, "info", &core_info) ||
@@ -1006,7 +1047,7 @@ extern "C" int PMPI_Info_get_nthkey(MPI_Info info, int n, char* key) {
 extern "C" decltype(PMPI_Info_get_nthkey) MPI_Info_get_nthkey __attribute__((weak, alias("PMPI_Info_get_nthkey")));
 
 extern "C" int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen, char* value, int* flag) {
-  Call call("MPI_Info_get_string", AnyTime{});
+  Call call(Function::kInfo_get_string, __builtin_return_address(0), AnyTime{});
   Info* core_info = nullptr;
   std::string core_value;
   bool core_flag = false;
@@ -1027,7 +1068,7 @@ extern "C" int PMPI_Info_get_string(MPI_Info info, const char* key, int* buflen,
 extern "C" decltype(PMPI_Info_get_string) MPI_Info_get_string __attribute__((weak, alias("PMPI_Info_get_string")));
 
 extern "C" int PMPI_Info_get_valuelen(MPI_Info info, const char* key, int* valuelen, int* flag) {
-  Call call("MPI_Info_get_valuelen", AnyTime{});
+  Call call(Function::kInfo_get_valuelen, __builtin_return_address(0), AnyTime{});
   Info* core_info = nullptr;
   int core_valuelen = 0;
   bool core_flag = false;
@@ -1047,7 +1088,7 @@ extern "C" int PMPI_Info_get_valuelen(MPI_Info info, const char* key, int* value
 extern "C" decltype(PMPI_Info_get_valuelen) MPI_Info_get_valuelen __attribute__((weak, alias("PMPI_Info_get_valuelen")));
 
 extern "C" int PMPI_Info_set(MPI_Info info, const char* key, const char* value) {
-  Call call("MPI_Info_set", AnyTime{});
+  Call call(Function::kInfo_set, __builtin_return_address(0), AnyTime{});
   Info* core_info = nullptr;
   if (!call.handle<Info>(info, "info", &core_info) ||
       !call.pointer(key, "key") ||
@@ -1059,7 +1100,7 @@ extern "C" int PMPI_Info_set(MPI_Info info, const char* key, const char* value) 
 extern "C" decltype(PMPI_Info_set) MPI_Info_set __attribute__((weak, alias("PMPI_Info_set")));
 
 extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm* newintercomm) {
-  Call call("MPI_Intercomm_create");
+  Call call(Function::kIntercomm_create, __builtin_return_address(0));
   Comm* core_local_comm = nullptr;
   Comm* core_peer_comm = nullptr;
   const int core_local_leader = abi::rank_to_core(local_leader);
@@ -1073,6 +1114,9 @@ extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_
       !call.pointer(newintercomm, "newintercomm")) {
     return call.fail();
   }
+  ++core_local_comm->collective_calls;
+  call.tell(&CallLine::comm, core_local_comm);
+  call.tell(&CallLine::tag, tag);
   const Code code = api::intercomm_create(call.process, core_local_comm, core_local_leader, core_peer_comm, core_remote_leader, tag, &core_newintercomm);
   if (code == 0) {
     *newintercomm = call.give<Comm>(core_newintercomm);
@@ -1082,7 +1126,7 @@ extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_
 extern "C" decltype(PMPI_Intercomm_create) MPI_Intercomm_create __attribute__((weak, alias("PMPI_Intercomm_create")));
 
 extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
-  Call call("MPI_Intercomm_create_from_groups");
+  Call call(Function::kIntercomm_create_from_groups, __builtin_return_address(0));
   call.blame_if_valid_errhandler(errhandler);
   Group* core_local_group = nullptr;
   const int core_local_leader = abi::rank_to_core(local_leader);
@@ -1110,13 +1154,15 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
 extern "C" decltype(PMPI_Intercomm_create_from_groups) MPI_Intercomm_create_from_groups __attribute__((weak, alias("PMPI_Intercomm_create_from_groups")));
 
 extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
-  Call call("MPI_Intercomm_merge");
+  Call call(Function::kIntercomm_merge, __builtin_return_address(0));
   Comm* core_intercomm = nullptr;
   Comm* core_newintracomm = nullptr;
   if (!call.handle<Comm>(intercomm, "intercomm", &core_intercomm) ||
       !call.pointer(newintracomm, "newintracomm")) {
     return call.fail();
   }
+  ++core_intercomm->collective_calls;
+  call.tell(&CallLine::comm, core_intercomm);
   const Code code = api::intercomm_merge(call.process, core_intercomm, high != 0, &core_newintracomm);
   if (code == 0) {
     *newintracomm = call.give<Comm>(core_newintracomm);
@@ -1126,7 +1172,7 @@ extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newi
 extern "C" decltype(PMPI_Intercomm_merge) MPI_Intercomm_merge __attribute__((weak, alias("PMPI_Intercomm_merge")));
 
 extern "C" int PMPI_Keyval_create(MPI_Copy_function* copy_fn, MPI_Delete_function* delete_fn, int* keyval, void* extra_state) {
-  Call call("MPI_Keyval_create");
+  Call call(Function::kKeyval_create, __builtin_return_address(0));
   const CopyFunction core_copy_fn = copy_function(reinterpret_cast<AnyFunction>(copy_fn));
   int core_keyval = 0;
   if (!call.pointer(keyval, "keyval")) {
@@ -1141,7 +1187,7 @@ extern "C" int PMPI_Keyval_create(MPI_Copy_function* copy_fn, MPI_Delete_functio
 extern "C" decltype(PMPI_Keyval_create) MPI_Keyval_create __attribute__((weak, alias("PMPI_Keyval_create")));
 
 extern "C" int PMPI_Keyval_free(int* keyval) {
-  Call call("MPI_Keyval_free");
+  Call call(Function::kKeyval_free, __builtin_return_address(0));
   if (!call.pointer(keyval, "keyval")) {
     return call.fail();
   }
@@ -1158,13 +1204,14 @@ extern "C" int PMPI_Keyval_free(int* keyval) {
 extern "C" decltype(PMPI_Keyval_free) MPI_Keyval_free __attribute__((weak, alias("PMPI_Keyval_free")));
 
 extern "C" int PMPI_Op_commutative(MPI_Op op, int* commute) {
-  Call call("MPI_Op_commutative");
+  Call call(Function::kOp_commutative, __builtin_return_address(0));
   Op* core_op = nullptr;
   bool core_commute = false;
   if (!call.handle<Op>(op, "op", &core_op) ||
       !call.pointer(commute, "commute")) {
     return call.fail();
   }
+  call.tell(&CallLine::op, core_op);
   const Code code = api::op_commutative(call.process, core_op, &core_commute);
   if (code == 0) {
     *commute = core_commute;
@@ -1174,7 +1221,7 @@ extern "C" int PMPI_Op_commutative(MPI_Op op, int* commute) {
 extern "C" decltype(PMPI_Op_commutative) MPI_Op_commutative __attribute__((weak, alias("PMPI_Op_commutative")));
 
 extern "C" int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* op) {
-  Call call("MPI_Op_create");
+  Call call(Function::kOp_create, __builtin_return_address(0));
   Op* core_op = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(user_fn), "user_fn") ||
       !call.pointer(op, "op")) {
@@ -1189,7 +1236,7 @@ extern "C" int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* o
 extern "C" decltype(PMPI_Op_create) MPI_Op_create __attribute__((weak, alias("PMPI_Op_create")));
 
 extern "C" int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_Op* op) {
-  Call call("MPI_Op_create_c");
+  Call call(Function::kOp_create_c, __builtin_return_address(0));
   Op* core_op = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(user_fn), "user_fn") ||
       !call.pointer(op, "op")) {
@@ -1204,7 +1251,7 @@ extern "C" int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_O
 extern "C" decltype(PMPI_Op_create_c) MPI_Op_create_c __attribute__((weak, alias("PMPI_Op_create_c")));
 
 extern "C" int PMPI_Op_free(MPI_Op* op) {
-  Call call("MPI_Op_free");
+  Call call(Function::kOp_free, __builtin_return_address(0));
   Op* core_op = nullptr;
   if (!call.pointer(op, "op") ||
       !call.handle<Op>(*op, "op", &core_op)) {
@@ -1217,7 +1264,7 @@ extern "C" int PMPI_Op_free(MPI_Op* op) {
 extern "C" decltype(PMPI_Op_free) MPI_Op_free __attribute__((weak, alias("PMPI_Op_free")));
 
 extern "C" int PMPI_Remove_error_class(int errorclass) {
-  Call call("MPI_Remove_error_class", AnyTime{});
+  Call call(Function::kRemove_error_class, __builtin_return_address(0), AnyTime{});
   const int core_errorclass = abi::error_to_core(errorclass);
   if (!call.constant(errorclass, core_errorclass, "errorclass", kErrArg)) {
     return call.fail();
@@ -1227,7 +1274,7 @@ extern "C" int PMPI_Remove_error_class(int errorclass) {
 extern "C" decltype(PMPI_Remove_error_class) MPI_Remove_error_class __attribute__((weak, alias("PMPI_Remove_error_class")));
 
 extern "C" int PMPI_Remove_error_code(int errorcode) {
-  Call call("MPI_Remove_error_code", AnyTime{});
+  Call call(Function::kRemove_error_code, __builtin_return_address(0), AnyTime{});
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
     return call.fail();
@@ -1237,7 +1284,7 @@ extern "C" int PMPI_Remove_error_code(int errorcode) {
 extern "C" decltype(PMPI_Remove_error_code) MPI_Remove_error_code __attribute__((weak, alias("PMPI_Remove_error_code")));
 
 extern "C" int PMPI_Remove_error_string(int errorcode) {
-  Call call("MPI_Remove_error_string", AnyTime{});
+  Call call(Function::kRemove_error_string, __builtin_return_address(0), AnyTime{});
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
     return call.fail();

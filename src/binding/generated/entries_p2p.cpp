@@ -10,7 +10,7 @@
 using namespace tasuki;
 
 extern "C" int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call("MPI_Bsend");
+  Call call(Function::kBsend, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -19,12 +19,17 @@ extern "C" int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int
       !call.tag(tag, "tag")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::bsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
 extern "C" decltype(PMPI_Bsend) MPI_Bsend __attribute__((weak, alias("PMPI_Bsend")));
 
 extern "C" int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call("MPI_Bsend_c");
+  Call call(Function::kBsend_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -33,12 +38,17 @@ extern "C" int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datat
       !call.tag(tag, "tag")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::bsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
 extern "C" decltype(PMPI_Bsend_c) MPI_Bsend_c __attribute__((weak, alias("PMPI_Bsend_c")));
 
 extern "C" int PMPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Bsend_init");
+  Call call(Function::kBsend_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -49,6 +59,11 @@ extern "C" int PMPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::bsend_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -58,7 +73,7 @@ extern "C" int PMPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype
 extern "C" decltype(PMPI_Bsend_init) MPI_Bsend_init __attribute__((weak, alias("PMPI_Bsend_init")));
 
 extern "C" int PMPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Bsend_init_c");
+  Call call(Function::kBsend_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -69,6 +84,11 @@ extern "C" int PMPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype 
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::bsend_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -78,7 +98,7 @@ extern "C" int PMPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype 
 extern "C" decltype(PMPI_Bsend_init_c) MPI_Bsend_init_c __attribute__((weak, alias("PMPI_Bsend_init_c")));
 
 extern "C" int PMPI_Buffer_attach(void* buffer, int size) {
-  Call call("MPI_Buffer_attach");
+  Call call(Function::kBuffer_attach, __builtin_return_address(0));
   if (!call.count(size, "size", kErrArg)) {
     return call.fail();
   }
@@ -87,7 +107,7 @@ extern "C" int PMPI_Buffer_attach(void* buffer, int size) {
 extern "C" decltype(PMPI_Buffer_attach) MPI_Buffer_attach __attribute__((weak, alias("PMPI_Buffer_attach")));
 
 extern "C" int PMPI_Buffer_attach_c(void* buffer, MPI_Count size) {
-  Call call("MPI_Buffer_attach_c");
+  Call call(Function::kBuffer_attach_c, __builtin_return_address(0));
   if (!call.count(size, "size", kErrArg)) {
     return call.fail();
   }
@@ -96,7 +116,7 @@ extern "C" int PMPI_Buffer_attach_c(void* buffer, MPI_Count size) {
 extern "C" decltype(PMPI_Buffer_attach_c) MPI_Buffer_attach_c __attribute__((weak, alias("PMPI_Buffer_attach_c")));
 
 extern "C" int PMPI_Buffer_detach(void* buffer_addr, int* size) {
-  Call call("MPI_Buffer_detach");
+  Call call(Function::kBuffer_detach, __builtin_return_address(0));
   void* core_buffer_addr = nullptr;
   Count core_size = 0;
   if (!call.pointer(buffer_addr, "buffer_addr") ||
@@ -113,7 +133,7 @@ extern "C" int PMPI_Buffer_detach(void* buffer_addr, int* size) {
 extern "C" decltype(PMPI_Buffer_detach) MPI_Buffer_detach __attribute__((weak, alias("PMPI_Buffer_detach")));
 
 extern "C" int PMPI_Buffer_detach_c(void* buffer_addr, MPI_Count* size) {
-  Call call("MPI_Buffer_detach_c");
+  Call call(Function::kBuffer_detach_c, __builtin_return_address(0));
   void* core_buffer_addr = nullptr;
   Count core_size = 0;
   if (!call.pointer(buffer_addr, "buffer_addr") ||
@@ -130,13 +150,13 @@ extern "C" int PMPI_Buffer_detach_c(void* buffer_addr, MPI_Count* size) {
 extern "C" decltype(PMPI_Buffer_detach_c) MPI_Buffer_detach_c __attribute__((weak, alias("PMPI_Buffer_detach_c")));
 
 extern "C" int PMPI_Buffer_flush(void) {
-  Call call("MPI_Buffer_flush");
+  Call call(Function::kBuffer_flush, __builtin_return_address(0));
   return call.end(api::buffer_flush(call.process));
 }
 extern "C" decltype(PMPI_Buffer_flush) MPI_Buffer_flush __attribute__((weak, alias("PMPI_Buffer_flush")));
 
 extern "C" int PMPI_Buffer_iflush(MPI_Request* request) {
-  Call call("MPI_Buffer_iflush");
+  Call call(Function::kBuffer_iflush, __builtin_return_address(0));
   Request* core_request = nullptr;
   if (!call.pointer(request, "request")) {
     return call.fail();
@@ -150,7 +170,7 @@ extern "C" int PMPI_Buffer_iflush(MPI_Request* request) {
 extern "C" decltype(PMPI_Buffer_iflush) MPI_Buffer_iflush __attribute__((weak, alias("PMPI_Buffer_iflush")));
 
 extern "C" int PMPI_Cancel(MPI_Request* request) {
-  Call call("MPI_Cancel");
+  Call call(Function::kCancel, __builtin_return_address(0));
   Request* core_request = nullptr;
   if (!call.pointer(request, "request") ||
       !call.handle<Request>(*request, "request", &core_request)) {
@@ -161,29 +181,31 @@ extern "C" int PMPI_Cancel(MPI_Request* request) {
 extern "C" decltype(PMPI_Cancel) MPI_Cancel __attribute__((weak, alias("PMPI_Cancel")));
 
 extern "C" int PMPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) {
-  Call call("MPI_Comm_attach_buffer");
+  Call call(Function::kComm_attach_buffer, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.count(size, "size", kErrArg)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::comm_attach_buffer(call.process, core_comm, abi::buffer_to_core(buffer), size));
 }
 extern "C" decltype(PMPI_Comm_attach_buffer) MPI_Comm_attach_buffer __attribute__((weak, alias("PMPI_Comm_attach_buffer")));
 
 extern "C" int PMPI_Comm_attach_buffer_c(MPI_Comm comm, void* buffer, MPI_Count size) {
-  Call call("MPI_Comm_attach_buffer_c");
+  Call call(Function::kComm_attach_buffer_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.count(size, "size", kErrArg)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::comm_attach_buffer(call.process, core_comm, abi::buffer_to_core(buffer), size));
 }
 extern "C" decltype(PMPI_Comm_attach_buffer_c) MPI_Comm_attach_buffer_c __attribute__((weak, alias("PMPI_Comm_attach_buffer_c")));
 
 extern "C" int PMPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* size) {
-  Call call("MPI_Comm_detach_buffer");
+  Call call(Function::kComm_detach_buffer, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   void* core_buffer_addr = nullptr;
   Count core_size = 0;
@@ -192,6 +214,7 @@ extern "C" int PMPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* si
       !call.pointer(size, "size")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_detach_buffer(call.process, core_comm, &core_buffer_addr, &core_size);
   if (code == 0) {
     *static_cast<void**>(buffer_addr) = abi::buffer_from_core(core_buffer_addr);
@@ -202,7 +225,7 @@ extern "C" int PMPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* si
 extern "C" decltype(PMPI_Comm_detach_buffer) MPI_Comm_detach_buffer __attribute__((weak, alias("PMPI_Comm_detach_buffer")));
 
 extern "C" int PMPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_Count* size) {
-  Call call("MPI_Comm_detach_buffer_c");
+  Call call(Function::kComm_detach_buffer_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   void* core_buffer_addr = nullptr;
   Count core_size = 0;
@@ -211,6 +234,7 @@ extern "C" int PMPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_C
       !call.pointer(size, "size")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_detach_buffer(call.process, core_comm, &core_buffer_addr, &core_size);
   if (code == 0) {
     *static_cast<void**>(buffer_addr) = abi::buffer_from_core(core_buffer_addr);
@@ -221,23 +245,25 @@ extern "C" int PMPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_C
 extern "C" decltype(PMPI_Comm_detach_buffer_c) MPI_Comm_detach_buffer_c __attribute__((weak, alias("PMPI_Comm_detach_buffer_c")));
 
 extern "C" int PMPI_Comm_flush_buffer(MPI_Comm comm) {
-  Call call("MPI_Comm_flush_buffer");
+  Call call(Function::kComm_flush_buffer, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::comm_flush_buffer(call.process, core_comm));
 }
 extern "C" decltype(PMPI_Comm_flush_buffer) MPI_Comm_flush_buffer __attribute__((weak, alias("PMPI_Comm_flush_buffer")));
 
 extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Comm_iflush_buffer");
+  Call call(Function::kComm_iflush_buffer, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_iflush_buffer(call.process, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -247,7 +273,7 @@ extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
 extern "C" decltype(PMPI_Comm_iflush_buffer) MPI_Comm_iflush_buffer __attribute__((weak, alias("PMPI_Comm_iflush_buffer")));
 
 extern "C" int PMPI_Grequest_complete(MPI_Request request) {
-  Call call("MPI_Grequest_complete");
+  Call call(Function::kGrequest_complete, __builtin_return_address(0));
   Request* core_request = nullptr;
   if (!call.handle<Request>(request, "request", &core_request)) {
     return call.fail();
@@ -259,7 +285,7 @@ extern "C" int PMPI_Grequest_complete(MPI_Request request) {
 extern "C" decltype(PMPI_Grequest_complete) MPI_Grequest_complete __attribute__((weak, alias("PMPI_Grequest_complete")));
 
 extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Grequest_free_function* free_fn, MPI_Grequest_cancel_function* cancel_fn, void* extra_state, MPI_Request* request) {
-  Call call("MPI_Grequest_start");
+  Call call(Function::kGrequest_start, __builtin_return_address(0));
   Request* core_request = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(query_fn), "query_fn") ||
       !call.pointer(reinterpret_cast<const void*>(free_fn), "free_fn") ||
@@ -277,7 +303,7 @@ extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Gr
 extern "C" decltype(PMPI_Grequest_start) MPI_Grequest_start __attribute__((weak, alias("PMPI_Grequest_start")));
 
 extern "C" int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ibsend");
+  Call call(Function::kIbsend, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -288,6 +314,11 @@ extern "C" int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, in
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::ibsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -297,7 +328,7 @@ extern "C" int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, in
 extern "C" decltype(PMPI_Ibsend) MPI_Ibsend __attribute__((weak, alias("PMPI_Ibsend")));
 
 extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ibsend_c");
+  Call call(Function::kIbsend_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -308,6 +339,11 @@ extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype data
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::ibsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -317,7 +353,7 @@ extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype data
 extern "C" decltype(PMPI_Ibsend_c) MPI_Ibsend_c __attribute__((weak, alias("PMPI_Ibsend_c")));
 
 extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
-  Call call("MPI_Improbe");
+  Call call(Function::kImprobe, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   bool core_flag = false;
   Message* core_message = nullptr;
@@ -330,6 +366,9 @@ extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_M
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(source));
+  call.tell(&CallLine::tag, abi::tag_to_core(tag));
   const Code code = api::improbe(call.process, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_flag, &core_message, core_status.get());
   if (code == 0) {
     *flag = core_flag;
@@ -340,7 +379,7 @@ extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_M
 extern "C" decltype(PMPI_Improbe) MPI_Improbe __attribute__((weak, alias("PMPI_Improbe")));
 
 extern "C" int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
-  Call call("MPI_Imrecv");
+  Call call(Function::kImrecv, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Message* core_message = nullptr;
   Request* core_request = nullptr;
@@ -350,6 +389,8 @@ extern "C" int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Mess
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::imrecv(call.process, abi::buffer_to_core(buf), count, core_datatype, &core_message, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -360,7 +401,7 @@ extern "C" int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Mess
 extern "C" decltype(PMPI_Imrecv) MPI_Imrecv __attribute__((weak, alias("PMPI_Imrecv")));
 
 extern "C" int PMPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
-  Call call("MPI_Imrecv_c");
+  Call call(Function::kImrecv_c, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Message* core_message = nullptr;
   Request* core_request = nullptr;
@@ -370,6 +411,8 @@ extern "C" int PMPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, 
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::imrecv(call.process, abi::buffer_to_core(buf), count, core_datatype, &core_message, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -380,7 +423,7 @@ extern "C" int PMPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, 
 extern "C" decltype(PMPI_Imrecv_c) MPI_Imrecv_c __attribute__((weak, alias("PMPI_Imrecv_c")));
 
 extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
-  Call call("MPI_Iprobe");
+  Call call(Function::kIprobe, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   bool core_flag = false;
   StatusOut core_status(status);
@@ -391,6 +434,9 @@ extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_St
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(source));
+  call.tell(&CallLine::tag, abi::tag_to_core(tag));
   const Code code = api::iprobe(call.process, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_flag, core_status.get());
   if (code == 0) {
     *flag = core_flag;
@@ -401,7 +447,7 @@ extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_St
 extern "C" decltype(PMPI_Iprobe) MPI_Iprobe __attribute__((weak, alias("PMPI_Iprobe")));
 
 extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Irecv");
+  Call call(Function::kIrecv, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -412,6 +458,11 @@ extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int sourc
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(source));
+  call.tell(&CallLine::tag, abi::tag_to_core(tag));
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::irecv(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -421,7 +472,7 @@ extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int sourc
 extern "C" decltype(PMPI_Irecv) MPI_Irecv __attribute__((weak, alias("PMPI_Irecv")));
 
 extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Irecv_c");
+  Call call(Function::kIrecv_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -432,6 +483,11 @@ extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, i
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(source));
+  call.tell(&CallLine::tag, abi::tag_to_core(tag));
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::irecv(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -441,7 +497,7 @@ extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, i
 extern "C" decltype(PMPI_Irecv_c) MPI_Irecv_c __attribute__((weak, alias("PMPI_Irecv_c")));
 
 extern "C" int PMPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Irsend");
+  Call call(Function::kIrsend, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -452,6 +508,11 @@ extern "C" int PMPI_Irsend(const void* buf, int count, MPI_Datatype datatype, in
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::irsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -461,7 +522,7 @@ extern "C" int PMPI_Irsend(const void* buf, int count, MPI_Datatype datatype, in
 extern "C" decltype(PMPI_Irsend) MPI_Irsend __attribute__((weak, alias("PMPI_Irsend")));
 
 extern "C" int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Irsend_c");
+  Call call(Function::kIrsend_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -472,6 +533,11 @@ extern "C" int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype data
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::irsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -481,7 +547,7 @@ extern "C" int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype data
 extern "C" decltype(PMPI_Irsend_c) MPI_Irsend_c __attribute__((weak, alias("PMPI_Irsend_c")));
 
 extern "C" int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Isend");
+  Call call(Function::kIsend, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -492,6 +558,11 @@ extern "C" int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::isend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -501,7 +572,7 @@ extern "C" int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int
 extern "C" decltype(PMPI_Isend) MPI_Isend __attribute__((weak, alias("PMPI_Isend")));
 
 extern "C" int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Isend_c");
+  Call call(Function::kIsend_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -512,6 +583,11 @@ extern "C" int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datat
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::isend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -521,7 +597,7 @@ extern "C" int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datat
 extern "C" decltype(PMPI_Isend_c) MPI_Isend_c __attribute__((weak, alias("PMPI_Isend_c")));
 
 extern "C" int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Isendrecv");
+  Call call(Function::kIsendrecv, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -536,6 +612,11 @@ extern "C" int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype s
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, sendtag);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::isendrecv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::rank_to_core(dest), sendtag, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -545,7 +626,7 @@ extern "C" int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype s
 extern "C" decltype(PMPI_Isendrecv) MPI_Isendrecv __attribute__((weak, alias("PMPI_Isendrecv")));
 
 extern "C" int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Isendrecv_c");
+  Call call(Function::kIsendrecv_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -560,6 +641,11 @@ extern "C" int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, sendtag);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::isendrecv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::rank_to_core(dest), sendtag, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -569,7 +655,7 @@ extern "C" int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
 extern "C" decltype(PMPI_Isendrecv_c) MPI_Isendrecv_c __attribute__((weak, alias("PMPI_Isendrecv_c")));
 
 extern "C" int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Isendrecv_replace");
+  Call call(Function::kIsendrecv_replace, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -582,6 +668,11 @@ extern "C" int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatyp
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, sendtag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::isendrecv_replace(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), sendtag, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -591,7 +682,7 @@ extern "C" int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatyp
 extern "C" decltype(PMPI_Isendrecv_replace) MPI_Isendrecv_replace __attribute__((weak, alias("PMPI_Isendrecv_replace")));
 
 extern "C" int PMPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Isendrecv_replace_c");
+  Call call(Function::kIsendrecv_replace_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -604,6 +695,11 @@ extern "C" int PMPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, sendtag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::isendrecv_replace(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), sendtag, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -613,7 +709,7 @@ extern "C" int PMPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype
 extern "C" decltype(PMPI_Isendrecv_replace_c) MPI_Isendrecv_replace_c __attribute__((weak, alias("PMPI_Isendrecv_replace_c")));
 
 extern "C" int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Issend");
+  Call call(Function::kIssend, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -624,6 +720,11 @@ extern "C" int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, in
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::issend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -633,7 +734,7 @@ extern "C" int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, in
 extern "C" decltype(PMPI_Issend) MPI_Issend __attribute__((weak, alias("PMPI_Issend")));
 
 extern "C" int PMPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Issend_c");
+  Call call(Function::kIssend_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -644,6 +745,11 @@ extern "C" int PMPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype data
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::issend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -653,7 +759,7 @@ extern "C" int PMPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype data
 extern "C" decltype(PMPI_Issend_c) MPI_Issend_c __attribute__((weak, alias("PMPI_Issend_c")));
 
 extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
-  Call call("MPI_Mprobe");
+  Call call(Function::kMprobe, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Message* core_message = nullptr;
   StatusOut core_status(status);
@@ -664,6 +770,9 @@ extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* mess
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(source));
+  call.tell(&CallLine::tag, abi::tag_to_core(tag));
   const Code code = api::mprobe(call.process, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_message, core_status.get());
   if (code == 0) {
     *message = call.give<Message>(core_message);
@@ -674,7 +783,7 @@ extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* mess
 extern "C" decltype(PMPI_Mprobe) MPI_Mprobe __attribute__((weak, alias("PMPI_Mprobe")));
 
 extern "C" int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
-  Call call("MPI_Mrecv");
+  Call call(Function::kMrecv, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Message* core_message = nullptr;
   StatusOut core_status(status);
@@ -684,6 +793,8 @@ extern "C" int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Messa
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::mrecv(call.process, abi::buffer_to_core(buf), count, core_datatype, &core_message, core_status.get());
   call.settle<Message>(core_message, message);
   core_status.store();
@@ -692,7 +803,7 @@ extern "C" int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Messa
 extern "C" decltype(PMPI_Mrecv) MPI_Mrecv __attribute__((weak, alias("PMPI_Mrecv")));
 
 extern "C" int PMPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
-  Call call("MPI_Mrecv_c");
+  Call call(Function::kMrecv_c, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Message* core_message = nullptr;
   StatusOut core_status(status);
@@ -702,6 +813,8 @@ extern "C" int PMPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, M
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::mrecv(call.process, abi::buffer_to_core(buf), count, core_datatype, &core_message, core_status.get());
   call.settle<Message>(core_message, message);
   core_status.store();
@@ -710,7 +823,7 @@ extern "C" int PMPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, M
 extern "C" decltype(PMPI_Mrecv_c) MPI_Mrecv_c __attribute__((weak, alias("PMPI_Mrecv_c")));
 
 extern "C" int PMPI_Parrived(MPI_Request request, int partition, int* flag) {
-  Call call("MPI_Parrived");
+  Call call(Function::kParrived, __builtin_return_address(0));
   Request* core_request = nullptr;
   bool core_flag = false;
   if (!call.handle_or_null<Request>(request, "request", &core_request) ||
@@ -726,7 +839,7 @@ extern "C" int PMPI_Parrived(MPI_Request request, int partition, int* flag) {
 extern "C" decltype(PMPI_Parrived) MPI_Parrived __attribute__((weak, alias("PMPI_Parrived")));
 
 extern "C" int PMPI_Pready(int partition, MPI_Request request) {
-  Call call("MPI_Pready");
+  Call call(Function::kPready, __builtin_return_address(0));
   Request* core_request = nullptr;
   if (!call.handle<Request>(request, "request", &core_request)) {
     return call.fail();
@@ -736,7 +849,7 @@ extern "C" int PMPI_Pready(int partition, MPI_Request request) {
 extern "C" decltype(PMPI_Pready) MPI_Pready __attribute__((weak, alias("PMPI_Pready")));
 
 extern "C" int PMPI_Pready_list(int length, const int array_of_partitions[], MPI_Request request) {
-  Call call("MPI_Pready_list");
+  Call call(Function::kPready_list, __builtin_return_address(0));
   Request* core_request = nullptr;
   if (!call.count(length, "length", kErrArg) ||
       !call.array(array_of_partitions, length, "array_of_partitions") ||
@@ -748,7 +861,7 @@ extern "C" int PMPI_Pready_list(int length, const int array_of_partitions[], MPI
 extern "C" decltype(PMPI_Pready_list) MPI_Pready_list __attribute__((weak, alias("PMPI_Pready_list")));
 
 extern "C" int PMPI_Pready_range(int partition_low, int partition_high, MPI_Request request) {
-  Call call("MPI_Pready_range");
+  Call call(Function::kPready_range, __builtin_return_address(0));
   Request* core_request = nullptr;
   if (!call.handle<Request>(request, "request", &core_request)) {
     return call.fail();
@@ -758,7 +871,7 @@ extern "C" int PMPI_Pready_range(int partition_low, int partition_high, MPI_Requ
 extern "C" decltype(PMPI_Pready_range) MPI_Pready_range __attribute__((weak, alias("PMPI_Pready_range")));
 
 extern "C" int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Precv_init");
+  Call call(Function::kPrecv_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Info* core_info = nullptr;
@@ -771,6 +884,11 @@ extern "C" int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_D
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(source));
+  call.tell(&CallLine::tag, abi::tag_to_core(tag));
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::precv_init(call.process, abi::buffer_to_core(buf), partitions, count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -780,7 +898,7 @@ extern "C" int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_D
 extern "C" decltype(PMPI_Precv_init) MPI_Precv_init __attribute__((weak, alias("PMPI_Precv_init")));
 
 extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  Call call("MPI_Probe");
+  Call call(Function::kProbe, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   StatusOut core_status(status);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -789,6 +907,9 @@ extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(source));
+  call.tell(&CallLine::tag, abi::tag_to_core(tag));
   const Code code = api::probe(call.process, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -798,7 +919,7 @@ extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status
 extern "C" decltype(PMPI_Probe) MPI_Probe __attribute__((weak, alias("PMPI_Probe")));
 
 extern "C" int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Psend_init");
+  Call call(Function::kPsend_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Info* core_info = nullptr;
@@ -811,6 +932,11 @@ extern "C" int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count,
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::psend_init(call.process, abi::buffer_to_core(buf), partitions, count, core_datatype, abi::rank_to_core(dest), tag, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -820,7 +946,7 @@ extern "C" int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count,
 extern "C" decltype(PMPI_Psend_init) MPI_Psend_init __attribute__((weak, alias("PMPI_Psend_init")));
 
 extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  Call call("MPI_Recv");
+  Call call(Function::kRecv, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -831,6 +957,11 @@ extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(source));
+  call.tell(&CallLine::tag, abi::tag_to_core(tag));
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::recv(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, core_status.get());
   core_status.store();
   return call.end(code);
@@ -838,7 +969,7 @@ extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source
 extern "C" decltype(PMPI_Recv) MPI_Recv __attribute__((weak, alias("PMPI_Recv")));
 
 extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  Call call("MPI_Recv_c");
+  Call call(Function::kRecv_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -849,6 +980,11 @@ extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, in
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(source));
+  call.tell(&CallLine::tag, abi::tag_to_core(tag));
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::recv(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, core_status.get());
   core_status.store();
   return call.end(code);
@@ -856,7 +992,7 @@ extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, in
 extern "C" decltype(PMPI_Recv_c) MPI_Recv_c __attribute__((weak, alias("PMPI_Recv_c")));
 
 extern "C" int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Recv_init");
+  Call call(Function::kRecv_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -867,6 +1003,11 @@ extern "C" int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int s
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(source));
+  call.tell(&CallLine::tag, abi::tag_to_core(tag));
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::recv_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -876,7 +1017,7 @@ extern "C" int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int s
 extern "C" decltype(PMPI_Recv_init) MPI_Recv_init __attribute__((weak, alias("PMPI_Recv_init")));
 
 extern "C" int PMPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Recv_init_c");
+  Call call(Function::kRecv_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -887,6 +1028,11 @@ extern "C" int PMPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatyp
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(source));
+  call.tell(&CallLine::tag, abi::tag_to_core(tag));
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::recv_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -896,7 +1042,7 @@ extern "C" int PMPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatyp
 extern "C" decltype(PMPI_Recv_init_c) MPI_Recv_init_c __attribute__((weak, alias("PMPI_Recv_init_c")));
 
 extern "C" int PMPI_Request_free(MPI_Request* request) {
-  Call call("MPI_Request_free");
+  Call call(Function::kRequest_free, __builtin_return_address(0));
   Request* core_request = nullptr;
   if (!call.pointer(request, "request") ||
       !call.handle<Request>(*request, "request", &core_request)) {
@@ -909,7 +1055,7 @@ extern "C" int PMPI_Request_free(MPI_Request* request) {
 extern "C" decltype(PMPI_Request_free) MPI_Request_free __attribute__((weak, alias("PMPI_Request_free")));
 
 extern "C" int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  Call call("MPI_Request_get_status");
+  Call call(Function::kRequest_get_status, __builtin_return_address(0));
   Request* core_request = nullptr;
   bool core_flag = false;
   StatusOut core_status(status);
@@ -926,7 +1072,7 @@ extern "C" int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Statu
 extern "C" decltype(PMPI_Request_get_status) MPI_Request_get_status __attribute__((weak, alias("PMPI_Request_get_status")));
 
 extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
-  Call call("MPI_Request_get_status_all");
+  Call call(Function::kRequest_get_status_all, __builtin_return_address(0));
   if (!call.count(count, "count")) {
     return call.fail();
   }
@@ -940,6 +1086,7 @@ extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of
   if (!core_array_of_statuses.ready(call, "array_of_statuses")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::request_get_status_all(call.process, count, core_array_of_requests.data(), &core_flag, core_array_of_statuses.get());
   *flag = core_flag;
   if (core_flag) { core_array_of_statuses.store(count); }
@@ -948,7 +1095,7 @@ extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of
 extern "C" decltype(PMPI_Request_get_status_all) MPI_Request_get_status_all __attribute__((weak, alias("PMPI_Request_get_status_all")));
 
 extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) {
-  Call call("MPI_Request_get_status_any");
+  Call call(Function::kRequest_get_status_any, __builtin_return_address(0));
   if (!call.count(count, "count")) {
     return call.fail();
   }
@@ -962,6 +1109,7 @@ extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::request_get_status_any(call.process, count, core_array_of_requests.data(), &core_indx, &core_flag, core_status.get());
   *flag = core_flag;
   if (core_flag) { *indx = core_indx; core_status.store(); }
@@ -970,7 +1118,7 @@ extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of
 extern "C" decltype(PMPI_Request_get_status_any) MPI_Request_get_status_any __attribute__((weak, alias("PMPI_Request_get_status_any")));
 
 extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
-  Call call("MPI_Request_get_status_some");
+  Call call(Function::kRequest_get_status_some, __builtin_return_address(0));
   if (!call.count(incount, "incount")) {
     return call.fail();
   }
@@ -985,6 +1133,7 @@ extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array
   if (!core_array_of_statuses.ready(call, "array_of_statuses")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, incount);
   const Code code = api::request_get_status_some(call.process, incount, core_array_of_requests.data(), &core_outcount, array_of_indices, core_array_of_statuses.get());
   store_count(core_outcount, outcount);
   core_array_of_statuses.store(core_outcount);
@@ -993,7 +1142,7 @@ extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array
 extern "C" decltype(PMPI_Request_get_status_some) MPI_Request_get_status_some __attribute__((weak, alias("PMPI_Request_get_status_some")));
 
 extern "C" int PMPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call("MPI_Rsend");
+  Call call(Function::kRsend, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -1002,12 +1151,17 @@ extern "C" int PMPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int
       !call.tag(tag, "tag")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::rsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
 extern "C" decltype(PMPI_Rsend) MPI_Rsend __attribute__((weak, alias("PMPI_Rsend")));
 
 extern "C" int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call("MPI_Rsend_c");
+  Call call(Function::kRsend_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -1016,12 +1170,17 @@ extern "C" int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datat
       !call.tag(tag, "tag")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::rsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
 extern "C" decltype(PMPI_Rsend_c) MPI_Rsend_c __attribute__((weak, alias("PMPI_Rsend_c")));
 
 extern "C" int PMPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Rsend_init");
+  Call call(Function::kRsend_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -1032,6 +1191,11 @@ extern "C" int PMPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::rsend_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1041,7 +1205,7 @@ extern "C" int PMPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype
 extern "C" decltype(PMPI_Rsend_init) MPI_Rsend_init __attribute__((weak, alias("PMPI_Rsend_init")));
 
 extern "C" int PMPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Rsend_init_c");
+  Call call(Function::kRsend_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -1052,6 +1216,11 @@ extern "C" int PMPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype 
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::rsend_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1061,7 +1230,7 @@ extern "C" int PMPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype 
 extern "C" decltype(PMPI_Rsend_init_c) MPI_Rsend_init_c __attribute__((weak, alias("PMPI_Rsend_init_c")));
 
 extern "C" int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call("MPI_Send");
+  Call call(Function::kSend, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -1070,12 +1239,17 @@ extern "C" int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int 
       !call.tag(tag, "tag")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::send(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
 extern "C" decltype(PMPI_Send) MPI_Send __attribute__((weak, alias("PMPI_Send")));
 
 extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call("MPI_Send_c");
+  Call call(Function::kSend_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -1084,12 +1258,17 @@ extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype dataty
       !call.tag(tag, "tag")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::send(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
 extern "C" decltype(PMPI_Send_c) MPI_Send_c __attribute__((weak, alias("PMPI_Send_c")));
 
 extern "C" int PMPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Send_init");
+  Call call(Function::kSend_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -1100,6 +1279,11 @@ extern "C" int PMPI_Send_init(const void* buf, int count, MPI_Datatype datatype,
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::send_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1109,7 +1293,7 @@ extern "C" int PMPI_Send_init(const void* buf, int count, MPI_Datatype datatype,
 extern "C" decltype(PMPI_Send_init) MPI_Send_init __attribute__((weak, alias("PMPI_Send_init")));
 
 extern "C" int PMPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Send_init_c");
+  Call call(Function::kSend_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -1120,6 +1304,11 @@ extern "C" int PMPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype d
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::send_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1129,7 +1318,7 @@ extern "C" int PMPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype d
 extern "C" decltype(PMPI_Send_init_c) MPI_Send_init_c __attribute__((weak, alias("PMPI_Send_init_c")));
 
 extern "C" int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  Call call("MPI_Sendrecv");
+  Call call(Function::kSendrecv, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -1144,6 +1333,11 @@ extern "C" int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype se
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, sendtag);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::sendrecv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::rank_to_core(dest), sendtag, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, core_status.get());
   core_status.store();
   return call.end(code);
@@ -1151,7 +1345,7 @@ extern "C" int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype se
 extern "C" decltype(PMPI_Sendrecv) MPI_Sendrecv __attribute__((weak, alias("PMPI_Sendrecv")));
 
 extern "C" int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  Call call("MPI_Sendrecv_c");
+  Call call(Function::kSendrecv_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -1166,6 +1360,11 @@ extern "C" int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, sendtag);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::sendrecv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::rank_to_core(dest), sendtag, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, core_status.get());
   core_status.store();
   return call.end(code);
@@ -1173,7 +1372,7 @@ extern "C" int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
 extern "C" decltype(PMPI_Sendrecv_c) MPI_Sendrecv_c __attribute__((weak, alias("PMPI_Sendrecv_c")));
 
 extern "C" int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  Call call("MPI_Sendrecv_replace");
+  Call call(Function::kSendrecv_replace, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1186,6 +1385,11 @@ extern "C" int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, sendtag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::sendrecv_replace(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), sendtag, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, core_status.get());
   core_status.store();
   return call.end(code);
@@ -1193,7 +1397,7 @@ extern "C" int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype
 extern "C" decltype(PMPI_Sendrecv_replace) MPI_Sendrecv_replace __attribute__((weak, alias("PMPI_Sendrecv_replace")));
 
 extern "C" int PMPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  Call call("MPI_Sendrecv_replace_c");
+  Call call(Function::kSendrecv_replace_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1206,6 +1410,11 @@ extern "C" int PMPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype 
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, sendtag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::sendrecv_replace(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), sendtag, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, core_status.get());
   core_status.store();
   return call.end(code);
@@ -1213,7 +1422,7 @@ extern "C" int PMPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype 
 extern "C" decltype(PMPI_Sendrecv_replace_c) MPI_Sendrecv_replace_c __attribute__((weak, alias("PMPI_Sendrecv_replace_c")));
 
 extern "C" int PMPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call("MPI_Ssend");
+  Call call(Function::kSsend, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -1222,12 +1431,17 @@ extern "C" int PMPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int
       !call.tag(tag, "tag")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::ssend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
 extern "C" decltype(PMPI_Ssend) MPI_Ssend __attribute__((weak, alias("PMPI_Ssend")));
 
 extern "C" int PMPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call("MPI_Ssend_c");
+  Call call(Function::kSsend_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -1236,12 +1450,17 @@ extern "C" int PMPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datat
       !call.tag(tag, "tag")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::ssend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
 extern "C" decltype(PMPI_Ssend_c) MPI_Ssend_c __attribute__((weak, alias("PMPI_Ssend_c")));
 
 extern "C" int PMPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ssend_init");
+  Call call(Function::kSsend_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -1252,6 +1471,11 @@ extern "C" int PMPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::ssend_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1261,7 +1485,7 @@ extern "C" int PMPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype
 extern "C" decltype(PMPI_Ssend_init) MPI_Ssend_init __attribute__((weak, alias("PMPI_Ssend_init")));
 
 extern "C" int PMPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ssend_init_c");
+  Call call(Function::kSsend_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -1272,6 +1496,11 @@ extern "C" int PMPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype 
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, abi::rank_to_core(dest));
+  call.tell(&CallLine::tag, tag);
+  call.tell(&CallLine::count, count);
+  call.tell(&CallLine::type, core_datatype);
   const Code code = api::ssend_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1281,7 +1510,7 @@ extern "C" int PMPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype 
 extern "C" decltype(PMPI_Ssend_init_c) MPI_Ssend_init_c __attribute__((weak, alias("PMPI_Ssend_init_c")));
 
 extern "C" int PMPI_Start(MPI_Request* request) {
-  Call call("MPI_Start");
+  Call call(Function::kStart, __builtin_return_address(0));
   Request* core_request = nullptr;
   if (!call.pointer(request, "request") ||
       !call.handle<Request>(*request, "request", &core_request)) {
@@ -1294,7 +1523,7 @@ extern "C" int PMPI_Start(MPI_Request* request) {
 extern "C" decltype(PMPI_Start) MPI_Start __attribute__((weak, alias("PMPI_Start")));
 
 extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) {
-  Call call("MPI_Startall");
+  Call call(Function::kStartall, __builtin_return_address(0));
   if (!call.count(count, "count")) {
     return call.fail();
   }
@@ -1302,6 +1531,7 @@ extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) {
   if (!core_array_of_requests.load(call, array_of_requests, "array_of_requests", false)) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::startall(call.process, count, core_array_of_requests.data());
   core_array_of_requests.settle(call, array_of_requests);
   return call.end(code);
@@ -1309,7 +1539,7 @@ extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) {
 extern "C" decltype(PMPI_Startall) MPI_Startall __attribute__((weak, alias("PMPI_Startall")));
 
 extern "C" int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
-  Call call("MPI_Test");
+  Call call(Function::kTest, __builtin_return_address(0));
   Request* core_request = nullptr;
   bool core_flag = false;
   StatusOut core_status(status);
@@ -1328,7 +1558,7 @@ extern "C" int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
 extern "C" decltype(PMPI_Test) MPI_Test __attribute__((weak, alias("PMPI_Test")));
 
 extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
-  Call call("MPI_Testall");
+  Call call(Function::kTestall, __builtin_return_address(0));
   if (!call.count(count, "count")) {
     return call.fail();
   }
@@ -1342,6 +1572,7 @@ extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* fla
   if (!core_array_of_statuses.ready(call, "array_of_statuses")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::testall(call.process, count, core_array_of_requests.data(), &core_flag, core_array_of_statuses.get());
   core_array_of_requests.settle(call, array_of_requests);
   *flag = core_flag;
@@ -1351,7 +1582,7 @@ extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* fla
 extern "C" decltype(PMPI_Testall) MPI_Testall __attribute__((weak, alias("PMPI_Testall")));
 
 extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) {
-  Call call("MPI_Testany");
+  Call call(Function::kTestany, __builtin_return_address(0));
   if (!call.count(count, "count")) {
     return call.fail();
   }
@@ -1365,6 +1596,7 @@ extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* ind
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::testany(call.process, count, core_array_of_requests.data(), &core_indx, &core_flag, core_status.get());
   core_array_of_requests.settle(call, array_of_requests);
   *flag = core_flag;
@@ -1374,7 +1606,7 @@ extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* ind
 extern "C" decltype(PMPI_Testany) MPI_Testany __attribute__((weak, alias("PMPI_Testany")));
 
 extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
-  Call call("MPI_Testsome");
+  Call call(Function::kTestsome, __builtin_return_address(0));
   if (!call.count(incount, "incount")) {
     return call.fail();
   }
@@ -1389,6 +1621,7 @@ extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* 
   if (!core_array_of_statuses.ready(call, "array_of_statuses")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, incount);
   const Code code = api::testsome(call.process, incount, core_array_of_requests.data(), &core_outcount, array_of_indices, core_array_of_statuses.get());
   core_array_of_requests.settle(call, array_of_requests);
   store_count(core_outcount, outcount);
@@ -1398,7 +1631,7 @@ extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* 
 extern "C" decltype(PMPI_Testsome) MPI_Testsome __attribute__((weak, alias("PMPI_Testsome")));
 
 extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
-  Call call("MPI_Wait");
+  Call call(Function::kWait, __builtin_return_address(0));
   Request* core_request = nullptr;
   StatusOut core_status(status);
   if (!call.pointer(request, "request") ||
@@ -1414,7 +1647,7 @@ extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
 extern "C" decltype(PMPI_Wait) MPI_Wait __attribute__((weak, alias("PMPI_Wait")));
 
 extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
-  Call call("MPI_Waitall");
+  Call call(Function::kWaitall, __builtin_return_address(0));
   if (!call.count(count, "count")) {
     return call.fail();
   }
@@ -1426,6 +1659,7 @@ extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Stat
   if (!core_array_of_statuses.ready(call, "array_of_statuses")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::waitall(call.process, count, core_array_of_requests.data(), core_array_of_statuses.get());
   core_array_of_requests.settle(call, array_of_requests);
   core_array_of_statuses.store(count);
@@ -1434,7 +1668,7 @@ extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Stat
 extern "C" decltype(PMPI_Waitall) MPI_Waitall __attribute__((weak, alias("PMPI_Waitall")));
 
 extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* indx, MPI_Status* status) {
-  Call call("MPI_Waitany");
+  Call call(Function::kWaitany, __builtin_return_address(0));
   if (!call.count(count, "count")) {
     return call.fail();
   }
@@ -1446,6 +1680,7 @@ extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* ind
       !core_status.ready(call, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, count);
   const Code code = api::waitany(call.process, count, core_array_of_requests.data(), &core_indx, core_status.get());
   core_array_of_requests.settle(call, array_of_requests);
   *indx = core_indx;
@@ -1455,7 +1690,7 @@ extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* ind
 extern "C" decltype(PMPI_Waitany) MPI_Waitany __attribute__((weak, alias("PMPI_Waitany")));
 
 extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
-  Call call("MPI_Waitsome");
+  Call call(Function::kWaitsome, __builtin_return_address(0));
   if (!call.count(incount, "incount")) {
     return call.fail();
   }
@@ -1470,6 +1705,7 @@ extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* 
   if (!core_array_of_statuses.ready(call, "array_of_statuses")) {
     return call.fail();
   }
+  call.tell(&CallLine::count, incount);
   const Code code = api::waitsome(call.process, incount, core_array_of_requests.data(), &core_outcount, array_of_indices, core_array_of_statuses.get());
   core_array_of_requests.settle(call, array_of_requests);
   store_count(core_outcount, outcount);

@@ -12,7 +12,7 @@
 using namespace tasuki;
 
 extern "C" int PMPI_Close_port(const char* port_name) {
-  Call call("MPI_Close_port");
+  Call call(Function::kClose_port, __builtin_return_address(0));
   if (!call.pointer(port_name, "port_name")) {
     return call.fail();
   }
@@ -21,7 +21,7 @@ extern "C" int PMPI_Close_port(const char* port_name) {
 extern "C" decltype(PMPI_Close_port) MPI_Close_port __attribute__((weak, alias("PMPI_Close_port")));
 
 extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
-  Call call("MPI_Comm_accept");
+  Call call(Function::kComm_accept, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Info* core_info = nullptr;
@@ -32,6 +32,9 @@ extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info info, int root, 
       !call.pointer(newcomm, "newcomm")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
   const Code code = api::comm_accept(call.process, port_name, core_info, roles.root, core_comm, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -41,7 +44,7 @@ extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info info, int root, 
 extern "C" decltype(PMPI_Comm_accept) MPI_Comm_accept __attribute__((weak, alias("PMPI_Comm_accept")));
 
 extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
-  Call call("MPI_Comm_connect");
+  Call call(Function::kComm_connect, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Info* core_info = nullptr;
@@ -52,6 +55,9 @@ extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root,
       !call.pointer(newcomm, "newcomm")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::peer, roles.root);
   const Code code = api::comm_connect(call.process, port_name, core_info, roles.root, core_comm, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -61,12 +67,14 @@ extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root,
 extern "C" decltype(PMPI_Comm_connect) MPI_Comm_connect __attribute__((weak, alias("PMPI_Comm_connect")));
 
 extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) {
-  Call call("MPI_Comm_disconnect");
+  Call call(Function::kComm_disconnect, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.pointer(comm, "comm") ||
       !call.handle<Comm>(*comm, "comm", &core_comm)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_disconnect(call.process, &core_comm);
   call.settle<Comm>(core_comm, comm);
   return call.end(code);
@@ -74,7 +82,7 @@ extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) {
 extern "C" decltype(PMPI_Comm_disconnect) MPI_Comm_disconnect __attribute__((weak, alias("PMPI_Comm_disconnect")));
 
 extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) {
-  Call call("MPI_Comm_get_parent");
+  Call call(Function::kComm_get_parent, __builtin_return_address(0));
   Comm* core_parent = nullptr;
   if (!call.pointer(parent, "parent")) {
     return call.fail();
@@ -88,7 +96,7 @@ extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) {
 extern "C" decltype(PMPI_Comm_get_parent) MPI_Comm_get_parent __attribute__((weak, alias("PMPI_Comm_get_parent")));
 
 extern "C" int PMPI_Comm_join(int fd, MPI_Comm* intercomm) {
-  Call call("MPI_Comm_join");
+  Call call(Function::kComm_join, __builtin_return_address(0));
   Comm* core_intercomm = nullptr;
   if (!call.pointer(intercomm, "intercomm")) {
     return call.fail();
@@ -102,7 +110,7 @@ extern "C" int PMPI_Comm_join(int fd, MPI_Comm* intercomm) {
 extern "C" decltype(PMPI_Comm_join) MPI_Comm_join __attribute__((weak, alias("PMPI_Comm_join")));
 
 extern "C" int PMPI_Get_hw_resource_info(MPI_Info* hw_info) {
-  Call call("MPI_Get_hw_resource_info");
+  Call call(Function::kGet_hw_resource_info, __builtin_return_address(0));
   Info* core_hw_info = nullptr;
   if (!call.pointer(hw_info, "hw_info")) {
     return call.fail();
@@ -116,7 +124,7 @@ extern "C" int PMPI_Get_hw_resource_info(MPI_Info* hw_info) {
 extern "C" decltype(PMPI_Get_hw_resource_info) MPI_Get_hw_resource_info __attribute__((weak, alias("PMPI_Get_hw_resource_info")));
 
 extern "C" int PMPI_Lookup_name(const char* service_name, MPI_Info info, char* port_name) {
-  Call call("MPI_Lookup_name");
+  Call call(Function::kLookup_name, __builtin_return_address(0));
   Info* core_info = nullptr;
   std::string core_port_name;
   if (!call.pointer(service_name, "service_name") ||
@@ -133,7 +141,7 @@ extern "C" int PMPI_Lookup_name(const char* service_name, MPI_Info info, char* p
 extern "C" decltype(PMPI_Lookup_name) MPI_Lookup_name __attribute__((weak, alias("PMPI_Lookup_name")));
 
 extern "C" int PMPI_Open_port(MPI_Info info, char* port_name) {
-  Call call("MPI_Open_port");
+  Call call(Function::kOpen_port, __builtin_return_address(0));
   Info* core_info = nullptr;
   std::string core_port_name;
   if (!call.handle_or_null<Info>(info, "info", &core_info) ||
@@ -149,7 +157,7 @@ extern "C" int PMPI_Open_port(MPI_Info info, char* port_name) {
 extern "C" decltype(PMPI_Open_port) MPI_Open_port __attribute__((weak, alias("PMPI_Open_port")));
 
 extern "C" int PMPI_Publish_name(const char* service_name, MPI_Info info, const char* port_name) {
-  Call call("MPI_Publish_name");
+  Call call(Function::kPublish_name, __builtin_return_address(0));
   Info* core_info = nullptr;
   if (!call.pointer(service_name, "service_name") ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
@@ -161,41 +169,44 @@ extern "C" int PMPI_Publish_name(const char* service_name, MPI_Info info, const 
 extern "C" decltype(PMPI_Publish_name) MPI_Publish_name __attribute__((weak, alias("PMPI_Publish_name")));
 
 extern "C" int PMPI_Session_attach_buffer(MPI_Session session, void* buffer, int size) {
-  Call call("MPI_Session_attach_buffer");
+  Call call(Function::kSession_attach_buffer, __builtin_return_address(0));
   Session* core_session = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
       !call.count(size, "size", kErrArg)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_session);
   return call.end(api::session_attach_buffer(call.process, core_session, abi::buffer_to_core(buffer), size));
 }
 extern "C" decltype(PMPI_Session_attach_buffer) MPI_Session_attach_buffer __attribute__((weak, alias("PMPI_Session_attach_buffer")));
 
 extern "C" int PMPI_Session_attach_buffer_c(MPI_Session session, void* buffer, MPI_Count size) {
-  Call call("MPI_Session_attach_buffer_c");
+  Call call(Function::kSession_attach_buffer_c, __builtin_return_address(0));
   Session* core_session = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
       !call.count(size, "size", kErrArg)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_session);
   return call.end(api::session_attach_buffer(call.process, core_session, abi::buffer_to_core(buffer), size));
 }
 extern "C" decltype(PMPI_Session_attach_buffer_c) MPI_Session_attach_buffer_c __attribute__((weak, alias("PMPI_Session_attach_buffer_c")));
 
 extern "C" int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) {
-  Call call("MPI_Session_call_errhandler");
+  Call call(Function::kSession_call_errhandler, __builtin_return_address(0));
   Session* core_session = nullptr;
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.handle<Session>(session, "session", &core_session) ||
       !call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_session);
   return call.end(api::session_call_errhandler(call.process, core_session, core_errorcode));
 }
 extern "C" decltype(PMPI_Session_call_errhandler) MPI_Session_call_errhandler __attribute__((weak, alias("PMPI_Session_call_errhandler")));
 
 extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* session_errhandler_fn, MPI_Errhandler* errhandler) {
-  Call call("MPI_Session_create_errhandler", AnyTime{});
+  Call call(Function::kSession_create_errhandler, __builtin_return_address(0), AnyTime{});
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(session_errhandler_fn), "session_errhandler_fn") ||
       !call.pointer(errhandler, "errhandler")) {
@@ -210,7 +221,7 @@ extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* s
 extern "C" decltype(PMPI_Session_create_errhandler) MPI_Session_create_errhandler __attribute__((weak, alias("PMPI_Session_create_errhandler")));
 
 extern "C" int PMPI_Session_detach_buffer(MPI_Session session, void* buffer_addr, int* size) {
-  Call call("MPI_Session_detach_buffer");
+  Call call(Function::kSession_detach_buffer, __builtin_return_address(0));
   Session* core_session = nullptr;
   void* core_buffer_addr = nullptr;
   Count core_size = 0;
@@ -219,6 +230,7 @@ extern "C" int PMPI_Session_detach_buffer(MPI_Session session, void* buffer_addr
       !call.pointer(size, "size")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_session);
   const Code code = api::session_detach_buffer(call.process, core_session, &core_buffer_addr, &core_size);
   if (code == 0) {
     *static_cast<void**>(buffer_addr) = abi::buffer_from_core(core_buffer_addr);
@@ -229,7 +241,7 @@ extern "C" int PMPI_Session_detach_buffer(MPI_Session session, void* buffer_addr
 extern "C" decltype(PMPI_Session_detach_buffer) MPI_Session_detach_buffer __attribute__((weak, alias("PMPI_Session_detach_buffer")));
 
 extern "C" int PMPI_Session_detach_buffer_c(MPI_Session session, void* buffer_addr, MPI_Count* size) {
-  Call call("MPI_Session_detach_buffer_c");
+  Call call(Function::kSession_detach_buffer_c, __builtin_return_address(0));
   Session* core_session = nullptr;
   void* core_buffer_addr = nullptr;
   Count core_size = 0;
@@ -238,6 +250,7 @@ extern "C" int PMPI_Session_detach_buffer_c(MPI_Session session, void* buffer_ad
       !call.pointer(size, "size")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_session);
   const Code code = api::session_detach_buffer(call.process, core_session, &core_buffer_addr, &core_size);
   if (code == 0) {
     *static_cast<void**>(buffer_addr) = abi::buffer_from_core(core_buffer_addr);
@@ -248,23 +261,25 @@ extern "C" int PMPI_Session_detach_buffer_c(MPI_Session session, void* buffer_ad
 extern "C" decltype(PMPI_Session_detach_buffer_c) MPI_Session_detach_buffer_c __attribute__((weak, alias("PMPI_Session_detach_buffer_c")));
 
 extern "C" int PMPI_Session_flush_buffer(MPI_Session session) {
-  Call call("MPI_Session_flush_buffer");
+  Call call(Function::kSession_flush_buffer, __builtin_return_address(0));
   Session* core_session = nullptr;
   if (!call.handle<Session>(session, "session", &core_session)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_session);
   return call.end(api::session_flush_buffer(call.process, core_session));
 }
 extern "C" decltype(PMPI_Session_flush_buffer) MPI_Session_flush_buffer __attribute__((weak, alias("PMPI_Session_flush_buffer")));
 
 extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler) {
-  Call call("MPI_Session_get_errhandler");
+  Call call(Function::kSession_get_errhandler, __builtin_return_address(0));
   Session* core_session = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
       !call.pointer(errhandler, "errhandler")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_session);
   const Code code = api::session_get_errhandler(call.process, core_session, &core_errhandler);
   if (code == 0) {
     *errhandler = call.give<Errhandler>(core_errhandler);
@@ -274,13 +289,14 @@ extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* 
 extern "C" decltype(PMPI_Session_get_errhandler) MPI_Session_get_errhandler __attribute__((weak, alias("PMPI_Session_get_errhandler")));
 
 extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
-  Call call("MPI_Session_get_info");
+  Call call(Function::kSession_get_info, __builtin_return_address(0));
   Session* core_session = nullptr;
   Info* core_info_used = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
       !call.pointer(info_used, "info_used")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_session);
   const Code code = api::session_get_info(call.process, core_session, &core_info_used);
   if (code == 0) {
     *info_used = call.give<Info>(core_info_used);
@@ -290,7 +306,7 @@ extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
 extern "C" decltype(PMPI_Session_get_info) MPI_Session_get_info __attribute__((weak, alias("PMPI_Session_get_info")));
 
 extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int n, int* pset_len, char* pset_name) {
-  Call call("MPI_Session_get_nth_pset");
+  Call call(Function::kSession_get_nth_pset, __builtin_return_address(0));
   Session* core_session = nullptr;
   Info* core_info = nullptr;
   std::string core_pset_name;
@@ -300,6 +316,7 @@ extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int
       !call.array(pset_name, *pset_len, "pset_name")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_session);
   const Code code = api::session_get_nth_pset(call.process, core_session, core_info, n, &core_pset_name);
   if (code == 0) {
     store_info_value(core_pset_name, pset_name, pset_len);
@@ -309,7 +326,7 @@ extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int
 extern "C" decltype(PMPI_Session_get_nth_pset) MPI_Session_get_nth_pset __attribute__((weak, alias("PMPI_Session_get_nth_pset")));
 
 extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, int* npset_names) {
-  Call call("MPI_Session_get_num_psets");
+  Call call(Function::kSession_get_num_psets, __builtin_return_address(0));
   Session* core_session = nullptr;
   Info* core_info = nullptr;
   int core_npset_names = 0;
@@ -318,6 +335,7 @@ extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, in
       !call.pointer(npset_names, "npset_names")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_session);
   const Code code = api::session_get_num_psets(call.process, core_session, core_info, &core_npset_names);
   if (code == 0) {
     *npset_names = core_npset_names;
@@ -327,7 +345,7 @@ extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, in
 extern "C" decltype(PMPI_Session_get_num_psets) MPI_Session_get_num_psets __attribute__((weak, alias("PMPI_Session_get_num_psets")));
 
 extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_name, MPI_Info* info) {
-  Call call("MPI_Session_get_pset_info");
+  Call call(Function::kSession_get_pset_info, __builtin_return_address(0));
   Session* core_session = nullptr;
   Info* core_info = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
@@ -335,6 +353,7 @@ extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_
       !call.pointer(info, "info")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_session);
   const Code code = api::session_get_pset_info(call.process, core_session, pset_name, &core_info);
   if (code == 0) {
     *info = call.give<Info>(core_info);
@@ -344,13 +363,14 @@ extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_
 extern "C" decltype(PMPI_Session_get_pset_info) MPI_Session_get_pset_info __attribute__((weak, alias("PMPI_Session_get_pset_info")));
 
 extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* request) {
-  Call call("MPI_Session_iflush_buffer");
+  Call call(Function::kSession_iflush_buffer, __builtin_return_address(0));
   Session* core_session = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_session);
   const Code code = api::session_iflush_buffer(call.process, core_session, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -360,19 +380,20 @@ extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* requ
 extern "C" decltype(PMPI_Session_iflush_buffer) MPI_Session_iflush_buffer __attribute__((weak, alias("PMPI_Session_iflush_buffer")));
 
 extern "C" int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) {
-  Call call("MPI_Session_set_errhandler");
+  Call call(Function::kSession_set_errhandler, __builtin_return_address(0));
   Session* core_session = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_session);
   return call.end(api::session_set_errhandler(call.process, core_session, core_errhandler));
 }
 extern "C" decltype(PMPI_Session_set_errhandler) MPI_Session_set_errhandler __attribute__((weak, alias("PMPI_Session_set_errhandler")));
 
 extern "C" int PMPI_Unpublish_name(const char* service_name, MPI_Info info, const char* port_name) {
-  Call call("MPI_Unpublish_name");
+  Call call(Function::kUnpublish_name, __builtin_return_address(0));
   Info* core_info = nullptr;
   if (!call.pointer(service_name, "service_name") ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||

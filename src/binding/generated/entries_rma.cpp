@@ -11,7 +11,7 @@
 using namespace tasuki;
 
 extern "C" int PMPI_Accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  Call call("MPI_Accumulate");
+  Call call(Function::kAccumulate, __builtin_return_address(0));
   Win* core_win = nullptr;
   Op* core_op = nullptr;
   Datatype* core_origin_datatype = nullptr;
@@ -25,12 +25,17 @@ extern "C" int PMPI_Accumulate(const void* origin_addr, int origin_count, MPI_Da
       !call.count(target_count, "target_count")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_target_rank);
+  call.tell(&CallLine::count, origin_count);
+  call.tell(&CallLine::type, core_origin_datatype);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win));
 }
 extern "C" decltype(PMPI_Accumulate) MPI_Accumulate __attribute__((weak, alias("PMPI_Accumulate")));
 
 extern "C" int PMPI_Accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  Call call("MPI_Accumulate_c");
+  Call call(Function::kAccumulate_c, __builtin_return_address(0));
   Win* core_win = nullptr;
   Op* core_op = nullptr;
   Datatype* core_origin_datatype = nullptr;
@@ -44,12 +49,17 @@ extern "C" int PMPI_Accumulate_c(const void* origin_addr, MPI_Count origin_count
       !call.count(target_count, "target_count")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_target_rank);
+  call.tell(&CallLine::count, origin_count);
+  call.tell(&CallLine::type, core_origin_datatype);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win));
 }
 extern "C" decltype(PMPI_Accumulate_c) MPI_Accumulate_c __attribute__((weak, alias("PMPI_Accumulate_c")));
 
 extern "C" int PMPI_Compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win) {
-  Call call("MPI_Compare_and_swap");
+  Call call(Function::kCompare_and_swap, __builtin_return_address(0));
   Win* core_win = nullptr;
   Datatype* core_datatype = nullptr;
   const int core_target_rank = abi::rank_to_core(target_rank);
@@ -61,12 +71,15 @@ extern "C" int PMPI_Compare_and_swap(const void* origin_addr, const void* compar
       !call.constant(target_rank, core_target_rank, "target_rank", kErrRank)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_target_rank);
+  call.tell(&CallLine::type, core_datatype);
   return call.end(api::compare_and_swap(call.process, abi::buffer_to_core(origin_addr), abi::buffer_to_core(compare_addr), abi::buffer_to_core(result_addr), core_datatype, core_target_rank, target_disp, core_win));
 }
 extern "C" decltype(PMPI_Compare_and_swap) MPI_Compare_and_swap __attribute__((weak, alias("PMPI_Compare_and_swap")));
 
 extern "C" int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
-  Call call("MPI_Fetch_and_op");
+  Call call(Function::kFetch_and_op, __builtin_return_address(0));
   Win* core_win = nullptr;
   Op* core_op = nullptr;
   Datatype* core_datatype = nullptr;
@@ -79,12 +92,16 @@ extern "C" int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI
       !call.constant(target_rank, core_target_rank, "target_rank", kErrRank)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_target_rank);
+  call.tell(&CallLine::type, core_datatype);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::fetch_and_op(call.process, abi::buffer_to_core(origin_addr), abi::buffer_to_core(result_addr), core_datatype, core_target_rank, target_disp, core_op, core_win));
 }
 extern "C" decltype(PMPI_Fetch_and_op) MPI_Fetch_and_op __attribute__((weak, alias("PMPI_Fetch_and_op")));
 
 extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  Call call("MPI_Get");
+  Call call(Function::kGet, __builtin_return_address(0));
   Win* core_win = nullptr;
   Datatype* core_origin_datatype = nullptr;
   Datatype* core_target_datatype = nullptr;
@@ -96,12 +113,16 @@ extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin
       !call.count(target_count, "target_count")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_target_rank);
+  call.tell(&CallLine::count, origin_count);
+  call.tell(&CallLine::type, core_origin_datatype);
   return call.end(api::get(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win));
 }
 extern "C" decltype(PMPI_Get) MPI_Get __attribute__((weak, alias("PMPI_Get")));
 
 extern "C" int PMPI_Get_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  Call call("MPI_Get_c");
+  Call call(Function::kGet_c, __builtin_return_address(0));
   Win* core_win = nullptr;
   Datatype* core_origin_datatype = nullptr;
   Datatype* core_target_datatype = nullptr;
@@ -113,12 +134,16 @@ extern "C" int PMPI_Get_c(void* origin_addr, MPI_Count origin_count, MPI_Datatyp
       !call.count(target_count, "target_count")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_target_rank);
+  call.tell(&CallLine::count, origin_count);
+  call.tell(&CallLine::type, core_origin_datatype);
   return call.end(api::get(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win));
 }
 extern "C" decltype(PMPI_Get_c) MPI_Get_c __attribute__((weak, alias("PMPI_Get_c")));
 
 extern "C" int PMPI_Get_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  Call call("MPI_Get_accumulate");
+  Call call(Function::kGet_accumulate, __builtin_return_address(0));
   Win* core_win = nullptr;
   Op* core_op = nullptr;
   Datatype* core_origin_datatype = nullptr;
@@ -134,12 +159,17 @@ extern "C" int PMPI_Get_accumulate(const void* origin_addr, int origin_count, MP
       !call.count(target_count, "target_count")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_target_rank);
+  call.tell(&CallLine::count, origin_count);
+  call.tell(&CallLine::type, core_origin_datatype);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::get_accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, abi::buffer_to_core(result_addr), result_count, core_result_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win));
 }
 extern "C" decltype(PMPI_Get_accumulate) MPI_Get_accumulate __attribute__((weak, alias("PMPI_Get_accumulate")));
 
 extern "C" int PMPI_Get_accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  Call call("MPI_Get_accumulate_c");
+  Call call(Function::kGet_accumulate_c, __builtin_return_address(0));
   Win* core_win = nullptr;
   Op* core_op = nullptr;
   Datatype* core_origin_datatype = nullptr;
@@ -155,12 +185,17 @@ extern "C" int PMPI_Get_accumulate_c(const void* origin_addr, MPI_Count origin_c
       !call.count(target_count, "target_count")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_target_rank);
+  call.tell(&CallLine::count, origin_count);
+  call.tell(&CallLine::type, core_origin_datatype);
+  call.tell(&CallLine::op, core_op);
   return call.end(api::get_accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, abi::buffer_to_core(result_addr), result_count, core_result_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win));
 }
 extern "C" decltype(PMPI_Get_accumulate_c) MPI_Get_accumulate_c __attribute__((weak, alias("PMPI_Get_accumulate_c")));
 
 extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  Call call("MPI_Put");
+  Call call(Function::kPut, __builtin_return_address(0));
   Win* core_win = nullptr;
   Datatype* core_origin_datatype = nullptr;
   Datatype* core_target_datatype = nullptr;
@@ -172,12 +207,16 @@ extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype 
       !call.count(target_count, "target_count")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_target_rank);
+  call.tell(&CallLine::count, origin_count);
+  call.tell(&CallLine::type, core_origin_datatype);
   return call.end(api::put(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win));
 }
 extern "C" decltype(PMPI_Put) MPI_Put __attribute__((weak, alias("PMPI_Put")));
 
 extern "C" int PMPI_Put_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  Call call("MPI_Put_c");
+  Call call(Function::kPut_c, __builtin_return_address(0));
   Win* core_win = nullptr;
   Datatype* core_origin_datatype = nullptr;
   Datatype* core_target_datatype = nullptr;
@@ -189,12 +228,16 @@ extern "C" int PMPI_Put_c(const void* origin_addr, MPI_Count origin_count, MPI_D
       !call.count(target_count, "target_count")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_target_rank);
+  call.tell(&CallLine::count, origin_count);
+  call.tell(&CallLine::type, core_origin_datatype);
   return call.end(api::put(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win));
 }
 extern "C" decltype(PMPI_Put_c) MPI_Put_c __attribute__((weak, alias("PMPI_Put_c")));
 
 extern "C" int PMPI_Raccumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
-  Call call("MPI_Raccumulate");
+  Call call(Function::kRaccumulate, __builtin_return_address(0));
   Win* core_win = nullptr;
   Op* core_op = nullptr;
   Datatype* core_origin_datatype = nullptr;
@@ -210,6 +253,11 @@ extern "C" int PMPI_Raccumulate(const void* origin_addr, int origin_count, MPI_D
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_target_rank);
+  call.tell(&CallLine::count, origin_count);
+  call.tell(&CallLine::type, core_origin_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::raccumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -219,7 +267,7 @@ extern "C" int PMPI_Raccumulate(const void* origin_addr, int origin_count, MPI_D
 extern "C" decltype(PMPI_Raccumulate) MPI_Raccumulate __attribute__((weak, alias("PMPI_Raccumulate")));
 
 extern "C" int PMPI_Raccumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
-  Call call("MPI_Raccumulate_c");
+  Call call(Function::kRaccumulate_c, __builtin_return_address(0));
   Win* core_win = nullptr;
   Op* core_op = nullptr;
   Datatype* core_origin_datatype = nullptr;
@@ -235,6 +283,11 @@ extern "C" int PMPI_Raccumulate_c(const void* origin_addr, MPI_Count origin_coun
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_target_rank);
+  call.tell(&CallLine::count, origin_count);
+  call.tell(&CallLine::type, core_origin_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::raccumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -244,7 +297,7 @@ extern "C" int PMPI_Raccumulate_c(const void* origin_addr, MPI_Count origin_coun
 extern "C" decltype(PMPI_Raccumulate_c) MPI_Raccumulate_c __attribute__((weak, alias("PMPI_Raccumulate_c")));
 
 extern "C" int PMPI_Rget(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
-  Call call("MPI_Rget");
+  Call call(Function::kRget, __builtin_return_address(0));
   Win* core_win = nullptr;
   Datatype* core_origin_datatype = nullptr;
   Datatype* core_target_datatype = nullptr;
@@ -258,6 +311,10 @@ extern "C" int PMPI_Rget(void* origin_addr, int origin_count, MPI_Datatype origi
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_target_rank);
+  call.tell(&CallLine::count, origin_count);
+  call.tell(&CallLine::type, core_origin_datatype);
   const Code code = api::rget(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -267,7 +324,7 @@ extern "C" int PMPI_Rget(void* origin_addr, int origin_count, MPI_Datatype origi
 extern "C" decltype(PMPI_Rget) MPI_Rget __attribute__((weak, alias("PMPI_Rget")));
 
 extern "C" int PMPI_Rget_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
-  Call call("MPI_Rget_c");
+  Call call(Function::kRget_c, __builtin_return_address(0));
   Win* core_win = nullptr;
   Datatype* core_origin_datatype = nullptr;
   Datatype* core_target_datatype = nullptr;
@@ -281,6 +338,10 @@ extern "C" int PMPI_Rget_c(void* origin_addr, MPI_Count origin_count, MPI_Dataty
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_target_rank);
+  call.tell(&CallLine::count, origin_count);
+  call.tell(&CallLine::type, core_origin_datatype);
   const Code code = api::rget(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -290,7 +351,7 @@ extern "C" int PMPI_Rget_c(void* origin_addr, MPI_Count origin_count, MPI_Dataty
 extern "C" decltype(PMPI_Rget_c) MPI_Rget_c __attribute__((weak, alias("PMPI_Rget_c")));
 
 extern "C" int PMPI_Rget_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
-  Call call("MPI_Rget_accumulate");
+  Call call(Function::kRget_accumulate, __builtin_return_address(0));
   Win* core_win = nullptr;
   Op* core_op = nullptr;
   Datatype* core_origin_datatype = nullptr;
@@ -308,6 +369,11 @@ extern "C" int PMPI_Rget_accumulate(const void* origin_addr, int origin_count, M
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_target_rank);
+  call.tell(&CallLine::count, origin_count);
+  call.tell(&CallLine::type, core_origin_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::rget_accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, abi::buffer_to_core(result_addr), result_count, core_result_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -317,7 +383,7 @@ extern "C" int PMPI_Rget_accumulate(const void* origin_addr, int origin_count, M
 extern "C" decltype(PMPI_Rget_accumulate) MPI_Rget_accumulate __attribute__((weak, alias("PMPI_Rget_accumulate")));
 
 extern "C" int PMPI_Rget_accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
-  Call call("MPI_Rget_accumulate_c");
+  Call call(Function::kRget_accumulate_c, __builtin_return_address(0));
   Win* core_win = nullptr;
   Op* core_op = nullptr;
   Datatype* core_origin_datatype = nullptr;
@@ -335,6 +401,11 @@ extern "C" int PMPI_Rget_accumulate_c(const void* origin_addr, MPI_Count origin_
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_target_rank);
+  call.tell(&CallLine::count, origin_count);
+  call.tell(&CallLine::type, core_origin_datatype);
+  call.tell(&CallLine::op, core_op);
   const Code code = api::rget_accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, abi::buffer_to_core(result_addr), result_count, core_result_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -344,7 +415,7 @@ extern "C" int PMPI_Rget_accumulate_c(const void* origin_addr, MPI_Count origin_
 extern "C" decltype(PMPI_Rget_accumulate_c) MPI_Rget_accumulate_c __attribute__((weak, alias("PMPI_Rget_accumulate_c")));
 
 extern "C" int PMPI_Rput(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
-  Call call("MPI_Rput");
+  Call call(Function::kRput, __builtin_return_address(0));
   Win* core_win = nullptr;
   Datatype* core_origin_datatype = nullptr;
   Datatype* core_target_datatype = nullptr;
@@ -358,6 +429,10 @@ extern "C" int PMPI_Rput(const void* origin_addr, int origin_count, MPI_Datatype
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_target_rank);
+  call.tell(&CallLine::count, origin_count);
+  call.tell(&CallLine::type, core_origin_datatype);
   const Code code = api::rput(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -367,7 +442,7 @@ extern "C" int PMPI_Rput(const void* origin_addr, int origin_count, MPI_Datatype
 extern "C" decltype(PMPI_Rput) MPI_Rput __attribute__((weak, alias("PMPI_Rput")));
 
 extern "C" int PMPI_Rput_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
-  Call call("MPI_Rput_c");
+  Call call(Function::kRput_c, __builtin_return_address(0));
   Win* core_win = nullptr;
   Datatype* core_origin_datatype = nullptr;
   Datatype* core_target_datatype = nullptr;
@@ -381,6 +456,10 @@ extern "C" int PMPI_Rput_c(const void* origin_addr, MPI_Count origin_count, MPI_
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_target_rank);
+  call.tell(&CallLine::count, origin_count);
+  call.tell(&CallLine::type, core_origin_datatype);
   const Code code = api::rput(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -390,7 +469,7 @@ extern "C" int PMPI_Rput_c(const void* origin_addr, MPI_Count origin_count, MPI_
 extern "C" decltype(PMPI_Rput_c) MPI_Rput_c __attribute__((weak, alias("PMPI_Rput_c")));
 
 extern "C" int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  Call call("MPI_Win_allocate");
+  Call call(Function::kWin_allocate, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   void* core_baseptr = nullptr;
@@ -401,6 +480,8 @@ extern "C" int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MP
       !call.pointer(win, "win")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::win_allocate(call.process, size, disp_unit, core_info, core_comm, &core_baseptr, &core_win);
   if (code == 0) {
     *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
@@ -411,7 +492,7 @@ extern "C" int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MP
 extern "C" decltype(PMPI_Win_allocate) MPI_Win_allocate __attribute__((weak, alias("PMPI_Win_allocate")));
 
 extern "C" int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  Call call("MPI_Win_allocate_c");
+  Call call(Function::kWin_allocate_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   void* core_baseptr = nullptr;
@@ -422,6 +503,8 @@ extern "C" int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info i
       !call.pointer(win, "win")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::win_allocate(call.process, size, disp_unit, core_info, core_comm, &core_baseptr, &core_win);
   if (code == 0) {
     *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
@@ -432,7 +515,7 @@ extern "C" int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info i
 extern "C" decltype(PMPI_Win_allocate_c) MPI_Win_allocate_c __attribute__((weak, alias("PMPI_Win_allocate_c")));
 
 extern "C" int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  Call call("MPI_Win_allocate_shared");
+  Call call(Function::kWin_allocate_shared, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   void* core_baseptr = nullptr;
@@ -443,6 +526,8 @@ extern "C" int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info i
       !call.pointer(win, "win")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::win_allocate_shared(call.process, size, disp_unit, core_info, core_comm, &core_baseptr, &core_win);
   if (code == 0) {
     *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
@@ -453,7 +538,7 @@ extern "C" int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info i
 extern "C" decltype(PMPI_Win_allocate_shared) MPI_Win_allocate_shared __attribute__((weak, alias("PMPI_Win_allocate_shared")));
 
 extern "C" int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  Call call("MPI_Win_allocate_shared_c");
+  Call call(Function::kWin_allocate_shared_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   void* core_baseptr = nullptr;
@@ -464,6 +549,8 @@ extern "C" int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI
       !call.pointer(win, "win")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::win_allocate_shared(call.process, size, disp_unit, core_info, core_comm, &core_baseptr, &core_win);
   if (code == 0) {
     *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
@@ -474,39 +561,42 @@ extern "C" int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI
 extern "C" decltype(PMPI_Win_allocate_shared_c) MPI_Win_allocate_shared_c __attribute__((weak, alias("PMPI_Win_allocate_shared_c")));
 
 extern "C" int PMPI_Win_attach(MPI_Win win, void* base, MPI_Aint size) {
-  Call call("MPI_Win_attach");
+  Call call(Function::kWin_attach, __builtin_return_address(0));
   Win* core_win = nullptr;
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   return call.end(api::win_attach(call.process, core_win, abi::buffer_to_core(base), size));
 }
 extern "C" decltype(PMPI_Win_attach) MPI_Win_attach __attribute__((weak, alias("PMPI_Win_attach")));
 
 extern "C" int PMPI_Win_call_errhandler(MPI_Win win, int errorcode) {
-  Call call("MPI_Win_call_errhandler");
+  Call call(Function::kWin_call_errhandler, __builtin_return_address(0));
   Win* core_win = nullptr;
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   return call.end(api::win_call_errhandler(call.process, core_win, core_errorcode));
 }
 extern "C" decltype(PMPI_Win_call_errhandler) MPI_Win_call_errhandler __attribute__((weak, alias("PMPI_Win_call_errhandler")));
 
 extern "C" int PMPI_Win_complete(MPI_Win win) {
-  Call call("MPI_Win_complete");
+  Call call(Function::kWin_complete, __builtin_return_address(0));
   Win* core_win = nullptr;
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   return call.end(api::win_complete(call.process, core_win));
 }
 extern "C" decltype(PMPI_Win_complete) MPI_Win_complete __attribute__((weak, alias("PMPI_Win_complete")));
 
 extern "C" int PMPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
-  Call call("MPI_Win_create");
+  Call call(Function::kWin_create, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   Win* core_win = nullptr;
@@ -515,6 +605,8 @@ extern "C" int PMPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Inf
       !call.pointer(win, "win")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::win_create(call.process, abi::buffer_to_core(base), size, disp_unit, core_info, core_comm, &core_win);
   if (code == 0) {
     *win = call.give<Win>(core_win);
@@ -524,7 +616,7 @@ extern "C" int PMPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Inf
 extern "C" decltype(PMPI_Win_create) MPI_Win_create __attribute__((weak, alias("PMPI_Win_create")));
 
 extern "C" int PMPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
-  Call call("MPI_Win_create_c");
+  Call call(Function::kWin_create_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   Win* core_win = nullptr;
@@ -533,6 +625,8 @@ extern "C" int PMPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, 
       !call.pointer(win, "win")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::win_create(call.process, abi::buffer_to_core(base), size, disp_unit, core_info, core_comm, &core_win);
   if (code == 0) {
     *win = call.give<Win>(core_win);
@@ -542,7 +636,7 @@ extern "C" int PMPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, 
 extern "C" decltype(PMPI_Win_create_c) MPI_Win_create_c __attribute__((weak, alias("PMPI_Win_create_c")));
 
 extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
-  Call call("MPI_Win_create_dynamic");
+  Call call(Function::kWin_create_dynamic, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   Win* core_win = nullptr;
@@ -551,6 +645,8 @@ extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* wi
       !call.pointer(win, "win")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::win_create_dynamic(call.process, core_info, core_comm, &core_win);
   if (code == 0) {
     *win = call.give<Win>(core_win);
@@ -560,7 +656,7 @@ extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* wi
 extern "C" decltype(PMPI_Win_create_dynamic) MPI_Win_create_dynamic __attribute__((weak, alias("PMPI_Win_create_dynamic")));
 
 extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* win_errhandler_fn, MPI_Errhandler* errhandler) {
-  Call call("MPI_Win_create_errhandler");
+  Call call(Function::kWin_create_errhandler, __builtin_return_address(0));
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(win_errhandler_fn), "win_errhandler_fn") ||
       !call.pointer(errhandler, "errhandler")) {
@@ -575,7 +671,7 @@ extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* win_errha
 extern "C" decltype(PMPI_Win_create_errhandler) MPI_Win_create_errhandler __attribute__((weak, alias("PMPI_Win_create_errhandler")));
 
 extern "C" int PMPI_Win_create_keyval(MPI_Win_copy_attr_function* win_copy_attr_fn, MPI_Win_delete_attr_function* win_delete_attr_fn, int* win_keyval, void* extra_state) {
-  Call call("MPI_Win_create_keyval");
+  Call call(Function::kWin_create_keyval, __builtin_return_address(0));
   const CopyFunction core_win_copy_attr_fn = copy_function(reinterpret_cast<AnyFunction>(win_copy_attr_fn));
   int core_win_keyval = 0;
   if (!call.pointer(win_keyval, "win_keyval")) {
@@ -590,90 +686,102 @@ extern "C" int PMPI_Win_create_keyval(MPI_Win_copy_attr_function* win_copy_attr_
 extern "C" decltype(PMPI_Win_create_keyval) MPI_Win_create_keyval __attribute__((weak, alias("PMPI_Win_create_keyval")));
 
 extern "C" int PMPI_Win_delete_attr(MPI_Win win, int win_keyval) {
-  Call call("MPI_Win_delete_attr");
+  Call call(Function::kWin_delete_attr, __builtin_return_address(0));
   Win* core_win = nullptr;
   const int core_win_keyval = abi::keyval_to_core(win_keyval);
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.constant(win_keyval, core_win_keyval, "win_keyval", kErrKeyval)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   return call.end(api::win_delete_attr(call.process, core_win, core_win_keyval));
 }
 extern "C" decltype(PMPI_Win_delete_attr) MPI_Win_delete_attr __attribute__((weak, alias("PMPI_Win_delete_attr")));
 
 extern "C" int PMPI_Win_detach(MPI_Win win, const void* base) {
-  Call call("MPI_Win_detach");
+  Call call(Function::kWin_detach, __builtin_return_address(0));
   Win* core_win = nullptr;
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   return call.end(api::win_detach(call.process, core_win, abi::buffer_to_core(base)));
 }
 extern "C" decltype(PMPI_Win_detach) MPI_Win_detach __attribute__((weak, alias("PMPI_Win_detach")));
 
 extern "C" int PMPI_Win_fence(int assert, MPI_Win win) {
-  Call call("MPI_Win_fence");
+  Call call(Function::kWin_fence, __builtin_return_address(0));
   Win* core_win = nullptr;
   const int core_assert = abi::win_assert_to_core(assert);
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.constant(assert, core_assert, "assert", kErrAssert)) {
     return call.fail();
   }
+  ++core_win->collective_calls;
+  call.tell(&CallLine::comm, core_win);
   return call.end(api::win_fence(call.process, core_assert, core_win));
 }
 extern "C" decltype(PMPI_Win_fence) MPI_Win_fence __attribute__((weak, alias("PMPI_Win_fence")));
 
 extern "C" int PMPI_Win_flush(int rank, MPI_Win win) {
-  Call call("MPI_Win_flush");
+  Call call(Function::kWin_flush, __builtin_return_address(0));
   Win* core_win = nullptr;
   const int core_rank = abi::rank_to_core(rank);
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.constant(rank, core_rank, "rank", kErrRank)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_rank);
   return call.end(api::win_flush(call.process, core_rank, core_win));
 }
 extern "C" decltype(PMPI_Win_flush) MPI_Win_flush __attribute__((weak, alias("PMPI_Win_flush")));
 
 extern "C" int PMPI_Win_flush_all(MPI_Win win) {
-  Call call("MPI_Win_flush_all");
+  Call call(Function::kWin_flush_all, __builtin_return_address(0));
   Win* core_win = nullptr;
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   return call.end(api::win_flush_all(call.process, core_win));
 }
 extern "C" decltype(PMPI_Win_flush_all) MPI_Win_flush_all __attribute__((weak, alias("PMPI_Win_flush_all")));
 
 extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) {
-  Call call("MPI_Win_flush_local");
+  Call call(Function::kWin_flush_local, __builtin_return_address(0));
   Win* core_win = nullptr;
   const int core_rank = abi::rank_to_core(rank);
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.constant(rank, core_rank, "rank", kErrRank)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_rank);
   return call.end(api::win_flush_local(call.process, core_rank, core_win));
 }
 extern "C" decltype(PMPI_Win_flush_local) MPI_Win_flush_local __attribute__((weak, alias("PMPI_Win_flush_local")));
 
 extern "C" int PMPI_Win_flush_local_all(MPI_Win win) {
-  Call call("MPI_Win_flush_local_all");
+  Call call(Function::kWin_flush_local_all, __builtin_return_address(0));
   Win* core_win = nullptr;
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   return call.end(api::win_flush_local_all(call.process, core_win));
 }
 extern "C" decltype(PMPI_Win_flush_local_all) MPI_Win_flush_local_all __attribute__((weak, alias("PMPI_Win_flush_local_all")));
 
 extern "C" int PMPI_Win_free(MPI_Win* win) {
-  Call call("MPI_Win_free");
+  Call call(Function::kWin_free, __builtin_return_address(0));
   Win* core_win = nullptr;
   if (!call.pointer(win, "win") ||
       !call.handle<Win>(*win, "win", &core_win)) {
     return call.fail();
   }
+  ++core_win->collective_calls;
+  call.tell(&CallLine::comm, core_win);
   const Code code = api::win_free(call.process, &core_win);
   call.settle<Win>(core_win, win);
   return call.end(code);
@@ -681,7 +789,7 @@ extern "C" int PMPI_Win_free(MPI_Win* win) {
 extern "C" decltype(PMPI_Win_free) MPI_Win_free __attribute__((weak, alias("PMPI_Win_free")));
 
 extern "C" int PMPI_Win_free_keyval(int* win_keyval) {
-  Call call("MPI_Win_free_keyval");
+  Call call(Function::kWin_free_keyval, __builtin_return_address(0));
   if (!call.pointer(win_keyval, "win_keyval")) {
     return call.fail();
   }
@@ -698,7 +806,7 @@ extern "C" int PMPI_Win_free_keyval(int* win_keyval) {
 extern "C" decltype(PMPI_Win_free_keyval) MPI_Win_free_keyval __attribute__((weak, alias("PMPI_Win_free_keyval")));
 
 extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_val, int* flag) {
-  Call call("MPI_Win_get_attr");
+  Call call(Function::kWin_get_attr, __builtin_return_address(0));
   Win* core_win = nullptr;
   const int core_win_keyval = abi::keyval_to_core(win_keyval);
   void* core_attribute_val = nullptr;
@@ -709,6 +817,7 @@ extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_va
       !call.pointer(flag, "flag")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   const Code code = api::win_get_attr(call.process, core_win, core_win_keyval, &core_attribute_val, &core_flag);
   if (code == 0) {
     *flag = core_flag;
@@ -719,13 +828,14 @@ extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_va
 extern "C" decltype(PMPI_Win_get_attr) MPI_Win_get_attr __attribute__((weak, alias("PMPI_Win_get_attr")));
 
 extern "C" int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) {
-  Call call("MPI_Win_get_errhandler");
+  Call call(Function::kWin_get_errhandler, __builtin_return_address(0));
   Win* core_win = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.pointer(errhandler, "errhandler")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   const Code code = api::win_get_errhandler(call.process, core_win, &core_errhandler);
   if (code == 0) {
     *errhandler = call.give<Errhandler>(core_errhandler);
@@ -735,13 +845,14 @@ extern "C" int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) 
 extern "C" decltype(PMPI_Win_get_errhandler) MPI_Win_get_errhandler __attribute__((weak, alias("PMPI_Win_get_errhandler")));
 
 extern "C" int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) {
-  Call call("MPI_Win_get_group");
+  Call call(Function::kWin_get_group, __builtin_return_address(0));
   Win* core_win = nullptr;
   Group* core_group = nullptr;
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.pointer(group, "group")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   const Code code = api::win_get_group(call.process, core_win, &core_group);
   if (code == 0) {
     *group = call.give<Group>(core_group);
@@ -751,13 +862,14 @@ extern "C" int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) {
 extern "C" decltype(PMPI_Win_get_group) MPI_Win_get_group __attribute__((weak, alias("PMPI_Win_get_group")));
 
 extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
-  Call call("MPI_Win_get_info");
+  Call call(Function::kWin_get_info, __builtin_return_address(0));
   Win* core_win = nullptr;
   Info* core_info_used = nullptr;
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.pointer(info_used, "info_used")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   const Code code = api::win_get_info(call.process, core_win, &core_info_used);
   if (code == 0) {
     *info_used = call.give<Info>(core_info_used);
@@ -767,7 +879,7 @@ extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
 extern "C" decltype(PMPI_Win_get_info) MPI_Win_get_info __attribute__((weak, alias("PMPI_Win_get_info")));
 
 extern "C" int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) {
-  Call call("MPI_Win_get_name");
+  Call call(Function::kWin_get_name, __builtin_return_address(0));
   Win* core_win = nullptr;
   std::string core_win_name;
   if (!call.handle_or_null<Win>(win, "win", &core_win) ||
@@ -775,6 +887,7 @@ extern "C" int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) {
       !call.pointer(resultlen, "resultlen")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   const Code code = api::win_get_name(call.process, core_win, &core_win_name);
   if (code == 0) {
     *resultlen = store_string(core_win_name, win_name, MPI_MAX_OBJECT_NAME);
@@ -784,7 +897,7 @@ extern "C" int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) {
 extern "C" decltype(PMPI_Win_get_name) MPI_Win_get_name __attribute__((weak, alias("PMPI_Win_get_name")));
 
 extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
-  Call call("MPI_Win_lock");
+  Call call(Function::kWin_lock, __builtin_return_address(0));
   Win* core_win = nullptr;
   const int core_lock_type = abi::lock_type_to_core(lock_type);
   const int core_rank = abi::rank_to_core(rank);
@@ -795,24 +908,27 @@ extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
       !call.constant(assert, core_assert, "assert", kErrAssert)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_rank);
   return call.end(api::win_lock(call.process, core_lock_type, core_rank, core_assert, core_win));
 }
 extern "C" decltype(PMPI_Win_lock) MPI_Win_lock __attribute__((weak, alias("PMPI_Win_lock")));
 
 extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) {
-  Call call("MPI_Win_lock_all");
+  Call call(Function::kWin_lock_all, __builtin_return_address(0));
   Win* core_win = nullptr;
   const int core_assert = abi::win_assert_to_core(assert);
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.constant(assert, core_assert, "assert", kErrAssert)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   return call.end(api::win_lock_all(call.process, core_assert, core_win));
 }
 extern "C" decltype(PMPI_Win_lock_all) MPI_Win_lock_all __attribute__((weak, alias("PMPI_Win_lock_all")));
 
 extern "C" int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
-  Call call("MPI_Win_post");
+  Call call(Function::kWin_post, __builtin_return_address(0));
   Win* core_win = nullptr;
   Group* core_group = nullptr;
   const int core_assert = abi::win_assert_to_core(assert);
@@ -821,59 +937,65 @@ extern "C" int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
       !call.constant(assert, core_assert, "assert", kErrAssert)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   return call.end(api::win_post(call.process, core_group, core_assert, core_win));
 }
 extern "C" decltype(PMPI_Win_post) MPI_Win_post __attribute__((weak, alias("PMPI_Win_post")));
 
 extern "C" int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void* attribute_val) {
-  Call call("MPI_Win_set_attr");
+  Call call(Function::kWin_set_attr, __builtin_return_address(0));
   Win* core_win = nullptr;
   const int core_win_keyval = abi::keyval_to_core(win_keyval);
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.constant(win_keyval, core_win_keyval, "win_keyval", kErrKeyval)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   return call.end(api::win_set_attr(call.process, core_win, core_win_keyval, attribute_val));
 }
 extern "C" decltype(PMPI_Win_set_attr) MPI_Win_set_attr __attribute__((weak, alias("PMPI_Win_set_attr")));
 
 extern "C" int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler) {
-  Call call("MPI_Win_set_errhandler");
+  Call call(Function::kWin_set_errhandler, __builtin_return_address(0));
   Win* core_win = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   return call.end(api::win_set_errhandler(call.process, core_win, core_errhandler));
 }
 extern "C" decltype(PMPI_Win_set_errhandler) MPI_Win_set_errhandler __attribute__((weak, alias("PMPI_Win_set_errhandler")));
 
 extern "C" int PMPI_Win_set_info(MPI_Win win, MPI_Info info) {
-  Call call("MPI_Win_set_info");
+  Call call(Function::kWin_set_info, __builtin_return_address(0));
   Win* core_win = nullptr;
   Info* core_info = nullptr;
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.handle_or_null<Info>(info, "info", &core_info)) {
     return call.fail();
   }
+  ++core_win->collective_calls;
+  call.tell(&CallLine::comm, core_win);
   return call.end(api::win_set_info(call.process, core_win, core_info));
 }
 extern "C" decltype(PMPI_Win_set_info) MPI_Win_set_info __attribute__((weak, alias("PMPI_Win_set_info")));
 
 extern "C" int PMPI_Win_set_name(MPI_Win win, const char* win_name) {
-  Call call("MPI_Win_set_name");
+  Call call(Function::kWin_set_name, __builtin_return_address(0));
   Win* core_win = nullptr;
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.pointer(win_name, "win_name")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   return call.end(api::win_set_name(call.process, core_win, win_name));
 }
 extern "C" decltype(PMPI_Win_set_name) MPI_Win_set_name __attribute__((weak, alias("PMPI_Win_set_name")));
 
 extern "C" int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size, int* disp_unit, void* baseptr) {
-  Call call("MPI_Win_shared_query");
+  Call call(Function::kWin_shared_query, __builtin_return_address(0));
   Win* core_win = nullptr;
   const int core_rank = abi::rank_to_core(rank);
   Count core_size = 0;
@@ -886,6 +1008,8 @@ extern "C" int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size, int*
       !call.pointer(baseptr, "baseptr")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_rank);
   const Code code = api::win_shared_query(call.process, core_win, core_rank, &core_size, &core_disp_unit, &core_baseptr);
   if (code == 0) {
     store_count(core_size, size);
@@ -897,7 +1021,7 @@ extern "C" int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size, int*
 extern "C" decltype(PMPI_Win_shared_query) MPI_Win_shared_query __attribute__((weak, alias("PMPI_Win_shared_query")));
 
 extern "C" int PMPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint* size, MPI_Aint* disp_unit, void* baseptr) {
-  Call call("MPI_Win_shared_query_c");
+  Call call(Function::kWin_shared_query_c, __builtin_return_address(0));
   Win* core_win = nullptr;
   const int core_rank = abi::rank_to_core(rank);
   Count core_size = 0;
@@ -910,6 +1034,8 @@ extern "C" int PMPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint* size, MP
       !call.pointer(baseptr, "baseptr")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_rank);
   const Code code = api::win_shared_query(call.process, core_win, core_rank, &core_size, &core_disp_unit, &core_baseptr);
   if (code == 0) {
     store_count(core_size, size);
@@ -921,7 +1047,7 @@ extern "C" int PMPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint* size, MP
 extern "C" decltype(PMPI_Win_shared_query_c) MPI_Win_shared_query_c __attribute__((weak, alias("PMPI_Win_shared_query_c")));
 
 extern "C" int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win) {
-  Call call("MPI_Win_start");
+  Call call(Function::kWin_start, __builtin_return_address(0));
   Win* core_win = nullptr;
   Group* core_group = nullptr;
   const int core_assert = abi::win_assert_to_core(assert);
@@ -930,28 +1056,31 @@ extern "C" int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win) {
       !call.constant(assert, core_assert, "assert", kErrAssert)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   return call.end(api::win_start(call.process, core_group, core_assert, core_win));
 }
 extern "C" decltype(PMPI_Win_start) MPI_Win_start __attribute__((weak, alias("PMPI_Win_start")));
 
 extern "C" int PMPI_Win_sync(MPI_Win win) {
-  Call call("MPI_Win_sync");
+  Call call(Function::kWin_sync, __builtin_return_address(0));
   Win* core_win = nullptr;
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   return call.end(api::win_sync(call.process, core_win));
 }
 extern "C" decltype(PMPI_Win_sync) MPI_Win_sync __attribute__((weak, alias("PMPI_Win_sync")));
 
 extern "C" int PMPI_Win_test(MPI_Win win, int* flag) {
-  Call call("MPI_Win_test");
+  Call call(Function::kWin_test, __builtin_return_address(0));
   Win* core_win = nullptr;
   bool core_flag = false;
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.pointer(flag, "flag")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   const Code code = api::win_test(call.process, core_win, &core_flag);
   if (code == 0) {
     *flag = core_flag;
@@ -961,33 +1090,37 @@ extern "C" int PMPI_Win_test(MPI_Win win, int* flag) {
 extern "C" decltype(PMPI_Win_test) MPI_Win_test __attribute__((weak, alias("PMPI_Win_test")));
 
 extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) {
-  Call call("MPI_Win_unlock");
+  Call call(Function::kWin_unlock, __builtin_return_address(0));
   Win* core_win = nullptr;
   const int core_rank = abi::rank_to_core(rank);
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.constant(rank, core_rank, "rank", kErrRank)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
+  call.tell(&CallLine::peer, core_rank);
   return call.end(api::win_unlock(call.process, core_rank, core_win));
 }
 extern "C" decltype(PMPI_Win_unlock) MPI_Win_unlock __attribute__((weak, alias("PMPI_Win_unlock")));
 
 extern "C" int PMPI_Win_unlock_all(MPI_Win win) {
-  Call call("MPI_Win_unlock_all");
+  Call call(Function::kWin_unlock_all, __builtin_return_address(0));
   Win* core_win = nullptr;
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   return call.end(api::win_unlock_all(call.process, core_win));
 }
 extern "C" decltype(PMPI_Win_unlock_all) MPI_Win_unlock_all __attribute__((weak, alias("PMPI_Win_unlock_all")));
 
 extern "C" int PMPI_Win_wait(MPI_Win win) {
-  Call call("MPI_Win_wait");
+  Call call(Function::kWin_wait, __builtin_return_address(0));
   Win* core_win = nullptr;
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_win);
   return call.end(api::win_wait(call.process, core_win));
 }
 extern "C" decltype(PMPI_Win_wait) MPI_Win_wait __attribute__((weak, alias("PMPI_Win_wait")));

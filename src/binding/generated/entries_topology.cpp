@@ -11,7 +11,7 @@
 using namespace tasuki;
 
 extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords[]) {
-  Call call("MPI_Cart_coords");
+  Call call(Function::kCart_coords, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   const int core_rank = abi::rank_to_core(rank);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -20,12 +20,13 @@ extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords
       !call.array(coords, maxdims, "coords")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::cart_coords(call.process, core_comm, core_rank, maxdims, coords));
 }
 extern "C" decltype(PMPI_Cart_coords) MPI_Cart_coords __attribute__((weak, alias("PMPI_Cart_coords")));
 
 extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
-  Call call("MPI_Cart_create");
+  Call call(Function::kCart_create, __builtin_return_address(0));
   Comm* core_comm_old = nullptr;
   Comm* core_comm_cart = nullptr;
   if (!call.handle<Comm>(comm_old, "comm_old", &core_comm_old) ||
@@ -35,6 +36,8 @@ extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], 
       !call.pointer(comm_cart, "comm_cart")) {
     return call.fail();
   }
+  ++core_comm_old->collective_calls;
+  call.tell(&CallLine::comm, core_comm_old);
   const Code code = api::cart_create(call.process, core_comm_old, ndims, dims, periods, reorder != 0, &core_comm_cart);
   if (code == 0) {
     *comm_cart = call.give<Comm>(core_comm_cart);
@@ -44,7 +47,7 @@ extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], 
 extern "C" decltype(PMPI_Cart_create) MPI_Cart_create __attribute__((weak, alias("PMPI_Cart_create")));
 
 extern "C" int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods[], int coords[]) {
-  Call call("MPI_Cart_get");
+  Call call(Function::kCart_get, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.count(maxdims, "maxdims", kErrArg) ||
@@ -53,12 +56,13 @@ extern "C" int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods
       !call.array(coords, maxdims, "coords")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::cart_get(call.process, core_comm, maxdims, dims, periods, coords));
 }
 extern "C" decltype(PMPI_Cart_get) MPI_Cart_get __attribute__((weak, alias("PMPI_Cart_get")));
 
 extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int* newrank) {
-  Call call("MPI_Cart_map");
+  Call call(Function::kCart_map, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   int core_newrank = 0;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -68,6 +72,8 @@ extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const i
       !call.pointer(newrank, "newrank")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::cart_map(call.process, core_comm, ndims, dims, periods, &core_newrank);
   if (code == 0) {
     *newrank = abi::rank_from_core(core_newrank);
@@ -77,13 +83,14 @@ extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const i
 extern "C" decltype(PMPI_Cart_map) MPI_Cart_map __attribute__((weak, alias("PMPI_Cart_map")));
 
 extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
-  Call call("MPI_Cart_rank");
+  Call call(Function::kCart_rank, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   int core_rank = 0;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(rank, "rank")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::cart_rank(call.process, core_comm, coords, &core_rank);
   if (code == 0) {
     *rank = abi::rank_from_core(core_rank);
@@ -93,7 +100,7 @@ extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
 extern "C" decltype(PMPI_Cart_rank) MPI_Cart_rank __attribute__((weak, alias("PMPI_Cart_rank")));
 
 extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, int* rank_dest) {
-  Call call("MPI_Cart_shift");
+  Call call(Function::kCart_shift, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   int core_rank_source = 0;
   int core_rank_dest = 0;
@@ -102,6 +109,7 @@ extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank
       !call.pointer(rank_dest, "rank_dest")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::cart_shift(call.process, core_comm, direction, disp, &core_rank_source, &core_rank_dest);
   if (code == 0) {
     *rank_source = abi::rank_from_core(core_rank_source);
@@ -112,13 +120,15 @@ extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank
 extern "C" decltype(PMPI_Cart_shift) MPI_Cart_shift __attribute__((weak, alias("PMPI_Cart_shift")));
 
 extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
-  Call call("MPI_Cart_sub");
+  Call call(Function::kCart_sub, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Comm* core_newcomm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(newcomm, "newcomm")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::cart_sub(call.process, core_comm, remain_dims, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -128,13 +138,14 @@ extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* n
 extern "C" decltype(PMPI_Cart_sub) MPI_Cart_sub __attribute__((weak, alias("PMPI_Cart_sub")));
 
 extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) {
-  Call call("MPI_Cartdim_get");
+  Call call(Function::kCartdim_get, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   int core_ndims = 0;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(ndims, "ndims")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::cartdim_get(call.process, core_comm, &core_ndims);
   if (code == 0) {
     *ndims = core_ndims;
@@ -144,7 +155,7 @@ extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) {
 extern "C" decltype(PMPI_Cartdim_get) MPI_Cartdim_get __attribute__((weak, alias("PMPI_Cartdim_get")));
 
 extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
-  Call call("MPI_Dims_create");
+  Call call(Function::kDims_create, __builtin_return_address(0));
   if (!call.count(nnodes, "nnodes", kErrArg) ||
       !call.count(ndims, "ndims", kErrArg) ||
       !call.array(dims, ndims, "dims")) {
@@ -155,7 +166,7 @@ extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
 extern "C" decltype(PMPI_Dims_create) MPI_Dims_create __attribute__((weak, alias("PMPI_Dims_create")));
 
 extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
-  Call call("MPI_Dist_graph_create");
+  Call call(Function::kDist_graph_create, __builtin_return_address(0));
   Comm* core_comm_old = nullptr;
   if (!call.handle<Comm>(comm_old, "comm_old", &core_comm_old) ||
       !call.count(n, "n", kErrArg) ||
@@ -171,6 +182,8 @@ extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int source
       !call.pointer(comm_dist_graph, "comm_dist_graph")) {
     return call.fail();
   }
+  ++core_comm_old->collective_calls;
+  call.tell(&CallLine::comm, core_comm_old);
   const Code code = api::dist_graph_create(call.process, core_comm_old, n, core_sources.get(), degrees, destinations, weights_to_core(weights), core_info, reorder != 0, &core_comm_dist_graph);
   if (code == 0) {
     *comm_dist_graph = call.give<Comm>(core_comm_dist_graph);
@@ -180,7 +193,7 @@ extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int source
 extern "C" decltype(PMPI_Dist_graph_create) MPI_Dist_graph_create __attribute__((weak, alias("PMPI_Dist_graph_create")));
 
 extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
-  Call call("MPI_Dist_graph_create_adjacent");
+  Call call(Function::kDist_graph_create_adjacent, __builtin_return_address(0));
   Comm* core_comm_old = nullptr;
   if (!call.handle<Comm>(comm_old, "comm_old", &core_comm_old) ||
       !call.count(indegree, "indegree", kErrArg) ||
@@ -201,6 +214,8 @@ extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, 
       !call.pointer(comm_dist_graph, "comm_dist_graph")) {
     return call.fail();
   }
+  ++core_comm_old->collective_calls;
+  call.tell(&CallLine::comm, core_comm_old);
   const Code code = api::dist_graph_create_adjacent(call.process, core_comm_old, indegree, core_sources.get(), weights_to_core(sourceweights), outdegree, core_destinations.get(), weights_to_core(destweights), core_info, reorder != 0, &core_comm_dist_graph);
   if (code == 0) {
     *comm_dist_graph = call.give<Comm>(core_comm_dist_graph);
@@ -210,7 +225,7 @@ extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, 
 extern "C" decltype(PMPI_Dist_graph_create_adjacent) MPI_Dist_graph_create_adjacent __attribute__((weak, alias("PMPI_Dist_graph_create_adjacent")));
 
 extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[], int maxoutdegree, int destinations[], int destweights[]) {
-  Call call("MPI_Dist_graph_neighbors");
+  Call call(Function::kDist_graph_neighbors, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.count(maxindegree, "maxindegree", kErrArg) ||
@@ -219,12 +234,13 @@ extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sou
       !call.array(destinations, maxoutdegree, "destinations")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::dist_graph_neighbors(call.process, core_comm, maxindegree, sources, weights_to_core(sourceweights), maxoutdegree, destinations, weights_to_core(destweights)));
 }
 extern "C" decltype(PMPI_Dist_graph_neighbors) MPI_Dist_graph_neighbors __attribute__((weak, alias("PMPI_Dist_graph_neighbors")));
 
 extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int* outdegree, int* weighted) {
-  Call call("MPI_Dist_graph_neighbors_count");
+  Call call(Function::kDist_graph_neighbors_count, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   int core_indegree = 0;
   int core_outdegree = 0;
@@ -235,6 +251,7 @@ extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int
       !call.pointer(weighted, "weighted")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::dist_graph_neighbors_count(call.process, core_comm, &core_indegree, &core_outdegree, &core_weighted);
   if (code == 0) {
     *indegree = core_indegree;
@@ -246,7 +263,7 @@ extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int
 extern "C" decltype(PMPI_Dist_graph_neighbors_count) MPI_Dist_graph_neighbors_count __attribute__((weak, alias("PMPI_Dist_graph_neighbors_count")));
 
 extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[], const int edges[], int reorder, MPI_Comm* comm_graph) {
-  Call call("MPI_Graph_create");
+  Call call(Function::kGraph_create, __builtin_return_address(0));
   Comm* core_comm_old = nullptr;
   Comm* core_comm_graph = nullptr;
   if (!call.handle<Comm>(comm_old, "comm_old", &core_comm_old) ||
@@ -255,6 +272,8 @@ extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[]
       !call.pointer(comm_graph, "comm_graph")) {
     return call.fail();
   }
+  ++core_comm_old->collective_calls;
+  call.tell(&CallLine::comm, core_comm_old);
   const Code code = api::graph_create(call.process, core_comm_old, nnodes, indx, edges, reorder != 0, &core_comm_graph);
   if (code == 0) {
     *comm_graph = call.give<Comm>(core_comm_graph);
@@ -264,7 +283,7 @@ extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[]
 extern "C" decltype(PMPI_Graph_create) MPI_Graph_create __attribute__((weak, alias("PMPI_Graph_create")));
 
 extern "C" int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int indx[], int edges[]) {
-  Call call("MPI_Graph_get");
+  Call call(Function::kGraph_get, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.count(maxindex, "maxindex", kErrArg) ||
@@ -273,12 +292,13 @@ extern "C" int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int ind
       !call.array(edges, maxedges, "edges")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::graph_get(call.process, core_comm, maxindex, maxedges, indx, edges));
 }
 extern "C" decltype(PMPI_Graph_get) MPI_Graph_get __attribute__((weak, alias("PMPI_Graph_get")));
 
 extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int indx[], const int edges[], int* newrank) {
-  Call call("MPI_Graph_map");
+  Call call(Function::kGraph_map, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   int core_newrank = 0;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -287,6 +307,8 @@ extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int indx[], const
       !call.pointer(newrank, "newrank")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::graph_map(call.process, core_comm, nnodes, indx, edges, &core_newrank);
   if (code == 0) {
     *newrank = abi::rank_from_core(core_newrank);
@@ -296,7 +318,7 @@ extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int indx[], const
 extern "C" decltype(PMPI_Graph_map) MPI_Graph_map __attribute__((weak, alias("PMPI_Graph_map")));
 
 extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, int neighbors[]) {
-  Call call("MPI_Graph_neighbors");
+  Call call(Function::kGraph_neighbors, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   const int core_rank = abi::rank_to_core(rank);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -305,12 +327,13 @@ extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, i
       !call.array(neighbors, maxneighbors, "neighbors")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::graph_neighbors(call.process, core_comm, core_rank, maxneighbors, neighbors));
 }
 extern "C" decltype(PMPI_Graph_neighbors) MPI_Graph_neighbors __attribute__((weak, alias("PMPI_Graph_neighbors")));
 
 extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbors) {
-  Call call("MPI_Graph_neighbors_count");
+  Call call(Function::kGraph_neighbors_count, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   const int core_rank = abi::rank_to_core(rank);
   int core_nneighbors = 0;
@@ -319,6 +342,7 @@ extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbo
       !call.pointer(nneighbors, "nneighbors")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::graph_neighbors_count(call.process, core_comm, core_rank, &core_nneighbors);
   if (code == 0) {
     *nneighbors = core_nneighbors;
@@ -328,7 +352,7 @@ extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbo
 extern "C" decltype(PMPI_Graph_neighbors_count) MPI_Graph_neighbors_count __attribute__((weak, alias("PMPI_Graph_neighbors_count")));
 
 extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
-  Call call("MPI_Graphdims_get");
+  Call call(Function::kGraphdims_get, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   int core_nnodes = 0;
   int core_nedges = 0;
@@ -337,6 +361,7 @@ extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
       !call.pointer(nedges, "nedges")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::graphdims_get(call.process, core_comm, &core_nnodes, &core_nedges);
   if (code == 0) {
     *nnodes = core_nnodes;
@@ -347,7 +372,7 @@ extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
 extern "C" decltype(PMPI_Graphdims_get) MPI_Graphdims_get __attribute__((weak, alias("PMPI_Graphdims_get")));
 
 extern "C" int PMPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ineighbor_allgather");
+  Call call(Function::kIneighbor_allgather, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -360,6 +385,10 @@ extern "C" int PMPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::ineighbor_allgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -369,7 +398,7 @@ extern "C" int PMPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_
 extern "C" decltype(PMPI_Ineighbor_allgather) MPI_Ineighbor_allgather __attribute__((weak, alias("PMPI_Ineighbor_allgather")));
 
 extern "C" int PMPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ineighbor_allgather_c");
+  Call call(Function::kIneighbor_allgather_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -382,6 +411,10 @@ extern "C" int PMPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcou
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::ineighbor_allgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -391,7 +424,7 @@ extern "C" int PMPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcou
 extern "C" decltype(PMPI_Ineighbor_allgather_c) MPI_Ineighbor_allgather_c __attribute__((weak, alias("PMPI_Ineighbor_allgather_c")));
 
 extern "C" int PMPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ineighbor_allgatherv");
+  Call call(Function::kIneighbor_allgatherv, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -404,6 +437,10 @@ extern "C" int PMPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::ineighbor_allgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -413,7 +450,7 @@ extern "C" int PMPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI
 extern "C" decltype(PMPI_Ineighbor_allgatherv) MPI_Ineighbor_allgatherv __attribute__((weak, alias("PMPI_Ineighbor_allgatherv")));
 
 extern "C" int PMPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ineighbor_allgatherv_c");
+  Call call(Function::kIneighbor_allgatherv_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -426,6 +463,10 @@ extern "C" int PMPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendco
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::ineighbor_allgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -435,7 +476,7 @@ extern "C" int PMPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendco
 extern "C" decltype(PMPI_Ineighbor_allgatherv_c) MPI_Ineighbor_allgatherv_c __attribute__((weak, alias("PMPI_Ineighbor_allgatherv_c")));
 
 extern "C" int PMPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ineighbor_alltoall");
+  Call call(Function::kIneighbor_alltoall, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -448,6 +489,10 @@ extern "C" int PMPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_D
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::ineighbor_alltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -457,7 +502,7 @@ extern "C" int PMPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_D
 extern "C" decltype(PMPI_Ineighbor_alltoall) MPI_Ineighbor_alltoall __attribute__((weak, alias("PMPI_Ineighbor_alltoall")));
 
 extern "C" int PMPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ineighbor_alltoall_c");
+  Call call(Function::kIneighbor_alltoall_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -470,6 +515,10 @@ extern "C" int PMPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcoun
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::ineighbor_alltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -479,7 +528,7 @@ extern "C" int PMPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcoun
 extern "C" decltype(PMPI_Ineighbor_alltoall_c) MPI_Ineighbor_alltoall_c __attribute__((weak, alias("PMPI_Ineighbor_alltoall_c")));
 
 extern "C" int PMPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ineighbor_alltoallv");
+  Call call(Function::kIneighbor_alltoallv, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -492,6 +541,9 @@ extern "C" int PMPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcount
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::ineighbor_alltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -501,7 +553,7 @@ extern "C" int PMPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcount
 extern "C" decltype(PMPI_Ineighbor_alltoallv) MPI_Ineighbor_alltoallv __attribute__((weak, alias("PMPI_Ineighbor_alltoallv")));
 
 extern "C" int PMPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ineighbor_alltoallv_c");
+  Call call(Function::kIneighbor_alltoallv_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -514,6 +566,9 @@ extern "C" int PMPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count s
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::ineighbor_alltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -523,7 +578,7 @@ extern "C" int PMPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count s
 extern "C" decltype(PMPI_Ineighbor_alltoallv_c) MPI_Ineighbor_alltoallv_c __attribute__((weak, alias("PMPI_Ineighbor_alltoallv_c")));
 
 extern "C" int PMPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ineighbor_alltoallw");
+  Call call(Function::kIneighbor_alltoallw, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -540,6 +595,8 @@ extern "C" int PMPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcount
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::ineighbor_alltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -549,7 +606,7 @@ extern "C" int PMPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcount
 extern "C" decltype(PMPI_Ineighbor_alltoallw) MPI_Ineighbor_alltoallw __attribute__((weak, alias("PMPI_Ineighbor_alltoallw")));
 
 extern "C" int PMPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  Call call("MPI_Ineighbor_alltoallw_c");
+  Call call(Function::kIneighbor_alltoallw_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -566,6 +623,8 @@ extern "C" int PMPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count s
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::ineighbor_alltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -575,7 +634,7 @@ extern "C" int PMPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count s
 extern "C" decltype(PMPI_Ineighbor_alltoallw_c) MPI_Ineighbor_alltoallw_c __attribute__((weak, alias("PMPI_Ineighbor_alltoallw_c")));
 
 extern "C" int PMPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call("MPI_Neighbor_allgather");
+  Call call(Function::kNeighbor_allgather, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -586,12 +645,16 @@ extern "C" int PMPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_D
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::neighbor_allgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
 extern "C" decltype(PMPI_Neighbor_allgather) MPI_Neighbor_allgather __attribute__((weak, alias("PMPI_Neighbor_allgather")));
 
 extern "C" int PMPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call("MPI_Neighbor_allgather_c");
+  Call call(Function::kNeighbor_allgather_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -602,12 +665,16 @@ extern "C" int PMPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcoun
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::neighbor_allgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
 extern "C" decltype(PMPI_Neighbor_allgather_c) MPI_Neighbor_allgather_c __attribute__((weak, alias("PMPI_Neighbor_allgather_c")));
 
 extern "C" int PMPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Neighbor_allgather_init");
+  Call call(Function::kNeighbor_allgather_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -622,6 +689,10 @@ extern "C" int PMPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, 
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::neighbor_allgather_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -631,7 +702,7 @@ extern "C" int PMPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, 
 extern "C" decltype(PMPI_Neighbor_allgather_init) MPI_Neighbor_allgather_init __attribute__((weak, alias("PMPI_Neighbor_allgather_init")));
 
 extern "C" int PMPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Neighbor_allgather_init_c");
+  Call call(Function::kNeighbor_allgather_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -646,6 +717,10 @@ extern "C" int PMPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sen
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::neighbor_allgather_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -655,7 +730,7 @@ extern "C" int PMPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sen
 extern "C" decltype(PMPI_Neighbor_allgather_init_c) MPI_Neighbor_allgather_init_c __attribute__((weak, alias("PMPI_Neighbor_allgather_init_c")));
 
 extern "C" int PMPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call("MPI_Neighbor_allgatherv");
+  Call call(Function::kNeighbor_allgatherv, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -666,12 +741,16 @@ extern "C" int PMPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_
       !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(displs, degrees.in, "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::neighbor_allgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm));
 }
 extern "C" decltype(PMPI_Neighbor_allgatherv) MPI_Neighbor_allgatherv __attribute__((weak, alias("PMPI_Neighbor_allgatherv")));
 
 extern "C" int PMPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call("MPI_Neighbor_allgatherv_c");
+  Call call(Function::kNeighbor_allgatherv_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -682,12 +761,16 @@ extern "C" int PMPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcou
       !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(displs, degrees.in, "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::neighbor_allgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm));
 }
 extern "C" decltype(PMPI_Neighbor_allgatherv_c) MPI_Neighbor_allgatherv_c __attribute__((weak, alias("PMPI_Neighbor_allgatherv_c")));
 
 extern "C" int PMPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Neighbor_allgatherv_init");
+  Call call(Function::kNeighbor_allgatherv_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -702,6 +785,10 @@ extern "C" int PMPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount,
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::neighbor_allgatherv_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -711,7 +798,7 @@ extern "C" int PMPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount,
 extern "C" decltype(PMPI_Neighbor_allgatherv_init) MPI_Neighbor_allgatherv_init __attribute__((weak, alias("PMPI_Neighbor_allgatherv_init")));
 
 extern "C" int PMPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Neighbor_allgatherv_init_c");
+  Call call(Function::kNeighbor_allgatherv_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -726,6 +813,10 @@ extern "C" int PMPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count se
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::neighbor_allgatherv_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -735,7 +826,7 @@ extern "C" int PMPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count se
 extern "C" decltype(PMPI_Neighbor_allgatherv_init_c) MPI_Neighbor_allgatherv_init_c __attribute__((weak, alias("PMPI_Neighbor_allgatherv_init_c")));
 
 extern "C" int PMPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call("MPI_Neighbor_alltoall");
+  Call call(Function::kNeighbor_alltoall, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -746,12 +837,16 @@ extern "C" int PMPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Da
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::neighbor_alltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
 extern "C" decltype(PMPI_Neighbor_alltoall) MPI_Neighbor_alltoall __attribute__((weak, alias("PMPI_Neighbor_alltoall")));
 
 extern "C" int PMPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call("MPI_Neighbor_alltoall_c");
+  Call call(Function::kNeighbor_alltoall_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -762,12 +857,16 @@ extern "C" int PMPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::neighbor_alltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
 extern "C" decltype(PMPI_Neighbor_alltoall_c) MPI_Neighbor_alltoall_c __attribute__((weak, alias("PMPI_Neighbor_alltoall_c")));
 
 extern "C" int PMPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Neighbor_alltoall_init");
+  Call call(Function::kNeighbor_alltoall_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -782,6 +881,10 @@ extern "C" int PMPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, M
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::neighbor_alltoall_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -791,7 +894,7 @@ extern "C" int PMPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, M
 extern "C" decltype(PMPI_Neighbor_alltoall_init) MPI_Neighbor_alltoall_init __attribute__((weak, alias("PMPI_Neighbor_alltoall_init")));
 
 extern "C" int PMPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Neighbor_alltoall_init_c");
+  Call call(Function::kNeighbor_alltoall_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -806,6 +909,10 @@ extern "C" int PMPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count send
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::count, sendcount);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::neighbor_alltoall_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -815,7 +922,7 @@ extern "C" int PMPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count send
 extern "C" decltype(PMPI_Neighbor_alltoall_init_c) MPI_Neighbor_alltoall_init_c __attribute__((weak, alias("PMPI_Neighbor_alltoall_init_c")));
 
 extern "C" int PMPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call("MPI_Neighbor_alltoallv");
+  Call call(Function::kNeighbor_alltoallv, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -826,12 +933,15 @@ extern "C" int PMPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts
       !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::neighbor_alltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm));
 }
 extern "C" decltype(PMPI_Neighbor_alltoallv) MPI_Neighbor_alltoallv __attribute__((weak, alias("PMPI_Neighbor_alltoallv")));
 
 extern "C" int PMPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call("MPI_Neighbor_alltoallv_c");
+  Call call(Function::kNeighbor_alltoallv_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -842,12 +952,15 @@ extern "C" int PMPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count se
       !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::type, core_sendtype);
   return call.end(api::neighbor_alltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm));
 }
 extern "C" decltype(PMPI_Neighbor_alltoallv_c) MPI_Neighbor_alltoallv_c __attribute__((weak, alias("PMPI_Neighbor_alltoallv_c")));
 
 extern "C" int PMPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Neighbor_alltoallv_init");
+  Call call(Function::kNeighbor_alltoallv_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -862,6 +975,9 @@ extern "C" int PMPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendc
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::neighbor_alltoallv_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -871,7 +987,7 @@ extern "C" int PMPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendc
 extern "C" decltype(PMPI_Neighbor_alltoallv_init) MPI_Neighbor_alltoallv_init __attribute__((weak, alias("PMPI_Neighbor_alltoallv_init")));
 
 extern "C" int PMPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Neighbor_alltoallv_init_c");
+  Call call(Function::kNeighbor_alltoallv_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -886,6 +1002,9 @@ extern "C" int PMPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Cou
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
+  call.tell(&CallLine::type, core_sendtype);
   const Code code = api::neighbor_alltoallv_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -895,7 +1014,7 @@ extern "C" int PMPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Cou
 extern "C" decltype(PMPI_Neighbor_alltoallv_init_c) MPI_Neighbor_alltoallv_init_c __attribute__((weak, alias("PMPI_Neighbor_alltoallv_init_c")));
 
 extern "C" int PMPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  Call call("MPI_Neighbor_alltoallw");
+  Call call(Function::kNeighbor_alltoallw, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -910,12 +1029,14 @@ extern "C" int PMPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts
   if (!(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf"))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::neighbor_alltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm));
 }
 extern "C" decltype(PMPI_Neighbor_alltoallw) MPI_Neighbor_alltoallw __attribute__((weak, alias("PMPI_Neighbor_alltoallw")));
 
 extern "C" int PMPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  Call call("MPI_Neighbor_alltoallw_c");
+  Call call(Function::kNeighbor_alltoallw_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -930,12 +1051,14 @@ extern "C" int PMPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count se
   if (!(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf"))) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   return call.end(api::neighbor_alltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm));
 }
 extern "C" decltype(PMPI_Neighbor_alltoallw_c) MPI_Neighbor_alltoallw_c __attribute__((weak, alias("PMPI_Neighbor_alltoallw_c")));
 
 extern "C" int PMPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Neighbor_alltoallw_init");
+  Call call(Function::kNeighbor_alltoallw_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -954,6 +1077,8 @@ extern "C" int PMPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendc
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::neighbor_alltoallw_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -963,7 +1088,7 @@ extern "C" int PMPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendc
 extern "C" decltype(PMPI_Neighbor_alltoallw_init) MPI_Neighbor_alltoallw_init __attribute__((weak, alias("PMPI_Neighbor_alltoallw_init")));
 
 extern "C" int PMPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call("MPI_Neighbor_alltoallw_init_c");
+  Call call(Function::kNeighbor_alltoallw_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -982,6 +1107,8 @@ extern "C" int PMPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Cou
       !call.pointer(request, "request")) {
     return call.fail();
   }
+  ++core_comm->collective_calls;
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::neighbor_alltoallw_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -991,13 +1118,14 @@ extern "C" int PMPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Cou
 extern "C" decltype(PMPI_Neighbor_alltoallw_init_c) MPI_Neighbor_alltoallw_init_c __attribute__((weak, alias("PMPI_Neighbor_alltoallw_init_c")));
 
 extern "C" int PMPI_Topo_test(MPI_Comm comm, int* status) {
-  Call call("MPI_Topo_test");
+  Call call(Function::kTopo_test, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   int core_status = 0;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(status, "status")) {
     return call.fail();
   }
+  call.tell(&CallLine::comm, core_comm);
   const Code code = api::topo_test(call.process, core_comm, &core_status);
   if (code == 0) {
     *status = topology_from_core(core_status);

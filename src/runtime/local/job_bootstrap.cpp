@@ -117,10 +117,8 @@ class JobBootstrap final : public Bootstrap {
 
   void publish_program() override {
     publish_files(board().line.site.load(std::memory_order_relaxed), &board());
-#ifdef PR_SET_PTRACER
     // Where a process may only trace its descendants (Yama), what mpiexec starts may trace this one.
     prctl(PR_SET_PTRACER, job_.header->launcher_pid, 0, 0, 0);
-#endif
   }
 
   void join_world() override {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/call_board.hpp"
 #include "object/api.hpp"
 #include "object/errhandler.hpp"
 #include "object/objects.hpp"
@@ -81,7 +82,7 @@ TEST(ErrhandlerDeathTest, FatalEndsTheJobWithTheText) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(run_ranks(1,
                          [](Process& process) {
-                           process.call = "MPI_Send";
+                           process.line.word.store(next_call(0, Function::kSend));
                            const Code code = process.fail(kErrRank, "dest = 9, expected 0..3");
                            api::comm_call_errhandler(process, process.objects->world, code);
                          }),
