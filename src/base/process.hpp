@@ -24,6 +24,7 @@ class GlobalMemory;
 class Transport;
 class Progress;
 class Reporter;
+class RankReporter;
 class Callbacks;
 class Tool;
 struct CallBoard;
@@ -79,6 +80,7 @@ struct Process {
   std::unique_ptr<Dynamic> dynamic;
   std::unique_ptr<Files> files;
   std::unique_ptr<rma::Windows> windows;
+  std::unique_ptr<RankReporter> rank_reporter;
 };
 
 }  // namespace tasuki

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/clock.hpp"
+#include "board/rank_reporter.hpp"
 #include "coll/coll.hpp"
 #include "coll/collectives.hpp"
 #include "dynamic/dynamic.hpp"
@@ -90,6 +91,8 @@ Process::Process(Bootstrap& starter, Config configuration)
   dynamic = std::make_unique<Dynamic>(*this);
   files = std::make_unique<Files>();
   windows = std::make_unique<rma::Windows>(*this);
+  rank_reporter = std::make_unique<RankReporter>(*this);
+  progress->set_board(board, *rank_reporter);
 }
 
 Process::Process(Bootstrap& starter)

@@ -1,0 +1,211 @@
+// What p2p, coll and rma know of the messages and ranks that are waited for.
+#include "board/report_parts.hpp"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "coll/collectives.hpp"
+#include "coll/stage.hpp"
+#include "io/file.hpp"
+#include "p2p/message.hpp"
+#include "p2p/operations.hpp"
+#include "p2p/partitioned.hpp"
+#include "p2p/point_to_point.hpp"
+#include "rma/window.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr Context kPlaneMask = 3;
+constexpr std::size_t kAwaitedMax = 4096;  // requests of one wait that are looked at
+
+bool is_users(Context context) {
+  return (context & kPlaneMask) == static_cast<Context>(Plane::kPointToPoint);
+}
+
+std::int32_t told_tag(int tag) {
+  return tag == kAnyTag ? kAnyTagOfReport : tag;
+}
+
+OpenKind kind_of(const Request& request) {
+  switch (request.request_type) {
+    case RequestType::kSend:
+      return OpenKind::kSend;
+    case RequestType::kReceive:
+      return static_cast<const ReceiveRequest&>(request).queue != nullptr ? OpenKind::kReceive
+                                                                          : OpenKind::kReceiving;
+    case RequestType::kSendReceive:
+      return OpenKind::kReceive;
+    case RequestType::kCollective:
+      return OpenKind::kCollective;
+    case RequestType::kRma:
+      return OpenKind::kRma;
+    case RequestType::kFile:
+      return OpenKind::kFile;
+    case RequestType::kGeneralized:
+      return OpenKind::kGeneralized;
+    case RequestType::kPartitionedSend:
+    case RequestType::kPartitionedReceive:
+      return OpenKind::kPartitioned;
+    default:
+      return OpenKind::kNone;
+  }
+}
+
+ReportedMessage describe(const Request& request, bool is_awaited) {
+  ReportedMessage message{};
+  message.kind = kind_of(request);
+  message.is_awaited = is_awaited ? 1 : 0;
+  message.peer = kNobody;
+  message.bytes = -1;
+  if (!request.comm) return message;
+  const Comm& comm = *request.comm;
+  message.context = comm.context;
+  put_text(comm.name, message.comm_name);
+  if (request.request_type == RequestType::kSend) {
+    const auto& send = static_cast<const SendRequest&>(request);
+    message.peer = peer_in(comm, send.dest);
+    message.tag = send.envelope.tag;
+    message.bytes = send.cursor.total_bytes();
+  } else if (request.request_type == RequestType::kReceive) {
+    const auto& receive = static_cast<const ReceiveRequest&>(request);
+    message.peer = peer_in(comm, receive.source);
+    message.tag = told_tag(receive.tag);
+    message.bytes = receive.capacity();
+  }
+  return message;
+}
+
+/// Fills in the first kReportedMessages; counts all.
+class OpenList {
+ public:
+  explicit OpenList(RankReport* report) : report_(report) {}
+  void add(const Request& request, bool is_awaited) {
+    const std::uint32_t number = report_->open_total++;
+    if (number < kReportedMessages) report_->open[number] = describe(request, is_awaited);
+  }
+
+ private:
+  RankReport* report_;
+};
+
+/// A pair is told as its two halves.
+template <class Each>
+void for_each_part(const Request& request, Each&& each) {
+  if (request.request_type != RequestType::kSendReceive) return each(request);
+  const auto& pair = static_cast<const SendReceiveRequest&>(request);
+  if (pair.send && !pair.send->done) each(*pair.send);
+  if (pair.receive && !pair.receive->done) each(*pair.receive);
+}
+
+/// The peers of messages that a collective waits for.
+void add_missing(const Process& process, const Request& request, const Comm& comm, int rank, RankSet* lacks) {
+  if (request.done || comm.hidden) return;
+  const std::int32_t peer = peer_in(comm, rank);
+  if (peer >= 0 && peer != process.rank) add(peer, lacks);
+}
+
+}  // namespace
+
+const ErrorOwner* find_owner(const Process& process, std::uint64_t address) {
+  for (const ErrorOwner* owner : process.owners) {
+    if (reinterpret_cast<std::uint64_t>(owner) == address) return owner;
+  }
+  return nullptr;
+}
+
+const Comm* comm_of(const ErrorOwner& owner) {
+  if (owner.kind == Kind::kComm) return static_cast<const Comm*>(&owner);
+  if (owner.kind == Kind::kWin) return static_cast<const Win&>(owner).comm.get();
+  if (owner.kind == Kind::kFile) return static_cast<const File&>(owner).comm.get();
+  return nullptr;
+}
+
+std::int32_t world_rank(const Process& process, int endpoint) {
+  return endpoint < process.size ? endpoint : kForeign;
+}
+
+std::int32_t peer_in(const Comm& comm, int rank) {
+  if (rank == kAnySource) return kAnybody;
+  if (rank < 0 || rank >= comm.peers().size()) return kNobody;
+  return world_rank(comm.process, comm.endpoint(rank));
+}
+
+void add(std::int32_t rank, RankSet* set) {
+  if (rank < 0 || rank >= kReportedRanksMax) return;
+  set->words[rank / 64] |= std::uint64_t{1} << rank % 64;
+}
+
+void add_open(Process& process, RankReport* report) {
+  OpenList list(report);
+  std::vector<const Request*> awaited;
+  std::sort(awaited.begin(), awaited.end());
+  const auto add_other = [&](const Request& request, Context context) {
+    if (request.done || !request.active || !is_users(context) || request.comm->hidden) return;
+    if (!std::binary_search(awaited.begin(), awaited.end(), &request)) list.add(request, false);
+  };
+  process.p2p->sends.for_each([&](SendRequest& send) { add_other(send, send.envelope.context); });
+  process.p2p->receives.for_each([&](ReceiveRequest& receive) { add_other(receive, receive.context); });
+}
+
+void add_unexpected(Process& process, RankReport* report) {
+  process.p2p->matching.for_each([&](const MatchQueue& queue) {
+    if (!is_users(queue.context)) return;
+    const Comm* comm = nullptr;
+    for (const ErrorOwner* owner : process.owners) {
+      const Comm* candidate = owner->kind == Kind::kComm ? static_cast<const Comm*>(owner) : nullptr;
+      if (candidate != nullptr && candidate->context == queue.context) comm = candidate;
+    }
+    for (const ArrivedMessage* arrived = queue.arrived.first; arrived != nullptr; arrived = arrived->next) {
+      const std::uint32_t number = report->unexpected_total++;
+      if (number >= kReportedMessages) continue;
+      const auto& message = static_cast<const Message&>(*arrived);
+      ReportedMessage& to = report->unexpected[number];
+      to.kind = OpenKind::kUnexpected;
+      to.context = queue.context;
+      to.peer = world_rank(process, message.endpoint);
+      to.tag = message.tag;
+      to.bytes = message.bytes;
+      if (comm != nullptr) put_text(comm->name, to.comm_name);
+    }
+  });
+}
+
+void add_lacks(Process& process, RankReport* report) {
+  std::vector<int> missing;
+  for (const ErrorOwner* owner : process.owners) {
+    missing.clear();
+    const Comm* comm = comm_of(*owner);
+    if (comm == nullptr) continue;
+    for (const int rank : missing) {
+      const std::int32_t peer = peer_in(*comm, rank);
+      if (peer >= 0 && peer != process.rank) add(peer, &report->lacks);
+    }
+  }
+  process.p2p->sends.for_each([&](const SendRequest& send) {
+    if (!is_users(send.envelope.context)) {
+      add_missing(process, send, *send.comm, send.dest, &report->lacks);
+    }
+  });
+  process.p2p->receives.for_each([&](const ReceiveRequest& receive) {
+    if (!is_users(receive.context)) {
+      add_missing(process, receive, *receive.comm, receive.source, &report->lacks);
+    }
+  });
+}
+
+bool may_go_on_elsewhere(const Process& process) {
+  if (!process.locking) return false;
+  DIR* tasks = opendir("/proc/self/task");
+  if (tasks == nullptr) return true;
+  int threads = 0;
+  for (const dirent* entry = readdir(tasks); entry != nullptr; entry = readdir(tasks)) {
+    threads += entry->d_name[0] != '.' ? 1 : 0;
+  }
+  closedir(tasks);
+  return threads > 1;
+}
+
+}  // namespace tasuki
