@@ -7,12 +7,13 @@
 #include <vector>
 
 #include "coll/collectives.hpp"
-#include "coll/stage.hpp"
 #include "io/file.hpp"
+#include "p2p/awaiting.hpp"
 #include "p2p/message.hpp"
 #include "p2p/operations.hpp"
 #include "p2p/partitioned.hpp"
 #include "p2p/point_to_point.hpp"
+#include "rma/message.hpp"
 #include "rma/window.hpp"
 
 namespace tasuki {
@@ -58,6 +59,8 @@ ReportedMessage describe(const Request& request, bool is_awaited) {
   ReportedMessage message{};
   message.kind = kind_of(request);
   message.is_awaited = is_awaited ? 1 : 0;
+  message.function = static_cast<std::uint16_t>(request.function);
+  message.site = request.site;
   message.peer = kNobody;
   message.bytes = -1;
   if (!request.comm) return message;
@@ -100,13 +103,6 @@ void for_each_part(const Request& request, Each&& each) {
   if (pair.receive && !pair.receive->done) each(*pair.receive);
 }
 
-/// The peers of messages that a collective waits for.
-void add_missing(const Process& process, const Request& request, const Comm& comm, int rank, RankSet* lacks) {
-  if (request.done || comm.hidden) return;
-  const std::int32_t peer = peer_in(comm, rank);
-  if (peer >= 0 && peer != process.rank) add(peer, lacks);
-}
-
 }  // namespace
 
 const ErrorOwner* find_owner(const Process& process, std::uint64_t address) {
@@ -141,6 +137,17 @@ void add(std::int32_t rank, RankSet* set) {
 void add_open(Process& process, RankReport* report) {
   OpenList list(report);
   std::vector<const Request*> awaited;
+  for (const Awaiting* wait = process.p2p->awaiting; wait != nullptr; wait = wait->next) {
+    report->awaits = wait->how;  // in the end that of the outermost call
+    for (Count i = 0; i < wait->count && awaited.size() < kAwaitedMax; ++i) {
+      const Request* request = wait->requests[i];
+      if (request == nullptr || !request->active || request->done) continue;
+      for_each_part(*request, [&](const Request& part) {
+        awaited.push_back(&part);
+        list.add(part, true);
+      });
+    }
+  }
   std::sort(awaited.begin(), awaited.end());
   const auto add_other = [&](const Request& request, Context context) {
     if (request.done || !request.active || !is_users(context) || request.comm->hidden) return;
@@ -148,6 +155,12 @@ void add_open(Process& process, RankReport* report) {
   };
   process.p2p->sends.for_each([&](SendRequest& send) { add_other(send, send.envelope.context); });
   process.p2p->receives.for_each([&](ReceiveRequest& receive) { add_other(receive, receive.context); });
+  for (const auto& execution : process.collectives->executions()) {
+    if (!execution->is_open() || execution->request == nullptr || execution->comm().hidden) continue;
+    const Request& request = *execution->request;
+    if (!request.done && !std::binary_search(awaited.begin(), awaited.end(), &request))
+      list.add(request, false);
+  }
 }
 
 void add_unexpected(Process& process, RankReport* report) {
@@ -175,25 +188,20 @@ void add_unexpected(Process& process, RankReport* report) {
 
 void add_lacks(Process& process, RankReport* report) {
   std::vector<int> missing;
+  process.collectives->stages.add_missing(&missing);
   for (const ErrorOwner* owner : process.owners) {
-    missing.clear();
-    const Comm* comm = comm_of(*owner);
-    if (comm == nullptr) continue;
-    for (const int rank : missing) {
-      const std::int32_t peer = peer_in(*comm, rank);
-      if (peer >= 0 && peer != process.rank) add(peer, &report->lacks);
-    }
+    if (owner->kind != Kind::kWin) continue;
+    const Win& win = *static_cast<const Win*>(owner);
+    if (win.control) win.control->add_missing(&missing);
+    if (win.messenger) win.messenger->add_missing(&missing);
   }
-  process.p2p->sends.for_each([&](const SendRequest& send) {
-    if (!is_users(send.envelope.context)) {
-      add_missing(process, send, *send.comm, send.dest, &report->lacks);
-    }
-  });
-  process.p2p->receives.for_each([&](const ReceiveRequest& receive) {
-    if (!is_users(receive.context)) {
-      add_missing(process, receive, *receive.comm, receive.source, &report->lacks);
-    }
-  });
+  for (const auto& execution : process.collectives->executions()) {
+    if (execution->is_open()) execution->add_missing(&missing);
+  }
+  for (const int endpoint : missing) {
+    const std::int32_t rank = world_rank(process, endpoint);
+    if (rank != process.rank) add(rank, &report->lacks);
+  }
 }
 
 bool may_go_on_elsewhere(const Process& process) {

@@ -406,6 +406,10 @@ class Stages {
   /// No collective follows on any of them.
   void release_all();
 
+  void add_missing(std::vector<int>* endpoints) const {
+    for (const Stage* stage : live_) stage->add_missing(endpoints);
+  }
+
   std::size_t live() const { return live_.size(); }
   std::size_t retired() const { return retired_.size(); }
 
