@@ -78,7 +78,9 @@ Diagnosis diagnose(const Snapshot& first, const Snapshot& second) {
 std::string whereabouts(const RankState& state) {
   const std::string_view name = name_of(function_of(state));
   if (state.life == Life::kFinalized) return "after MPI_Finalize";
-  if (name.empty()) return state.life == Life::kJoining ? "in MPI_Init" : "before MPI_Init";
+  if (state.life == Life::kJoining && name.empty()) return "in MPI_Init";
+  if (name.empty())
+    return state.life == Life::kRunning || state.ended_in_mpi ? "outside MPI" : "before MPI_Init";
   if (state.report ? (state.report->word & kInside) != 0 : state.line.inside) return "in " + call_text(state);
   return "outside MPI, after " + std::string(name) +
          place_text(state, state.report ? state.report->site : state.line.site);

@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <map>
 
 #include "doctor/findings.hpp"
 
@@ -22,12 +23,16 @@ std::vector<int> ranks_where(const Case& the, bool (*holds)(const RankState& sta
 }
 
 void find_dead(const Case& the) {
+  std::map<std::string, std::vector<int>> by_end;  // all ranks can fail in the same way
   for (int rank = 0; rank < the.graph->size(); ++rank) {
     const RankState& state = the.state(rank);
     if (state.life != Life::kEnded || !failed(state)) continue;
-    std::string headline = format("rank %d (pid %d) ", rank, state.pid) + end_text(state.wait_status) + " ";
-    headline += whereabouts(state);
-    the.add("rank-died", {rank}, headline).certain = true;
+    by_end[end_text(state.wait_status) + " " + whereabouts(state)].push_back(rank);
+  }
+  for (const auto& [end, ranks] : by_end) {
+    std::string headline = ranks_text(ranks) + " ";
+    if (ranks.size() == 1) headline += format("(pid %d) ", the.state(ranks.front()).pid);
+    the.add("rank-died", ranks, headline + end).certain = true;
   }
 }
 
@@ -47,11 +52,12 @@ void find_left_out(const Case& the) {
     }
   }
   const std::vector<int> joined = ranks_where(the, [](const RankState& state) {
-    return state.life != Life::kStarted && (state.life != Life::kEnded || state.line.word != 0);
+    return state.life != Life::kStarted &&
+           (state.life != Life::kEnded || state.line.word != 0 || state.ended_in_mpi);
   });
   const std::vector<int> absent = ranks_where(the, [](const RankState& state) {
     return state.life == Life::kStarted ||
-           (state.life == Life::kEnded && state.line.word == 0 && !failed(state));
+           (state.life == Life::kEnded && state.line.word == 0 && !state.ended_in_mpi && !failed(state));
   });
   if (joined.empty() || absent.empty()) return;
   const bool ended = std::any_of(absent.begin(), absent.end(),

@@ -259,6 +259,15 @@ TEST(Diagnose, TellsHowRanksEndedAndWhatTheyLeftOut) {
   EXPECT_TRUE(has(text(found), "outside MPI, after MPI_Comm_rank")) << text(found);
 }
 
+TEST(Diagnose, TellsRanksThatDiedAlikeTogether) {
+  MadeUp made(64);
+  for (int rank = 0; rank < 64; ++rank) made.ends(rank, 3 << 8, true);
+  const Diagnosis found = made.diagnosis();
+  ASSERT_EQ(found.findings.size(), 1u) << text(found);
+  EXPECT_TRUE(has(text(found), "ranks 0-63 exited with status 3 outside MPI, after MPI_Comm_rank"))
+      << text(found);
+}
+
 TEST(Diagnose, SaysThatNothingIsWrong) {
   const MadeUp made(4);
   const Diagnosis found = made.diagnosis();
@@ -285,6 +294,8 @@ TEST(Diagnose, WhereaboutsFitIntoASentence) {
   made.rank(0).report.reset();  // of a rank that has died its line is left
   EXPECT_EQ(whereabouts(made.rank(0)), "in MPI_Recv (source 3, tag 7) at ring.c:42");
   made.rank(0).line = Line{};
+  EXPECT_EQ(whereabouts(made.rank(0)), "outside MPI");
+  made.rank(0).life = Life::kStarted;
   EXPECT_EQ(whereabouts(made.rank(0)), "before MPI_Init");
 }
 
