@@ -81,6 +81,29 @@ ReportedMessage describe(const Request& request, bool is_awaited) {
   return message;
 }
 
+/// The communicators of windows and files: their messages are the library's own.
+std::vector<const Comm*> own_comms(const Process& process) {
+  std::vector<const Comm*> own;
+  for (const ErrorOwner* owner : process.owners) {
+    if (owner->kind != Kind::kComm) own.push_back(comm_of(*owner));
+  }
+  return own;
+}
+
+bool holds(const std::vector<const Comm*>& comms, const Comm* comm) {
+  return std::find(comms.begin(), comms.end(), comm) != comms.end();
+}
+
+/// Whether a call waits until this very request is over: not where another one may be enough.
+bool is_needed(const Process& process, const Request& request) {
+  for (const Awaiting* wait = process.p2p->awaiting; wait != nullptr; wait = wait->next) {
+    if (wait->how != Awaits::kAll && wait->count > 1) continue;
+    const auto is_it = [&](const Request* awaited) { return awaited == &request; };
+    if (std::any_of(wait->requests, wait->requests + wait->count, is_it)) return true;
+  }
+  return false;
+}
+
 /// Fills in the first kReportedMessages; counts all.
 class OpenList {
  public:
@@ -149,8 +172,10 @@ void add_open(Process& process, RankReport* report) {
     }
   }
   std::sort(awaited.begin(), awaited.end());
+  const std::vector<const Comm*> own = own_comms(process);
   const auto add_other = [&](const Request& request, Context context) {
     if (request.done || !request.active || !is_users(context) || request.comm->hidden) return;
+    if (holds(own, request.comm.get())) return;
     if (!std::binary_search(awaited.begin(), awaited.end(), &request)) list.add(request, false);
   };
   process.p2p->sends.for_each([&](SendRequest& send) { add_other(send, send.envelope.context); });
@@ -164,6 +189,7 @@ void add_open(Process& process, RankReport* report) {
 }
 
 void add_unexpected(Process& process, RankReport* report) {
+  const std::vector<const Comm*> own = own_comms(process);
   process.p2p->matching.for_each([&](const MatchQueue& queue) {
     if (!is_users(queue.context)) return;
     const Comm* comm = nullptr;
@@ -171,6 +197,7 @@ void add_unexpected(Process& process, RankReport* report) {
       const Comm* candidate = owner->kind == Kind::kComm ? static_cast<const Comm*>(owner) : nullptr;
       if (candidate != nullptr && candidate->context == queue.context) comm = candidate;
     }
+    if (comm != nullptr && holds(own, comm)) return;
     for (const ArrivedMessage* arrived = queue.arrived.first; arrived != nullptr; arrived = arrived->next) {
       const std::uint32_t number = report->unexpected_total++;
       if (number >= kReportedMessages) continue;
@@ -196,7 +223,11 @@ void add_lacks(Process& process, RankReport* report) {
     if (win.messenger) win.messenger->add_missing(&missing);
   }
   for (const auto& execution : process.collectives->executions()) {
-    if (execution->is_open()) execution->add_missing(&missing);
+    if (!execution->is_open()) continue;
+    const Request* const request = execution->request;
+    const bool is_needed_now =
+        request == nullptr ? execution->form() == CollectiveForm::kBlocking : is_needed(process, *request);
+    if (is_needed_now) execution->add_missing(&missing);
   }
   for (const int endpoint : missing) {
     const std::int32_t rank = world_rank(process, endpoint);
