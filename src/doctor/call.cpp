@@ -28,9 +28,6 @@ constexpr std::string_view kWaits[] = {"Wait", "Waitall", "Waitany", "Waitsome",
 constexpr std::string_view kPolls[] = {"Iprobe", "Improbe", "Parrived", "Request_get_status"};
 constexpr std::string_view kOutside[] = {"Comm_accept", "Comm_connect", "Comm_join", "Comm_spawn",
                                          "Comm_spawn_multiple"};
-constexpr std::string_view kOneDirection[] = {"Bcast",    "Reduce", "Gather", "Gatherv",  "Scatter",
-                                              "Scatterv", "Scan",   "Exscan", "Comm_free"};
-
 std::string_view without_prefix(std::string_view name) {
   return name.starts_with("MPI_") ? name.substr(4) : name;
 }
@@ -102,7 +99,8 @@ std::string reported_arguments(const RankReport& report, CallKind kind) {
     add(&list, format("%d open request%s", awaited, awaited == 1 ? "" : "s"));
   }
   if (report.object_name[0] != '\0') add(&list, report.object_name);
-  if (const ReportedComm* comm = comm_of(report); comm != nullptr) add(&list, comm_text(*comm));
+  const ReportedComm* const comm = comm_of(report);
+  if (comm != nullptr && comm_text(*comm) != report.object_name) add(&list, comm_text(*comm));
   return list;
 }
 
@@ -139,12 +137,6 @@ CallKind kind_of(Function function) {
   return facts.is_collective        ? CallKind::kCollective
          : name.starts_with("Win_") ? CallKind::kWindow
                                     : CallKind::kOther;
-}
-
-bool synchronises(Function function) {
-  const std::string_view name = without_prefix(name_of(function));
-  return kind_of(function) == CallKind::kCollective && !is_one_of(name, kOneDirection) &&
-         !name.starts_with("Neighbor_") && !name.starts_with("File_");
 }
 
 Function function_of(const RankState& state) {

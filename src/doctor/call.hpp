@@ -27,9 +27,6 @@ enum class CallKind : std::uint8_t {
 std::string_view name_of(Function function);
 CallKind kind_of(Function function);
 
-/// Whether no rank leaves it before all have come to it (where there is something to exchange).
-bool synchronises(Function function);
-
 /// The call that a rank is in, or its last one: that of its report, where it has answered.
 Function function_of(const RankState& state);
 

@@ -128,7 +128,11 @@ void tell_missing(const Case& the, const Meeting& meeting) {
     if (!contains(report.members, rank)) continue;
     const auto told = std::find_if(known.begin(), known.end(),
                                    [&](const Membership& member) { return member.rank == rank; });
-    const bool behind = told != known.end() && told->collectives < meeting.number && the.stuck(rank);
+    const RankState& state = the.state(rank);
+    const bool lists_all =
+        state.report && state.report->comms_total <= static_cast<std::uint32_t>(kReportedComms);
+    const bool is_behind = told != known.end() ? told->collectives < meeting.number : lists_all;
+    const bool behind = is_behind && the.stuck(rank);
     if (behind || the.graph->gone(rank)) missing.push_back(rank);
   }
   if (missing.empty()) return;

@@ -7,17 +7,28 @@
 namespace tasuki::doctor {
 namespace {
 
+/// Whether both wait in the same collective call: neither of them is whom the other lacks.
+bool meet(const RankState& one, const RankState& other) {
+  const ReportedComm* const comm = comm_of(*one.report);
+  const ReportedComm* const there = comm_of(*other.report);
+  return one.report->collective != 0 && comm != nullptr && there != nullptr &&
+         comm->context == there->context && one.report->collective == other.report->collective &&
+         function_of(one) == function_of(other);
+}
+
 /// The ranks that a stuck rank waits for and that are stuck themselves.
 std::vector<std::vector<int>> edges_of(const Graph& graph) {
   std::vector<std::vector<int>> edges(static_cast<std::size_t>(graph.size()));
   for (int rank = 0; rank < graph.size(); ++rank) {
     const Clause* const clause = graph.stuck_clause(rank);
     if (clause == nullptr) continue;
+    std::vector<int>& to = edges[static_cast<std::size_t>(rank)];
     for (const int other : *clause) {
-      if (graph.stuck[static_cast<std::size_t>(other)] != 0) {
-        edges[static_cast<std::size_t>(rank)].push_back(other);
-      }
+      if (graph.stuck[static_cast<std::size_t>(other)] != 0) to.push_back(other);
     }
+    const auto present = [&](int other) { return meet(graph.state(rank), graph.state(other)); };
+    const bool told = std::all_of(to.begin(), to.end(), present);
+    if (!told) to.erase(std::remove_if(to.begin(), to.end(), present), to.end());
   }
   return edges;
 }

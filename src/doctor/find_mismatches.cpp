@@ -17,11 +17,14 @@ struct Wanted {
 std::vector<Wanted> wanted_by(const RankState& state) {
   std::vector<Wanted> wanted;
   const RankReport& report = *state.report;
+  const CallKind kind = kind_of(function_of(state));
+  const bool is_users = kind == CallKind::kReceive || kind == CallKind::kProbe || kind == CallKind::kWait ||
+                        kind == CallKind::kBoth;
+  if (!is_users) return wanted;  // what a collective call receives is its own affair
   for (const ReportedMessage& message : report.open) {
     if (message.kind != OpenKind::kReceive || message.is_awaited == 0) continue;
     wanted.push_back({message.peer, message.tag, message.context, message.comm_name});
   }
-  const CallKind kind = kind_of(function_of(state));
   const ReportedComm* const comm = comm_of(report);
   if (wanted.empty() && comm != nullptr && (kind == CallKind::kReceive || kind == CallKind::kProbe)) {
     wanted.push_back({report.peer, report.tag, comm->context, comm_text(*comm)});

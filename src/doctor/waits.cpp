@@ -38,8 +38,6 @@ class Reader {
       if (message.kind != OpenKind::kNone && message.is_awaited != 0)
         add_message(rank, report, message, &wait);
     }
-    for (const int lacking : ranks_of(report.lacks, graph_.size(), kNobody))
-      wait.clauses.push_back({lacking});
     if (wait.clauses.empty() && !wait.outside) add_call(rank, report, function, &wait);
     if (report.awaits == Awaits::kAny) unite(&wait);
     if (report.open_total > static_cast<std::uint32_t>(kReportedMessages) && report.awaits == Awaits::kAny) {
@@ -77,7 +75,7 @@ class Reader {
         return;
       case OpenKind::kCollective:
       case OpenKind::kRma:
-        wait->clauses.push_back(members(rank, report, message.context));
+        add_lacking(rank, report, members(rank, report, message.context), wait);
         return;
       default:
         wait->outside = true;
@@ -86,29 +84,26 @@ class Reader {
 
   void add_call(int rank, const RankReport& report, Function function, Wait* wait) const {
     const CallKind kind = kind_of(function);
-    const bool is_message = kind == CallKind::kSend || kind == CallKind::kReceive ||
-                            kind == CallKind::kProbe || kind == CallKind::kBoth;
-    if (is_message || kind == CallKind::kWindow) {
-      if (report.peer >= 0) {
-        wait->clauses.push_back({report.peer});
-        // Who holds a lock of a window is not told: the target, or somebody else.
-        if (kind == CallKind::kWindow) wait->clauses.back() = everybody(rank, report);
+    switch (kind) {
+      case CallKind::kSend:
+      case CallKind::kReceive:
+      case CallKind::kProbe:
+        if (report.peer >= 0) {
+          wait->clauses.push_back({report.peer});
+        } else if (report.peer == kForeign) {
+          wait->outside = true;
+        } else {
+          wait->clauses.push_back(everybody(rank, report));
+          wait->clauses.back().push_back(rank);  // another thread of it
+        }
         return;
-      }
-      if (report.peer == kForeign || kind == CallKind::kBoth) {
+      case CallKind::kCollective:
+      case CallKind::kWindow:
+        return add_lacking(rank, report, everybody(rank, report), wait);
+      case CallKind::kFinalize:
+        return add_lacking(rank, report, all_but(graph_.size(), rank), wait);
+      default:
         wait->outside = true;
-        return;
-      }
-      wait->clauses.push_back(everybody(rank, report));
-      if (is_message) wait->clauses.back().push_back(rank);
-      return;
-    }
-    if (kind == CallKind::kCollective) {
-      add_collective(rank, report, function, wait);
-    } else if (kind == CallKind::kFinalize) {
-      wait->clauses.push_back(all_but(graph_.size(), rank));
-    } else {
-      wait->outside = true;
     }
   }
 
@@ -117,24 +112,20 @@ class Reader {
     return comm != nullptr ? members(rank, report, comm->context) : all_but(graph_.size(), rank);
   }
 
-  /// Those who have not come to the call, where it needs all of them; else anybody of them may be it.
-  void add_collective(int rank, const RankReport& report, Function function, Wait* wait) const {
-    const Clause all = everybody(rank, report);
-    const ReportedComm* const comm = comm_of(report);
-    if (synchronises(function) && comm != nullptr && report.collective > 0) {
-      const auto known = graph_.comms.find(comm->context);
-      if (known != graph_.comms.end()) {
-        for (const Membership& member : known->second) {
-          if (member.rank != rank && member.collectives < report.collective) {
-            wait->clauses.push_back({member.rank});
-          }
-        }
-      }
-      for (const int member : all) {
-        if (graph_.gone(member)) wait->clauses.push_back({member});
-      }
+  /// Those whom it has told that it lacks; where it does not know them, all who it may be. What it lacks
+  /// belongs to the operation that is waited for, unless others are under way beside it.
+  void add_lacking(int rank, const RankReport& report, Clause all, Wait* wait) const {
+    const Clause lacking = ranks_of(report.lacks, graph_.size(), rank);
+    if (lacking.empty()) return wait->clauses.push_back(std::move(all));
+    int operations = 0;
+    for (const ReportedMessage& message : report.open) {
+      const bool is_operation = message.kind == OpenKind::kCollective || message.kind == OpenKind::kRma;
+      operations += is_operation && message.is_awaited == 0;
     }
-    if (wait->clauses.empty()) wait->clauses.push_back(all);
+    if (operations > 0 || report.open_total > static_cast<std::uint32_t>(kReportedMessages)) {
+      return wait->clauses.push_back(lacking);
+    }
+    for (const int other : lacking) wait->clauses.push_back({other});
   }
 
   static void unite(Wait* wait) {

@@ -212,6 +212,39 @@ TEST(Diagnose, FindsWhoDidNotComeToACollective) {
   EXPECT_LT(text(found).size(), 3000u) << text(found);
 }
 
+TEST(Diagnose, BelievesARankThatTellsWhomItLacks) {
+  MadeUp made(4);
+  made.collective(0, Function::kBarrier, 1);
+  made.collective(1, Function::kBarrier, 1);
+  made.message(2, Function::kRecv, 0, 3);  // rank 3 computes
+  EXPECT_FALSE(made.diagnosis().certain_deadlock());
+  made.rank(0).report->lacks.words[0] = 1u << 2 | 1u << 3;
+  EXPECT_TRUE(made.diagnosis().certain_deadlock());
+  // With another operation under way, some of those whom it lacks may be that one's.
+  ReportedMessage other = MadeUp::entry(OpenKind::kCollective, kNobody, 0);
+  other.is_awaited = 0;
+  made.open(0, 0, other);
+  EXPECT_FALSE(made.diagnosis().certain_deadlock());
+}
+
+TEST(Diagnose, ALackedRankIsNothingToAReceive) {
+  MadeUp made(3);
+  made.message(0, Function::kRecv, 1, 3);  // rank 1 computes
+  made.message(2, Function::kRecv, 0, 3);
+  made.rank(0).report->lacks.words[0] = 1u << 2;  // of a nonblocking barrier that is under way
+  EXPECT_FALSE(made.diagnosis().certain_deadlock());
+}
+
+TEST(Diagnose, TellsNoCircleAmongThoseWhoMeet) {
+  MadeUp made(3);
+  made.collective(0, Function::kBarrier, 1);
+  made.collective(1, Function::kBarrier, 1);
+  made.message(2, Function::kRecv, 1, 3);
+  const std::string told = text(made.diagnosis());
+  EXPECT_TRUE(has(told, "ranks 1, 2 wait for each other")) << told;
+  EXPECT_TRUE(has(told, "rank 0 waits for them")) << told;
+}
+
 TEST(Diagnose, CallsComputingNoDeadlock) {
   MadeUp made(4);
   for (int rank = 0; rank < 3; ++rank) made.collective(rank, Function::kBarrier, 1);
