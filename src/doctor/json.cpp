@@ -7,18 +7,37 @@ namespace {
 
 constexpr int kJsonVersion = 1;
 
+/// The length of the UTF-8 letter at the beginning of `text`; 0: there is none.
+std::size_t letter_bytes(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text.front());
+  const std::size_t bytes = first < 0x80   ? 1
+                            : first < 0xc2 ? 0
+                            : first < 0xe0 ? 2
+                            : first < 0xf0 ? 3
+                            : first < 0xf5 ? 4
+                                           : 0;
+  if (bytes == 0 || bytes > text.size()) return 0;
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
+  }
+  return bytes;
+}
+
+/// A string of JSON. Bytes that are no UTF-8, as names of files may have, become question marks.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
-  for (const char letter : text) {
-    const auto byte = static_cast<unsigned char>(letter);
-    if (letter == '"' || letter == '\\') {
-      out += '\\';
-      out += letter;
-    } else if (byte < 0x20 || byte >= 0x7f) {
-      out += format("\\u%04x", byte);  // Latin-1: what is not ASCII has no known encoding
+  while (!text.empty()) {
+    const std::size_t bytes = letter_bytes(text);
+    if (bytes == 0) {
+      out += '?';
+    } else if (text.front() == '"' || text.front() == '\\') {
+      out += {'\\', text.front()};
+    } else if (static_cast<unsigned char>(text.front()) < 0x20 || text.front() == 0x7f) {
+      out += format("\\u%04x", static_cast<unsigned>(text.front()));
     } else {
-      out += letter;
+      out += text.substr(0, bytes);
     }
+    text.remove_prefix(bytes == 0 ? 1 : bytes);
   }
   return out + "\"";
 }

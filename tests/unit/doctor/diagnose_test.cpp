@@ -332,6 +332,18 @@ TEST(Diagnose, WhereaboutsFitIntoASentence) {
   EXPECT_EQ(whereabouts(made.rank(0)), "before MPI_Init");
 }
 
+TEST(Diagnose, JsonKeepsLettersAndEscapesTheRest) {
+  MadeUp made(1);
+  made.waits(0, Function::kWait);
+  made.rank(0).places[0x4000] = Place{"w\xc3\xa4rme.c:1", "a\"b\\c\n", "/\xff/w.c", 1, ""};
+  const std::string told = json(made.diagnosis(), made.snapshot);
+  EXPECT_TRUE(has(told, "\"w\xc3\xa4rme.c:1\"")) << told;
+  EXPECT_TRUE(has(told, R"("a\"b\\c\u000a")")) << told;
+  EXPECT_TRUE(has(told, "\"/?/w.c\"")) << told;
+  EXPECT_TRUE(told.starts_with("{\"tasuki_doctor\":1,\"deadlock\":false,\"groups\":[{\"state\":\"waiting\""))
+      << told;
+}
+
 /// Ranks in random states: whatever it is, it is told, and shortly.
 TEST(Diagnose, SurvivesAnything) {
   std::mt19937_64 random(20);
