@@ -79,6 +79,7 @@ int Job::run() {
   World& first = *worlds_.emplace_back(std::move(world));
   if (start_all(&first, &refusal)) {
     if (options_.report_bindings) report_bindings();
+    begin_top();
     terminal_.resume();
   } else {
     say("mpiexec: " + refusal.text);
@@ -229,9 +230,12 @@ int Job::main_loop() {
     watch_ranks(clock_ns());
     go_on_with_examination();
     follow_sinks();
+    show_top();
     retire_worlds();
   }
   if (status_ != 0) local::remove_names_of_the_dead();
+  hide_top();
+  top_.reset();
   drain();
   flush_sinks();
   report_leaks();
@@ -270,6 +274,7 @@ int Job::wait_ms() const {
     consider(next_look_ns_);
   }
   if (examination_ != nullptr) consider(examination_->due_ns());
+  if (top_ != nullptr) consider(top_->due_ns());
   for_each_stream([&consider](const RankStream& stream) { consider(stream.part_due_ns()); });
   if (next == 0 && !reaped_) return -1;
   const std::int64_t wait =

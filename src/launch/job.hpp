@@ -34,6 +34,7 @@
 #include "launch/standstill.hpp"
 #include "launch/statistics.hpp"
 #include "launch/terminal_input.hpp"
+#include "launch/top.hpp"
 #include "launch/world.hpp"
 
 namespace tasuki::launch {
@@ -138,6 +139,11 @@ class Job final : public Ready, private SpawnHandler {
   void say_occasion();
   void tell(const Examination& examination);
 
+  // job_top.cpp
+  void begin_top();
+  void show_top();
+  void hide_top();
+
   // job_end.cpp
   void end_at_time_limit();
   void look_for_ended();
@@ -173,6 +179,7 @@ class Job final : public Ready, private SpawnHandler {
   std::string spawn_socket_;                    // its name; empty: nobody can spawn
   std::vector<std::unique_ptr<World>> worlds_;  // the command line's first, if there is one
   JobStatistics statistics_;                    // of worlds that are over; empty where nobody wants them
+  std::unique_ptr<Top> top_;                    // null: nobody wants it
   Leaks leaks_;                                 // that the ranks have told
   int worlds_made_ = 0;
   bool checking_ = false;                     // a program runs with TASUKI_CHECK

@@ -161,6 +161,7 @@ void Job::on_signal(int signal) {
 }
 
 void Job::suspend() {
+  hide_top();
   signal_groups(SIGTSTP);
   raise(SIGSTOP);  // until somebody sends SIGCONT, which arrives as a signal too
 }

@@ -12,6 +12,7 @@
 #include "launch/job.hpp"
 #include "launch/options.hpp"
 #include "launch/signals.hpp"
+#include "launch/top.hpp"
 #include "launch/visit.hpp"
 #include "runtime/spawn_request.hpp"
 
@@ -76,7 +77,7 @@ int main(int argc, char** argv) {
     std::fputs(text.c_str(), stdout);
     return 0;
   }
-  if (options.visits()) return visit(options);
+  if (options.visits()) return options.top ? visit_top(options) : visit(options);
   if (options.spawn_socket >= 0 && !become_server(options.spawn_socket)) return 1;
   Inherited inherited;
   const int signals = take_over_signals(&inherited);

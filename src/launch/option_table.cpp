@@ -374,6 +374,10 @@ bool end_on_deadlock(Parser& parser) {
   return parser.options->end_on_deadlock = true;
 }
 
+bool top(Parser& parser) {
+  return parser.options->top = true;
+}
+
 bool job(Parser& parser) {
   return read_integer(parser, 1, INT_MAX, &parser.options->job_pid);
 }
@@ -478,6 +482,10 @@ constexpr Option kOptions[] = {
      "end a job whose ranks certainly wait for one another for ever, with exit status 125; "
      "TASUKI_END_ON_DEADLOCK=1 sets it too",
      end_on_deadlock},
+    {Group::kDoctor, "top", "",
+     "show all the time what each rank is in, what it sends and receives, and how: below the program's "
+     "output; without a program: of a job that runs, until q",
+     top},
     {Group::kDoctor, "job", "PID", "with several jobs that run: the mpiexec whose job is meant", job},
     // What users of other launchers write, and what needs no doing here.
     {Group::kAccepted,

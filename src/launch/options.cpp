@@ -164,11 +164,17 @@ bool parse_options(const std::vector<std::string>& words, Options* options, std:
   Parser parser;
   parser.options = options;
   bool good = parse_words(parser, words);
-  if (good && (options->needs_no_program() || is_visit(parser))) return true;
+  if (good && options->needs_no_program()) return true;
+  if (good && is_visit(parser)) {
+    good = !options->top || options->doctor == DoctorForm::kUnasked ||
+           parser.fail("--doctor and --top without a program: expected one of them");
+    *error = parser.error;
+    return good;
+  }
   good = good && end_application(parser);
   if (good && options->job_pid != 0) {
     good = parser.fail(
-        format("--job %d: names a job that runs, for --doctor without a program", options->job_pid));
+        format("--job %d: names a job that runs, for --doctor or --top without a program", options->job_pid));
   }
   if (good && options->stdin_rank >= options->ranks()) {
     good = parser.fail(

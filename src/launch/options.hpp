@@ -72,6 +72,7 @@ struct Options {
   DoctorForm doctor = DoctorForm::kUnasked;
   double stall_seconds = kStallUnset;  // a job that stands still so long is looked at; 0: never
   bool end_on_deadlock = false;
+  bool top = false;       // shows what the ranks do, all the time
   int job_pid = 0;        // the mpiexec whose job is to be looked at; 0: the only one there is
   int spawn_socket = -1;  // serves the spawns of the program at its other end, and starts nothing else
   bool help = false;
@@ -80,7 +81,9 @@ struct Options {
 
   bool needs_no_program() const { return help || version || info != InfoForm::kNone || spawn_socket >= 0; }
   /// Starts nothing: looks at a job that runs.
-  bool visits() const { return applications.empty() && spawn_socket < 0 && doctor != DoctorForm::kUnasked; }
+  bool visits() const {
+    return applications.empty() && spawn_socket < 0 && (top || doctor != DoctorForm::kUnasked);
+  }
   int ranks() const {
     int sum = 0;
     for (const Application& application : applications) sum += application.ranks;

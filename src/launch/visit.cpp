@@ -15,6 +15,13 @@
 namespace tasuki::launch {
 namespace {
 
+bool has_nodes(const RunningJob& job) {
+  return std::any_of(job.segments.begin(), job.segments.end(),
+                     [](const auto& segment) { return segment->header().nodes > 1; });
+}
+
+}  // namespace
+
 std::vector<SubjectWorld> subjects_of(const RunningJob& job) {
   std::vector<SubjectWorld> worlds;
   for (const auto& segment : job.segments) {
@@ -26,13 +33,6 @@ std::vector<SubjectWorld> subjects_of(const RunningJob& job) {
   }
   return worlds;
 }
-
-bool has_nodes(const RunningJob& job) {
-  return std::any_of(job.segments.begin(), job.segments.end(),
-                     [](const auto& segment) { return segment->header().nodes > 1; });
-}
-
-}  // namespace
 
 int visit(const Options& options) {
   RunningJob job;
