@@ -13,6 +13,7 @@
 #include "datatype/datatype.hpp"
 #include "object/op.hpp"
 #include "p2p/point_to_point.hpp"
+#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {
@@ -133,6 +134,7 @@ void RankReporter::answer(std::uint64_t asked, std::int64_t since_ns) {
   RankReport report = report_of(process_, since_ns);
   report.answers = asked;
   publish(report, &process_.board);
+  process_.bootstrap.publish();  // the counts, too
 }
 
 }  // namespace tasuki

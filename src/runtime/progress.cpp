@@ -51,7 +51,7 @@ void Progress::remove(ProgressHook* hook) {
 bool Progress::poll() {
   if (polling_) return false;
   polling_ = true;
-  ++counters_.polls;
+  if (++counters_.polls % kPollsPerLook == 0) look_at_board();  // of a rank that never waits long
   bool moved = false;
   for (next_hook_ = 0; next_hook_ < hooks_.size();) {
     ProgressHook* hook = hooks_[next_hook_++];

@@ -141,12 +141,11 @@ class JobBootstrap final : public Bootstrap {
   }
 
   bool report(const Counters* counters) override {
-    if (job_.header->wants_statistics == 0) return false;
     counters_ = counters;
     begin_ns_ = clock_ns();
     const HeapInterface* const heap = find_heap();
     heap_ = heap != nullptr && heap->global != 0 ? HeapKind::kGlobal : HeapKind::kPrivate;
-    return true;
+    return job_.header->wants_statistics != 0;
   }
   void publish() override { publish(false); }
 
