@@ -232,6 +232,17 @@ TEST(Options, TheDoctor) {
   }
 }
 
+TEST(Options, Top) {
+  EXPECT_FALSE(parsed({"a"}).top);
+  EXPECT_TRUE(parsed({"--top", "a"}).top);
+  EXPECT_FALSE(parsed({"--top", "a"}).visits());
+  EXPECT_TRUE(parsed({"--top", "--doctor", "a"}).top);
+  EXPECT_TRUE(parsed({"--top"}).visits());
+  EXPECT_EQ(parsed({"--top", "--job", "17"}).job_pid, 17);
+  EXPECT_EQ(error_of({"--top", "--doctor"}), "--doctor and --top without a program: expected one of them");
+  EXPECT_NE(error_of({"--top", "-n", "4"}).find("no program is given"), std::string::npos);
+}
+
 TEST(Options, TheDoctorVisitsAJobThatRuns) {
   EXPECT_TRUE(parsed({"--doctor"}).visits());
   EXPECT_TRUE(parsed({"--doctor=json", "--job", "17"}).visits());
