@@ -98,9 +98,9 @@ std::string reported_arguments(const RankReport& report, CallKind kind) {
   if (const int awaited = awaited_of(report); kind == CallKind::kWait && awaited > 0) {
     add(&list, format("%d open request%s", awaited, awaited == 1 ? "" : "s"));
   }
-  if (report.object_name[0] != '\0') add(&list, report.object_name);
+  if (report.object_name[0] != '\0') add(&list, object_text(report.object_name));
   const ReportedComm* const comm = comm_of(report);
-  if (comm != nullptr && comm_text(*comm) != report.object_name) add(&list, comm_text(*comm));
+  if (comm != nullptr && comm_text(*comm) != object_text(report.object_name)) add(&list, comm_text(*comm));
   return list;
 }
 
@@ -157,8 +157,12 @@ const ReportedComm* comm_of(const RankReport& report) {
   return report.comm_index < 0 ? nullptr : &report.comms[report.comm_index];
 }
 
+std::string object_text(std::string_view description) {
+  return std::string(description.substr(0, description.rfind(", rank ")));
+}
+
 std::string comm_text(const ReportedComm& comm) {
-  if (comm.name[0] != '\0') return comm.name;
+  if (comm.name[0] != '\0') return object_text(comm.name);
   return format("%s of %d rank%s", comm.is_inter != 0 ? "an intercommunicator" : "a communicator", comm.size,
                 comm.size == 1 ? "" : "s");
 }

@@ -36,6 +36,9 @@ bool waits(const RankState& state);
 /// The report's entry about the communicator of the call; null: unknown.
 const ReportedComm* comm_of(const RankReport& report);
 
+/// "window forks" of "window forks, rank 1": so ranks that differ in it alone are one group.
+std::string object_text(std::string_view description);
+
 std::string comm_text(const ReportedComm& comm);  // its name, or "a communicator of 4 ranks"
 
 /// What is said of a call's peer, apart from the call, so that ranks that differ in it alone are one group.

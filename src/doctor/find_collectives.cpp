@@ -71,7 +71,8 @@ bool tell_difference(const Case& the, const Meeting& meeting, const char* id, co
   finding.is_deadlock = stuck_any(the, meeting.ranks) && certain_all(the, meeting.ranks);
   Lines lines(&finding);
   for (const auto& [value, ranks] : values) {
-    lines.add(ranks_text(ranks) + ": " + value + ", in " + call_text(the.state(ranks.front())));
+    const std::string call = call_text(the.state(ranks.front()));
+    lines.add(ranks_text(ranks) + ": " + (call.starts_with(value) ? "" : value + ", in ") + call);
   }
   return true;
 }
@@ -112,12 +113,18 @@ bool tell_arguments(const Case& the, const Meeting& meeting) {
   return told;
 }
 
-/// What a rank that has not come does instead.
-std::string instead_text(const Case& the, int rank) {
-  const RankState& state = the.state(rank);
-  std::string text = format("rank %d ", rank);
-  if (state.life == Life::kEnded) return text + end_text(state.wait_status) + " " + whereabouts(state);
-  return text + "is " + whereabouts(state);
+/// What those who have not come do instead.
+void tell_instead(const Case& the, const std::vector<int>& missing, Lines* lines) {
+  std::map<std::string, std::vector<int>> doings;
+  for (const int rank : missing) {
+    const RankState& state = the.state(rank);
+    const std::string end = state.life == Life::kEnded ? end_text(state.wait_status) + " " : "";
+    doings[end + whereabouts(state)].push_back(rank);
+  }
+  for (const auto& [doing, ranks] : doings) {
+    const bool ended = the.state(ranks.front()).life == Life::kEnded;
+    lines->add(ranks_text(ranks) + (ended ? " " : ranks.size() == 1 ? " is " : " are ") + doing);
+  }
 }
 
 void tell_missing(const Case& the, const Meeting& meeting) {
@@ -148,7 +155,7 @@ void tell_missing(const Case& the, const Meeting& meeting) {
   Lines lines(&finding);
   lines.add(ranks_text(meeting.ranks) + (meeting.ranks.size() == 1 ? " is in " : " are in ") +
             call_text(the.state(meeting.ranks.front())));
-  for (const int rank : missing) lines.add(instead_text(the, rank));
+  tell_instead(the, missing, &lines);
 }
 
 }  // namespace

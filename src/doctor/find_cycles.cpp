@@ -26,6 +26,7 @@ std::vector<std::vector<int>> edges_of(const Graph& graph) {
     for (const int other : *clause) {
       if (graph.stuck[static_cast<std::size_t>(other)] != 0) to.push_back(other);
     }
+    if (clause->size() > 1) std::erase(to, rank);  // a receive from any rank: it would not send to itself now
     const auto present = [&](int other) { return meet(graph.state(rank), graph.state(other)); };
     const bool told = std::all_of(to.begin(), to.end(), present);
     if (!told) to.erase(std::remove_if(to.begin(), to.end(), present), to.end());
@@ -150,7 +151,7 @@ std::vector<int> behind(const std::vector<int>& component, const std::vector<std
 
 /// What the links of a circle are made of.
 struct Links {
-  bool send = false, receive = false, collective = false, window = false;
+  bool send = false, receive = false, collective = false, window = false, finalize = false;
 };
 
 void add_link(const RankState& state, int to, Links* links) {
@@ -159,6 +160,7 @@ void add_link(const RankState& state, int to, Links* links) {
   links->receive |= kind == CallKind::kReceive || kind == CallKind::kProbe;
   links->collective |= kind == CallKind::kCollective;
   links->window |= kind == CallKind::kWindow;
+  links->finalize |= kind == CallKind::kFinalize;
   if (kind != CallKind::kWait && kind != CallKind::kBoth) return;
   for (const ReportedMessage& message : state.report->open) {
     if (message.is_awaited == 0 || (message.peer != to && message.peer != kAnybody)) continue;
@@ -169,7 +171,7 @@ void add_link(const RankState& state, int to, Links* links) {
 }
 
 bool only_sends(const Links& links) {
-  return links.send && !links.receive && !links.collective && !links.window;
+  return links.send && !links.receive && !links.collective && !links.window && !links.finalize;
 }
 
 const char* hint_for(const Links& links, bool alone) {
@@ -177,6 +179,16 @@ const char* hint_for(const Links& links, bool alone) {
   if (only_sends(links)) {
     return "all of them send first, and a large message (and every MPI_Ssend) waits for its receive: let one "
            "side receive first, or use MPI_Sendrecv, or begin the receive with MPI_Irecv before";
+  }
+  if (links.finalize) {
+    return "compare what is sent with what is received, and who calls which collective: something was left "
+           "out "
+           "before MPI_Finalize, or is too much here";
+  }
+  if (links.window) {
+    return "take locks in the same order on all ranks; each MPI_Win_start needs its MPI_Win_post, each fence "
+           "its "
+           "partners";
   }
   if (links.collective && (links.send || links.receive)) {
     return "a collective call waits for all ranks of its communicator: what they need from this rank must be "
@@ -186,8 +198,6 @@ const char* hint_for(const Links& links, bool alone) {
     return "all ranks of a communicator must call its collectives in the same order, and two communicators "
            "in the same order on all ranks that they share";
   }
-  if (links.window)
-    return "take locks in the same order on all ranks; each MPI_Win_start needs its MPI_Win_post";
   if (links.receive && !links.send) {
     return "all of them receive before they send: let one of them send first, or use MPI_Sendrecv or "
            "MPI_Irecv";
@@ -207,8 +217,34 @@ std::string link_text(const Case& the, int rank, int to) {
   return text;
 }
 
+/// Whether a finding about collective calls that do not fit says already why these ranks wait.
+bool is_explained(const Case& the, const std::vector<int>& component) {
+  return std::any_of(the.findings->begin(), the.findings->end(), [&](const Finding& finding) {
+    if (!finding.is_deadlock || !finding.id.ends_with("-mismatch")) return false;
+    return std::all_of(component.begin(), component.end(), [&](int rank) {
+      return std::binary_search(finding.ranks.begin(), finding.ranks.end(), RankId{the.world, rank});
+    });
+  });
+}
+
+std::string headline_of(const Case& the, const std::vector<int>& component) {
+  if (component.size() == 1) return ranks_text(component) + " waits for itself";
+  std::vector<int> done;
+  std::vector<int> waiting;
+  for (const int rank : component) {
+    const bool finalizes = kind_of(function_of(the.state(rank))) == CallKind::kFinalize;
+    (finalizes ? done : waiting).push_back(rank);
+  }
+  if (!done.empty() && !waiting.empty()) {
+    return ranks_text(waiting) + (waiting.size() == 1 ? " waits for " : " wait for ") + ranks_text(done) +
+           (done.size() == 1 ? ", which is" : ", which are") + " in MPI_Finalize already";
+  }
+  return ranks_text(component) + (component.size() == 2 ? " wait for each other" : " wait for one another");
+}
+
 void tell_circle(const Case& the, const std::vector<int>& component,
                  const std::vector<std::vector<int>>& edges) {
+  if (is_explained(the, component)) return;
   const std::vector<int> circle = circle_in(component, edges);
   Links links;
   for (std::size_t i = 0; i < circle.size(); ++i) {
@@ -217,12 +253,10 @@ void tell_circle(const Case& the, const std::vector<int>& component,
   const bool alone = component.size() == 1;
   const char* const id = alone               ? "waits-for-itself"
                          : only_sends(links) ? "unsafe-exchange"
+                         : links.finalize    ? "peer-ended"
                                              : "deadlock-cycle";
-  std::string headline = "deadlock: " + ranks_text(component);
-  headline += alone                   ? " waits for itself"
-              : component.size() == 2 ? " wait for each other"
-                                      : " wait for one another";
-  Finding& finding = the.add(id, component, headline, hint_for(links, alone));
+  Finding& finding =
+      the.add(id, component, "deadlock: " + headline_of(the, component), hint_for(links, alone));
   finding.is_deadlock = true;
   finding.certain =
       std::all_of(component.begin(), component.end(), [&](int rank) { return the.certain(rank); });

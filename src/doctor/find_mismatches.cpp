@@ -97,12 +97,21 @@ void look_at(const Case& the, int rank) {
   }
 }
 
-/// Messages that a stuck rank holds and does not receive, where a sender waits for that.
+/// Whether the rank is part of a circle of sends that has been told.
+bool is_told(const Case& the, int rank) {
+  return std::any_of(the.findings->begin(), the.findings->end(), [&](const Finding& finding) {
+    return (finding.id == "unsafe-exchange" || finding.id == "waits-for-itself") &&
+           std::binary_search(finding.ranks.begin(), finding.ranks.end(), RankId{the.world, rank});
+  });
+}
+
+/// Messages that nobody receives and whose senders wait for that.
 void find_unmatched_sends(const Case& the) {
   std::vector<int> senders;
   for (int rank = 0; rank < the.graph->size(); ++rank) {
     const RankState& state = the.state(rank);
-    if (the.stuck(rank) && kind_of(function_of(state)) == CallKind::kSend) senders.push_back(rank);
+    const bool sends = the.stuck(rank) && kind_of(function_of(state)) == CallKind::kSend;
+    if (sends && !is_told(the, rank)) senders.push_back(rank);
   }
   if (senders.empty()) return;
   Finding& finding = the.add(

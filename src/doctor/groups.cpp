@@ -50,9 +50,10 @@ std::string common_peer(const World& world, const std::vector<RankId>& ranks) {
   for (std::size_t i = 0; i < ranks.size(); ++i)
     crossed &= arguments_of(state(i)).peer == (ranks[i].rank ^ 1);
   if (same) return std::to_string(first.peer);
-  if (crossed) return "its neighbour in pairs 0-1, 2-3, ...";
+  if (crossed) return size == 2 ? "the other rank" : "partner in pairs 0-1, 2-3, ...";
   if (!shifted) return "several";
   const int by = distance(0);
+  if (by == 0) return "itself";
   return by <= size / 2 ? format("rank + %d", by) : format("rank - %d", size - by);
 }
 

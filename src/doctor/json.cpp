@@ -120,7 +120,7 @@ void write_report(const RankState& state, std::int64_t at_ns, Writer* object) {
   if (tagged && report.tag >= 0) object->number("tag", report.tag);
   if (report.collective > 0) object->number("collective", static_cast<std::int64_t>(report.collective));
   if (const ReportedComm* comm = comm_of(report)) object->text("communicator", comm_text(*comm));
-  if (report.object_name[0] != '\0') object->text("object", report.object_name);
+  if (report.object_name[0] != '\0') object->text("object", object_text(report.object_name));
   write_messages("open", state, report.open, kReportedMessages, report.open_total, object);
   write_messages("unexpected", state, report.unexpected, kReportedMessages, report.unexpected_total, object);
 }

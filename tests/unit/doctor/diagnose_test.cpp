@@ -245,6 +245,37 @@ TEST(Diagnose, TellsNoCircleAmongThoseWhoMeet) {
   EXPECT_TRUE(has(told, "rank 0 waits for them")) << told;
 }
 
+TEST(Diagnose, TellsThatAPeerIsInFinalizeAlready) {
+  MadeUp made(3);
+  made.message(0, Function::kRecv, 1, 3);
+  made.waits(1, Function::kFinalize).comm_index = -1;
+  made.waits(2, Function::kFinalize).comm_index = -1;
+  const Diagnosis found = made.diagnosis();
+  ASSERT_NE(find(found, "peer-ended"), nullptr) << text(found);
+  EXPECT_TRUE(has(text(found), "rank 0 waits for ranks 1, 2, which are in MPI_Finalize already"))
+      << text(found);
+  EXPECT_TRUE(found.certain_deadlock());
+}
+
+TEST(Diagnose, TellsAMismatchInsteadOfItsCircle) {
+  MadeUp made(2);
+  made.collective(0, Function::kBarrier, 1);
+  made.collective(1, Function::kComm_split, 1);
+  const Diagnosis found = made.diagnosis();
+  EXPECT_NE(find(found, "collective-mismatch"), nullptr);
+  EXPECT_EQ(find(found, "deadlock-cycle"), nullptr) << text(found);
+  EXPECT_TRUE(found.certain_deadlock());
+}
+
+TEST(Diagnose, AReceiveFromAnyRankIsNoWaitForItself) {
+  MadeUp made(3);
+  made.message(0, Function::kRecv, kAnybody, 5);
+  made.collective(1, Function::kBarrier, 1);
+  made.collective(2, Function::kBarrier, 1);
+  const std::string told = text(made.diagnosis());
+  EXPECT_TRUE(has(told, "rank 0 waits for rank 1 in MPI_Recv (source any")) << told;
+}
+
 TEST(Diagnose, CallsComputingNoDeadlock) {
   MadeUp made(4);
   for (int rank = 0; rank < 3; ++rank) made.collective(rank, Function::kBarrier, 1);
