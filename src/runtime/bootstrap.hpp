@@ -112,6 +112,14 @@ class Bootstrap {
   /// Tells the launcher `message` and that the whole job is to end with `exit_code`; ends this process.
   [[noreturn]] virtual void abort(int exit_code, const std::string& message) = 0;
 
+  /// Ends the job: what `endpoint` has written for this rank, or what both write, cannot be right.
+  [[noreturn]] void end_damaged(int endpoint, const std::string& what) {
+    const std::string whom =
+        endpoint < size() ? "rank " + std::to_string(endpoint) : "a process of another job";
+    abort(1, "rank " + std::to_string(rank()) + ": memory shared with " + whom + " is damaged: " + what);
+    __builtin_unreachable();  // gcc does not see that a virtual function never returns
+  }
+
  private:
   std::unique_ptr<CallBoard> own_board_;
 };

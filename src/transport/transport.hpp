@@ -51,6 +51,15 @@ struct Packet {
   const std::byte* bulk;
 };
 
+/// In Packet::bulk_bytes: this is no packet, but what poll() delivers where the source has written something
+/// that cannot be right. `head` begins with a zero, and `bulk` is a text that ends with NUL.
+inline constexpr std::uint32_t kDamaged = UINT32_MAX;
+
+inline Packet damaged_packet(int source, const char* what) {
+  alignas(8) static constexpr std::byte kNoHead[kHeadBytesMax]{};
+  return {source, kDamaged, 0, kNoHead, reinterpret_cast<const std::byte*>(what)};
+}
+
 /// Room for one packet, to be filled in place and committed.
 struct PacketRoom {
   std::byte* head = nullptr;  // kHeadBytesMax bytes

@@ -70,6 +70,9 @@ class LoopSender {
   /// `capacity` is a power of two.
   LoopSender(LoopRingShared* shared, std::uint64_t capacity) : shared_(shared), capacity_(capacity) {}
 
+  /// Whether what the receiver gave back cannot be right. Then there is no room any more.
+  bool is_damaged() const { return damaged_; }
+
   /// Room for a record, or null: the ring is full.
   Record* reserve(RecordKind kind, std::uint32_t bytes) {
     const std::uint64_t span = span_of(kind, bytes);
@@ -78,7 +81,8 @@ class LoopSender {
     if (!has_room(skip + span)) {
       // seq_cst: after arm() this load must not be older than the sleeping flag's store (transport.hpp, 5).
       taken_ = shared_->taken.load(std::memory_order_seq_cst);
-      if (!has_room(skip + span)) return nullptr;
+      damaged_ = damaged_ || written_ - taken_ > capacity_;
+      if (damaged_ || !has_room(skip + span)) return nullptr;
     }
     if (skip != 0) shared_->at(written_, capacity_)->kind = RecordKind::kSkip;
     end_ = written_ + skip + span;
@@ -103,6 +107,7 @@ class LoopSender {
   std::uint64_t written_ = 0;
   std::uint64_t end_ = 0;    // of the record that is reserved
   std::uint64_t taken_ = 0;  // last seen
+  bool damaged_ = false;
 };
 
 class LoopReceiver {
@@ -110,21 +115,32 @@ class LoopReceiver {
   LoopReceiver() = default;
   LoopReceiver(LoopRingShared* shared, std::uint64_t capacity) : shared_(shared), capacity_(capacity) {}
 
-  /// The oldest packet, due or not; null: there is none. Valid until take().
+  /// The oldest packet, due or not; null: there is none. Valid until take(). It may be damaged.
   Record* front() {
     // seq_cst, as in LoopSender::reserve().
     if (taken_ == written_) written_ = shared_->written.load(std::memory_order_seq_cst);
     if (taken_ == written_) return nullptr;
     Record* const record = shared_->at(taken_, capacity_);
-    if (record->kind != RecordKind::kSkip) return record;
+    if (record->kind != RecordKind::kSkip || left() >= written_ - taken_) return record;
     taken_ += left();
     return shared_->at(taken_, capacity_);  // which was published with the skip
   }
 
+  /// Whether `record`, which front() gave, is a packet that the sender can have written, of `kind` and
+  /// `bytes`.
+  bool is_sound(RecordKind kind, std::uint32_t bytes) const {
+    const std::uint64_t there = written_ - taken_;
+    const std::uint64_t bytes_max = kind == RecordKind::kSmall ? kPutBytesMax : capacity_ / 4;
+    return there <= capacity_ && (kind == RecordKind::kSmall || kind == RecordKind::kPacket) &&
+           bytes <= bytes_max && span_of(kind, bytes) <= std::min(there, left());
+  }
+
   /// The packet in `record`, which front() gave.
   Packet packet(int source, Record* record) const {
-    const bool small = record->kind == RecordKind::kSmall;
-    const std::uint32_t bytes = bytes_of(*record);
+    const RecordKind kind = record->kind;
+    const std::uint32_t bytes = record->bytes;
+    const bool small = kind == RecordKind::kSmall;
+    if (!is_sound(kind, bytes)) return damaged_packet(source, "a packet that cannot be one");
     return {.source = source,
             .bulk_bytes = small ? 0 : bytes,
             .data_bytes = small ? bytes : 0,

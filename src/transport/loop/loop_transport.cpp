@@ -20,6 +20,7 @@ using loop::RecordKind;
 
 constexpr int kPacketsPerPoll = 32;  // of one source
 constexpr std::int64_t kNever = INT64_MAX;
+constexpr std::int64_t kLongestNs = std::int64_t{3600} * 1'000'000'000;  // that any packet travels
 // The system wakes a sleeper that much later than it asked for, or a little less.
 constexpr std::int64_t kLateNs = 100'000;
 
@@ -79,7 +80,7 @@ std::byte* LoopTransport::board(int from, int to) {
 bool LoopTransport::reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) {
   if (!is_far(peer)) return behind_->reserve(peer, bulk_bytes, room);
   Record* const record = link(peer).sender.reserve(RecordKind::kPacket, bulk_bytes);
-  if (record == nullptr) return false;
+  if (record == nullptr) return note_damage(peer);
   link(peer).reserved = record;
   *room = {.head = record->head(), .bulk = record->bulk(), .bulk_bytes = bulk_bytes};
   return true;
@@ -90,10 +91,16 @@ void LoopTransport::commit(int peer, const PacketRoom& room) {
   send(peer, link(peer).reserved, kHeadBytesMax + std::uint64_t{room.bulk_bytes});
 }
 
+/// There is no room. False, for those who say so.
+bool LoopTransport::note_damage(int peer) {
+  if (link(peer).sender.is_damaged()) damaged_peer_ = peer;
+  return false;
+}
+
 bool LoopTransport::put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) {
   if (!is_far(peer)) return behind_->put(peer, head, data, bytes);
   Record* const record = link(peer).sender.reserve(RecordKind::kSmall, bytes);
-  if (record == nullptr) return false;
+  if (record == nullptr) return note_damage(peer);
   std::memcpy(record->head(), &head, sizeof head);
   if (bytes != 0) std::memcpy(record->head() + sizeof head, data, bytes);
   send(peer, record, sizeof head + bytes);
@@ -116,6 +123,8 @@ int LoopTransport::poll(PacketSink& sink) {
   if (polling_) return 0;
   polling_ = true;
   int delivered = behind_->poll(sink);
+  if (damaged_peer_ >= 0)
+    sink.packet(damaged_packet(damaged_peer_, "more of what was sent is received than there is"));
   find_senders();
   std::int64_t next_due_ns = kNever;
   if (!active_.empty()) {
@@ -159,8 +168,11 @@ int LoopTransport::poll_link(int source, std::int64_t now_ns, std::int64_t* next
       from.active = false;
       return delivered;
     }
-    if (record->due_ns > now_ns || delivered == kPacketsPerPoll) {
-      *next_due_ns = std::min(*next_due_ns, record->due_ns);
+    const std::int64_t due_ns = record->due_ns;
+    if (due_ns > now_ns || delivered == kPacketsPerPoll) {
+      if (due_ns - now_ns > kLongestNs)
+        sink.packet(damaged_packet(source, "a packet that is due in the far future"));
+      *next_due_ns = std::min(*next_due_ns, due_ns);
       return delivered;
     }
     sink.packet(from.receiver.packet(source, record));
@@ -179,9 +191,10 @@ Found LoopTransport::take_if(int source, const HeadFilter& filter, void* buffer,
     relax_processor();
     record = from.receiver.front();
   }
-  if (record->kind != RecordKind::kSmall) return Found::kOther;
+  taken->bytes = record->bytes;
+  if (record->kind != RecordKind::kSmall || !from.receiver.is_sound(RecordKind::kSmall, taken->bytes))
+    return Found::kOther;
   std::memcpy(&taken->head, record->head(), sizeof taken->head);
-  taken->bytes = from.receiver.bytes_of(*record);
   if (!filter.passes(taken->head) || taken->bytes > capacity) return Found::kOther;
   if (taken->bytes != 0) std::memcpy(buffer, record->head() + sizeof taken->head, taken->bytes);
   if (from.receiver.take(*record)) behind_->wake(source);

@@ -107,6 +107,7 @@ class LoopTransport final : public Transport {
   }
   Link& link(int peer) { return links_[static_cast<std::size_t>(peer)]; }
   void send(int peer, loop::Record* record, std::uint64_t bytes);
+  bool note_damage(int peer);
   void find_senders();
   int poll_link(int source, std::int64_t now_ns, std::int64_t* next_due_ns, PacketSink& sink);
 
@@ -120,6 +121,7 @@ class LoopTransport final : public Transport {
   std::vector<Link> links_;       // by rank; those of the own node are not used
   std::vector<int> active_;       // ranks whose rings may hold packets
   bool polling_ = false;
+  int damaged_peer_ = -1;                  // whose room given back cannot be right
   std::atomic<std::int64_t> next_due_ns_;  // relaxed; sleep() reads it without the process lock
 };
 

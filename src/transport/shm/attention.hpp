@@ -103,6 +103,16 @@ class Attention {
     return taken;
   }
 
+  /// The rings that were ever used, as far as this rank knows; all where all are watched.
+  template <class Visit>
+  void for_each_known(Visit&& visit) const {
+    if (watches_all()) {
+      for (int source = 0; source < size_; ++source) visit(source);
+    } else {
+      for (const int source : known_) visit(source);
+    }
+  }
+
   /// Watches the ring of `source` from now on, if there is one to be given up for it.
   void watch(int source);
   bool watches_all() const { return bits_.waiting == nullptr; }

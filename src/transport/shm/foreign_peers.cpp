@@ -106,8 +106,7 @@ int ShmTransport::poll_foreign(PacketSink& sink) {
   // seq_cst: after arm() this load must not be older than the sleeping flag's store (transport.hpp, 5).
   const std::uint32_t opened = mailbox_->header().opened.load(std::memory_order_seq_cst);
   if (opened != opened_seen_) {
-    opened_seen_ = opened;
-    find_senders(sink);
+    if (find_senders(sink)) opened_seen_ = opened;
   }
   int delivered = 0;
   for (std::size_t i = 0; i < inbound_.size(); ++i) delivered += poll_peer(inbound_[i], sink);
@@ -118,16 +117,32 @@ int ShmTransport::poll_foreign(PacketSink& sink) {
   return delivered;
 }
 
-/// Somebody has opened a slot.
-void ShmTransport::find_senders(PacketSink& sink) {
+/// Somebody has opened a slot. Returns false when one is to be looked at again: its sender has left and come
+/// back before its last packets were taken.
+bool ShmTransport::find_senders(PacketSink& sink) {
+  bool all_found = true;
   for (int slot = 0; slot < shm::kMailboxSlots; ++slot) {
     const auto bit = static_cast<std::size_t>(slot);
     const shm::MailboxSlot& shared = mailbox_->header().slots[slot];
     const shm::SlotState state = shared.state.load(std::memory_order_acquire);
     if (slots_known_[bit] || (state != shm::SlotState::kOpen && state != shm::SlotState::kLeft)) continue;
-    slots_known_[bit] = true;
     const PeerAddress sender = shared.sender;
     int endpoint = find_foreign(sender.name);
+    const int earlier_slot = endpoint >= 0 ? foreign(endpoint).inbound_slot : -1;
+    if (sender.name.job == region_.job ||
+        (earlier_slot >= 0 && mailbox_->header().slots[earlier_slot].state.load(std::memory_order_acquire) !=
+                                  shm::SlotState::kLeft)) {
+      sink.packet(damaged_packet(endpoints(), "who sends, in a slot of the mailbox"));
+      continue;
+    }
+    if (earlier_slot >= 0) {
+      if (!end(endpoint, true)) {
+        all_found = false;
+        continue;
+      }
+      sink.peer_ended(endpoint, true);
+    }
+    slots_known_[bit] = true;
     if (endpoint < 0) {
       endpoint = add_foreign(sender);
       sink.peer_joined(endpoint);
@@ -142,9 +157,10 @@ void ShmTransport::find_senders(PacketSink& sink) {
     }
     one.inbound_slot = slot;
     peers_[static_cast<std::size_t>(endpoint)].receiver =
-        shm::RingReceiver(mailbox_->ring(slot), mailbox_->header().bulk_capacity);
+        shm::RingReceiver(mailbox_->ring(slot), mailbox_->bulk_capacity());
     inbound_.push_back(endpoint);
   }
+  return all_found;
 }
 
 void ShmTransport::examine_soon() {
@@ -220,7 +236,8 @@ void ShmTransport::close_port(std::uint64_t port) {
 
 bool ShmTransport::has_port(const PeerAddress& owner, std::uint64_t port) {
   std::string error;
-  const std::unique_ptr<SharedSegment> segment = shm::open_mailbox(owner, &error);
+  std::uint64_t bulk_capacity = 0;
+  const std::unique_ptr<SharedSegment> segment = shm::open_mailbox(owner, &bulk_capacity, &error);
   if (segment == nullptr) return false;
   const auto& header = *reinterpret_cast<const shm::MailboxHeader*>(segment->base());
   return std::any_of(std::begin(header.ports), std::end(header.ports),

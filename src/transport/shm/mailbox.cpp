@@ -7,13 +7,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <utility>
 
+#include "base/memory_file.hpp"
+
 namespace tasuki::shm {
 namespace {
+
+constexpr std::uint64_t kBulkCapacityMax = std::uint64_t{1} << 32;
 
 std::size_t header_bytes() {
   return round_to_pages(sizeof(MailboxHeader));
@@ -35,10 +40,10 @@ std::size_t mailbox_bytes(std::uint64_t bulk_capacity) {
   return header_bytes() + kMailboxSlots * slot_bytes(bulk_capacity);
 }
 
-RingShared* mailbox_ring(MailboxHeader& header, int slot) {
+RingShared* mailbox_ring(MailboxHeader& header, std::uint64_t bulk_capacity, int slot) {
   auto* base = reinterpret_cast<std::byte*>(&header);
   return reinterpret_cast<RingShared*>(base + header_bytes() +
-                                       static_cast<std::size_t>(slot) * slot_bytes(header.bulk_capacity));
+                                       static_cast<std::size_t>(slot) * slot_bytes(bulk_capacity));
 }
 
 bool process_has_ended(std::int32_t pid) {
@@ -56,7 +61,8 @@ bool process_has_ended(std::int32_t pid) {
   return name_end != nullptr && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X');
 }
 
-std::unique_ptr<SharedSegment> open_mailbox(const PeerAddress& address, std::string* error) {
+std::unique_ptr<SharedSegment> open_mailbox(const PeerAddress& address, std::uint64_t* bulk_capacity,
+                                            std::string* error) {
   std::string reason;
   std::unique_ptr<SharedSegment> segment;
   if (address.mailbox.bytes >= sizeof(MailboxHeader)) segment = SharedSegment::open(address.mailbox, &reason);
@@ -65,8 +71,10 @@ std::unique_ptr<SharedSegment> open_mailbox(const PeerAddress& address, std::str
     return nullptr;
   }
   const auto& header = *reinterpret_cast<const MailboxHeader*>(segment->base());
+  *bulk_capacity = __atomic_load_n(&header.bulk_capacity, __ATOMIC_RELAXED);
   if (header.magic != kMailboxMagic || header.version != kMailboxVersion || header.owner != address.name ||
-      address.mailbox.bytes < mailbox_bytes(header.bulk_capacity)) {
+      !std::has_single_bit(*bulk_capacity) || *bulk_capacity > kBulkCapacityMax ||
+      address.mailbox.bytes < mailbox_bytes(*bulk_capacity)) {
     *error = describe(address) + " uses another version of this library";
     return nullptr;
   }
@@ -83,7 +91,7 @@ std::unique_ptr<Mailbox> Mailbox::make(const ProcessName& owner, std::uint64_t b
                                        const DoorbellPlace& doorbell, std::string* error) {
   std::unique_ptr<SharedSegment> segment = SharedSegment::create(mailbox_bytes(bulk_capacity), error);
   if (segment == nullptr) return nullptr;
-  std::unique_ptr<Mailbox> mailbox(new Mailbox(std::move(segment)));
+  std::unique_ptr<Mailbox> mailbox(new Mailbox(std::move(segment), bulk_capacity));
   MailboxHeader& header = mailbox->header();
   header.magic = kMailboxMagic;
   header.version = kMailboxVersion;
@@ -99,7 +107,7 @@ Mailbox::~Mailbox() {
 
 void Mailbox::free_slot(int slot) {
   RingShared* shared = ring(slot);
-  const std::size_t bytes = slot_bytes(header().bulk_capacity);
+  const std::size_t bytes = slot_bytes(bulk_capacity_);
   if (madvise(shared, bytes, MADV_REMOVE) != 0) {
     std::memset(static_cast<void*>(shared), 0, sizeof *shared);  // what an empty ring needs to be
   }
@@ -110,11 +118,13 @@ void Mailbox::free_slot(int slot) {
 
 std::unique_ptr<Correspondent> Correspondent::open(const PeerAddress& to, const PeerAddress& from,
                                                    std::uint32_t bulk_bytes_max, std::string* error) {
-  std::unique_ptr<SharedSegment> segment = open_mailbox(to, error);
+  std::uint64_t bulk_capacity = 0;
+  std::unique_ptr<SharedSegment> segment = open_mailbox(to, &bulk_capacity, error);
   if (segment == nullptr) return nullptr;
   std::unique_ptr<Correspondent> made(new Correspondent(std::move(segment)));
-  if (made->header().bulk_capacity / 4 < bulk_bytes_max) {
-    *error = describe(to) + " has rings of " + std::to_string(made->header().bulk_capacity) +
+  made->bulk_capacity_ = bulk_capacity;
+  if (bulk_capacity / 4 < bulk_bytes_max) {
+    *error = describe(to) + " has rings of " + std::to_string(bulk_capacity) +
              " bytes where this job needs " + std::to_string(std::uint64_t{bulk_bytes_max} * 4) +
              "; TASUKI_RING_BYTES must be the same for both jobs";
     return nullptr;
@@ -123,17 +133,30 @@ std::unique_ptr<Correspondent> Correspondent::open(const PeerAddress& to, const 
   return made;
 }
 
+namespace {
+
+/// Whether that file is the one that was meant, and has a doorbell there.
+bool is_doorbell_in(const struct stat& info, const DoorbellPlace& place) {
+  const auto bytes = static_cast<std::uint64_t>(info.st_size);
+  return info.st_ino == place.file_id && place.offset % alignof(Doorbell) == 0 && bytes >= sizeof(Doorbell) &&
+         place.offset <= bytes - sizeof(Doorbell);
+}
+
+}  // namespace
+
 bool Correspondent::find_doorbell(std::string* error) {
-  const DoorbellPlace& place = header().doorbell;
-  if (place.pid == static_cast<std::int32_t>(getpid())) {
+  const DoorbellPlace place = header().doorbell;
+  const auto self = static_cast<std::int32_t>(getpid());
+  if (place.pid == self && segment_->address().pid == self) {  // ranks that are threads
     doorbell_ = place.in_process;
     return true;
   }
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", place.pid, place.fd);
-  const int fd = place.fd >= 0 ? ::open(path, O_RDWR | O_CLOEXEC) : -1;
+  errno = ESTALE;
+  const int fd = place.fd >= 0 ? open_memory_file(place.pid, place.fd, "tasuki-") : -1;
   struct stat info {};
-  if (fd >= 0 && fstat(fd, &info) == 0 && info.st_ino == place.file_id) {
+  if (fd >= 0 && fstat(fd, &info) == 0 && is_doorbell_in(info, place) && is_fixed_memory_file(fd)) {
     const std::size_t page = page_bytes();
     const std::uint64_t start = place.offset / page * page;
     doorbell_page_bytes_ = round_to_pages(place.offset - start + sizeof(Doorbell));

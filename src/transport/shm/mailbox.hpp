@@ -69,10 +69,12 @@ struct alignas(kLineBytes) MailboxHeader {
 
 /// The layout of a mailbox's segment.
 std::size_t mailbox_bytes(std::uint64_t bulk_capacity);
-RingShared* mailbox_ring(MailboxHeader& header, int slot);
+RingShared* mailbox_ring(MailboxHeader& header, std::uint64_t bulk_capacity, int slot);
 
-/// Maps another process's mailbox. Returns null and one line in `error` when it is not there any more.
-std::unique_ptr<SharedSegment> open_mailbox(const PeerAddress& address, std::string* error);
+/// Maps another process's mailbox, whose rings hold `bulk_capacity`. Returns null and one line in `error`
+/// when it is not there any more.
+std::unique_ptr<SharedSegment> open_mailbox(const PeerAddress& address, std::uint64_t* bulk_capacity,
+                                            std::string* error);
 
 /// Whether no process of that number is there any more. One that nobody has waited for counts as gone.
 bool process_has_ended(std::int32_t pid);
@@ -87,14 +89,17 @@ class Mailbox {
 
   PeerAddress address() const { return {header().owner, segment_->address()}; }
   MailboxHeader& header() const { return *reinterpret_cast<MailboxHeader*>(segment_->base()); }
-  RingShared* ring(int slot) const { return mailbox_ring(header(), slot); }
+  std::uint64_t bulk_capacity() const { return bulk_capacity_; }
+  RingShared* ring(int slot) const { return mailbox_ring(header(), bulk_capacity_, slot); }
 
   /// Empties a slot whose sender has ended. REQUIRES: everything has been taken out of its ring.
   void free_slot(int slot);
 
  private:
-  explicit Mailbox(std::unique_ptr<SharedSegment> segment) : segment_(std::move(segment)) {}
+  Mailbox(std::unique_ptr<SharedSegment> segment, std::uint64_t bulk_capacity)
+      : segment_(std::move(segment)), bulk_capacity_(bulk_capacity) {}
   std::unique_ptr<SharedSegment> segment_;
+  std::uint64_t bulk_capacity_;  // not that of the header, which all can write
 };
 
 /// A process of another job, as this one sends to it: its mailbox, the slot in it, its doorbell.
@@ -107,7 +112,9 @@ class Correspondent {
   /// Says that nothing more comes.
   ~Correspondent();
 
-  RingSender sender() const { return RingSender(mailbox_ring(header(), slot_), header().bulk_capacity); }
+  RingSender sender() const {
+    return RingSender(mailbox_ring(header(), bulk_capacity_, slot_), bulk_capacity_);
+  }
   Doorbell* doorbell() const { return doorbell_; }
   bool finalized() const { return header().finalized.load(std::memory_order_acquire) != 0; }
   std::int32_t pid() const { return segment_->address().pid; }
@@ -119,6 +126,7 @@ class Correspondent {
   bool claim_slot(const PeerAddress& from, std::string* error);
 
   std::unique_ptr<SharedSegment> segment_;
+  std::uint64_t bulk_capacity_ = 0;
   int slot_ = -1;
   Doorbell* doorbell_ = nullptr;
   void* doorbell_page_ = nullptr;  // mapped; null: the doorbell is in this process

@@ -17,7 +17,10 @@
 //  3. bulk_bytes_max == capacity / 4 and credits go back once a quarter is unreported, so a sender that waits
 //  for room always gets it once the receiver has taken everything: capacity - capacity/4 >= 2 *
 //  bulk_bytes_max, and kSlots - kSlots/4 >= kPutLinesMax.
-//  4. A packet counts as there when all of its lines are. A sender that is stopped in the middle of one keeps
+//  4. What the other side wrote is checked before it is used: nothing outside the ring is ever read or
+//  written.
+//     What cannot be right is told: by peek(), is_sound(), is_damaged().
+//  5. A packet counts as there when all of its lines are. A sender that is stopped in the middle of one keeps
 //  nobody: the receiver looks again at its next poll.
 #pragma once
 
@@ -140,6 +143,9 @@ class RingSender {
     return sender;
   }
 
+  /// Whether what the receiver gave back cannot be right. Then there is no room any more.
+  bool is_damaged() const { return damaged_; }
+
   bool reserve(std::uint32_t bulk_bytes, PacketRoom* room) {
     if (!has_room(1, bulk_bytes) && !finds_room(1, bulk_bytes)) return false;
     room->head = shared_->slots[next_ % kSlots].head;
@@ -182,7 +188,8 @@ class RingSender {
     if (shared_ == nullptr) return false;
     slots_taken_ = shared_->credits.slots_taken.load(std::memory_order_seq_cst);
     bulk_taken_ = shared_->credits.bulk_taken.load(std::memory_order_seq_cst);
-    return has_room(lines, bulk_bytes);
+    damaged_ = damaged_ || next_ - slots_taken_ > kSlots || bulk_head_ - bulk_taken_ > bulk_capacity_;
+    return !damaged_ && has_room(lines, bulk_bytes);
   }
   [[gnu::noinline]] bool put_lines(const HeadWords& head, const std::byte* data, std::uint32_t bytes,
                                    std::memory_order order) {
@@ -221,6 +228,7 @@ class RingSender {
   std::uint64_t bulk_taken_ = 0;   // last seen
   std::uint32_t next_ = 0;         // number of the next line
   std::uint32_t slots_taken_ = 0;  // last seen
+  bool damaged_ = false;
 };
 
 class RingReceiver {
@@ -241,9 +249,12 @@ class RingReceiver {
     packet->bulk_bytes = 0;
     packet->bulk = nullptr;
     lines_ = 1;
-    if ((slot.sizes & kSmall) != 0) {
-      packet->data_bytes = data_bytes_of(slot);
+    const std::uint32_t sizes = sizes_of(slot);
+    if ((sizes & kSmall) != 0) {
+      packet->data_bytes = sizes & ~kSmall;
       if (packet->data_bytes <= kFirstLineBytes) return true;
+      if (packet->data_bytes > kPutBytesMax) [[unlikely]]
+        return tell_damage(packet, "a small packet that is longer than any");
       if (!all_lines_are_there(packet->data_bytes)) return false;
       std::memcpy(gathered->bytes, slot.head, sizeof(HeadWords));
       gather(gathered->bytes + sizeof(HeadWords), packet->data_bytes);
@@ -251,11 +262,23 @@ class RingReceiver {
       lines_ = lines_of(packet->data_bytes);
       return true;
     }
-    // A sender gone wild must not make this rank read outside the ring.
-    packet->bulk_bytes = slot.sizes <= bulk_capacity_ / 4 ? slot.sizes : 0;
+    if (sizes > bulk_capacity_ / 4) [[unlikely]]
+      return tell_damage(packet, "a packet that is longer than any");
+    packet->bulk_bytes = sizes;
     const std::uint64_t start = bulk_start(bulk_tail_, packet->bulk_bytes, bulk_capacity_);
     packet->bulk = shared_->bulk() + (start & (bulk_capacity_ - 1));
     if (packet->bulk_bytes != 0) bulk_next_ = start + bulk_rounded(packet->bulk_bytes);
+    return true;
+  }
+
+  /// Whether the flags of the lines to come are what they can be: each that of this lap or of the one before.
+  /// A flag that was overwritten would keep the packet, and all behind it, for ever.
+  bool is_sound() const {
+    for (std::uint32_t line = next_; line != next_ + kPutLinesMax; ++line) {
+      const std::uint32_t sequence = shared_->slots[line % kSlots].sequence.load(std::memory_order_relaxed);
+      if (sequence == line + 1) continue;
+      return sequence == line + 1 - kSlots || (sequence == 0 && line < kSlots);
+    }
     return true;
   }
 
@@ -263,9 +286,10 @@ class RingReceiver {
   Found take_if(const HeadFilter& filter, void* buffer, std::uint64_t capacity, SmallPacket* taken) {
     Slot& slot = shared_->slots[next_ % kSlots];
     if (slot.sequence.load(std::memory_order_acquire) != next_ + 1) return Found::kNothing;
-    if ((slot.sizes & kSmall) == 0) return Found::kOther;
+    const std::uint32_t sizes = sizes_of(slot);
+    if ((sizes & kSmall) == 0) return Found::kOther;
     std::memcpy(&taken->head, slot.head, sizeof taken->head);
-    const std::uint32_t bytes = data_bytes_of(slot);
+    const std::uint32_t bytes = sizes & ~kSmall;
     taken->bytes = bytes;
     if (!filter.passes(taken->head) || bytes > capacity) return Found::kOther;
     lines_ = 1;
@@ -285,6 +309,8 @@ class RingReceiver {
       lines_ = 2;
       return Found::kTaken;
     }
+    if (bytes > kPutBytesMax) [[unlikely]]
+      return Found::kOther;  // peek() tells of it
     if (!all_lines_are_there(bytes)) return Found::kNothing;
     gather(to, bytes);
     lines_ = lines_of(bytes);
@@ -306,9 +332,11 @@ class RingReceiver {
   }
 
  private:
-  // A sender gone wild must not make this rank read outside the ring.
-  static std::uint32_t data_bytes_of(const Slot& slot) {
-    return std::min(slot.sizes & ~kSmall, kPutBytesMax);
+  /// Once: a sender gone wild may change them while they are looked at.
+  static std::uint32_t sizes_of(const Slot& slot) { return __atomic_load_n(&slot.sizes, __ATOMIC_RELAXED); }
+  static bool tell_damage(Packet* packet, const char* what) {
+    *packet = damaged_packet(packet->source, what);
+    return true;
   }
   /// Whether the lines behind a small packet's first one are there. The sender is about to write them, so
   /// they are worth a short wait; a sender that was stopped is not.

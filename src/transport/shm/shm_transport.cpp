@@ -14,6 +14,8 @@ using shm::AttentionBits;
 constexpr int kPacketsPerPoll =
     32;  // of one source, so that a flood from one peer does not starve the others
 
+constexpr std::uint32_t kPollsPerCheck = 1024;
+
 /// Bulk bytes of one ring: as configured, else a share of 4 MiB per inbox within 32 KiB .. 256 KiB.
 std::uint64_t ring_bulk_bytes(int size, const Config& config) {
   const std::size_t share = (std::size_t{4} << 20) / static_cast<std::size_t>(size);
@@ -97,8 +99,22 @@ int ShmTransport::poll(PacketSink& sink) {
       attention_.poll(armed_ != 0, kPacketsPerPoll, [&](int source) { return poll_peer(source, sink); });
   if (mailbox_ != nullptr) [[unlikely]]
     delivered += poll_foreign(sink);
+  if (armed_ != 0 || ++polls_ % kPollsPerCheck == 0) [[unlikely]]
+    look_for_damage(sink);
   polling_ = false;
   return delivered;
+}
+
+/// Before this rank sleeps, and now and then: for what would keep it waiting for ever.
+void ShmTransport::look_for_damage(PacketSink& sink) {
+  if (damaged_peer_ >= 0)
+    sink.packet(damaged_packet(damaged_peer_, "more of what was sent is received than there is"));
+  const auto look = [&](int source) {
+    if (!peers_[static_cast<std::size_t>(source)].receiver.is_sound())
+      sink.packet(damaged_packet(source, "the number of the packet to come"));
+  };
+  attention_.for_each_known(look);
+  std::for_each(inbound_.begin(), inbound_.end(), look);
 }
 
 Found ShmTransport::take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
@@ -120,9 +136,9 @@ Found ShmTransport::take_if(int source, const HeadFilter& filter, void* buffer, 
 int ShmTransport::poll_peer(int source, PacketSink& sink) {
   Peer& peer = peers_[static_cast<std::size_t>(source)];
   Packet packet;
+  packet.source = source;
   int delivered = 0;
   while (delivered < kPacketsPerPoll && peer.receiver.peek(&packet, &gathered_)) {
-    packet.source = source;
     sink.packet(packet);
     ++delivered;
     if (peer.receiver.take(shm::publish_order(*peer.bell))) shm::doorbell_ring_if_asleep(*peer.bell);

@@ -47,7 +47,10 @@ class ShmTransport final : public Transport {
   int self() const override { return rank_; }
   std::uint32_t bulk_bytes_max() const override { return static_cast<std::uint32_t>(bulk_capacity_ / 4); }
   bool reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) override {
-    return peers_[static_cast<std::size_t>(peer)].sender.reserve(bulk_bytes, room);
+    shm::RingSender& sender = peers_[static_cast<std::size_t>(peer)].sender;
+    if (sender.reserve(bulk_bytes, room)) return true;
+    if (sender.is_damaged()) damaged_peer_ = peer;
+    return false;
   }
   void commit(int peer, const PacketRoom& room) override {
     Peer& to = peers_[static_cast<std::size_t>(peer)];
@@ -57,8 +60,10 @@ class ShmTransport final : public Transport {
   }
   bool put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) override {
     Peer& to = peers_[static_cast<std::size_t>(peer)];
-    if (!to.sender.put(head, data, bytes, shm::publish_order(*to.bell))) [[unlikely]]
+    if (!to.sender.put(head, data, bytes, shm::publish_order(*to.bell))) [[unlikely]] {
+      if (to.sender.is_damaged()) damaged_peer_ = peer;
       return false;
+    }
     to.raise();
     shm::doorbell_ring_if_asleep(*to.bell);
     return true;
@@ -106,11 +111,12 @@ class ShmTransport final : public Transport {
     bool ended = false;
   };
   int poll_peer(int source, PacketSink& sink);
+  void look_for_damage(PacketSink& sink);
   shm::Doorbell& own_bell() { return *own_bell_; }
 
   // foreign_peers.cpp
   int poll_foreign(PacketSink& sink);
-  void find_senders(PacketSink& sink);
+  bool find_senders(PacketSink& sink);
   void look_for_ended(PacketSink& sink);
   bool end(int endpoint, bool finalized);
   int find_foreign(const ProcessName& name) const;
@@ -123,7 +129,9 @@ class ShmTransport final : public Transport {
   int rank_;
   int size_;
   std::uint64_t bulk_capacity_;
-  int armed_ = 0;  // threads of this rank between arm() and disarm()
+  int damaged_peer_ = -1;    // whose credits cannot be right
+  std::uint32_t polls_ = 0;  // wraps around
+  int armed_ = 0;            // threads of this rank between arm() and disarm()
   bool polling_ = false;
   shm::Attention attention_;
   shm::SmallHead gathered_;
