@@ -121,7 +121,7 @@ void LargeMessages::write(SendRequest& send) {
 }
 
 void LargeMessages::pulling(SendRequest& send, const Packet& packet) {
-  const AnswerHeader& header = header_of<AnswerHeader>(packet);
+  const AnswerHeader header = header_of<AnswerHeader>(packet);
   LargeEnd& end = *send.large;
   end.bytes = static_cast<Count>(header.bytes_wanted);
   if (end.transfer == nullptr || end.bytes <= 0 || end.bytes > send.cursor.total_bytes()) {
@@ -133,8 +133,7 @@ void LargeMessages::pulling(SendRequest& send, const Packet& packet) {
   begin(end, kTurnBytes);
 }
 
-bool LargeMessages::push(SendRequest& send, const Packet& packet) {
-  const AnswerHeader& header = header_of<AnswerHeader>(packet);
+bool LargeMessages::push(SendRequest& send, const AnswerHeader& header) {
   const Placement there{header.address, header.stride, header.block_bytes};
   LargeEnd& end = *send.large;
   const auto bytes = static_cast<Count>(header.bytes_wanted);
@@ -237,7 +236,7 @@ void LargeMessages::writing(const Packet& packet) {
   LargeEnd* const end = receive != nullptr ? receive->large : nullptr;
   const auto bytes = static_cast<Count>(header.bytes);
   if (end == nullptr || receive->queue == nullptr || end->endpoint != packet.source || bytes <= 0 ||
-      end->line != static_cast<int>(header.line)) {
+      end->line < 0 || end->line != static_cast<int>(header.line)) {
     p2p_.damaged(packet, "a message that is written to no receive");
   }
   end->generation = ++peer(packet.source).peer_claims[static_cast<std::size_t>(end->line)];
@@ -295,8 +294,10 @@ bool LargeMessages::poll() {
 bool LargeMessages::carry(LargeEnd& end, Count budget) {
   if (end.attached) return carry_attached(end, budget);
   if (end.transfer == nullptr) return carry_alone(end, budget);
-  if (!end.there.exists()) return end.part.look();
-  return carry_part(end, budget);
+  const bool over = end.there.exists() ? carry_part(end, budget) : end.part.look();
+  if (end.part.is_damaged()) [[unlikely]]
+    p2p_.process.bootstrap.end_damaged(end.endpoint, "how far the copy of a message is");
+  return over;
 }
 
 bool LargeMessages::carry_part(LargeEnd& end, Count budget) {

@@ -92,7 +92,7 @@ class LargeMessages {
   /// The receiver's answers to a request to send. `push` is for one that has an address; false: this rank
   /// cannot write there, so that fragments have to go (the receiver does not know what its peers can map).
   void pulling(SendRequest& send, const Packet& packet);
-  bool push(SendRequest& send, const Packet& packet);
+  bool push(SendRequest& send, const AnswerHeader& header);
   /// The send is over.
   void forget(SendRequest& send);
 

@@ -208,6 +208,7 @@ void Partitioned::offer(const Packet& packet) {
   if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {
     return static_cast<PartitionedReceive*>(posted)->match(packet.source, header.sender, bytes);
   }
+  p2p.check_source(packet, source);
   Message* message = p2p.messages.make();
   message->pool = &p2p;
   message->source = source;
@@ -219,12 +220,13 @@ void Partitioned::offer(const Packet& packet) {
 }
 
 void Partitioned::started(const Packet& packet) {
-  const AnswerHeader& header = header_of<AnswerHeader>(packet);
+  const AnswerHeader header = header_of<AnswerHeader>(packet);
   PartitionedSend* send = sends.find(header.sender);
   if (send == nullptr) return;  // freed: the receiver waits for a cycle that never comes
   const auto wanted = static_cast<Count>(header.bytes_wanted);
   if (send->endpoint != packet.source || send->cleared_next || wanted < 0 ||
-      wanted > send->cursor.total_bytes()) {
+      wanted > send->cursor.total_bytes() ||
+      (send->receiver != 0 && (send->receiver != header.receiver || send->bytes_wanted != wanted))) {
     p2p.damaged(packet, "a start that does not fit its partitioned message");
   }
   send->receiver = header.receiver;

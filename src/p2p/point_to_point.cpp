@@ -294,13 +294,16 @@ void PointToPoint::packet(const Packet& packet) {
     case PacketKind::kPartition:
       return partitioned->partition(packet);
   }
-  damaged(packet, "of no known kind");
+  const bool is_known = packet.bulk_bytes == kDamaged;
+  damaged(packet, is_known ? reinterpret_cast<const char*>(packet.bulk) : "a packet of no known kind");
 }
 
 void PointToPoint::damaged(const Packet& packet, const char* what) {
-  process.bootstrap.abort(1, "rank " + std::to_string(process.rank) + " got a damaged packet from rank " +
-                                 std::to_string(packet.source) + ": " + what);
-  __builtin_unreachable();  // gcc does not see that a virtual function never returns
+  process.bootstrap.end_damaged(packet.source, what);
+}
+
+void PointToPoint::damaged_source(int endpoint) {
+  process.bootstrap.end_damaged(endpoint, "a message from a rank that its communicator has not");
 }
 
 }  // namespace tasuki

@@ -103,7 +103,8 @@ struct PointToPoint final : PacketSink, ProgressHook {
   // --- receive.cpp ---
   void begin(ReceiveRequest& request);                     // matches what has arrived, or posts it
   void accept(ReceiveRequest& request, Message* message);  // receives a message that was taken from its queue
-  void open(ReceiveRequest& request, int source, int tag, Count bytes, int endpoint);  // it is matched
+  void open(ReceiveRequest& request, int source, int tag, Count bytes,
+            int endpoint);  // by what is written to it
   void complete(ReceiveRequest& request);
   void short_message(const Packet& packet);
   void eager_message(const Packet& packet);
@@ -125,6 +126,12 @@ struct PointToPoint final : PacketSink, ProgressHook {
   void mark_busy(int endpoint);
   void answer(int endpoint, const AnswerHeader& header);
   [[noreturn]] void damaged(const Packet& packet, const char* what);
+  [[noreturn]] void damaged_source(int endpoint);
+  /// Of a message that waits for its receive: a rank that there is. (Of jobs that have met nobody knows all.)
+  void check_source(const Packet& packet, int source) {
+    if (source >= transport.endpoints() && transport.endpoints() == process.size) [[unlikely]]
+      damaged(packet, "a message from a rank that there is not");
+  }
   Peer& peer(int endpoint) { return peers[static_cast<std::size_t>(endpoint)]; }
 
   /// Whether nothing that this rank has to send waits for anything.
@@ -154,6 +161,12 @@ struct PointToPoint final : PacketSink, ProgressHook {
   std::vector<LeftMessage> left_behind;  // of communicators that are gone; with TASUKI_CHECK=3
   Ref<ErrorOwner> error_owner;           // keeps Process::error_owner alive
 };
+
+/// Of a receive or probe that takes messages of any rank: that this one's is one of `comm`.
+inline void check_source(const Comm& comm, int source, int endpoint) {
+  if (static_cast<std::size_t>(source) >= comm.peers().endpoints.size()) [[unlikely]]
+    comm.process.p2p->damaged_source(endpoint);
+}
 
 /// A send in the buffered mode: returns when the message has left or lies in a buffer (MPI 3.6).
 Code send_buffered(const void* buffer, Count count, Datatype& datatype, int dest, int tag, Comm& comm);

@@ -14,7 +14,9 @@ constexpr Status kProcNullStatus{.source = kProcNull};
 
 Message* find(Comm& comm, int source, int tag) {
   const Context context = comm.context | static_cast<Context>(Plane::kPointToPoint);
-  return static_cast<Message*>(comm.process.p2p->matching.find_arrived(context, source, tag));
+  auto* const found = static_cast<Message*>(comm.process.p2p->matching.find_arrived(context, source, tag));
+  if (found != nullptr) check_source(comm, found->source, found->endpoint);
+  return found;
 }
 
 Message* wait_for(Comm& comm, int source, int tag) {

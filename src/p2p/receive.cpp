@@ -19,10 +19,17 @@ namespace tasuki {
 
 namespace {
 
+/// Something else than a message that is written to it has matched an advertised receive: nobody has claimed
+/// it.
+[[gnu::cold]] void take_back(ReceiveRequest& receive, int endpoint) {
+  Process& process = receive.comm->process;
+  if (!process.p2p->large->withdraw(receive))
+    process.bootstrap.end_damaged(endpoint, "the state of a receive that was offered to it");
+}
+
 /// The receive is matched: fills its status, and records a truncation.
-inline void open_matched(ReceiveRequest& receive, int source, int tag, Count bytes, int endpoint) {
-  if (receive.large != nullptr) [[unlikely]]
-    receive.comm->process.p2p->large->withdraw(receive);
+inline void fill_status(ReceiveRequest& receive, int source, int tag, Count bytes, int endpoint) {
+  if (receive.source == kAnySource) check_source(*receive.comm, source, endpoint);
   receive.endpoint = endpoint;
   receive.status.source = source;
   receive.status.tag = tag;
@@ -43,6 +50,12 @@ inline void unpack(ReceiveRequest& receive, const std::byte* data, Count bytes) 
   if (taken > 0) receive.cursor.unpack(receive.buffer, data, static_cast<std::size_t>(taken));
 }
 
+inline void open_matched(ReceiveRequest& receive, int source, int tag, Count bytes, int endpoint) {
+  if (receive.large != nullptr) [[unlikely]]
+    take_back(receive, endpoint);
+  fill_status(receive, source, tag, bytes, endpoint);
+}
+
 void allocate(Process& process, Message& message) {
   if (message.bytes <= static_cast<Count>(Message::kInlineBytes)) return;
   message.heap.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(message.bytes)]);
@@ -53,6 +66,7 @@ void allocate(Process& process, Message& message) {
 }
 
 Message& make_message(PointToPoint& p2p, const Packet& packet, int source, int tag, Count bytes) {
+  p2p.check_source(packet, source);
   Message* message = p2p.messages.make();
   message->pool = &p2p;
   message->source = source;
@@ -68,6 +82,9 @@ void acknowledge(PointToPoint& p2p, int endpoint, RequestId sender) {
       AnswerHeader{
           .lead = lead_word(PacketKind::kAcknowledge), .sender = sender, .receiver = 0, .bytes_wanted = 0});
 }
+
+/// The longest message that any setting sends at once.
+constexpr Count kEagerBytesMax = Count{1} << 30;
 
 void set_proc_null_status(Status* status) {
   *status = Status{.source = kProcNull, .tag = kAnyTag};
@@ -111,7 +128,7 @@ void PointToPoint::accept(ReceiveRequest& request, Message* message) {
 }
 
 void PointToPoint::open(ReceiveRequest& request, int source, int tag, Count bytes, int endpoint) {
-  open_matched(request, source, tag, bytes, endpoint);
+  fill_status(request, source, tag, bytes, endpoint);
 }
 
 void PointToPoint::complete(ReceiveRequest& request) {
@@ -168,7 +185,7 @@ void PointToPoint::eager_message(const Packet& packet) {
   const int source = lead_source(header.lead);
   const auto bytes = static_cast<Count>(header.bytes);
   Peer& from = peer(packet.source);
-  if (bytes < packet.bulk_bytes || from.eager_left != 0) {
+  if (bytes < packet.bulk_bytes || bytes > kEagerBytesMax || from.eager_left != 0) {
     damaged(packet, "an eager message of a wrong size, or inside another one");
   }
   ++from.arrived;
@@ -260,7 +277,7 @@ void PointToPoint::keep(Message& message, Context context, Protocol protocol) {
 }
 
 void PointToPoint::fragment(const Packet& packet) {
-  const FragmentHeader& header = header_of<FragmentHeader>(packet);
+  const FragmentHeader header = header_of<FragmentHeader>(packet);
   ReceiveRequest* receive = receives.find(header.receiver);
   if (receive == nullptr || !receive->streaming || receive->endpoint != packet.source) {
     damaged(packet, "a fragment for no receive that waits for one");

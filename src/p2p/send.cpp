@@ -253,12 +253,12 @@ void PointToPoint::acknowledged(const Packet& packet) {
 
 void PointToPoint::cleared_to_send(const Packet& packet) {
   SendRequest& request = answered(packet);
-  const AnswerHeader& header = header_of<AnswerHeader>(packet);
+  const AnswerHeader header = header_of<AnswerHeader>(packet);
   const auto wanted = static_cast<Count>(header.bytes_wanted);
   if (request.protocol != Protocol::kLong || wanted < 0 || wanted > request.cursor.total_bytes()) {
     damaged(packet, "a clear-to-send that does not fit its message");
   }
-  if (header.address != 0 && large->push(request, packet)) return;
+  if (header.address != 0 && large->push(request, header)) return;
   count_sent(Way::kTwoCopy, request.cursor.total_bytes(), request.endpoint, kReceiverChose);
   request.receiver = header.receiver;
   request.bytes_wanted = wanted;

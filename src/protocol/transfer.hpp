@@ -98,6 +98,12 @@ class TransferPart {
   /// The same without a claim.
   void report(const ByteRange& copied) { step(copied, nullptr); }
 
+  /// Whether what this rank has seen cannot be right (invariant 1). Then there is nothing to claim.
+  bool is_damaged() const {
+    const std::uint64_t claimed = field(Transfer::kFrontAt) + field(Transfer::kBackAt);
+    return is_mine() && (claimed > grains_ || field(Transfer::kDoneAt) > claimed);
+  }
+
   /// Whether everything has been copied, as far as this rank has seen; look() sees what is new.
   bool is_over() const { return !is_mine() || field(Transfer::kDoneAt) == grains_; }
   bool look() {
@@ -115,7 +121,7 @@ class TransferPart {
   ByteRange step(const ByteRange& copied, const ClaimSizes* sizes) {
     const auto done = static_cast<std::uint64_t>(grains_of(copied.bytes()));
     for (;;) {
-      if (!is_mine()) return {};
+      if (!is_mine() || is_damaged()) return {};
       const std::uint64_t front = field(Transfer::kFrontAt);
       const std::uint64_t back = field(Transfer::kBackAt);
       const std::uint64_t left = grains_ - front - back;
