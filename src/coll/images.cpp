@@ -161,7 +161,7 @@ Images::Entry Images::entry(int member, std::size_t number) const {
 
 Count Images::length(Place place) {
   if (const Own* image = own(place)) return image->bytes;
-  return static_cast<Count>(entry(place.member, number_of(place)).bytes);
+  return std::max<Count>(0, static_cast<Count>(entry(place.member, number_of(place)).bytes));
 }
 
 Images::Bytes Images::find(Place place, Count bytes) {
@@ -179,8 +179,9 @@ Images::Bytes Images::find(Place place, Count bytes) {
     return found;
   }
   const Entry theirs = entry(place.member, number_of(place));
-  const Count left = static_cast<Count>(theirs.bytes) - place.offset;
-  Bytes found{.bytes = std::min(bytes, left)};
+  const auto length = static_cast<Count>(theirs.bytes);  // less than 0: what no rank has
+  if (length <= place.offset) return {};
+  Bytes found{.bytes = std::min(bytes, length - place.offset)};
   if (found.bytes <= 0) return {};
   const GlobalAddress address = theirs.address + static_cast<GlobalAddress>(place.offset);
   if (theirs.address == 0 || !process_.global_memory->reach(comm_->endpoint(place.member), address,

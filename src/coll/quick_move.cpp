@@ -25,9 +25,12 @@ Code copy_own(Process& process, int rank, const Piece& from, const Piece& to) {
   return from.bytes() <= to.bytes() ? 0 : fail_truncated(process, rank, from.bytes(), to.bytes());
 }
 
-Code take(Process& process, const Stage& stage, int member, Count offset, const Piece& to) {
+/// The block of `to` that lies behind `before` others of its size in what `member` shows.
+Code take(Process& process, const Stage& stage, int member, int before, const Piece& to) {
   const Count bytes = stage.bytes(member);
-  if (unpack_inline(to, stage.data(member) + offset, bytes)) [[likely]]
+  // A block that is longer lies anywhere: those before it are as long.
+  const bool fits = bytes <= to.bytes() || before == 0;
+  if (fits && unpack_inline(to, stage.data(member) + before * bytes, bytes)) [[likely]]
     return 0;
   return fail_truncated(process, member, bytes, to.bytes());
 }
@@ -111,7 +114,7 @@ bool quick_scatter(Comm& comm, Stage& stage, const void* sendbuf, Count sendcoun
     begin_quick(comm, stage, QuickOperation::kScatter);
     stage.await(root, 0);
     const int place = rank < root ? rank : rank - 1;
-    *code = take(comm.process, stage, root, place * stage.bytes(root), mine);
+    *code = take(comm.process, stage, root, place, mine);
     stage.leave();
     return true;
   }
@@ -179,7 +182,7 @@ bool quick_alltoall(Comm& comm, Stage& stage, const void* sendbuf, Count sendcou
   stage.await_all(0);
   for (int turn = 1; turn < size; ++turn) {
     const int member = rank >= turn ? rank - turn : rank - turn + size;
-    first_error(code, take(comm.process, stage, member, (turn - 1) * stage.bytes(member), in[member]));
+    first_error(code, take(comm.process, stage, member, turn - 1, in[member]));
   }
   stage.leave();
   return true;

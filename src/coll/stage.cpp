@@ -10,6 +10,7 @@
 #include "coll/collectives.hpp"
 #include "memory/global_memory.hpp"
 #include "object/node_map.hpp"
+#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {
@@ -146,6 +147,23 @@ bool Stage::wait(Done&& done, Progress::Waiter& waiter) {
   return progress_.wait_awake(done, waiter);
 }
 
+/// A line holds a word of this collective, or of one that had the line before. So many a word that was
+/// overwritten, and would keep this rank waiting for ever, is told from one that is still to come.
+void Stage::check_line(int member) const {
+  const std::uint64_t number =
+      LineWord::stamp_of(line(member).word.load(std::memory_order_relaxed)) / kPhases;
+  if (number == 0 || (number <= number_ && (number_ - number) % kLines == 0)) return;
+  process_.bootstrap.end_damaged(members_[static_cast<std::size_t>(member)].endpoint,
+                                 "the flag of a collective operation");
+}
+
+/// No member is further ahead than there are lines.
+void Stage::check_left(int member) const {
+  if (left(member) <= number_ + kLines) return;
+  process_.bootstrap.end_damaged(members_[static_cast<std::size_t>(member)].endpoint,
+                                 "the number of collective operations that are over");
+}
+
 void Stage::wait_for(int member, unsigned phase) {
   Progress::Waiter waiter;
   if (wait([&] { return has_come(member, phase); }, waiter)) return;
@@ -163,7 +181,11 @@ void Stage::wait_for_all(unsigned phase) {
   if (wait(all_have_come, waiter)) return;
   announced_phase_ = phase;
   announce(kAwaitsEverybody);
-  progress_.wait_until(all_have_come, waiter);
+  const auto all_have_come_or_sleeps = [&] {
+    if (member < size_) check_line(member);
+    return all_have_come();
+  };
+  progress_.wait_until(all_have_come_or_sleeps, waiter);
   stop_waiting();
 }
 
@@ -192,6 +214,7 @@ void Stage::wait_for_room(std::uint64_t depth) {
     if (member == rank_) continue;
     const auto has_left = [&] { return left(member) >= needed; };
     const auto has_left_or_wait = [&] {
+      check_left(member);
       if (has_left()) return true;
       announce(awaits(member));
       return has_left();

@@ -33,6 +33,9 @@
 //  told at least n - kLeavesTold, which is enough for any member's collective n: of those that are behind all
 //  others, nobody waits for room, so nobody waits for ever.
 //  4. Nobody touches a block that it has released.
+//  5. A member's word is not trusted: data() and bytes() give what lies in its block, whatever it says; who
+//  waits
+//     for long looks whether it can be what it is.
 #pragma once
 
 #include <array>
@@ -153,6 +156,8 @@ class Stage {
   Comm& comm() const { return comm_; }
   int rank() const { return rank_; }
   int size() const { return size_; }
+  /// What this rank shows to the others.
+  StageBlock& own_block() { return *own_; }
 
   /// Alike at all members; no collective is quick until they are set. `tells`: the user wants to know what is
   /// chosen. Then none is within the limits that every call looks at, so that nobody else pays for it.
@@ -251,6 +256,7 @@ class Stage {
   /// waits for `member`, which will wake it. After the last such look: stop_waiting().
   bool has_come_or_wait(int member, unsigned phase) {
     if (has_come(member, phase)) return true;
+    check_line(member);
     announce(awaits(member));
     return has_come(member, phase);
   }
@@ -316,6 +322,9 @@ class Stage {
     store(own_->left, number_);
     wake_waiters();
   }
+  /// Of a member for which this rank waits without end: ends the job where its line cannot be what it is.
+  [[gnu::cold]] void check_line(int member) const;
+  [[gnu::cold]] void check_left(int member) const;
   [[gnu::cold]] bool is_quick_and_told(QuickOperation operation, Count bytes);  // coll/quick.cpp
   void find_kernel(const Op& op, const Datatype& datatype);
   template <class Done>

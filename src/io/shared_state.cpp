@@ -11,8 +11,11 @@
 namespace tasuki {
 namespace {
 
-long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value) {
-  return syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(word), operation, value, nullptr, nullptr, 0);
+/// Waits no longer than that for being woken, which others may miss to do.
+constexpr timespec kPause{0, 50'000'000};
+
+long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value, const timespec* pause) {
+  return syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(word), operation, value, pause, nullptr, 0);
 }
 
 }  // namespace
@@ -36,6 +39,10 @@ std::unique_ptr<SharedState> SharedState::create(bool alone, std::string* error)
 }
 
 std::unique_ptr<SharedState> SharedState::open(const SegmentAddress& address, std::string* error) {
+  if (address.bytes != sizeof(Block)) {
+    *error = "the address of the block that the ranks of the file share is damaged";
+    return nullptr;
+  }
   std::unique_ptr<SharedSegment> segment = SharedSegment::open(address, error);
   if (segment == nullptr) return nullptr;
   return std::unique_ptr<SharedState>(new SharedState(std::move(segment), nullptr));
@@ -45,11 +52,16 @@ void SharedState::lock() {
   std::atomic<std::uint32_t>& word = block_->lock;
   std::uint32_t seen = 0;
   if (word.compare_exchange_strong(seen, 1, std::memory_order_acquire)) return;
-  while (word.exchange(2, std::memory_order_acquire) != 0) futex(&word, FUTEX_WAIT, 2);
+  for (;;) {
+    // A word that nobody writes has been overwritten: it says nothing of who holds the lock.
+    const std::uint32_t found = word.exchange(2, std::memory_order_acquire);
+    if (found == 0 || found > 2) return;
+    futex(&word, FUTEX_WAIT, 2, &kPause);
+  }
 }
 
 void SharedState::unlock() {
-  if (block_->lock.exchange(0, std::memory_order_release) == 2) futex(&block_->lock, FUTEX_WAKE, 1);
+  if (block_->lock.exchange(0, std::memory_order_release) == 2) futex(&block_->lock, FUTEX_WAKE, 1, nullptr);
 }
 
 }  // namespace tasuki

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "runtime/bootstrap.hpp"
 #include "runtime/progress.hpp"
 #include "transport/transport.hpp"
 
@@ -35,8 +36,13 @@ void SharedMutex::lock_contended() {
     if (word_.compare_exchange_strong(free, 1, std::memory_order_acquire)) return;
     sched_yield();
   }
-  while (word_.exchange(2, std::memory_order_acquire) != 0) {
-    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word_), FUTEX_WAIT, 2, nullptr, nullptr, 0);
+  // A word that nobody writes has been overwritten: it says nothing of who holds the lock, so nobody waits
+  // for it. Nor does anybody rely on being woken.
+  const timespec pause{0, 50'000'000};
+  for (;;) {
+    const std::uint32_t found = word_.exchange(2, std::memory_order_acquire);
+    if (found == 0 || found > 2) return;
+    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word_), FUTEX_WAIT, 2, &pause, nullptr, 0);
   }
 }
 
@@ -135,7 +141,11 @@ void Control::lock(int target, bool exclusive) {
   const std::atomic<std::uint32_t>& turn = exclusive ? state.done : state.entered_readers;
   if (turn.load() != ticket) {
     state.waiting.fetch_add(1);
-    wait(Awaited::kLock, target, [&] { return turn.load() == ticket; });
+    wait(Awaited::kLock, target, [&] {
+      const std::uint32_t now = turn.load();
+      check(now, ticket, size_, 0, target, "whose turn it is to lock a window");
+      return now == ticket;
+    });
     state.waiting.fetch_sub(1);
   }
   hold(comm_->rank, target).store(1, std::memory_order_relaxed);
@@ -163,7 +173,11 @@ void Control::post(int origin) {
 void Control::wait_for_post(int target) {
   const std::uint32_t used = posts_used_[ranks_of(target)]++;
   const PairState& state = pair(comm_->rank, target);
-  wait(Awaited::kPost, target, [&] { return state.posts.load() != used; });
+  wait(Awaited::kPost, target, [&] {
+    const std::uint32_t posts = state.posts.load();
+    check(posts, used, 0, 1, target, "how often a window was exposed");
+    return posts != used;
+  });
 }
 
 void Control::complete(int target) {
@@ -172,7 +186,10 @@ void Control::complete(int target) {
 }
 
 bool Control::is_complete(int origin) const {
-  return pair(origin, comm_->rank).completes.load() != completes_used_[ranks_of(origin)];
+  const std::uint32_t completes = pair(origin, comm_->rank).completes.load();
+  const std::uint32_t used = completes_used_[ranks_of(origin)];
+  check(completes, used, 0, 1, origin, "how often an access to a window was completed");
+  return completes != used;
 }
 
 void Control::consume_complete(int origin) {
@@ -187,7 +204,10 @@ void Control::wait_until_complete(const std::vector<int>& origins) {
 }
 
 void Control::wait_for_copy(int target) {
-  wait(Awaited::kCopy, target, [&] { return is_copied(copies_[target]); });
+  wait(Awaited::kCopy, target, [&] {
+    if (!is_sound(copies_[target])) damaged(target, "how far a copy is");
+    return is_copied(copies_[target]);
+  });
 }
 
 // Each step doubles the ranks that a rank knows to have come: in step s it tells the rank 2^s after it.
@@ -199,9 +219,18 @@ void Control::barrier() {
     flag(next, step).entered.store(count);
     wake(next);
     const std::atomic<std::uint32_t>& own = flag(comm_->rank, step).entered;
+    const int previous = (comm_->rank - distance + size_) % size_;
     // The other one may have come to its next barrier already.
-    wait(Awaited::kBarrier, 0, [&] { return static_cast<std::int32_t>(own.load() - count) >= 0; });
+    wait(Awaited::kBarrier, 0, [&] {
+      const std::uint32_t entered = own.load();
+      check(entered, count, 1, 1, previous, "the barrier of a window");
+      return static_cast<std::int32_t>(entered - count) >= 0;
+    });
   }
+}
+
+void Control::damaged(int rank, const char* what) const {
+  comm_->process.bootstrap.end_damaged(comm_->endpoint(rank), what);
 }
 
 }  // namespace tasuki::rma

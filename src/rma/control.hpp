@@ -14,6 +14,8 @@
 // Invariants of a TargetState:
 //  1. entered_readers <= next and done <= next; done counts tickets that are over.
 //  2. A writer holds the lock when done == its ticket, a reader when entered_readers reached its ticket.
+//  3. What others write is not trusted: who waits looks whether it can be what it is, and ends the job if
+//  not.
 #pragma once
 
 #include <atomic>
@@ -118,6 +120,15 @@ class Control {
   std::atomic<std::uint8_t>& hold(int origin, int target) const;
   bool is_missing(int rank) const;
   void wake_all();
+  /// `value`, which `rank` writes, while this rank waits for it to be `wanted` or more: it is at most
+  /// `behind` less or `ahead` more.
+  void check(std::uint32_t value, std::uint32_t wanted, int behind, int ahead, int rank,
+             const char* what) const {
+    const auto difference = static_cast<std::int32_t>(value - wanted);
+    if (difference < -behind || difference > ahead) [[unlikely]]
+      damaged(rank, what);
+  }
+  [[noreturn]] void damaged(int rank, const char* what) const;
 
   Comm* comm_;
   int size_;

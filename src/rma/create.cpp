@@ -15,6 +15,7 @@
 #include "rma/api.hpp"
 #include "rma/help.hpp"
 #include "rma/message.hpp"
+#include "runtime/bootstrap.hpp"
 #include "transport/transport.hpp"
 
 namespace tasuki {
@@ -78,6 +79,9 @@ Code exchange_shares(Making& making, Share share, Code own) {
   for (int rank = 0; rank < comm.size(); ++rank) {
     const int wrong = making.shares[static_cast<std::size_t>(rank)].error_class;
     if (wrong != 0) return process.fail(wrong, "rank %d of comm passed wrong arguments", rank);
+    const Share& its = making.shares[static_cast<std::size_t>(rank)];
+    if (its.bytes < 0 || its.disp_unit <= 0)
+      process.bootstrap.end_damaged(comm.endpoint(rank), "the size of its part of a window");
   }
   for (const Share& its : making.shares) making.one_node = making.one_node && its.node == share.node;
   if (making.flavor == kShared && !making.one_node)
@@ -158,7 +162,7 @@ bool share_segment(Making& making, std::unique_ptr<SharedSegment>* segment, std:
     if (*segment) address = (*segment)->address();
   }
   if (bcast_bytes(comm, &address, sizeof address, 0) != kSuccess) return false;
-  if (comm.rank != 0 && address.bytes != 0) *segment = SharedSegment::open(address, error);
+  if (comm.rank != 0 && address.bytes == making.segment_bytes) *segment = SharedSegment::open(address, error);
   enum : std::int32_t { kNothing, kSegment, kSegmentAndParts };
   const std::int32_t mine = !*segment                               ? kNothing
                             : making.is_mapped || making.in_segment ? kSegmentAndParts

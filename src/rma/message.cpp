@@ -235,7 +235,7 @@ void Messenger::accumulate(const Combination& how, const Side* origin, const Sid
   if (result != nullptr) {
     header.tag = fetch_next_++;
     fetches_.emplace(header.tag,
-                     Fetch{result->address, PackCursor(*result->type, result->count),
+                     Fetch{remote.rank, result->address, PackCursor(*result->type, result->count),
                            Ref<Datatype>::share(result->type), bytes, Ref<RmaRequest>::share(request)});
     ++peer(remote.rank).open;
     if (request != nullptr) request->begin_part();
@@ -259,9 +259,12 @@ void Messenger::compare_and_swap(const BasicInfo& type, const std::byte* origin,
   header.basic = type.predefined;
   header.bytes = 2u * type.size;
   header.tag = fetch_next_++;
-  fetches_.emplace(
-      header.tag,
-      Fetch{result, PackCursor(*remote.type, 1), Ref<Datatype>::share(remote.type), Count{type.size}, {}});
+  fetches_.emplace(header.tag, Fetch{remote.rank,
+                                     result,
+                                     PackCursor(*remote.type, 1),
+                                     Ref<Datatype>::share(remote.type),
+                                     Count{type.size},
+                                     {}});
   ++peer(remote.rank).open;
   std::memcpy(packed_.data(), compare, type.size);
   std::memcpy(packed_.data() + type.size, origin, type.size);
@@ -270,7 +273,8 @@ void Messenger::compare_and_swap(const BasicInfo& type, const std::byte* origin,
 
 void Messenger::fetched(int from, const Header& header, const std::byte* payload) {
   const auto found = fetches_.find(header.tag);
-  if (found == fetches_.end()) damaged(from, "an answer to nothing that was asked");
+  if (found == fetches_.end() || found->second.target != from)
+    damaged(from, "an answer to nothing that was asked");
   Fetch& fetch = found->second;
   const Count bytes = header.bytes;
   const bool fits = bytes <= fetch.bytes_left && header.from >= 0 &&

@@ -129,6 +129,7 @@ class Messenger {
   };
   /// What kFetched answers belong to.
   struct Fetch {
+    int target;
     std::byte* result;
     PackCursor cursor;
     Ref<Datatype> type;

@@ -68,6 +68,10 @@ bool is_copied(const SharedCopy& copy) {
   return copy.copied.load(std::memory_order_seq_cst) == back_of(copy.claims.load(std::memory_order_relaxed));
 }
 
+bool is_sound(const SharedCopy& copy) {
+  return copy.copied.load(std::memory_order_seq_cst) <= back_of(copy.claims.load(std::memory_order_relaxed));
+}
+
 void end_copy(SharedCopy& copy) {
   const std::uint64_t closed = copy.claims.load(std::memory_order_relaxed) & ~kOpen;
   copy.claims.store(closed >> kNumberAt << kNumberAt, std::memory_order_relaxed);
@@ -85,7 +89,8 @@ std::uint64_t read_job(const SharedCopy& copy, CopyJob* job) {
 }
 
 bool has_work(std::uint64_t claims, const CopyJob& job) {
-  return (claims & kOpen) != 0 && job.bytes > 0 && front_of(claims) + back_of(claims) < pieces_of(job.bytes);
+  return (claims & kOpen) != 0 && job.bytes > 0 && job.bytes <= INT64_MAX / 2 &&
+         front_of(claims) + back_of(claims) < pieces_of(job.bytes);
 }
 
 bool try_claim_back(SharedCopy& copy, std::uint64_t claims, const CopyJob& job, Piece* piece) {

@@ -66,6 +66,9 @@ Piece claim_front(SharedCopy& copy, std::int64_t bytes);
 /// Whether the target has copied what it claimed. REQUIRES: everything is claimed.
 bool is_copied(const SharedCopy& copy);
 
+/// Whether the target can have copied what it says, of what it has claimed.
+bool is_sound(const SharedCopy& copy);
+
 /// The origin is done. REQUIRES: is_copied().
 void end_copy(SharedCopy& copy);
 

@@ -67,9 +67,8 @@ bool is_attached(const Win& win, Count address, Count count, const Datatype& typ
 }
 
 void Messenger::damaged(int from, const char* what) {
-  process_.bootstrap.abort(1, "rank " + std::to_string(process_.rank) + " got a damaged message for " +
-                                  win_.description() + " from rank " + std::to_string(from) + ": " + what);
-  __builtin_unreachable();  // gcc does not see that a virtual function never returns
+  process_.bootstrap.end_damaged(win_.comm->endpoint(from),
+                                 "a message for " + win_.description() + ": " + what);
 }
 
 void Messenger::handle(int from, const std::byte* message, Count bytes) {
@@ -86,6 +85,8 @@ void Messenger::handle(int from, const std::byte* message, Count bytes) {
       peer(from).flushes_waiting.push_back(header.tag);
       return answer_flushes(from);
     case Verb::kFlushed:
+      if (header.tag - peer(from).flushes_done > peer(from).flushes_sent - peer(from).flushes_done)
+        damaged(from, "an answer to nothing that was asked");
       peer(from).flushes_done = header.tag;
       return;
     case Verb::kType:
@@ -110,7 +111,7 @@ void Messenger::receive_type(int from, const Header& header, const std::byte* pa
   Peer& origin = peer(from);
   std::vector<std::byte>& text = origin.description;
   const auto total = static_cast<std::size_t>(header.count);
-  if (payload == nullptr || static_cast<std::size_t>(header.from) != text.size() ||
+  if (payload == nullptr || static_cast<std::size_t>(header.from) != text.size() || text.size() > total ||
       payload_bytes > total - text.size()) {
     damaged(from, "a datatype in the wrong order");
   }

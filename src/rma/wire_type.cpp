@@ -2,6 +2,7 @@
 // shape.
 #include "rma/wire_type.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "datatype/layout.hpp"
@@ -57,6 +58,106 @@ class Reader {
   std::size_t left_;
   bool failed_ = false;
 };
+
+// ----- what came may be anything
+// ----------------------------------------------------------------------------
+
+__extension__ typedef __int128 Wide;
+constexpr Count kFarthest = Count{1} << 61;  // sums of a few such numbers do not overflow
+
+/// The bytes [low, high) that a layout touches, relative to its element.
+struct Reach {
+  Wide low = 0;
+  Wide high = 0;
+};
+
+/// `count` copies of `one` at `offset` and then `stride` apart. False: farther than any memory goes.
+bool repeat(const Reach& one, Count offset, Count count, Count stride, Reach* all) {
+  const Wide last = Wide{offset} + Wide{count - 1} * stride;
+  *all = {std::min<Wide>(offset, last) + one.low, std::max<Wide>(offset, last) + one.high};
+  return all->low >= -kFarthest && all->high <= kFarthest;
+}
+
+void include(const Reach& one, bool is_first, Reach* all) {
+  if (is_first) *all = one;
+  all->low = std::min(all->low, one.low);
+  all->high = std::max(all->high, one.high);
+}
+
+bool is_size(Count bytes) {
+  return bytes > 0 && bytes <= kFarthest;
+}
+
+bool find_reach(const Layout& node, Reach* reach);
+
+bool find_reach_of_blocks(const Layout& node, Reach* reach) {
+  const std::size_t count = node.blocks.size() - 1;
+  if (node.blocks.front().packed_begin != 0 || node.runs != static_cast<Count>(count)) return false;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Count begin = node.blocks[i].packed_begin;
+    const Count end = node.blocks[i + 1].packed_begin;
+    if (begin < 0 || end <= begin || (node.block_bytes != 0 && end - begin != node.block_bytes)) return false;
+    Reach one;
+    if (!repeat({0, end - begin}, node.blocks[i].displacement, 1, 0, &one)) return false;
+    include(one, i == 0, reach);
+  }
+  return true;
+}
+
+bool find_reach_of_list(const Layout& node, Reach* reach) {
+  Wide packed = 0;
+  for (std::size_t i = 0; i < node.pieces.size(); ++i) {
+    const Layout::Piece& piece = node.pieces[i];
+    Reach child;
+    Reach one;
+    if (piece.packed_begin != packed || !is_size(piece.count) || piece.child->size == 0 ||
+        !find_reach(*piece.child, &child) ||
+        !repeat(child, piece.displacement, piece.count, piece.stride, &one)) {
+      return false;
+    }
+    include(one, i == 0, reach);
+    packed += Wide{piece.count} * piece.child->size;
+    if (packed > node.size) return false;
+  }
+  return packed == node.size;
+}
+
+/// Whether the numbers of a node fit each other and its children; and what it reaches.
+bool find_reach(const Layout& node, Reach* reach) {
+  *reach = {};
+  if (node.runs < 0 || node.runs > kRunsMax) return false;
+  if (node.size == 0) return node.shape == Layout::Shape::kRun;
+  if (!is_size(node.size)) return false;
+  switch (node.shape) {
+    case Layout::Shape::kRun:
+      return repeat({0, node.size}, node.offset, 1, 0, reach);
+    case Layout::Shape::kStrided: {
+      Reach one{0, node.block_bytes};
+      if (node.child && (node.child->shape == Layout::Shape::kRun || !find_reach(*node.child, &one)))
+        return false;
+      const Count bytes = node.child ? node.child->size : node.block_bytes;
+      return is_size(bytes) && is_size(node.count) && Wide{node.count} * bytes == node.size &&
+             repeat(one, node.offset, node.count, node.stride, reach);
+    }
+    case Layout::Shape::kBlocks:
+      return find_reach_of_blocks(node, reach);
+    case Layout::Shape::kList:
+      return find_reach_of_list(node, reach);
+  }
+  return false;
+}
+
+/// Whether the type's bounds are those of its layout: a target relies on them.
+bool is_sound(const Datatype& type) {
+  Reach reach;
+  return find_reach(*type.layout, &reach) && type.extent >= -kFarthest && type.extent <= kFarthest &&
+         type.true_lb >= -kFarthest && type.true_lb <= kFarthest && type.true_extent >= 0 &&
+         type.true_extent <= kFarthest &&
+         (type.size == 0 ||
+          (reach.low >= type.true_lb && reach.high <= Wide{type.true_lb} + type.true_extent));
+}
+
+// ------------------------------------------------------------------------------------------------------------
 
 LayoutRef decode(Reader& reader, int depth) {
   auto node = std::make_shared<Layout>();
@@ -116,7 +217,10 @@ Ref<Datatype> decode_type(const std::int64_t* words, std::size_t count) {
   made->true_lb = reader.next();
   made->true_extent = reader.next();
   made->layout = decode(reader, 0);
-  if (!made->layout || reader.failed() || !reader.at_end() || made->layout->size != made->size) return {};
+  if (!made->layout || reader.failed() || !reader.at_end() || made->layout->size != made->size ||
+      !is_sound(*made)) {
+    return {};
+  }
   return made;
 }
 
