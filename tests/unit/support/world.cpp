@@ -225,6 +225,7 @@ class Watchdog {
 
 void run_ranks(int size, const std::function<void(Process&)>& body, const WorldOptions& options) {
   World world(size, options);
+  options.with_memory(world.region, world.region_bytes);
   Watchdog watchdog(size);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {

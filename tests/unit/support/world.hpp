@@ -1,6 +1,7 @@
 // run_ranks: a world of N ranks as threads of the test program.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -22,6 +23,8 @@ struct WorldOptions {
   ThreadLevel thread_level = ThreadLevel::kSingle;
   std::uint64_t job = 0;        // worlds that meet have different ones
   std::vector<int> nodes = {};  // of each rank, with a network between them (on real rings); empty: one node
+  /// Called before the ranks start: the memory of their rings, for those who damage it.
+  std::function<void(std::byte* memory, std::size_t bytes)> with_memory = [](std::byte*, std::size_t) {};
   /// Called when all ranks have ended, before their memory goes: worlds that met ring each other's doorbells.
   std::function<void()> before_memory_goes = [] {};
   Config config{.eager_bytes_max = 1024,
