@@ -80,7 +80,7 @@ std::byte* LoopTransport::board(int from, int to) {
 bool LoopTransport::reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) {
   if (!is_far(peer)) return behind_->reserve(peer, bulk_bytes, room);
   Record* const record = link(peer).sender.reserve(RecordKind::kPacket, bulk_bytes);
-  if (record == nullptr) return note_damage(peer);
+  if (record == nullptr) return no_room(peer);
   link(peer).reserved = record;
   *room = {.head = record->head(), .bulk = record->bulk(), .bulk_bytes = bulk_bytes};
   return true;
@@ -91,8 +91,8 @@ void LoopTransport::commit(int peer, const PacketRoom& room) {
   send(peer, link(peer).reserved, kHeadBytesMax + std::uint64_t{room.bulk_bytes});
 }
 
-/// There is no room. False, for those who say so.
-bool LoopTransport::note_damage(int peer) {
+/// False, for those who say so.
+bool LoopTransport::no_room(int peer) {
   if (link(peer).sender.is_damaged()) damaged_peer_ = peer;
   return false;
 }
@@ -100,7 +100,7 @@ bool LoopTransport::note_damage(int peer) {
 bool LoopTransport::put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) {
   if (!is_far(peer)) return behind_->put(peer, head, data, bytes);
   Record* const record = link(peer).sender.reserve(RecordKind::kSmall, bytes);
-  if (record == nullptr) return note_damage(peer);
+  if (record == nullptr) return no_room(peer);
   std::memcpy(record->head(), &head, sizeof head);
   if (bytes != 0) std::memcpy(record->head() + sizeof head, data, bytes);
   send(peer, record, sizeof head + bytes);

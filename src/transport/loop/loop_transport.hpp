@@ -107,7 +107,7 @@ class LoopTransport final : public Transport {
   }
   Link& link(int peer) { return links_[static_cast<std::size_t>(peer)]; }
   void send(int peer, loop::Record* record, std::uint64_t bytes);
-  bool note_damage(int peer);
+  bool no_room(int peer);
   void find_senders();
   int poll_link(int source, std::int64_t now_ns, std::int64_t* next_due_ns, PacketSink& sink);
 

@@ -105,6 +105,12 @@ int ShmTransport::poll(PacketSink& sink) {
   return delivered;
 }
 
+/// False, for those who say so.
+bool ShmTransport::no_room(int peer) {
+  if (peers_[static_cast<std::size_t>(peer)].sender.is_damaged()) damaged_peer_ = peer;
+  return false;
+}
+
 /// Before this rank sleeps, and now and then: for what would keep it waiting for ever.
 void ShmTransport::look_for_damage(PacketSink& sink) {
   if (damaged_peer_ >= 0)

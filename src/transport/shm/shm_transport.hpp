@@ -48,9 +48,7 @@ class ShmTransport final : public Transport {
   std::uint32_t bulk_bytes_max() const override { return static_cast<std::uint32_t>(bulk_capacity_ / 4); }
   bool reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) override {
     shm::RingSender& sender = peers_[static_cast<std::size_t>(peer)].sender;
-    if (sender.reserve(bulk_bytes, room)) return true;
-    if (sender.is_damaged()) damaged_peer_ = peer;
-    return false;
+    return sender.reserve(bulk_bytes, room) || no_room(peer);
   }
   void commit(int peer, const PacketRoom& room) override {
     Peer& to = peers_[static_cast<std::size_t>(peer)];
@@ -60,10 +58,8 @@ class ShmTransport final : public Transport {
   }
   bool put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) override {
     Peer& to = peers_[static_cast<std::size_t>(peer)];
-    if (!to.sender.put(head, data, bytes, shm::publish_order(*to.bell))) [[unlikely]] {
-      if (to.sender.is_damaged()) damaged_peer_ = peer;
-      return false;
-    }
+    if (!to.sender.put(head, data, bytes, shm::publish_order(*to.bell))) [[unlikely]]
+      return no_room(peer);
     to.raise();
     shm::doorbell_ring_if_asleep(*to.bell);
     return true;
@@ -112,6 +108,7 @@ class ShmTransport final : public Transport {
   };
   int poll_peer(int source, PacketSink& sink);
   void look_for_damage(PacketSink& sink);
+  bool no_room(int peer);
   shm::Doorbell& own_bell() { return *own_bell_; }
 
   // foreign_peers.cpp
