@@ -16,6 +16,7 @@
 #include "object/objects.hpp"
 #include "p2p/foreign.hpp"
 #include "p2p/p2p.hpp"
+#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {
@@ -57,15 +58,26 @@ class Meeting {
       return process_.fail(
           kErrComm, "the local leader, rank %d of local_comm, could not reach the remote one", leader_);
     }
+    check_size(*met, local_.endpoint(leader_));
     if (met->foreign != 0) return meet_foreign(*met, endpoints);
     names.resize(static_cast<std::size_t>(met->size));
     if (const Code code = bcast_bytes(local_, names.data(), bytes_of(names), leader_)) return code;
-    for (const ProcessName& name : names) endpoints->push_back(name.rank);
+    for (const ProcessName& name : names) {
+      if (name.rank < 0 || name.rank >= process_.size)
+        process_.bootstrap.end_damaged(local_.endpoint(leader_), "the members of a group");
+      endpoints->push_back(name.rank);
+    }
     return kSuccess;
   }
 
  private:
   bool leads() const { return local_.rank == leader_; }
+
+  void check_size(const Introduction& met, int endpoint) const {
+    constexpr std::int32_t kMembersMax = 1 << 22;
+    if (met.size <= 0 || met.size > kMembersMax)
+      process_.bootstrap.end_damaged(endpoint, "the size of a group");
+  }
 
   Code check_leader() {
     if (peer_ == nullptr) {
@@ -96,6 +108,7 @@ class Meeting {
   Code introduce(Introduction* remote, std::vector<ProcessName>* names) {
     const Introduction mine{{make_context(process_), 0}, local_.size(), 0};
     if (const Code code = swap(&mine, sizeof mine, remote, sizeof *remote)) return code;
+    check_size(*remote, peer_->endpoint(remote_leader_));
     std::swap(remote->offers[0], remote->offers[1]);
     remote->offers[0] = mine.offers[0];
     std::vector<ProcessName> own;

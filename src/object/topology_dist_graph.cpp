@@ -7,6 +7,7 @@
 #include "coll/coll.hpp"
 #include "object/api.hpp"
 #include "object/topology.hpp"
+#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {
@@ -160,6 +161,12 @@ Code tell_ends(Comm& comm, const Edges& edges, const std::vector<int>& order, st
     tell(destination, {0, source, weight});
   });
   if (const Code code = alltoall_bytes(comm, out_bytes.data(), in_bytes.data(), sizeof(Count))) return code;
+  constexpr Count kBytesMax = Count{1} << 40;
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const Count bytes = in_bytes[static_cast<std::size_t>(rank)];
+    if (bytes < 0 || bytes > kBytesMax || bytes % static_cast<Count>(sizeof(HalfEdge)) != 0)
+      comm.process.bootstrap.end_damaged(comm.endpoint(rank), "the number of edges of a graph");
+  }
   const std::vector<Count> in_places = places_of(in_bytes);
   heard->resize(static_cast<std::size_t>(in_places.back() + in_bytes.back()) / sizeof(HalfEdge));
   return alltoallv_bytes(comm, told.data(), CountArray(out_bytes.data()), CountArray(out_places.data()),
