@@ -66,10 +66,10 @@ class SpawnService::Connection final : public Ready {
       service_.handler_.take_leaks(report);
       answer.error.clear();
     }
-    fcntl(fd_, F_SETFL, 0);  // an answer is short, and who asked waits for it
+    // An answer is short, so there is room, unless it goes to somebody who asks and asks and never listens:
+    // mpiexec does not wait for that.
     if (!write_message(fd_, encode(answer))) end();
-    if (open()) fcntl(fd_, F_SETFL, O_NONBLOCK);
-    return true;
+    return open();
   }
 
   void end() {

@@ -42,10 +42,11 @@ class FieldReader {
     return low | static_cast<std::uint64_t>(number()) << 32;
   }
   std::string text() { return std::string(take(number())); }
-  /// A number of things that follow, each of at least 4 bytes.
-  std::uint32_t length() {
+  /// A number of things that follow, each of at least `bytes_each`: so no more memory is taken for them than
+  /// some times what came.
+  std::uint32_t length(std::size_t bytes_each = sizeof(std::uint32_t)) {
     const std::uint32_t count = number();
-    if (count > bytes_.size() / 4) good_ = false;
+    if (count > bytes_.size() / bytes_each || count > kThingsMax) good_ = false;
     return good_ ? count : 0;
   }
   bool over() const { return good_ && bytes_.empty(); }
@@ -60,6 +61,8 @@ class FieldReader {
     bytes_.remove_prefix(count);
     return taken;
   }
+
+  static constexpr std::uint32_t kThingsMax = 1 << 20;
 
   std::string_view bytes_;
   bool good_ = true;

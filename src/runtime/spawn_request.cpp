@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint32_t kRequestMagic = 0x6e707374;  // "tspn": the first field, so that versions are told
 constexpr std::uint32_t kAnswerMagic = 0x61707374;
+constexpr std::size_t kProgramBytesMin = 5 * sizeof(std::uint32_t);
 
 bool move_all(int fd, char* bytes, std::size_t count, bool out) {
   while (count > 0) {
@@ -47,7 +48,7 @@ bool decode(const std::string& message, SpawnRequest* request) {
   FieldReader reader(message);
   if (reader.number() != kRequestMagic) return false;
   request->parent_port = reader.text();
-  request->programs.resize(reader.length());
+  request->programs.resize(reader.length(kProgramBytesMin));
   for (SpawnProgram& program : request->programs) {
     program.ranks = static_cast<std::int32_t>(reader.number());
     program.directory = reader.text();
