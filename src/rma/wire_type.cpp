@@ -157,7 +157,7 @@ bool is_sound(const Datatype& type) {
           (reach.low >= type.true_lb && reach.high <= Wide{type.true_lb} + type.true_extent));
 }
 
-// ------------------------------------------------------------------------------------------------------------
+// ----------------------------------------------------------------------------------------------------------
 
 LayoutRef decode(Reader& reader, int depth) {
   auto node = std::make_shared<Layout>();
