@@ -48,6 +48,21 @@ std::string name_folder() {
          std::to_string(std::strtoul(number.c_str() + std::min<std::size_t>(5, number.size()), nullptr, 10));
 }
 
+/// Another user may have made it first, or a link in its place: then nothing is made in it. True also when it
+/// has just been removed.
+static bool make_own_folder(const std::string& path, std::string* error) {
+  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    const int reason = errno;
+    *error = "cannot make " + path + ": " + std::strerror(reason);
+    return reason == ENOENT;
+  }
+  struct stat info {};
+  if (lstat(path.c_str(), &info) != 0 || is_ours_alone(path)) return true;
+  *error =
+      path + " is not a folder of this user's alone (it belongs to user " + std::to_string(info.st_uid) + ")";
+  return false;
+}
+
 bool name_folder_is_ours() {
   return is_ours_alone(top_folder()) && is_ours_alone(name_folder());
 }
@@ -55,17 +70,11 @@ bool name_folder_is_ours() {
 bool make_name_folder(const std::string& folder, std::string* error) {
   const std::string top = top_folder();
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
-    const bool made = (mkdir(top.c_str(), 0700) == 0 || errno == EEXIST) &&
-                      (mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST);
-    const int reason = errno;
-    if (made && is_ours_alone(top) && is_ours_alone(folder)) return true;
-    struct stat info {};
-    const bool gone = lstat(top.c_str(), &info) != 0 || lstat(folder.c_str(), &info) != 0;
-    if (made && gone) continue;  // another has found it empty, and removed it
-    if (!made && reason == ENOENT) continue;
-    *error = made ? folder + " is not a folder of this user's alone"
-                  : "cannot make " + folder + ": " + std::strerror(reason);
-    return false;
+    if (!make_own_folder(top, error)) return false;
+    if (mkdir(folder.c_str(), 0700) != 0 && errno == ENOENT)
+      continue;  // another found `top` empty, removed it
+    if (!make_own_folder(folder, error)) return false;
+    if (name_folder_is_ours()) return true;
   }
   *error = folder + " is removed again and again";
   return false;
@@ -96,6 +105,7 @@ void remove_names_of_the_dead() {
 }
 
 void remove_name_folder_if_empty() {
+  if (!is_ours_alone(top_folder())) return;
   if (rmdir(name_folder().c_str()) == 0 || errno == ENOENT) rmdir(top_folder().c_str());
 }
 
