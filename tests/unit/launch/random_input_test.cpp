@@ -123,12 +123,12 @@ TEST(RandomInput, SettingsAreTakenOrToldOf) {
 }
 
 TEST(RandomInput, TablesOfParametersAreTakenOrRefused) {
-  std::string table = "{";
-  for (const ParameterRow& row : parameter_table()) {
-    if (table.size() > 1) table += ", ";
-    table += "\"" + std::string(row.name) + "\": " + std::to_string((row.min + row.max) / 2);
-  }
-  table += "}";
+  const std::string table = R"({"machine": "a big one", "written": "yesterday", "tasuki_tuning": 1,
+      "messages": {"cache": {"latency_ns": 12.5, "software_ns": 30}, "network": {"latency_ns": 1e3}},
+      "stage": {"flag_ns": 1e2}})";
+  Parameters sound;
+  std::string why;
+  ASSERT_TRUE(parse_parameters(table, &sound, &why)) << why;
   Random random(3);
   for (int round = 0; round < 5000; ++round) {
     std::string text = round % 10 == 0 ? noise(random, 400) : table;

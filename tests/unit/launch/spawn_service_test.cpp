@@ -215,7 +215,7 @@ TEST(Socket, OfAnotherUserIsNotTalkedTo) {
     pause();
   }
   char byte = 0;
-  ASSERT_EQ(read(ends[0], &byte, 1), 1);
+  ASSERT_EQ(::read(ends[0], &byte, 1), 1);
   ASSERT_EQ(byte, 'y');
   errno = 0;
   EXPECT_EQ(local::connect_to_launcher(name.c_str()), -1);
