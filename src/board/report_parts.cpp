@@ -62,6 +62,7 @@ ReportedMessage describe(const Request& request, bool is_awaited) {
   message.function = static_cast<std::uint16_t>(request.function);
   message.site = request.site;
   message.peer = kNobody;
+  message.tag = kAnyTagOfReport;
   message.bytes = -1;
   if (!request.comm) return message;
   const Comm& comm = *request.comm;
