@@ -29,6 +29,7 @@ class Callbacks;
 class Tool;
 struct CallBoard;
 struct CallLine;
+class Checks;
 struct Objects;
 struct PointToPoint;
 struct Collectives;
@@ -68,6 +69,8 @@ struct Process {
   EventSwitch events;
   std::vector<ErrorOwner*> owners;  // the communicators, windows and files that there are; object/comm.hpp
   Tool* tool = nullptr;             // what MPI_T keeps; owned by the binding, null where there is no MPI_T
+
+  std::unique_ptr<Checks> checks;  // of TASUKI_CHECK; null at level 0
 
   // The parts, in the order of their dependencies.
   std::unique_ptr<Transport> transport;

@@ -1,7 +1,12 @@
 // The checks of a collective's arguments.
 #include "coll/check.hpp"
 
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
 #include "base/process.hpp"
+#include "check/checks.hpp"
 #include "coll/collectives.hpp"
 
 namespace tasuki {
@@ -33,6 +38,70 @@ bool block_begins_at(std::intptr_t address, const void* base, const Blocks& bloc
     if (blocks.bytes_of(rank) > 0 && begin + blocks.place_of(rank).offset == address) return true;
   }
   return false;
+}
+
+// ----- with TASUKI_CHECK: any overlap ----------------------------------------------------------------------
+
+struct Block {
+  ByteSpan bytes;
+  int number;
+};
+
+bool is_dense(const Blocks& blocks) {
+  return blocks.type.contiguous && !blocks.sizes;
+}
+
+/// The blocks that have bytes, by where they begin, counted from `base`. REQUIRES: is_dense(blocks).
+std::vector<Block> sorted_blocks(std::uintptr_t base, const Blocks& blocks, int size) {
+  std::vector<Block> sorted;
+  for (int number = 0; number < size; ++number) {
+    const auto begin = base + static_cast<std::uintptr_t>(blocks.place_of(number).offset);
+    const ByteSpan bytes{begin, begin + static_cast<std::uintptr_t>(blocks.bytes_of(number))};
+    if (!bytes.empty()) sorted.push_back({bytes, number});
+  }
+  std::sort(sorted.begin(), sorted.end(),
+            [](const Block& a, const Block& b) { return a.bytes.begin < b.bytes.begin; });
+  return sorted;
+}
+
+Code check_blocks_apart(Process& process, const Blocks& blocks, int size) {
+  if (!blocks.displacements || !is_dense(blocks)) return 0;
+  constexpr std::uintptr_t kMiddle = std::uintptr_t{1} << 63;  // displacements may be negative
+  const std::vector<Block> sorted = sorted_blocks(kMiddle, blocks, size);
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    const Block &one = sorted[i - 1], &next = sorted[i];
+    if (next.bytes.begin >= one.bytes.end) continue;
+    return process.fail(
+        kErrBuffer,
+        "blocks %d and %d of the receive buffer overlap by %llu bytes, expected each byte to be "
+        "received once; hint: compare recvcounts and displacements",
+        std::min(one.number, next.number), std::max(one.number, next.number),
+        static_cast<unsigned long long>(std::min(one.bytes.end, next.bytes.end) - next.bytes.begin));
+  }
+  return 0;
+}
+
+Code fail_overlap(Process& process, const Block& sent, const Block& received) {
+  return process.fail(
+      kErrBuffer,
+      "sendbuf and recvbuf overlap: bytes from %p on are in block %d of the one and block %d of "
+      "the other, expected MPI_IN_PLACE or two separate buffers",
+      reinterpret_cast<void*>(std::max(sent.bytes.begin, received.bytes.begin)), sent.number,
+      received.number);
+}
+
+Code check_buffers_apart(Process& process, const std::vector<Block>& sent,
+                         const std::vector<Block>& received) {
+  for (std::size_t i = 0, j = 0; i < sent.size() && j < received.size();) {
+    const ByteSpan &out = sent[i].bytes, &in = received[j].bytes;
+    if (out.begin < in.end && in.begin < out.end) return fail_overlap(process, sent[i], received[j]);
+    out.end < in.end ? ++i : ++j;
+  }
+  return 0;
+}
+
+std::uintptr_t number_of(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address);
 }
 
 }  // namespace
@@ -85,14 +154,19 @@ Code check_blocks(Process& process, const char* name, const Blocks& blocks, int 
                           static_cast<long long>(blocks.displacements[index]));
     }
   }
-  return 0;
+  const bool received = std::strcmp(name, "recvcount") == 0;
+  return received && process.checks != nullptr ? check_blocks_apart(process, blocks, size) : 0;
 }
 
 Code check_distinct(Process& process, const void* sendbuf, const Elements& mine, const void* recvbuf,
                     const Blocks& all, int size) {
   if (mine.in_place || mine.bytes() == 0) return 0;
   const std::intptr_t begin = reinterpret_cast<std::intptr_t>(sendbuf) + mine.type.true_lb;
-  return block_begins_at(begin, recvbuf, all, size) ? fail_same_buffer(process, sendbuf) : 0;
+  if (block_begins_at(begin, recvbuf, all, size)) return fail_same_buffer(process, sendbuf);
+  if (process.checks == nullptr || !mine.type.contiguous || !is_dense(all)) return 0;
+  const std::uintptr_t at = number_of(sendbuf);
+  return check_buffers_apart(process, {{{at, at + static_cast<std::uintptr_t>(mine.bytes())}, 0}},
+                             sorted_blocks(number_of(recvbuf), all, size));
 }
 
 Code check_distinct(Process& process, const void* sendbuf, const Blocks& out, const void* recvbuf,
@@ -102,7 +176,12 @@ Code check_distinct(Process& process, const void* sendbuf, const Blocks& out, co
 
 Code check_distinct(Process& process, const void* sendbuf, const Blocks& out, int out_blocks,
                     const void* recvbuf, const Blocks& in, int in_blocks) {
-  if (out.in_place || sendbuf != recvbuf) return 0;
+  if (out.in_place) return 0;
+  if (process.checks != nullptr && is_dense(out) && is_dense(in)) {
+    return check_buffers_apart(process, sorted_blocks(number_of(sendbuf), out, out_blocks),
+                               sorted_blocks(number_of(recvbuf), in, in_blocks));
+  }
+  if (sendbuf != recvbuf) return 0;
   if (out.sizes) return 0;  // the many datatypes of the w forms may begin anywhere
   const std::intptr_t begin = reinterpret_cast<std::intptr_t>(sendbuf);
   const bool same = block_begins_at(begin + out.type.true_lb, sendbuf, out, out_blocks) &&
@@ -112,8 +191,11 @@ Code check_distinct(Process& process, const void* sendbuf, const Blocks& out, in
 
 Code check_distinct(Process& process, const void* sendbuf, const void* recvbuf, const Datatype& datatype,
                     Count count) {
-  if (sendbuf != recvbuf || sendbuf == kInPlace || count * datatype.size == 0) return 0;
-  return fail_same_buffer(process, sendbuf);
+  if (sendbuf == kInPlace || count * datatype.size == 0) return 0;
+  if (sendbuf == recvbuf) return fail_same_buffer(process, sendbuf);
+  if (process.checks == nullptr) return 0;
+  auto* const type = const_cast<Datatype*>(&datatype);
+  return process.checks->check_apart({sendbuf, count, type}, "sendbuf", {recvbuf, count, type}, "recvbuf");
 }
 
 Code check_reduction(Comm& comm, Count count, const Datatype& datatype, const Op& op) {

@@ -20,10 +20,12 @@ Code check_not_in_place(Process& process, const char* name, const void* buffer, 
 Code check_count(Process& process, const char* name, Count count, const TypeShape& type);
 
 /// The same for the `size` blocks of a buffer; those of an array must not be negative, and the blocks
-/// together, and each displacement, must be of bytes that can be counted. `name` without the plural's s.
+/// together, and each displacement, must be of bytes that can be counted. `name` without the plural's s. With
+/// TASUKI_CHECK blocks that are received must not overlap, where the type has no gaps.
 Code check_blocks(Process& process, const char* name, const Blocks& blocks, int size);
 
-/// MPI 6.2: send and receive buffer must not overlap. Detects the usual slip: both begin with the same byte.
+/// MPI 6.2: send and receive buffer must not overlap. Detects the usual slip: both begin with the same byte;
+/// and with TASUKI_CHECK any overlap, where the types have no gaps.
 Code check_distinct(Process& process, const void* sendbuf, const Elements& mine, const void* recvbuf,
                     const Blocks& all, int size);
 Code check_distinct(Process& process, const void* sendbuf, const Blocks& out, const void* recvbuf,

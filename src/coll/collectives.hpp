@@ -26,6 +26,7 @@
 
 #include "base/process.hpp"
 #include "base/types.hpp"
+#include "check/checks.hpp"
 #include "coll/algorithms.hpp"
 #include "coll/compare.hpp"
 #include "coll/images.hpp"
@@ -93,6 +94,12 @@ class Execution {
 
   /// With TASUKI_CHECK=2, when the plan is made: see prepend_comparison().
   void prepend_comparison_of_calls();
+  /// With TASUKI_CHECK=3: the memory of the user's that the schedule uses until it is over, and whether it
+  /// may.
+  std::vector<BufferUse> buffer_uses() const;
+  Code check_buffers() const;
+  const std::string& name() const { return name_; }
+
   /// Becomes the comparison of the calls that planned `other`, and nothing else.
   void compare_calls_of(Execution& other);
 
@@ -177,6 +184,7 @@ class Execution {
   Comm* comm_ = nullptr;
   CollectiveForm form_ = CollectiveForm::kBlocking;
   int tag_ = 0;
+  std::string name_;       // of the user's call, with TASUKI_CHECK=2
   CallEvidence evidence_;  // with TASUKI_CHECK=2
   Code error_ = 0;
   std::size_t round_ = 0;            // the next to start
@@ -289,9 +297,11 @@ void plan_chosen_allgather(Execution& execution, const Elements& mine, const Blo
 template <class Plan>
 Code plan_collective(Execution& execution, Plan&& plan) {
   const Code code = plan(execution);
-  if (execution.process().config.checks(kCheckCompare) && code == 0) [[unlikely]]
-    execution.prepend_comparison_of_calls();
-  return code;
+  const Config& config = execution.process().config;
+  if (!config.checks(kCheckCompare) || code != 0) [[likely]]
+    return code;
+  execution.prepend_comparison_of_calls();
+  return config.checks(kCheckBuffers) ? execution.check_buffers() : 0;
 }
 
 /// The three ways to call a collective. `plan(execution)` checks the arguments and fills in arguments and

@@ -10,7 +10,7 @@
 #include "coll/collectives.hpp"
 #include "datatype/datatype.hpp"
 #include "datatype/predefined.hpp"
-#include "datatype/signature.hpp"
+#include "datatype/type_hash.hpp"
 #include "object/op.hpp"
 
 namespace tasuki {
@@ -43,57 +43,6 @@ constexpr const char* kNames[] = {
     "Neighbor_alltoallw",
 };
 static_assert(std::size(kNames) == static_cast<std::size_t>(CollectiveCall::kNeighborAlltoallw) + 1);
-
-/// A hash of a sequence that those of its parts give: hash(ab) = hash(a) * power(b) + hash(b).
-struct SequenceHash {
-  std::uint64_t hash = 0;
-  std::uint64_t power = 1;
-
-  static SequenceHash of(std::uint64_t item) {
-    constexpr std::uint64_t kBase = 0x9e3779b97f4a7c15;
-    return {(item + 1) * 0xbf58476d1ce4e5b9, kBase};
-  }
-  friend SequenceHash operator+(SequenceHash a, SequenceHash b) {
-    return {a.hash * b.power + b.hash, a.power * b.power};
-  }
-  SequenceHash times(Count count) const {
-    SequenceHash sum, doubled = *this;
-    for (; count > 0; count /= 2, doubled = doubled + doubled) {
-      if (count % 2 == 1) sum = sum + doubled;
-    }
-    return sum;
-  }
-};
-
-/// What is known of the basic types of some data.
-struct Types {
-  SequenceHash hash;
-  std::uint16_t only = 0;  // the basic type that all of it is of
-  bool mixed = false;      // there are several
-  bool packed = false;     // MPI_PACKED is among them, which goes with everything
-
-  void add(const Types& part) {
-    hash = hash + part.hash;
-    mixed = mixed || part.mixed || (only != 0 && part.only != 0 && only != part.only);
-    if (only == 0) only = part.only;
-    packed = packed || part.packed;
-  }
-};
-
-Types types_of(const Signature& signature, Count count) {
-  Types types;
-  if (signature.basic != 0) {
-    const BasicInfo& info = *basic_info(signature.basic);
-    // Types of one representation go together, whatever their names: MPI_INT and MPI_INT32_T.
-    types.hash = SequenceHash::of(static_cast<std::uint64_t>(info.representation) << 16 | info.size << 1 |
-                                  (info.quad ? 1U : 0U));
-    types.only = signature.basic;
-    types.packed = signature.basic == kMpiPacked;
-  }
-  for (const Signature::Part& part : signature.parts) types.add(types_of(*part.child, part.count));
-  types.hash = types.hash.times(count);
-  return types;
-}
 
 std::string call_text(const CallRecord& record) {
   if (record.call == CollectiveCall::kInternal)
@@ -139,16 +88,8 @@ std::string in_place_text(const CallRecord& record) {
   return record.in_place != 0 ? "with MPI_IN_PLACE" : "without MPI_IN_PLACE";
 }
 
-std::string type_names(std::uint64_t types, std::uint64_t basic) {
-  if (basic != CallRecord::kMixedTypes) return basic_info(static_cast<std::uint16_t>(basic))->name;
-  char text[64];
-  std::snprintf(text, sizeof text, "mixed types (signature %08x)",
-                static_cast<unsigned>(types >> 32 ^ types));
-  return text;
-}
-
 std::string types_text(const CallRecord& record) {
-  return "of " + type_names(record.types, record.basic);
+  return "of " + basic_types_text(record.types, record.basic);
 }
 
 std::string counts_text(const CallRecord& record) {
@@ -335,7 +276,7 @@ CallRecord record_call(CollectiveCall call, std::uint8_t form, const CallFacts& 
 Amount amount_of(const Datatype& type, Count count) {
   Amount amount{.bytes = product(count, type.size)};
   if (amount.bytes == 0) return amount;
-  const Types types = types_of(*type.signature, count);
+  const BasicTypes types = basic_types(*type.signature, count);
   if (types.packed) return amount;
   amount.types = types.hash.hash | 1;  // 0 would mean that it is not compared
   amount.basic = types.mixed ? CallRecord::kMixedTypes : types.only;
@@ -374,7 +315,8 @@ std::string compare_verdicts(const CallRecord& call, std::span<const Verdict> lo
       if (verdict.from < 0) continue;
       const bool amounts = verdict.sent.bytes != verdict.expected.bytes;
       const auto what = [&](const Amount& amount) {
-        return amounts ? std::to_string(amount.bytes) + " bytes" : type_names(amount.types, amount.basic);
+        return amounts ? std::to_string(amount.bytes) + " bytes"
+                       : basic_types_text(amount.types, static_cast<std::uint16_t>(amount.basic));
       };
       *error_class = amounts ? kErrCount : kErrType;
       const bool to_itself = !is_inter && verdict.from == static_cast<std::int64_t>(rank);

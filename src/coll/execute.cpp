@@ -243,6 +243,7 @@ void Execution::close() {
   schedule.clear();
   arguments = {};
   composition = nullptr;
+  name_.clear();
   request = nullptr;
   comm_ = nullptr;
   if (scratch_capacity_ > kScratchKeptBytesMax) {
@@ -256,6 +257,9 @@ CollectiveRequest::~CollectiveRequest() {
 }
 
 Code CollectiveRequest::start() {
+  if (comm->process.config.checks(kCheckBuffers)) {
+    if (const Code code = execution->check_buffers(); code != 0) return code;
+  }
   comm->process.collectives->start(*execution, *this);
   return 0;
 }
@@ -323,6 +327,10 @@ void Collectives::start(Execution& execution, CollectiveRequest& request) {
   request.done = false;
   request.status = kEmptyStatus;
   execution.request = retain(&request);
+  if (!execution.name().empty() && process_.config.checks(kCheckBuffers)) [[unlikely]] {
+    request.has_pending_buffers = true;
+    process_.checks->begin(&request, execution.name(), execution.buffer_uses());
+  }
   bool moved = false;
   if (const Code code = execution.restart(); code != 0) {
     request.status.error = code;

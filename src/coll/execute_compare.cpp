@@ -105,6 +105,7 @@ void CallEvidence::clear() {
 }
 
 void Execution::describe_for_check(CollectiveCall call, const CallFacts& facts) {
+  if (call != CollectiveCall::kInternal && process_.checks != nullptr) name_ = process_.checks->call();
   evidence_.clear();
   evidence_.record =
       record_call(call, static_cast<std::uint8_t>(form_), facts, function_name(present_call(process_.line)));

@@ -6,6 +6,7 @@
 
 #include "base/clock.hpp"
 #include "board/rank_reporter.hpp"
+#include "check/checks.hpp"
 #include "coll/coll.hpp"
 #include "coll/collectives.hpp"
 #include "dynamic/dynamic.hpp"
@@ -84,6 +85,7 @@ Process::Process(Bootstrap& starter, Config configuration)
     reporter = std::make_unique<Reporter>(bootstrap, counters);
     progress->add(reporter.get());
   }
+  if (config.checks(kCheckLocal)) checks = std::make_unique<Checks>(*this);
   p2p = std::make_unique<PointToPoint>(*this);
   objects = std::make_unique<Objects>(*this);
   collectives = std::make_unique<Collectives>(*this);

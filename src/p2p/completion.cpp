@@ -2,8 +2,10 @@
 //
 // Waiting for many requests keeps a cursor, so it looks at each of them about once, however long it takes.
 #include <string>
+#include <unordered_map>
 #include <utility>
 
+#include "check/checks.hpp"
 #include "p2p/api.hpp"
 #include "p2p/generalized.hpp"
 #include "p2p/p2p.hpp"
@@ -48,6 +50,13 @@ Code finish_generalized(Process& process, Request** handle, Status* status) {
   return blame(process, *request);
 }
 
+/// The memory that it used is the program's again.
+[[gnu::cold, gnu::noinline]] void give_buffers_back(Process& process, Request& request) {
+  request.has_pending_buffers = false;
+  const Code code = process.checks->end(&request);
+  if (request.status.error == kSuccess) request.status.error = code;
+}
+
 /// Gives the status of a request that is over, and ends its life or its activity.
 Code finish(Process& process, Request** handle, Status* status) {
   Request* request = *handle;
@@ -57,6 +66,8 @@ Code finish(Process& process, Request** handle, Status* status) {
   }
   if (request->request_type == RequestType::kGeneralized) [[unlikely]]
     return finish_generalized(process, handle, status);
+  if (request->has_pending_buffers) [[unlikely]]
+    give_buffers_back(process, *request);
   if (status != nullptr) *status = request->status;
   const Code code = blame(process, *request);
   if (request->persistent) {
@@ -74,6 +85,7 @@ Code look(Process& process, Request* request, Status* status) {
     const Ref<Request> alive = Ref<Request>::share(request);
     request->status.error = static_cast<GeneralizedRequest*>(request)->call_query(&request->status);
   }
+  if (!is_inactive(request) && request->has_pending_buffers) give_buffers_back(process, *request);
   if (status != nullptr) *status = is_inactive(request) ? kEmptyStatus : request->status;
   return is_inactive(request) ? kSuccess : blame(process, *request);
 }
@@ -157,6 +169,25 @@ void wait_for(Process& process, Request* const* requests, Count count, Awaits ho
   process.progress->wait_until(over);
 }
 
+/// All sends that were over at once are one request here, which tells nothing.
+[[gnu::cold, gnu::noinline]] Code refuse_same(Process& process, Count count, Request* const* requests) {
+  std::unordered_map<const Request*, Count> seen;
+  for (Count i = 0; i < count; ++i) {
+    if (requests[i] == nullptr || !requests[i]->comm) continue;
+    const auto [first, is_new] = seen.emplace(requests[i], i);
+    if (is_new) continue;
+    return process.fail(kErrRequest,
+                        "requests[%lld] is the same request as requests[%lld], expected each once",
+                        static_cast<long long>(i), static_cast<long long>(first->second));
+  }
+  return kSuccess;
+}
+
+/// With TASUKI_CHECK: the same request twice would be freed twice.
+inline Code check_unique(Process& process, Count count, Request* const* requests) {
+  return process.checks == nullptr ? kSuccess : refuse_same(process, count, requests);
+}
+
 /// One turn of the wheel unless `over()` holds already. Returns whether it holds.
 template <class Over>
 bool try_once(Process& process, Over&& over) {
@@ -202,6 +233,7 @@ Code test(Process& process, Request** request, bool* flag, Status* status) {
 }
 
 Code waitany(Process& process, Count count, Request** requests, int* index, Status* status) {
+  if (Code code = check_unique(process, count, requests)) return code;
   Any any;
   wait_for(process, requests, count, Awaits::kAny, [&] {
     any = find_any(count, requests);
@@ -214,6 +246,7 @@ Code waitany(Process& process, Count count, Request** requests, int* index, Stat
 }
 
 Code testany(Process& process, Count count, Request** requests, int* index, bool* flag, Status* status) {
+  if (Code code = check_unique(process, count, requests)) return code;
   Any any;
   *flag = try_once(process, [&] {
     any = find_any(count, requests);
@@ -226,12 +259,14 @@ Code testany(Process& process, Count count, Request** requests, int* index, bool
 }
 
 Code waitall(Process& process, Count count, Request** requests, Status* statuses) {
+  if (Code code = check_unique(process, count, requests)) return code;
   Count cursor = 0;
   wait_for(process, requests, count, Awaits::kAll, [&] { return all_over(count, requests, &cursor); });
   return finish_all(process, count, requests, statuses);
 }
 
 Code testall(Process& process, Count count, Request** requests, bool* flag, Status* statuses) {
+  if (Code code = check_unique(process, count, requests)) return code;
   Count cursor = 0;
   *flag = try_once(process, [&] { return all_over(count, requests, &cursor); });
   return *flag ? finish_all(process, count, requests, statuses) : kSuccess;
@@ -239,6 +274,7 @@ Code testall(Process& process, Count count, Request** requests, bool* flag, Stat
 
 Code waitsome(Process& process, Count incount, Request** requests, Count* outcount, int* indices,
               Status* statuses) {
+  if (Code code = check_unique(process, incount, requests)) return code;
   wait_for(process, requests, incount, Awaits::kAny, [&] {
     const Any any = find_any(incount, requests);
     return any.index >= 0 || !any.active;
@@ -248,6 +284,7 @@ Code waitsome(Process& process, Count incount, Request** requests, Count* outcou
 
 Code testsome(Process& process, Count incount, Request** requests, Count* outcount, int* indices,
               Status* statuses) {
+  if (Code code = check_unique(process, incount, requests)) return code;
   process.progress->look();
   return finish_some(process, incount, requests, outcount, indices, statuses);
 }
@@ -297,8 +334,9 @@ Code request_get_status_some(Process& process, Count incount, Request* const* re
   return errors.code(process, incount);
 }
 
-Code request_free(Process&, Request** request) {
+Code request_free(Process& process, Request** request) {
   const Ref<Request> last(std::exchange(*request, nullptr));
+  if (last->has_pending_buffers) give_buffers_back(process, *last);  // nobody will wait for it
   if (last->request_type != RequestType::kGeneralized) return kSuccess;
   return static_cast<GeneralizedRequest&>(*last).let_go();
 }

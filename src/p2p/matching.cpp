@@ -154,6 +154,7 @@ ArrivedMessage* Matching::find_arrived(Context context, int source, int tag) {
 }
 
 bool Matching::is_first_of_queue(Context context, int source, int tag) {
+  if (!may_be_first_) return false;
   MatchQueue* queue = find(context);
   if (queue == nullptr) return true;
   if (queue->posted_any.first != nullptr) return false;

@@ -88,6 +88,12 @@ class Matching {
   void remove(PostedReceive* receive);
   void remove(ArrivedMessage* message);
 
+  /// From now on is_first() holds never: every message comes by the turn of the wheel.
+  void forbid_first() {
+    may_be_first_ = false;
+    ++entries_;
+  }
+
   /// Whether a receive of exactly this, were it posted now, would be the first to match the next message
   /// from `source` that it matches: no message that has arrived matches it, and no receive in its queue may
   /// match what it matches.
@@ -127,7 +133,8 @@ class Matching {
   std::vector<Slot> slots_;  // open addressing with linear probing; a power of two long, at most half full
   int shift_;                // 64 - log2(slots_.size())
   std::size_t used_ = 0;
-  std::size_t entries_ = 0;      // in all queues
+  std::size_t entries_ = 0;  // in all queues; one more where is_first() never holds
+  bool may_be_first_ = true;
   MatchQueue* found_ = nullptr;  // the last one: the next is usually the same
 };
 

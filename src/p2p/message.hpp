@@ -15,6 +15,7 @@
 #include "object/comm.hpp"
 #include "object/object.hpp"
 #include "p2p/matching.hpp"
+#include "p2p/message_checks.hpp"
 
 namespace tasuki {
 
@@ -38,6 +39,7 @@ struct Message : Object, ArrivedMessage {
   Count bytes = 0;               // of the whole message
   Count arrived_bytes = 0;       // of an eager one: how many are in data()
   std::unique_ptr<std::byte[]> heap;
+  std::unique_ptr<MessageSeal> seal;  // with TASUKI_CHECK
   alignas(16) std::byte small[kInlineBytes];
 };
 

@@ -13,6 +13,7 @@
 #include "datatype/datatype.hpp"
 #include "object/comm.hpp"
 #include "p2p/matching.hpp"
+#include "p2p/message_checks.hpp"
 #include "p2p/request.hpp"
 #include "protocol/choose.hpp"
 #include "protocol/packet.hpp"
@@ -64,6 +65,7 @@ struct SendRequest final : Request {
   BufferPool* pool = nullptr;   // where `buffer` was taken from, in the buffered mode
   BufferEntry* entry = nullptr;
   SendReceiveRequest* pair = nullptr;
+  std::unique_ptr<MessageNote> note;  // with TASUKI_CHECK
 };
 
 struct ReceiveRequest final : Request, PostedReceive {
@@ -95,6 +97,7 @@ struct ReceiveRequest final : Request, PostedReceive {
   bool pushed_to = false;  // the sender copies, and says when it has; or sends fragments
   Count bytes_wanted = 0;  // of a long message: what the clear-to-send asked for
   SendReceiveRequest* pair = nullptr;
+  std::unique_ptr<MessageNote> note;  // with TASUKI_CHECK
 };
 
 /// A send and a receive that complete together; the status is the receive's.

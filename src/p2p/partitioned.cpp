@@ -2,8 +2,10 @@
 #include "p2p/partitioned.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
+#include "datatype/predefined.hpp"
 #include "p2p/api.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/point_to_point.hpp"
@@ -44,6 +46,7 @@ Code PartitionedSend::start() {
     complete();
     return kSuccess;
   }
+  if (MessageChecks* const checks = comm->process.p2p->checks.get()) checks->began(*this);
   retain(this);
   cleared = std::exchange(cleared_next, false);
   if (has_none) {
@@ -127,11 +130,13 @@ Code PartitionedReceive::start() {
   return kSuccess;
 }
 
-void PartitionedReceive::match(int from_endpoint, RequestId from, Count bytes) {
+void PartitionedReceive::match(int from_endpoint, const OfferHeader& offer) {
   matched = true;
   endpoint = from_endpoint;
-  sender = from;
-  sender_bytes = bytes;
+  sender = offer.sender;
+  sender_bytes = static_cast<Count>(offer.bytes);
+  if (MessageChecks* const checks = comm->process.p2p->checks.get())
+    mismatch = checks->compare_offer(*this, offer);
   if (active && !done) clear_sender();
 }
 
@@ -141,6 +146,7 @@ void PartitionedReceive::clear_sender() {
   status.source = source;
   status.tag = tag;
   status.bytes = bytes_wanted;
+  status.error = mismatch;
   if (sender_bytes != capacity) {
     status.error = comm->process.fail(
         sender_bytes > capacity ? kErrTruncate : kErrCount,
@@ -201,12 +207,14 @@ void PartitionedReceive::operator delete(PartitionedReceive* request, std::destr
 }
 
 void Partitioned::offer(const Packet& packet) {
-  const EnvelopeHeader header = header_of<EnvelopeHeader>(packet);
+  const OfferHeader header = header_of<OfferHeader>(packet);
   const int source = lead_source(header.lead);
   const auto bytes = static_cast<Count>(header.bytes);
-  if (bytes < 0) p2p.damaged(packet, "the offer of a partitioned message of a wrong size");
+  if (bytes < 0 || (header.basic != 0 && (header.basic > UINT16_MAX ||
+                                          basic_info(static_cast<std::uint16_t>(header.basic)) == nullptr)))
+    p2p.damaged(packet, "the offer of a partitioned message of a wrong size");
   if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {
-    return static_cast<PartitionedReceive*>(posted)->match(packet.source, header.sender, bytes);
+    return static_cast<PartitionedReceive*>(posted)->match(packet.source, header);
   }
   p2p.check_source(packet, source);
   Message* message = p2p.messages.make();
@@ -215,7 +223,7 @@ void Partitioned::offer(const Packet& packet) {
   message->tag = header.tag;
   message->bytes = bytes;
   message->endpoint = packet.source;
-  message->sender = header.sender;
+  std::memcpy(message->small, &header, sizeof header);
   matching.add(header.context, message);
 }
 
@@ -311,6 +319,7 @@ Code check_ready(Process& process, Request* request, int first, int last, const 
 }
 
 void make_ready(Process& process, PartitionedSend& send, int first, int last) {
+  if (MessageChecks* const checks = process.p2p->checks.get()) checks->ready(send, first, last + 1);
   send.mark_ready(first, last + 1);
   send.send_pending();
   if (send.done) process.progress->wake();
@@ -328,12 +337,15 @@ Code psend_init(Process& process, const void* buf, int partitions, Count count, 
   *request = made;
   if (dest == kProcNull) return kSuccess;
   made->endpoint = comm->endpoint(dest);
-  p2p.answer(made->endpoint,
-             as_answer(EnvelopeHeader{.lead = lead_word(PacketKind::kPartitionedOffer, comm->rank),
-                                      .tag = tag,
-                                      .context = comm->context,
-                                      .bytes = static_cast<std::uint64_t>(made->cursor.total_bytes()),
-                                      .sender = p2p.partitioned->sends.id(made)}));
+  OfferHeader offer{.lead = lead_word(PacketKind::kPartitionedOffer, comm->rank),
+                    .tag = tag,
+                    .context = comm->context,
+                    .bytes = static_cast<std::uint64_t>(made->cursor.total_bytes()),
+                    .sender = p2p.partitioned->sends.id(made),
+                    .types = 0,
+                    .basic = 0};
+  if (p2p.checks != nullptr) p2p.checks->seal_offer(*made, &offer);
+  p2p.answer(made->endpoint, as_answer(offer));
   return kSuccess;
 }
 
@@ -353,7 +365,9 @@ Code precv_init(Process& process, void* buf, int partitions, Count count, Dataty
   }
   engine.matching.remove(arrived);
   const Ref<Message> offer(static_cast<Message*>(arrived));
-  made->match(offer->endpoint, offer->sender, offer->bytes);
+  OfferHeader header;
+  std::memcpy(&header, offer->small, sizeof header);
+  made->match(offer->endpoint, header);
   return kSuccess;
 }
 

@@ -112,7 +112,7 @@ struct PartitionedReceive final : PartitionedRequest, PostedReceive {
   Code start() override;
 
   /// The offer of the request `from` at that endpoint is for this receive.
-  void match(int from_endpoint, RequestId from, Count bytes);
+  void match(int from_endpoint, const OfferHeader& offer);
   /// Tells the sender that the buffer is ready.
   void clear_sender();
   void take_bytes(Count position, const std::byte* data, Count bytes);
@@ -125,6 +125,7 @@ struct PartitionedReceive final : PartitionedRequest, PostedReceive {
   bool matched = false;
   RequestId sender = 0;
   Count sender_bytes = 0;
+  Code mismatch = kSuccess;  // of the types of the two ends, with TASUKI_CHECK
   Count bytes_arrived = 0;
   int notices_left = -1;  // partitions of the sender; -1: none was named yet
 };

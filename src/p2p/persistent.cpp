@@ -33,10 +33,15 @@ Code SendRequest::start() {
     active = done = true;
     return kSuccess;
   }
+  MessageChecks* const checks = process.p2p->checks.get();
+  if (checks != nullptr && dest != kProcNull) {
+    if (Code code = checks->before_send(buffer, count, *datatype)) return code;
+  }
   active = true;
   done = opened = pushed = answered = false;
   status = kEmptyStatus;
   cursor.seek(0);
+  if (checks != nullptr) checks->began(*this);
   process.p2p->begin(*this);
   return kSuccess;
 }
@@ -45,10 +50,15 @@ Code ReceiveRequest::start() {
   if (!persistent) return Request::start();
   Process& process = comm->process;
   if (Code code = refuse_active(process, *this)) return code;
+  MessageChecks* const checks = process.p2p->checks.get();
+  if (checks != nullptr && source != kProcNull) {
+    if (Code code = checks->before_receive(buffer, cursor.count(), *datatype)) return code;
+  }
   active = true;
   done = false;
   status = kEmptyStatus;
   cursor.seek(0);
+  if (checks != nullptr) checks->began(*this);
   process.p2p->begin(*this);
   return kSuccess;
 }

@@ -67,6 +67,10 @@ PointToPoint::PointToPoint(Process& owner)
     process.bootstrap.abort(1, "a job has at most " + std::to_string(kRanksMax) + " ranks, not " +
                                    std::to_string(transport.endpoints()));
   }
+  if (process.checks != nullptr) {
+    checks = std::make_unique<MessageChecks>(*this, *process.checks);
+    matching.forbid_first();
+  }
   read_settings();
   peers.resize(static_cast<std::size_t>(transport.endpoints()));
   process.progress->add(this);
@@ -79,7 +83,9 @@ void PointToPoint::read_settings() {
   distances.assume(config.distance != 0 ? std::optional(static_cast<Distance>(config.distance - 1))
                                         : std::nullopt);
   table.attach_bytes_min = config.attach_bytes_min;
-  table.send_requests = config.send_requests != 0;
+  const bool compares = config.checks(kCheckCompare);  // see MessageChecks
+  table.short_bytes_max = compares ? -1 : static_cast<Count>(kShortBytesMax);
+  table.send_requests = config.send_requests != 0 && !compares;
   table.pull = config.pull != 0;
   table.cooperative = config.cooperative != 0;
   table.push = config.push != 0;
@@ -95,19 +101,30 @@ void PointToPoint::read_settings() {
 PointToPoint::~PointToPoint() {
   process.progress->remove(this);
   // Messages that nobody received: their data. What the user never waited for stays in the pools.
-  messages.for_each([](Message& message) { message.heap.reset(); });
+  messages.for_each([](Message& message) {
+    message.heap.reset();
+    message.seal.reset();
+  });
+  sends.for_each([](SendRequest& send) { send.note.reset(); });
+  receives.for_each([](ReceiveRequest& receive) { receive.note.reset(); });
 }
 
 SendRequest* PointToPoint::make_send(const void* data, Count count, Datatype& datatype, int dest, int tag,
                                      Comm& comm, Plane plane, SendMode mode) {
   ++process.counters.send_requests;
-  return sends.make(data, count, datatype, dest, tag, comm, plane, mode);
+  SendRequest* const request = sends.make(data, count, datatype, dest, tag, comm, plane, mode);
+  if (checks != nullptr && plane == Plane::kPointToPoint) [[unlikely]]
+    request->note = checks->note_send(count, datatype, mode);
+  return request;
 }
 
 ReceiveRequest* PointToPoint::make_receive(void* data, Count count, Datatype& datatype, int source, int tag,
                                            Comm& comm, Plane plane) {
   ++process.counters.receive_requests;
-  return receives.make(data, count, datatype, source, tag, comm, plane);
+  ReceiveRequest* const request = receives.make(data, count, datatype, source, tag, comm, plane);
+  if (checks != nullptr && plane == Plane::kPointToPoint) [[unlikely]]
+    request->note = checks->note_receive();
+  return request;
 }
 
 // Requests and messages go back to the pool that they came from. The process outlives its communicators.
@@ -287,6 +304,9 @@ void PointToPoint::packet(const Packet& packet) {
       return large->pushed(packet);
     case PacketKind::kWriting:
       return large->writing(packet);
+    case PacketKind::kSignature:  // of a job that checks what this one may not
+      if (checks != nullptr) checks->seal_arrived(packet);
+      return;
     case PacketKind::kPartitionedOffer:
       return partitioned->offer(packet);
     case PacketKind::kPartitionedStart:

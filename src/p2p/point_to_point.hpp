@@ -27,6 +27,7 @@
 #include "p2p/left_messages.hpp"
 #include "p2p/matching.hpp"
 #include "p2p/message.hpp"
+#include "p2p/message_checks.hpp"
 #include "p2p/operations.hpp"
 #include "p2p/pool.hpp"
 #include "protocol/choose.hpp"
@@ -111,6 +112,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
   void more_of_eager(const Packet& packet);
   void request_to_send(const Packet& packet);
   void fragment(const Packet& packet);
+  std::unique_ptr<MessageSeal> take_seal(int endpoint, Context context);
   void keep(Message& message, Context context, Protocol protocol);  // which came before its receive
 
   // --- point_to_point.cpp ---
@@ -155,7 +157,8 @@ struct PointToPoint final : PacketSink, ProgressHook {
   SlotPool<ReceiveRequest> receives;
   SlotPool<Message> messages;
   std::unique_ptr<Partitioned> partitioned;
-  std::unique_ptr<Explainer> explainer;  // null where nobody wants to know
+  std::unique_ptr<MessageChecks> checks;  // null without TASUKI_CHECK
+  std::unique_ptr<Explainer> explainer;   // null where nobody wants to know
   std::unique_ptr<LargeMessages> large;
   std::unique_ptr<BufferPool> buffer;    // MPI_Buffer_attach
   std::vector<LeftMessage> left_behind;  // of communicators that are gone; with TASUKI_CHECK=3

@@ -51,6 +51,7 @@ ReceiveRequest* receive_taken(void* buf, Count count, Datatype& datatype, Messag
   PointToPoint& p2p = *message.comm->process.p2p;
   ReceiveRequest* request = p2p.make_receive(buf, count, datatype, message.source, message.tag, *message.comm,
                                              Plane::kPointToPoint);
+  if (p2p.checks != nullptr) p2p.checks->began(*request);
   p2p.accept(*retain(request), &message);
   return request;
 }
@@ -116,6 +117,9 @@ Code mrecv(Process& process, void* buf, Count count, Datatype* datatype, Message
 Code imrecv(Process& process, void* buf, Count count, Datatype* datatype, Message** message,
             Request** request) {
   if (Code code = check_size(process, count, *datatype)) return code;
+  if (MessageChecks* const checks = process.p2p->checks.get()) {
+    if (Code code = checks->before_receive(buf, count, *datatype)) return code;
+  }
   if ((*message)->predefined != 0) {
     *request = start_receive(buf, count, *datatype, kProcNull, kAnyTag, *process.objects->world,
                              Plane::kPointToPoint);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "p2p/api.hpp"
 #include "p2p/large.hpp"
@@ -76,6 +77,12 @@ Message& make_message(PointToPoint& p2p, const Packet& packet, int source, int t
   return *message;
 }
 
+void keep_seal(Message& message, std::unique_ptr<MessageSeal> seal) {
+  if (seal == nullptr) return;
+  seal->early = true;
+  message.seal = std::move(seal);
+}
+
 void acknowledge(PointToPoint& p2p, int endpoint, RequestId sender) {
   p2p.answer(
       endpoint,
@@ -101,6 +108,7 @@ void PointToPoint::begin(ReceiveRequest& request) {
     set_proc_null_status(&request.status);
     return complete(request);
   }
+  if (request.note != nullptr) checks->arm(request);
   ArrivedMessage* arrived = matching.find_arrived(request.context, request.source, request.tag);
   if (arrived == nullptr) {
     matching.add(request.context, &request);
@@ -114,6 +122,7 @@ void PointToPoint::begin(ReceiveRequest& request) {
 void PointToPoint::accept(ReceiveRequest& request, Message* message) {
   const Ref<Message> taken(message);
   open_matched(request, message->source, message->tag, message->bytes, message->endpoint);
+  if (request.note != nullptr) checks->met(request, message->seal.get());
   if (message->is_long) {
     LongMessage about;
     std::memcpy(&about, message->small, sizeof about);
@@ -180,6 +189,10 @@ void PointToPoint::short_message(const Packet& packet) {
   keep(message, context, Protocol::kShort);
 }
 
+std::unique_ptr<MessageSeal> PointToPoint::take_seal(int endpoint, Context context) {
+  return checks != nullptr ? checks->take_seal(endpoint, context) : nullptr;
+}
+
 void PointToPoint::eager_message(const Packet& packet) {
   const EnvelopeHeader header = header_of<EnvelopeHeader>(packet);
   const int source = lead_source(header.lead);
@@ -192,9 +205,11 @@ void PointToPoint::eager_message(const Packet& packet) {
   from.expects_large = from.expects_large || bytes >= table.write_bytes_min;
   from.eager_left = bytes - packet.bulk_bytes;
   process.counters.of(Way::kEager).received.add(static_cast<std::uint64_t>(bytes));
+  std::unique_ptr<MessageSeal> seal = take_seal(packet.source, header.context);
   if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {
     auto& receive = static_cast<ReceiveRequest&>(*posted);
     open_matched(receive, source, header.tag, bytes, packet.source);
+    if (receive.note != nullptr) checks->met(receive, seal.get());
     unpack(receive, packet.bulk, packet.bulk_bytes);
     if (header.sender != 0) acknowledge(*this, packet.source, header.sender);
     if (from.eager_left == 0) return complete(receive);
@@ -204,6 +219,7 @@ void PointToPoint::eager_message(const Packet& packet) {
   Message& message = make_message(*this, packet, source, header.tag, bytes);
   message.sender = header.sender;
   message.synchronous = header.sender != 0;
+  keep_seal(message, std::move(seal));
   allocate(process, message);
   if (packet.bulk_bytes != 0) std::memcpy(message.data(), packet.bulk, packet.bulk_bytes);
   message.arrived_bytes = packet.bulk_bytes;
@@ -242,13 +258,16 @@ void PointToPoint::request_to_send(const Packet& packet) {
   Peer& from = peer(packet.source);
   ++from.arrived;
   from.expects_large = true;
+  std::unique_ptr<MessageSeal> seal = take_seal(packet.source, header.context);
   if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {
     auto& receive = static_cast<ReceiveRequest&>(*posted);
     open_matched(receive, source, header.tag, bytes, packet.source);
+    if (receive.note != nullptr) checks->met(receive, seal.get());
     return large->matched(receive, about, bytes, false);
   }
   Message& message = make_message(*this, packet, source, header.tag, bytes);
   message.is_long = true;
+  keep_seal(message, std::move(seal));
   static_assert(sizeof about <= sizeof message.small);
   std::memcpy(message.small, &about, sizeof about);
   keep(message, header.context, Protocol::kLong);
@@ -355,6 +374,10 @@ Code receive_message(void* buffer, Count count, Datatype& datatype, int source, 
   }
   if (receive_at_once(buffer, count, datatype, source, tag, comm, plane, status)) [[likely]]
     return kSuccess;
+  MessageChecks* const checks = comm.process.p2p->checks.get();
+  if (checks != nullptr && plane == Plane::kPointToPoint) [[unlikely]] {
+    if (Code code = checks->before_receive(buffer, count, datatype)) return code;
+  }
   return wait_and_release(start_receive(buffer, count, datatype, source, tag, comm, plane), status);
 }
 
@@ -369,7 +392,16 @@ Code recv(Process& process, void* buf, Count count, Datatype* datatype, int sour
 Code irecv(Process& process, void* buf, Count count, Datatype* datatype, int source, int tag, Comm* comm,
            Request** request) {
   if (Code code = check_size(process, count, *datatype)) return code;
-  *request = start_receive(buf, count, *datatype, source, tag, *comm, Plane::kPointToPoint);
+  PointToPoint& p2p = *process.p2p;
+  if (p2p.checks != nullptr && source != kProcNull) [[unlikely]] {
+    if (Code code = p2p.checks->before_receive(buf, count, *datatype)) return code;
+  }
+  ReceiveRequest* const receive =
+      p2p.make_receive(buf, count, *datatype, source, tag, *comm, Plane::kPointToPoint);
+  if (p2p.checks != nullptr) [[unlikely]]
+    p2p.checks->began(*receive);
+  p2p.begin(*receive);
+  *request = receive;
   return kSuccess;
 }
 

@@ -45,6 +45,7 @@ struct Request : Object {
   bool active = false;  // started and not yet waited for
   bool done = false;    // the operation is over; status is final
   bool persistent = false;
+  bool has_pending_buffers = false;  // Process::checks knows it
   const RequestType request_type;
   const Function function = Function::kNone;  // the call that made it, and where that returns to: for reports
   const std::uint64_t site = 0;               //

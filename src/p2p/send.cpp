@@ -24,6 +24,7 @@ namespace {
   PointToPoint& p2p = *comm.process.p2p;
   PackCursor cursor(datatype, count);
   const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
+  if (p2p.checks != nullptr && plane == Plane::kPointToPoint) return false;
   const Count bytes = cursor.total_bytes();
   if (bytes >= p2p.table.write_bytes_min && p2p.large->may_claim(endpoint, bytes)) return false;
   const Protocol protocol = choose(bytes, false, p2p.table);
@@ -93,6 +94,9 @@ namespace {
                                        Comm& comm, Plane plane, SendMode mode) {
   if (Code code = check_size(comm.process, count, datatype)) return code;
   PointToPoint& p2p = *comm.process.p2p;
+  if (p2p.checks != nullptr && plane == Plane::kPointToPoint) [[unlikely]] {
+    if (Code code = p2p.checks->before_send(buffer, count, datatype)) return code;
+  }
   SendRequest* request = p2p.make_send(buffer, count, datatype, dest, tag, comm, plane, mode);
   p2p.begin(*request);
   return wait_and_release(request, nullptr);
@@ -102,7 +106,12 @@ Code start_user_send(const void* buf, Count count, Datatype* datatype, int dest,
                      SendMode mode, Request** request) {
   if (Code code = check_size(comm->process, count, *datatype)) return code;
   PointToPoint& p2p = *comm->process.p2p;
+  if (p2p.checks != nullptr && dest != kProcNull) [[unlikely]] {
+    if (Code code = p2p.checks->before_send(buf, count, *datatype)) return code;
+  }
   SendRequest* send = p2p.make_send(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint, mode);
+  if (p2p.checks != nullptr) [[unlikely]]
+    p2p.checks->began(*send);
   p2p.begin(*send);
   *request = send;
   return kSuccess;
@@ -148,6 +157,7 @@ void PointToPoint::begin(SendRequest& request) {
   retain(&request);
   ++sends_open;
   if (request.dest == kProcNull) return complete(request);
+  if (request.note != nullptr) request.note->sealed = false;
   request.endpoint = request.comm->endpoint(request.dest);
   Peer& to = peer(request.endpoint);
   const Count bytes = request.cursor.total_bytes();
@@ -167,6 +177,7 @@ bool PointToPoint::push_message(SendRequest& request) {
   const int to = request.endpoint;
   PackCursor& cursor = request.cursor;
   if (!request.opened) {
+    if (request.note != nullptr && !checks->push_seal(request)) return false;
     switch (request.protocol) {
       case Protocol::kShort:
         request.opened = write_short(transport, to, request.envelope, request.buffer, cursor);
@@ -284,6 +295,7 @@ void PointToPoint::pulled(const Packet& packet) {
 
 Code SendRequest::cancel() {
   if (!active || done || opened || dest == kProcNull || protocol == Protocol::kWrite) return kSuccess;
+  if (note != nullptr && note->sealed) return kSuccess;  // the receiver expects it
   PointToPoint& p2p = *comm->process.p2p;
   if (!p2p.peer(endpoint).messages.remove(this)) return kSuccess;
   status.cancelled = true;
@@ -300,7 +312,9 @@ Code send(Process&, const void* buf, Count count, Datatype* datatype, int dest, 
 }
 
 Code rsend(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
-  return send_message(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint);
+  if (dest == kProcNull) return kSuccess;
+  if (try_at_once(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint)) return kSuccess;
+  return send_by_request(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint, SendMode::kReady);
 }
 
 Code ssend(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {

@@ -11,6 +11,24 @@ namespace {
 
 constexpr Count kStackBytesMax = 1024;  // up to here sendrecv_replace copies to the stack
 
+/// With TASUKI_CHECK: of a call with two buffers.
+Code check_buffers(const void* sendbuf, Count sendcount, Datatype& sendtype, int dest, void* recvbuf,
+                   Count recvcount, Datatype& recvtype, int source, Comm& comm) {
+  MessageChecks* const checks = comm.process.p2p->checks.get();
+  if (checks == nullptr) return kSuccess;
+  if (dest == kProcNull)
+    return source == kProcNull ? kSuccess : checks->before_receive(recvbuf, recvcount, recvtype, "recvbuf");
+  if (source == kProcNull) return checks->before_send(sendbuf, sendcount, sendtype, "sendbuf");
+  return checks->before_exchange(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype);
+}
+
+/// With TASUKI_CHECK: of one whose data are sent from a copy of `count` elements.
+Code check_replaced(void* buf, Count count, Datatype& datatype, int source, Comm& comm) {
+  MessageChecks* const checks = comm.process.p2p->checks.get();
+  if (checks == nullptr || source == kProcNull) return kSuccess;
+  return checks->before_receive(buf, count, datatype);
+}
+
 /// The send of a sendrecv: at once where that is possible, else by a request. Null: it is over.
 Request* start_send_part(const void* buffer, Count count, Datatype& datatype, int dest, int tag, Comm& comm) {
   if (dest == kProcNull) return nullptr;
@@ -43,6 +61,7 @@ Request* start_exchange(std::unique_ptr<std::byte[]> copy, const void* sendbuf, 
   pair->send = Ref<SendRequest>(p2p.make_send(sendbuf, sendcount, sendtype, dest, sendtag, comm,
                                               Plane::kPointToPoint, SendMode::kStandard));
   pair->receive->pair = pair->send->pair = retain(pair);
+  if (p2p.checks != nullptr) p2p.checks->began_exchange(*pair, *pair->send, *pair->receive);
   p2p.begin(*pair->receive);
   p2p.begin(*pair->send);
   return pair;
@@ -57,6 +76,9 @@ Code sendrecv(Process& process, const void* sendbuf, Count sendcount, Datatype* 
               Comm* comm, Status* status) {
   if (Code code = check_size(process, sendcount, *sendtype)) return code;
   if (Code code = check_size(process, recvcount, *recvtype)) return code;
+  if (Code code =
+          check_buffers(sendbuf, sendcount, *sendtype, dest, recvbuf, recvcount, *recvtype, source, *comm))
+    return code;
   return exchange(sendbuf, sendcount, *sendtype, dest, sendtag, recvbuf, recvcount, *recvtype, source,
                   recvtag, *comm, status);
 }
@@ -64,6 +86,9 @@ Code sendrecv(Process& process, const void* sendbuf, Count sendcount, Datatype* 
 Code sendrecv_replace(Process& process, void* buf, Count count, Datatype* datatype, int dest, int sendtag,
                       int source, int recvtag, Comm* comm, Status* status) {
   if (Code code = check_size(process, count, *datatype)) return code;
+  if (Code code = check_replaced(buf, count, *datatype, source, *comm)) return code;
+  MessageChecks* const checks = process.p2p->checks.get();
+  if (checks != nullptr && dest != kProcNull) checks->seal_next_as(count, *datatype);
   const Count bytes = count * datatype->size;
   std::byte stack[kStackBytesMax];
   std::unique_ptr<std::byte[]> heap;
@@ -79,6 +104,9 @@ Code isendrecv(Process& process, const void* sendbuf, Count sendcount, Datatype*
                Comm* comm, Request** request) {
   if (Code code = check_size(process, sendcount, *sendtype)) return code;
   if (Code code = check_size(process, recvcount, *recvtype)) return code;
+  if (Code code =
+          check_buffers(sendbuf, sendcount, *sendtype, dest, recvbuf, recvcount, *recvtype, source, *comm))
+    return code;
   *request = start_exchange(nullptr, sendbuf, sendcount, *sendtype, dest, sendtag, recvbuf, recvcount,
                             *recvtype, source, recvtag, *comm);
   return kSuccess;
@@ -87,10 +115,12 @@ Code isendrecv(Process& process, const void* sendbuf, Count sendcount, Datatype*
 Code isendrecv_replace(Process& process, void* buf, Count count, Datatype* datatype, int dest, int sendtag,
                        int source, int recvtag, Comm* comm, Request** request) {
   if (Code code = check_size(process, count, *datatype)) return code;
+  if (Code code = check_replaced(buf, count, *datatype, source, *comm)) return code;
   const Count bytes = count * datatype->size;
   std::unique_ptr<std::byte[]> copy(new std::byte[static_cast<std::size_t>(bytes)]);
   PackCursor(*datatype, count).pack(buf, copy.get(), static_cast<std::size_t>(bytes));
   const std::byte* data = copy.get();
+  if (MessageChecks* const checks = process.p2p->checks.get()) checks->seal_next_as(count, *datatype);
   *request = start_exchange(std::move(copy), data, bytes, byte_type(process), dest, sendtag, buf, count,
                             *datatype, source, recvtag, *comm);
   return kSuccess;

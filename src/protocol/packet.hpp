@@ -16,6 +16,9 @@
 //           receiver may help
 // An eager message whose sender wants to know that it was matched is answered by kAcknowledge.
 //
+// With TASUKI_CHECK=2 a kSignature packet goes ahead of each message of the user's and says of which types it
+// is: the next kEager or kRequestToSend in the plane of point-to-point messages is of that message.
+//
 // A partitioned message (p2p/partitioned.hpp): kPartitionedOffer, then in every cycle kPartitionedStart back
 // and kPartition packets, which may mix with anything.
 //
@@ -52,6 +55,7 @@ enum class PacketKind : std::uint32_t {
   kPulled,
   kPushed,
   kWriting,
+  kSignature,
 };
 
 /// Names a live request of its owner: index in the low half, generation in the high half. 0: none.
@@ -78,14 +82,24 @@ struct ShortHeader {
   Context context;  // with the plane in its low bits
 };
 
-/// The start of an eager message (kEager: the bulk holds its first bytes), or the offer of a partitioned
-/// message.
+/// The start of an eager message: the bulk holds its first bytes.
 struct EnvelopeHeader {
   LeadWord lead;
   std::int32_t tag;
   Context context;
   std::uint64_t bytes;  // of the whole message
-  RequestId sender;     // kEager: to be acknowledged when matched, 0 if not
+  RequestId sender;     // to be acknowledged when matched, 0 if not
+};
+
+/// The offer of a partitioned message.
+struct OfferHeader {
+  LeadWord lead;
+  std::int32_t tag;
+  Context context;
+  std::uint64_t bytes;
+  RequestId sender;
+  std::uint64_t types;  // a hash of its basic types; 0: not told, or they go with everything
+  std::uint64_t basic;  // the type that all of it is of; 0: several
 };
 
 /// What is known of where the bytes of a long message lie in its sender's memory.

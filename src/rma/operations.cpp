@@ -2,6 +2,7 @@
 // that is mapped (direct.cpp), or as a message to the target (message.cpp).
 #include <algorithm>
 
+#include "datatype/type_hash.hpp"
 #include "p2p/point_to_point.hpp"
 #include "rma/accumulate.hpp"
 #include "rma/api.hpp"
@@ -83,9 +84,23 @@ Code find_target(Process& process, Win& win, int target_rank, Count target_disp,
   return kSuccess;
 }
 
+/// With TASUKI_CHECK=2: both are of the same basic types (MPI 12.3).
+Code check_types(Process& process, const Side& side, const char* name, const Remote& remote) {
+  if (!process.config.checks(kCheckCompare) || side.bytes() == 0) [[likely]]
+    return kSuccess;
+  const BasicTypes here = basic_types(*side.type->signature, side.count);
+  const BasicTypes there = basic_types(*remote.type->signature, remote.count);
+  if (here.packed || there.packed || here.hash.hash == there.hash.hash) return kSuccess;
+  const auto text = [](const BasicTypes& types) {
+    return basic_types_text(types.hash.hash, types.mixed ? std::uint16_t{0} : types.only);
+  };
+  return process.fail(kErrType, "%s is of %s and the target of %s, expected the same basic types", name,
+                      text(here).c_str(), text(there).c_str());
+}
+
 Code check_equal(Process& process, const Side& side, const char* name, const Remote& remote) {
   if (const Code code = check_size(process, side.count, *side.type)) return code;
-  if (side.bytes() == remote.bytes()) return kSuccess;
+  if (side.bytes() == remote.bytes()) return check_types(process, side, name, remote);
   return process.fail(kErrTruncate, "%s has %lld bytes of data and the target %lld, expected as many", name,
                       printed(side.bytes()), printed(remote.bytes()));
 }
@@ -186,7 +201,7 @@ using namespace rma;
 
 Code put(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
          int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Win* win) {
-  if (target_rank >= 0) [[likely]] {
+  if (target_rank >= 0 && process.checks == nullptr) [[likely]] {
     const Count bytes = quick_bytes(origin_count, *origin_datatype, target_count, *target_datatype);
     std::byte* place = bytes > 0 ? quick_place(*win, target_rank, target_disp, bytes) : nullptr;
     if (place != nullptr) {
@@ -201,7 +216,7 @@ Code put(Process& process, const void* origin_addr, Count origin_count, Datatype
 
 Code get(Process& process, void* origin_addr, Count origin_count, Datatype* origin_datatype, int target_rank,
          Count target_disp, Count target_count, Datatype* target_datatype, Win* win) {
-  if (target_rank >= 0) [[likely]] {
+  if (target_rank >= 0 && process.checks == nullptr) [[likely]] {
     const Count bytes = quick_bytes(origin_count, *origin_datatype, target_count, *target_datatype);
     const std::byte* place = bytes > 0 ? quick_place(*win, target_rank, target_disp, bytes) : nullptr;
     if (place != nullptr) {

@@ -43,5 +43,6 @@ def test_mixtures_on_nodes(mixture_is_right):
     mixture_is_right(5, "--nodes", 2)
 
 
-def test_mixtures_whose_calls_are_compared(mixture_is_right):
-    mixture_is_right(3, environment={"TASUKI_CHECK": 2})
+@pytest.mark.parametrize("level", [2, 3])
+def test_mixtures_that_are_checked(mixture_is_right, level):
+    mixture_is_right(3, environment={"TASUKI_CHECK": level})

@@ -18,6 +18,7 @@ WAYS = {
     "pushed": ({"push"}, {"write", "pull", "cooperative"}),
     "two copies": ({"two_copy"}, LARGE | {"attach"}),
     "attach": ({"short", "attach"}, LARGE),
+    "checked": ({"eager"}, {"short", "write"}),
     "two nodes": ({"short", "eager", "two_copy"}, set()),
 }
 
@@ -66,6 +67,8 @@ PROTOCOLS = {
     },
     # Nothing is shared but among ranks 0 and 1, or 0 alone; the others are on another node.
     "two nodes": GLOBAL | {"TASUKI_NODES": 2, "TASUKI_NETWORK_LATENCY_NS": 5000},
+    # Every message is announced, and every buffer watched until its request is waited for.
+    "checked": GLOBAL | {"TASUKI_CHECK": 3},
     # The system copies out of the sender's private memory (where it permits that: else two copies).
     "attach": {
         "TASUKI_HEAP": "private",
