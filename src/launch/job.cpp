@@ -36,6 +36,14 @@ std::string host_name() {
   return name[0] != '\0' ? name : "localhost";
 }
 
+/// Whether both descriptors lead to one file, pipe or terminal.
+bool is_one_place(int one, int other) {
+  struct stat first {};
+  struct stat second {};
+  return fstat(one, &first) == 0 && fstat(other, &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
+}
+
 }  // namespace
 
 Job::Job(const Options& options, const Inherited& inherited, int signal_fd)
@@ -45,6 +53,7 @@ Job::Job(const Options& options, const Inherited& inherited, int signal_fd)
       host_(host_name()),
       output_(loop_, STDOUT_FILENO, "standard output"),
       error_(loop_, STDERR_FILENO, "standard error"),
+      one_place_(is_one_place(STDOUT_FILENO, STDERR_FILENO)),
       terminal_(loop_),
       spawns_(loop_, *this),
       id_(format("%llx", static_cast<unsigned long long>(random_number()))) {
@@ -324,9 +333,12 @@ void Job::flush_sinks() {
   }
 }
 
+/// Never in the middle of a rank's line: also one of its standard output, where both go to one place.
 void Job::say(const std::string& text) {
-  error_.write((error_.open_line_owner != nullptr ? "\n" : "") + text + "\n");
+  const bool cuts = error_.open_line_owner != nullptr || (one_place_ && output_.open_line_owner != nullptr);
+  error_.write((cuts ? "\n" : "") + text + "\n");
   error_.open_line_owner = nullptr;
+  if (one_place_) output_.open_line_owner = nullptr;
 }
 
 }  // namespace tasuki::launch

@@ -170,6 +170,7 @@ class Job final : public Ready, private SpawnHandler {
   EventLoop loop_;
   Sink output_;
   Sink error_;
+  const bool one_place_;  // both of them go there
   TerminalInput terminal_;
   Guard guard_;
   SpawnService spawns_;
