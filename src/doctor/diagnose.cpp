@@ -38,8 +38,9 @@ Diagnosis diagnose_all(const Snapshot* first, const Snapshot& now) {
     const Case the{static_cast<int>(i), &graph, now.at_ns, &diagnosis.findings};
     find_ends(the);
     find_collectives(the);
-    find_cycles(the);
     find_mismatches(the);
+    find_cycles(the);
+    find_unmatched_sends(the);
     find_gone(the);
     find_others(the);
   }

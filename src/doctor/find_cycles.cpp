@@ -152,6 +152,7 @@ std::vector<int> behind(const std::vector<int>& component, const std::vector<std
 /// What the links of a circle are made of.
 struct Links {
   bool send = false, receive = false, collective = false, window = false, finalize = false;
+  bool request = false;  // a receive among those is a request
 };
 
 void add_link(const RankState& state, int to, Links* links) {
@@ -166,6 +167,7 @@ void add_link(const RankState& state, int to, Links* links) {
     if (message.is_awaited == 0 || (message.peer != to && message.peer != kAnybody)) continue;
     links->send |= message.kind == OpenKind::kSend;
     links->receive |= message.kind == OpenKind::kReceive;
+    links->request |= message.kind == OpenKind::kReceive;
     links->collective |= message.kind == OpenKind::kCollective;
   }
 }
@@ -198,6 +200,7 @@ const char* hint_for(const Links& links, bool alone) {
     return "all ranks of a communicator must call its collectives in the same order, and two communicators "
            "in the same order on all ranks that they share";
   }
+  if (links.request) return "compare their sends with their receives: ranks, tags, communicators, how many";
   if (links.receive && !links.send) {
     return "all of them receive before they send: let one of them send first, or use MPI_Sendrecv or "
            "MPI_Irecv";
@@ -224,6 +227,14 @@ bool is_explained(const Case& the, const std::vector<int>& component) {
     return std::all_of(component.begin(), component.end(), [&](int rank) {
       return std::binary_search(finding.ranks.begin(), finding.ranks.end(), RankId{the.world, rank});
     });
+  });
+}
+
+/// Whether it is known which message of theirs went astray.
+bool is_astray(const Case& the, const std::vector<int>& component) {
+  return std::any_of(the.findings->begin(), the.findings->end(), [&](const Finding& finding) {
+    return finding.id.ends_with("-mismatch") && finding.ranks.front().world == the.world &&
+           std::binary_search(component.begin(), component.end(), finding.ranks.front().rank);
   });
 }
 
@@ -255,8 +266,8 @@ void tell_circle(const Case& the, const std::vector<int>& component,
                          : only_sends(links) ? "unsafe-exchange"
                          : links.finalize    ? "peer-ended"
                                              : "deadlock-cycle";
-  Finding& finding =
-      the.add(id, component, "deadlock: " + headline_of(the, component), hint_for(links, alone));
+  Finding& finding = the.add(id, component, "deadlock: " + headline_of(the, component),
+                             is_astray(the, component) ? "" : hint_for(links, alone));
   finding.is_deadlock = true;
   finding.certain =
       std::all_of(component.begin(), component.end(), [&](int rank) { return the.certain(rank); });

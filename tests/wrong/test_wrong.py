@@ -93,6 +93,11 @@ CASES = {
         certain("tag-mismatch"),
         rf"rank 0 waits for a message from rank 1 with tag 7 on {WORLD}, and has one from rank 1 with tag 8",
     ),
+    "crossed_tags": deadlock(
+        2,
+        certain("tag-mismatch"),
+        r"rank 1 waits for a message from rank 0 with tag 1 .* and has one .* with tag 2",
+    ),
     "wrong_comm": deadlock(
         2,
         certain("communicator-mismatch"),
@@ -197,7 +202,7 @@ CASES = {
         3, 1, [certain("missing-finalize"), r"rank 1 .*exited with status 0 without calling MPI_Finalize"]
     ),
     "no_init": Wrong(
-        3, 1, [certain("missing-init"), r"rank 1 .*exited with status 0 without calling MPI_Init"]
+        3, 1, [certain("missing-init"), r"rank 1 .*(exited with status 0|ended) without calling MPI_Init"]
     ),
     "bus_error": Wrong(2, KILLED + 7, [r"rank 0 .*killed by signal 7 \(Bus error\) outside MPI"]),
     # Nothing wrong.
