@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <utility>
 
 #include "launch/text.hpp"
 
@@ -36,6 +38,21 @@ std::string ranks_text(const std::vector<int>& ranks) {
     first = last + 1;
   }
   return text;
+}
+
+/// "2 to 9 on each of ranks 0, 1"
+std::string holders_text(const std::map<int, std::uint32_t>& counts) {
+  std::uint32_t least = UINT32_MAX;
+  std::uint32_t most = 0;
+  std::vector<int> ranks;
+  for (const auto& [rank, count] : counts) {
+    least = std::min(least, count);
+    most = std::max(most, count);
+    ranks.push_back(rank);
+  }
+  const std::string range = most != least ? " to " + std::to_string(most) : "";
+  return std::to_string(least) + range +
+         format(ranks.size() == 1 ? " on rank %s" : " on each of ranks %s", ranks_text(ranks).c_str());
 }
 
 }  // namespace
@@ -76,25 +93,27 @@ std::vector<SourceQuery> Leaks::queries() const {
   return queries;
 }
 
+/// Two calls on one source line, as of a loop that the compiler has unrolled, are one here.
 std::string Leaks::text(const std::vector<SourceAnswer>& answers) const {
-  std::string text = std::string("mpiexec: ") + kLeakHeading;
+  std::vector<std::pair<std::string, std::map<int, std::uint32_t>>> told;  // what, and how many of which rank
+  std::vector<int> spawns;
   for (std::size_t index = 0; index < lines_.size(); ++index) {
     const Line& line = lines_[index];
     std::string place;
     if (index < answers.size() && !answers[index].lines.empty()) place = short_text(answers[index].lines[0]);
-    std::uint32_t least = UINT32_MAX;
-    std::uint32_t most = 0;
-    std::vector<int> ranks;
-    for (const Holder& holder : line.holders) {
-      least = std::min(least, holder.count);
-      most = std::max(most, holder.count);
-      ranks.push_back(holder.rank);
+    const std::string what = leak_text(line.leak, place);
+    std::size_t at = 0;
+    while (at < told.size() && (told[at].first != what || spawns[at] != line.spawn)) ++at;
+    if (at == told.size()) {
+      told.push_back({what, {}});
+      spawns.push_back(line.spawn);
     }
-    std::sort(ranks.begin(), ranks.end());
-    text += "\nmpiexec:   " + leak_text(line.leak, place) + ": " + std::to_string(least);
-    if (most != least) text += " to " + std::to_string(most);
-    text += format(ranks.size() == 1 ? " on rank %s" : " on each of ranks %s", ranks_text(ranks).c_str());
-    if (line.spawn > 0) text += format(" of spawn %d", line.spawn);
+    for (const Holder& holder : line.holders) told[at].second[holder.rank] += holder.count;
+  }
+  std::string text = std::string("mpiexec: ") + kLeakHeading;
+  for (std::size_t at = 0; at < told.size(); ++at) {
+    text += "\nmpiexec:   " + told[at].first + ": " + holders_text(told[at].second);
+    if (spawns[at] > 0) text += format(" of spawn %d", spawns[at]);
   }
   return text;
 }

@@ -65,6 +65,17 @@ TEST(Leaks, NameTheSourceLine) {
             std::string::npos);
 }
 
+TEST(Leaks, OfOneSourceLineAreOneLine) {
+  Leaks leaks;
+  leaks.add(0, report(0, 0x10010), {program_at(0x10000)});
+  leaks.add(0, report(0, 0x10020, 2), {program_at(0x10000)});
+  SourceAnswer answer;
+  answer.lines.push_back({.function = "main", .file = "/home/a/solver.c", .line = 88, .module = "solver"});
+  EXPECT_EQ(leaks.text({answer, answer}),
+            std::string(kHeading) +
+                "\nmpiexec:   group, made by MPI_Comm_group at solver.c:88, not freed: 3 on rank 0");
+}
+
 TEST(Leaks, AreBounded) {
   Leaks leaks;
   for (std::uint64_t site = 1; site < 3000; ++site) leaks.add(0, report(0, site), {});
