@@ -131,10 +131,20 @@ Code choose_place(Making& making) {
   return kSuccess;
 }
 
+bool finds_conflicts(const Comm& comm) {
+  return comm.process.config.check >= 3;
+}
+
+/// Behind Control.
+std::size_t conflicts_offset(const Comm& comm) {
+  return round_to_pages(Control::bytes_needed(comm.size()));
+}
+
 /// Where each rank's part lies in the segment, behind Control. Parts that need not follow each other begin
 /// with a page, so that each lies near its owner. Returns false when they are too large for any machine.
 bool lay_out(Making& making) {
-  std::size_t end = round_to_pages(Control::bytes_needed(making.comm.size()));
+  std::size_t end = conflicts_offset(making.comm);
+  if (finds_conflicts(making.comm)) end += round_to_pages(Conflicts::bytes_needed(making.comm.size()));
   if (making.in_segment) {
     const bool contiguous = making.flavor == kShared && making.shares.front().noncontiguous == 0;
     for (const Share& share : making.shares) {
@@ -194,6 +204,9 @@ Win* finish_window(Making& making, std::unique_ptr<SharedSegment> segment, const
   made->segment = std::move(segment);
   made->control.emplace(memory, *made->comm);
   made->control->set_help(help, made);
+  if (finds_conflicts(comm)) {
+    made->conflicts = std::make_unique<Conflicts>(memory + conflicts_offset(comm), comm.rank, comm.size());
+  }
   for (int rank = 0; rank < comm.size(); ++rank) {
     const auto index = static_cast<std::size_t>(rank);
     Part& part = made->part(rank);

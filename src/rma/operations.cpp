@@ -47,7 +47,8 @@ Code check_range(Process& process, const Part& part, int target_rank, Count targ
   };
   return process.fail(kErrRmaRange,
                       "target_disp = %lld (of %lld bytes each) reaches bytes %lld..%lld of rank %d's window, "
-                      "which has %lld bytes",
+                      "which has %lld bytes, expected no more; hint: a displacement counts in the target's "
+                      "disp_unit",
                       printed(target_disp), printed(part.disp_unit), cut(offset + span.low),
                       cut(offset + span.high - 1), target_rank, printed(part.bytes));
 }
@@ -56,8 +57,11 @@ Code check_range(Process& process, const Part& part, int target_rank, Count targ
 Code check_attached(Process& process, const Win& win, const Remote& remote) {
   if (win.flavor != kDynamic || remote.rank != win.comm->rank) return kSuccess;
   if (is_attached(win, remote.offset, remote.count, *remote.type)) return kSuccess;
-  return process.fail(kErrRmaRange, "target_disp = %lld: no memory is attached there at rank %d",
-                      printed(remote.offset), remote.rank);
+  return process.fail(
+      kErrRmaRange,
+      "target_disp = %lld, where no memory is attached, expected an address within what rank %d has "
+      "attached; hint: MPI_Win_attach there, and MPI_Get_address for the displacement",
+      printed(remote.offset), remote.rank);
 }
 
 Code check_rank(Process& process, const Win& win, int target_rank) {
@@ -141,6 +145,12 @@ Code put_or_get(Process& process, bool is_put, const Side& origin, int target_ra
                                     request != nullptr, &remote))
     return code;
   if (const Code code = check_equal(process, origin, "the origin", remote)) return code;
+  if (win.conflicts != nullptr) {
+    const OpenAccess access{.kind = is_put ? AccessKind::kPut : AccessKind::kGet};
+    if (const Code code =
+            win.conflicts->begin(process, access, remote, &origin, is_put || request == nullptr))
+      return code;
+  }
   with_request(win, request, [&](RmaRequest* made) {
     if (remote.bytes() == 0) return;
     if (!win.is_mapped(target_rank)) {
@@ -175,6 +185,13 @@ Code combine_at_target(Process& process, const Side& origin, const Side* result,
   Combination how;
   if (remote.bytes() != 0) {
     if (const Code code = make_combination(process, op, *target_type, result != nullptr, &how)) return code;
+    if (win.conflicts != nullptr) {
+      const OpenAccess access{.kind = AccessKind::kAccumulate,
+                              .element_bytes = static_cast<std::uint8_t>(how.element_bytes()),
+                              .op = how.op};
+      const bool enters = result == nullptr || request == nullptr;
+      if (const Code code = win.conflicts->begin(process, access, remote, nullptr, enters)) return code;
+    }
   }
   with_request(win, request, [&](RmaRequest* made) {
     if (remote.bytes() == 0) return;
@@ -297,6 +314,11 @@ Code compare_and_swap(Process& process, const void* origin_addr, const void* com
   Remote remote;
   if (const Code code = find_target(process, *win, target_rank, target_disp, 1, datatype, false, &remote))
     return code;
+  if (win->conflicts != nullptr) {
+    const OpenAccess access{.kind = AccessKind::kCompareAndSwap,
+                            .element_bytes = static_cast<std::uint8_t>(datatype->size)};
+    if (const Code code = win->conflicts->begin(process, access, remote, nullptr, true)) return code;
+  }
   win->epoch.accessed();
   win->has_stored = true;
   const auto* origin = static_cast<const std::byte*>(origin_addr);

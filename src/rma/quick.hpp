@@ -14,7 +14,8 @@ inline constexpr Count kQuickBytesMax = 4096;
 
 /// Where `bytes` bytes at `target_disp` of the target are here, and notes the access; null: the long way.
 inline std::byte* quick_place(Win& win, int target_rank, Count target_disp, Count bytes) {
-  if (static_cast<std::size_t>(target_rank) >= win.parts.size() || !win.epoch.is_open(target_rank))
+  if (static_cast<std::size_t>(target_rank) >= win.parts.size() || !win.epoch.is_open(target_rank) ||
+      win.conflicts != nullptr)
     return nullptr;
   const Part& part = win.part(target_rank);
   Count offset = 0;

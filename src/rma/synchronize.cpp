@@ -41,7 +41,7 @@ Code check_rank(Process& process, const Win& win, int rank) {
 /// The ranks in the window of a group's members.
 Code find_ranks(Process& process, const Win& win, const Group& group, std::vector<int>* ranks) {
   if (translate_group(group, *win.comm->group, ranks)) return kSuccess;
-  return process.fail(kErrGroup, "group has members that are not in the window's group");
+  return process.fail(kErrGroup, "group has members that are not in the window's group, expected none");
 }
 
 /// Everything that this rank did to mapped memory is visible before what comes next.
@@ -61,11 +61,13 @@ void order_stores(Win& win) {
 void flush(Win& win, int target) {
   order_stores(win);
   if (win.messenger) win.messenger->flush(target);
+  if (win.conflicts) win.conflicts->completed(target);
 }
 
 void flush_all(Win& win) {
   order_stores(win);
   if (win.messenger) win.messenger->flush_all();
+  if (win.conflicts) win.conflicts->completed_all();
 }
 
 /// The end of a call that completes operations: what a target refused is reported now.
@@ -98,7 +100,10 @@ bool all_complete(const Win& win) {
 }
 
 void end_exposure(Win& win) {
-  for (const int origin : win.epoch.posted_origins()) win.control->consume_complete(origin);
+  for (const int origin : win.epoch.posted_origins()) {
+    win.control->consume_complete(origin);
+    if (win.conflicts) win.conflicts->origin_completed(origin);
+  }
   win.epoch.waited();
   order_memory();
 }
@@ -118,6 +123,10 @@ Code win_fence(Process& process, int assert, Win* win) {
   if (const char* wrong = win->epoch.may_fence()) return refuse(process, wrong);
   if (win->messenger) win->messenger->flush_all();
   win->control->barrier();  // which orders memory too
+  if (win->conflicts) {
+    win->conflicts->completed_all();
+    win->control->barrier();  // before anybody's accesses of the next epoch
+  }
   win->epoch.fenced((assert& kNoSucceed) == 0);
   return completed(*win);
 }
@@ -236,12 +245,14 @@ Code win_flush_local(Process& process, int rank, Win* win) {
   if (const Code code = check_rank(process, *win, rank)) return code;
   if (const char* wrong = win->epoch.may_flush(rank)) return refuse(process, wrong);
   if (win->messenger) win->messenger->flush_local(rank);
+  if (win->conflicts) win->conflicts->completed_gets(rank);
   return looked(*win);
 }
 
 Code win_flush_local_all(Process& process, Win* win) {
   if (const char* wrong = win->epoch.may_flush_all()) return refuse(process, wrong);
   if (win->messenger) win->messenger->flush_local_all();
+  if (win->conflicts) win->conflicts->completed_gets_everywhere();
   return looked(*win);
 }
 

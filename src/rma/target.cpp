@@ -96,9 +96,9 @@ void Messenger::handle(int from, const std::byte* message, Count bytes) {
       return;
     case Verb::kRefused:
       if (win_.pending_error == 0) {
-        win_.pending_error =
-            process_.fail(kErrRmaRange, "target_disp = %lld: no memory is attached there at rank %d",
-                          static_cast<long long>(header.offset), from);
+        win_.pending_error = process_.fail(
+            kErrRmaRange, "target_disp = %lld: no memory is attached there at rank %d, expected some",
+            static_cast<long long>(header.offset), from);
       }
       return;
     default:

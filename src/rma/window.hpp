@@ -24,6 +24,7 @@
 #include "memory/shared_segment.hpp"
 #include "object/attribute.hpp"
 #include "object/comm.hpp"
+#include "rma/conflicts.hpp"
 #include "rma/control.hpp"
 #include "rma/epoch.hpp"
 
@@ -87,6 +88,7 @@ struct Win final : ErrorOwner {
   std::unique_ptr<SharedSegment> segment;
   std::optional<rma::Control> control;        // in the segment
   std::unique_ptr<rma::Messenger> messenger;  // null when all ranks have all parts mapped
+  std::unique_ptr<rma::Conflicts> conflicts;  // in the segment; null below TASUKI_CHECK=3
   rma::Epoch epoch;
   bool has_stored = false;  // plain stores to mapped memory since order_memory() in synchronize.cpp
   std::uint32_t looks = 0;  // calls that programs make in loops, see looked() in synchronize.cpp
