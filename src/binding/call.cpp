@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
@@ -22,13 +23,16 @@ constinit thread_local int call_depth = 0;
 
 namespace {
 
-/// "MPI_Send: dest = 7, expected 0..3 or MPI_PROC_NULL (communicator MPI_COMM_WORLD, rank 0)"
+constexpr const char* kHintMark = "; hint: ";  // what comes after it helps, and is not about this error alone
+
+/// "MPI_Send: dest = 7, expected 0..3 or MPI_PROC_NULL (communicator MPI_COMM_WORLD, rank 0); hint: …"
 std::string describe(Process& process, const char* call, const ErrorOwner* owner, Code code) {
   std::string text = call;
   text += ": ";
   const std::string& cause = process.errors.text(code);
+  const std::size_t hint = std::min(cause.find(kHintMark), cause.size());
   if (!cause.empty()) {
-    text += cause;
+    text += cause.substr(0, hint);
   } else {
     const char* meaning = error_class_description(error_class_bits(code));
     text += meaning != nullptr ? meaning : "a user function returned " + std::to_string(code);
@@ -38,7 +42,7 @@ std::string describe(Process& process, const char* call, const ErrorOwner* owner
   } else if (binding.life == Life::kRunning) {
     text += " (rank " + std::to_string(process.rank) + " of MPI_COMM_WORLD)";
   }
-  return text;
+  return text + cause.substr(hint);
 }
 
 /// Whether a user's error handler runs inside of itself some dozens of times. A handler may be left by
@@ -83,9 +87,11 @@ int null_argument(Function function, const void* site,
 }
 
 void Call::not_running(Function function) {
-  char text[160];
+  char text[200];
   std::snprintf(text, sizeof text, "%s called %s", function_name(function),
-                binding.life == Life::kBefore ? "before MPI_Init" : "after MPI_Finalize");
+                binding.life == Life::kBefore
+                    ? "before MPI_Init; hint: MPI_Init or MPI_Init_thread comes first"
+                    : "after MPI_Finalize; hint: MPI_Finalize comes last");
   die(text);
 }
 
@@ -133,35 +139,98 @@ bool Call::refuse(int error_class, const char* format, ...) {
   return false;
 }
 
+/// The noun of the kind of object that `value` is a handle of, or null.
+const char* kind_of_handle(std::uint32_t value) {
+  constexpr std::pair<Kind, const char*> kNouns[] = {
+      {Kind::kComm, "communicator"},
+      {Kind::kGroup, "group"},
+      {Kind::kDatatype, "datatype"},
+      {Kind::kOp, "operation"},
+      {Kind::kRequest, "request"},
+      {Kind::kInfo, "info object"},
+      {Kind::kErrhandler, "error handler"},
+      {Kind::kMessage, "message"},
+      {Kind::kSession, "session"},
+      {Kind::kWin, "window"},
+      {Kind::kFile, "file"},
+  };
+  for (const auto& [kind, noun] : kNouns) {
+    if (binding.handles.find(value, kind) != nullptr) return noun;
+  }
+  return nullptr;
+}
+
 bool Call::bad_handle(bool null, std::uint64_t bits, const char* argument, const char* noun,
                       const char* null_name, int error_class) {
   if (null) return refuse(error_class, "%s = %s, expected a valid %s", argument, null_name, noun);
+  const std::uint32_t value = abi::table_value(static_cast<abi::Bits>(bits));
+  const char* other = value != 0 ? kind_of_handle(value) : nullptr;
+  if (other != nullptr)
+    return refuse(error_class, "%s = 0x%" PRIx64 ", the handle of a valid %s, expected that of a valid %s",
+                  argument, bits, other, noun);
   return refuse(error_class,
-                "%s = 0x%" PRIx64 ", which is no %s (never made, freed, or another kind of handle)", argument,
-                bits, noun);
+                "%s = 0x%" PRIx64
+                ", which is no %s, expected a valid one; hint: it has been freed, or "
+                "never was made",
+                argument, bits, noun);
 }
 
 bool Call::uncommitted(const Datatype* type, const char* argument) {
-  return refuse(kErrType, "%s = %s, which is not committed: call MPI_Type_commit first", argument,
-                type->name.empty() ? "a derived datatype" : type->name.c_str());
+  return refuse(
+      kErrType,
+      "%s = %s, which is not committed, expected a committed one; hint: MPI_Type_commit comes before "
+      "its first use in communication",
+      argument, type->name.empty() ? "a derived datatype" : type->name.c_str());
 }
 
 bool Call::negative(Count value, const char* argument, int error_class) {
-  return refuse(error_class, "%s = %" PRId64 ", expected 0 or more", argument, value);
+  constexpr const char* kOverflow = "; hint: a count above 2147483647 is for the function that ends in _c";
+  const bool may_have_overflown = value < -1000 && value >= INT32_MIN;
+  return refuse(error_class, "%s = %" PRId64 ", expected 0 or more%s", argument, value,
+                may_have_overflown ? kOverflow : "");
+}
+
+/// A rank as the program may have written it.
+std::string printed_rank(int value) {
+  switch (value) {
+    case MPI_ANY_SOURCE:
+      return "MPI_ANY_SOURCE";
+    case MPI_PROC_NULL:
+      return "MPI_PROC_NULL";
+    case MPI_ROOT:
+      return "MPI_ROOT";
+    default:
+      return std::to_string(value);
+  }
+}
+
+/// What helps with a rank that MPI_COMM_WORLD has and `comm` has not.
+std::string hint_on_rank(const Process& process, int value, const Comm* comm, const char* argument) {
+  if (value < 0 || value >= process.size || comm == process.objects->world) return {};
+  return std::string("; hint: ") + argument +
+         " counts in the communicator's group, not in MPI_COMM_WORLD (MPI_Group_translate_ranks translates)";
 }
 
 bool Call::bad_rank(int value, const char* argument, const Comm* comm, bool any_source) {
-  return refuse(kErrRank, "%s = %d, expected 0..%u%s or MPI_PROC_NULL", argument, value, peer_count(comm) - 1,
-                any_source ? ", MPI_ANY_SOURCE" : "");
+  const std::string hint = value == MPI_ANY_SOURCE ? "; hint: only a receive may leave it open"
+                                                   : hint_on_rank(process, value, comm, argument);
+  return refuse(kErrRank, "%s = %s, expected 0..%u%s or MPI_PROC_NULL%s", argument,
+                printed_rank(value).c_str(), peer_count(comm) - 1, any_source ? ", MPI_ANY_SOURCE" : "",
+                hint.c_str());
 }
 
 bool Call::bad_tag(int value, const char* argument, bool any_tag) {
+  if (value == MPI_ANY_TAG)
+    return refuse(kErrTag,
+                  "%s = MPI_ANY_TAG, expected 0..%d (MPI_TAG_UB); hint: only a receive may leave it open",
+                  argument, kTagMax);
   return refuse(kErrTag, "%s = %d, expected 0..%d (MPI_TAG_UB)%s", argument, value, kTagMax,
                 any_tag ? " or MPI_ANY_TAG" : "");
 }
 
 bool Call::bad_constant(int value, const char* argument, int error_class) {
-  return refuse(error_class, "%s = %d, which is none of the values that it may have", argument, value);
+  return refuse(error_class, "%s = %d, expected one of the constants that the function lists", argument,
+                value);
 }
 
 bool Call::null_pointer(const char* argument) {
@@ -169,7 +238,11 @@ bool Call::null_pointer(const char* argument) {
 }
 
 bool Call::in_place(const char* argument) {
-  return refuse(kErrBuffer, "%s = MPI_IN_PLACE, which is not allowed here", argument);
+  return refuse(
+      kErrBuffer,
+      "%s = MPI_IN_PLACE, expected an address; hint: only buffers of collectives may be it, where the "
+      "standard says so",
+      argument);
 }
 
 bool Call::null_buffer(const char* argument, Count count, const Datatype& type) {
@@ -199,13 +272,14 @@ bool Call::root(int value, const char* argument, const Comm* comm, Roles* roles)
   if (!comm->is_inter()) {
     roles->root_here = value == comm->rank;
     roles->member_here = true;
-    return is_member || refuse(kErrRoot, "%s = %d, expected 0..%u", argument, value, peer_count(comm) - 1);
+    return is_member || refuse(kErrRoot, "%s = %s, expected 0..%u%s", argument, printed_rank(value).c_str(),
+                               peer_count(comm) - 1, hint_on_rank(process, value, comm, argument).c_str());
   }
   roles->root_here = value == MPI_ROOT;
   roles->member_here = is_member;
   return is_member || value == MPI_ROOT || value == MPI_PROC_NULL ||
-         refuse(kErrRoot, "%s = %d, expected 0..%u of the remote group, MPI_ROOT or MPI_PROC_NULL", argument,
-                value, peer_count(comm) - 1);
+         refuse(kErrRoot, "%s = %s, expected 0..%u of the remote group, MPI_ROOT or MPI_PROC_NULL", argument,
+                printed_rank(value).c_str(), peer_count(comm) - 1);
 }
 
 bool Call::neighborhood(const Comm* comm, Degrees* degrees) {

@@ -41,7 +41,9 @@ Code type_commit(Process& process, Datatype** datatype) {
 Code type_free(Process& process, Datatype** datatype) {
   Datatype* type = *datatype;
   if (type->predefined != 0) {
-    return process.fail(kErrType, "datatype = %s, a predefined type cannot be freed", type->name.c_str());
+    return process.fail(
+        kErrType, "datatype = %s, a predefined type cannot be freed, expected one that the program made",
+        type->name.c_str());
   }
   if (type->combiner == Combiner::kF90Integer || type->combiner == Combiner::kF90Real ||
       type->combiner == Combiner::kF90Complex) {

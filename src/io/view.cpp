@@ -35,8 +35,9 @@ Code check_order(Process& process, const char* argument, const Datatype& type, b
 
 Code check_type(Process& process, const char* argument, const Datatype& type) {
   if (type.committed) return kSuccess;
-  return process.fail(kErrType, "%s = %s, which is not committed: call MPI_Type_commit first", argument,
-                      type.name.empty() ? "a derived datatype" : type.name.c_str());
+  return process.fail(kErrType,
+                      "%s = %s, which is not committed, expected one that MPI_Type_commit was called for",
+                      argument, type.name.empty() ? "a derived datatype" : type.name.c_str());
 }
 
 }  // namespace

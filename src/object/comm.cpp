@@ -54,7 +54,7 @@ Group* copy_group(const Comm& comm, const Group& group) {
 
 Code refuse_predefined(Process& process, const Comm& comm) {
   if (comm.predefined == 0) return kSuccess;
-  return process.fail(kErrComm, "comm = %s, which cannot be freed",
+  return process.fail(kErrComm, "comm = %s, which cannot be freed, expected one that the program made",
                       comm.predefined == kMpiCommWorld ? "MPI_COMM_WORLD" : "MPI_COMM_SELF");
 }
 

@@ -114,7 +114,9 @@ Code op_create(Process& process, AnyFunction user_fn, bool commute, Op** op, boo
 
 Code op_free(Process& process, Op** op) {
   if ((*op)->predefined != 0)
-    return process.fail(kErrOp, "op = %s, which is predefined and cannot be freed", op_name(**op));
+    return process.fail(kErrOp,
+                        "op = %s, which is predefined and cannot be freed, expected one of MPI_Op_create",
+                        op_name(**op));
   release(*op);
   *op = nullptr;
   return kSuccess;

@@ -40,7 +40,10 @@ inline void fill_status(ReceiveRequest& receive, int source, int tag, Count byte
     return;
   receive.status.bytes = capacity;
   receive.status.error = receive.comm->process.fail(
-      kErrTruncate, "message of %lld bytes from rank %d, tag %d, receive buffer holds %lld",
+      kErrTruncate,
+      "message of %lld bytes from rank %d, tag %d, receive buffer holds %lld, expected no more than that; "
+      "hint: "
+      "count is in elements of datatype; MPI_Probe and MPI_Get_count tell how many there are",
       static_cast<long long>(bytes), source, tag, static_cast<long long>(capacity));
 }
 

@@ -28,6 +28,9 @@ static void bad_arguments(MPI_Comm comm) {
   show(MPI_Send(data, 1, MPI_DATATYPE_NULL, 0, 0, comm));
   show(MPI_Send(data, 1, pair, 0, 0, comm));
   show(MPI_Send(MPI_IN_PLACE, 1, MPI_INT, 0, 0, comm));
+  show(MPI_Send(data, 1, MPI_INT, MPI_ANY_SOURCE, 0, comm));
+  show(MPI_Send(data, 1, MPI_INT, 0, MPI_ANY_TAG, comm));
+  show(MPI_Send(data, -2147483647 - 1, MPI_INT, 0, 0, comm));
   show(MPI_Recv(data, 1, MPI_INT, -9, 0, comm, &status));
   show(MPI_Bcast(data, 1, MPI_INT, 5, comm));
   show(MPI_Allreduce(data, data + 2, 1, MPI_INT, MPI_OP_NULL, comm));
@@ -37,17 +40,35 @@ static void bad_arguments(MPI_Comm comm) {
   MPI_Type_free(&pair);
 }
 
-static void freed_handle(MPI_Comm comm) {
-  MPI_Comm copy;
-  MPI_Comm stale;
-  int rank;
-  MPI_Comm_dup(comm, &copy);
-  stale = copy;
-  MPI_Comm_free(&copy);
+/// Shows it with "handle" for the value, which is another one in each ABI.
+static void show_handle(int code) {
   char text[MPI_MAX_ERROR_STRING];
   int length;
-  MPI_Error_string(MPI_Comm_rank(stale, &rank), text, &length);
-  printf("%s\n", strstr(text, "which is no communicator") != NULL ? "freed: detected" : text);
+  MPI_Error_string(code, text, &length);
+  char* value = strstr(text, "0x");
+  char* rest = value != NULL ? value + strspn(value, "0123456789abcdefx") : text;
+  if (value != NULL) *value = '\0';
+  printf("%s%s%s\n", value != NULL ? text : "", value != NULL ? "handle" : "", rest);
+}
+
+static void wrong_handles(MPI_Comm comm) {
+  MPI_Comm copy;
+  MPI_Comm stale;
+  MPI_Group group;
+  int number;
+  MPI_Comm_dup(comm, &copy);
+  stale = copy;
+  memcpy(&group, &copy, sizeof group);
+  const int other_kind = MPI_Group_size(group, &number);
+  MPI_Comm_free(&copy);
+  show_handle(MPI_Comm_rank(stale, &number));
+  show_handle(other_kind);
+}
+
+static void truncation(MPI_Comm comm) {
+  const int out[3] = {1, 2, 3};
+  int in;
+  show(MPI_Sendrecv(out, 3, MPI_INT, 0, 0, &in, 1, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE));
 }
 
 int main(int argc, char** argv) {
@@ -60,7 +81,8 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   bad_arguments(MPI_COMM_WORLD);
-  freed_handle(MPI_COMM_WORLD);
+  wrong_handles(MPI_COMM_WORLD);
+  truncation(MPI_COMM_WORLD);
   MPI_Finalize();
   if (strcmp(way, "after") == 0) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   return 0;

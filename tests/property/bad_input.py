@@ -374,6 +374,8 @@ def check(bench, function, p, how, wrong, classes, text):
     named = f"{function.name}: " in message and re.search(rf"\b{name}\b(\[.*?\])? = ", message)
     if not named or text not in message:
         problems.append(f"text lacks function, {p.name} or {text!r}")
+    if "expected" not in message.split("; hint: ")[0]:
+        problems.append("text does not say what was expected")
     if bench.heard != [(*expected_handler(bench, function, p, wrong), code)]:
         problems.append(f"heard {bench.heard}")
     return f"{'; '.join(problems)}; said: {message}" if problems else None

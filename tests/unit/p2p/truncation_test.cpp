@@ -20,8 +20,8 @@ std::vector<Case> cases() {
 void expect_truncated(Rank& on, Code code, const Status& status, const Bytes& got, const Case& one) {
   EXPECT_EQ(error_class_bits(code), kErrTruncate);
   const std::string expected = "message of " + std::to_string(one.sent) + " bytes from rank 0, tag 5, " +
-                               "receive buffer holds " + std::to_string(one.room);
-  EXPECT_EQ(on.text(code), expected);
+                               "receive buffer holds " + std::to_string(one.room) + ", expected";
+  EXPECT_EQ(on.text(code).substr(0, expected.size()), expected);
   EXPECT_EQ(status.bytes, static_cast<Count>(one.room));
   EXPECT_EQ(status.source, 0);
   Bytes data = pattern(one.sent, 3);
@@ -100,7 +100,8 @@ TEST(Truncation, InsideWaitallIsInStatus) {
     EXPECT_EQ(error_class_bits(code), kErrInStatus);
     EXPECT_EQ(on.text(code),
               "1 of 4 requests failed; requests[2]: message of 2000 bytes from rank 0, tag 2, receive buffer "
-              "holds 100");
+              "holds 100, expected no more than that; hint: count is in elements of datatype; MPI_Probe and "
+              "MPI_Get_count tell how many there are");
     for (int i = 0; i < 4; ++i) {
       EXPECT_EQ(error_class_bits(statuses[static_cast<std::size_t>(i)].error), i == 2 ? kErrTruncate : 0);
     }
