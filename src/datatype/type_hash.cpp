@@ -19,7 +19,10 @@ BasicTypes basic_types(const Signature& signature, Count count) {
   BasicTypes types;
   if (signature.basic != 0) {
     const BasicInfo& info = *basic_info(signature.basic);
-    types.hash = SequenceHash::of(static_cast<std::uint64_t>(info.representation) << 16 | info.size << 1 |
+    const bool is_byte = info.size == 1 && (info.representation == Representation::kSigned ||
+                                            info.representation == Representation::kUnsigned);
+    const Representation representation = is_byte ? Representation::kBytes : info.representation;
+    types.hash = SequenceHash::of(static_cast<std::uint64_t>(representation) << 16 | info.size << 1 |
                                   (info.quad ? 1U : 0U));
     types.only = signature.basic;
     types.packed = signature.basic == kMpiPacked;

@@ -1,8 +1,9 @@
 // Hashes of type signatures: two sequences of basic types are taken to be the same if their hashes are.
 //
 // A hash is that of the sequence, not of how it was made: 4 copies of (int, int) have that of 8 ints. Types
-// of one representation count as one, whatever their names: MPI_INT and MPI_INT32_T, and all that is bytes or
-// characters.
+// of one representation count as one, whatever their names: MPI_INT and MPI_INT32_T. All integers and
+// characters of one byte count as bytes: MPI wants MPI_BYTE at both ends, but programs that send MPI_CHAR to
+// MPI_BYTE are many, and lose nothing.
 //
 // Pure; any thread may call.
 #pragma once

@@ -72,6 +72,7 @@ constexpr Exchange kExchanges[] = {
     {kMpiInt, 0, kMpiDouble, 10, ""},
     {kMpiPacked, 40, kMpiInt, 10, ""},
     {kMpiInt, 10, kMpiPacked, 40, ""},
+    {kMpiUnsignedChar, 10, kMpiByte, 10, ""},
     {kMpiDouble, 10, kMpiInt, 20,
      "sent as 10 x MPI_DOUBLE by MPI_Send, received as 20 x MPI_INT by MPI_Recv"},
     {kMpiInt, 3000, kMpiFloat, 3000, "sent as 3000 x MPI_INT"},
