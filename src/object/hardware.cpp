@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <functional>
 
 namespace tasuki {
 namespace {
@@ -164,16 +163,6 @@ Distance HardwareSurroundings::distance_to(const Processors& other) const {
   const auto holds = [&](const Processors& piece) { return !piece.empty() && is_within(theirs, piece); };
   if (!theirs.empty() && holds(cache)) return Distance::kCache;
   return !theirs.empty() && holds(package) ? Distance::kPackage : Distance::kMachine;
-}
-
-std::uint64_t machine_number() {
-  std::string name = first_line("/proc/sys/kernel/random/boot_id");
-  if (name.empty()) {
-    char host[256] = {};
-    gethostname(host, sizeof host - 1);
-    name = host;
-  }
-  return std::hash<std::string>{}(name);
 }
 
 }  // namespace tasuki

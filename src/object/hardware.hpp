@@ -62,7 +62,4 @@ HardwareSurroundings hardware_surroundings();
 /// The same for a set of processors (none: all), and for another root than "/sys/devices/system".
 HardwareSurroundings hardware_surroundings(const Processors& processors, const std::string& root);
 
-/// A number of this machine, the same for all its processes since it was booted.
-std::uint64_t machine_number();
-
 }  // namespace tasuki

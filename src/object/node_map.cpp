@@ -72,7 +72,7 @@ const NodeMap& node_map(Comm& comm) {
 
 std::uint64_t node_number(Process& process) {
   const Bootstrap& bootstrap = process.bootstrap;
-  const std::uint64_t machine = machine_number();
+  const std::uint64_t machine = bootstrap.machine();
   if (bootstrap.nodes() == 1) return machine;
   const auto node = static_cast<std::uint64_t>(bootstrap.node(process.rank)) + 1;
   return (machine ^ bootstrap.job_id()) + node * 0x9e3779b97f4a7c15u;

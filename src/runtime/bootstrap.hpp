@@ -37,6 +37,11 @@ class Bootstrap {
   virtual int nodes() const { return 1; }
   virtual int node(int /*rank*/) const { return 0; }
 
+  /// A number that all processes of this machine have, and none elsewhere. It is found out at the start:
+  /// later there may be no descriptor left to read it with, and a rank must not take itself for one
+  /// elsewhere.
+  virtual std::uint64_t machine() const { return 0; }
+
   /// The number of the program of an MPMD job that this rank runs (MPI_APPNUM), -1 when unknown.
   virtual int application_number() const { return -1; }
 

@@ -64,6 +64,7 @@ class JobBootstrap final : public Bootstrap {
   }
   int nodes() const override { return std::max(1, job_.header->nodes); }
   int node(int rank) const override { return job_.blocks[rank].node; }
+  std::uint64_t machine() const override { return machine_; }
   std::uint64_t job_id() const override { return job_.header->job_id; }
   std::string parent_port() const override { return bounded(job_.header->parent_port); }
   bool spawn(const SpawnRequest& request, std::string* error) override {
@@ -147,7 +148,9 @@ class JobBootstrap final : public Bootstrap {
     heap_ = heap != nullptr && heap->global != 0 ? HeapKind::kGlobal : HeapKind::kPrivate;
     return job_.header->wants_statistics != 0;
   }
-  void publish() override { publish(false); }
+  void publish() override {
+    publish(false);
+  }
 
   void tell_leaks(const std::vector<Leak>& leaks) override {
     const int socket = connect_to_launcher(job_.header->launcher_socket);
@@ -182,7 +185,9 @@ class JobBootstrap final : public Bootstrap {
   }
 
  private:
-  RankBlock& block() const { return job_.blocks[job_.rank]; }
+  RankBlock& block() const {
+    return job_.blocks[job_.rank];
+  }
 
   /// Between two uses of MPI the counts are elsewhere, and what was published at the end of the last one
   /// stays.
@@ -218,6 +223,7 @@ class JobBootstrap final : public Bootstrap {
   }
 
   Attachment job_;
+  const std::uint64_t machine_ = machine_number();
   int home_ = -1;
   std::uint64_t mark_;  // peers that may read this process' memory look here
   SharedRegion region_;

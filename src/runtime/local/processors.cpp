@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
 
 namespace tasuki::local {
 
@@ -127,6 +128,16 @@ int processors_available() {
   const int mask = std::max(static_cast<int>(affinity_mask().size()), 1);
   const int quota = processors_in_quota("/sys/fs/cgroup", read_text("/proc/self/cgroup"));
   return quota > 0 ? std::min(mask, quota) : mask;
+}
+
+std::uint64_t machine_number() {
+  std::string name = read_text("/proc/sys/kernel/random/boot_id");
+  if (name.empty()) {
+    char host[256] = {};
+    gethostname(host, sizeof host - 1);
+    name = host;
+  }
+  return std::hash<std::string>{}(name);
 }
 
 }  // namespace tasuki::local

@@ -2,6 +2,7 @@
 // quota. The machine's own number says nothing in a container.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@ int processors_available();
 
 /// What a file of /proc or /sys says; empty when it cannot be read.
 std::string read_text(const std::string& path);
+
+/// A number of this machine, the same for all its processes since it was booted.
+std::uint64_t machine_number();
 
 /// The numbers of the processors in this process's affinity mask, ascending; empty when the kernel does not
 /// tell.

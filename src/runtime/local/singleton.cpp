@@ -25,6 +25,7 @@ class Singleton final : public Bootstrap {
     if (region_.fd >= 0) close(region_.fd);
   }
   std::uint64_t job_id() const override { return job_id_; }
+  std::uint64_t machine() const override { return machine_; }
   bool spawn(const SpawnRequest& request, std::string* error) override {
     return launcher_.start(error) && ask_launcher(launcher_.socket(), request, error);
   }
@@ -65,6 +66,7 @@ class Singleton final : public Bootstrap {
 
  private:
   int processors_;
+  const std::uint64_t machine_ = machine_number();
   std::uint64_t job_id_;
   OwnLauncher launcher_;
   SharedRegion region_;

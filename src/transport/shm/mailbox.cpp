@@ -63,9 +63,13 @@ bool process_has_ended(std::int32_t pid) {
 
 std::unique_ptr<SharedSegment> open_mailbox(const PeerAddress& address, std::uint64_t* bulk_capacity,
                                             std::string* error) {
+  if (address.mailbox.bytes < sizeof(MailboxHeader)) {
+    *error = "rank " + std::to_string(address.name.rank) +
+             " of another job could not get the memory in which others reach it";
+    return nullptr;
+  }
   std::string reason;
-  std::unique_ptr<SharedSegment> segment;
-  if (address.mailbox.bytes >= sizeof(MailboxHeader)) segment = SharedSegment::open(address.mailbox, &reason);
+  std::unique_ptr<SharedSegment> segment = SharedSegment::open(address.mailbox, &reason);
   if (segment == nullptr) {
     *error = "cannot reach " + describe(address) + ": " + reason;
     return nullptr;

@@ -84,7 +84,6 @@ TEST(Hardware, NamesAreThoseOfHwloc) {
     EXPECT_EQ(hardware_level(hardware_name(static_cast<HardwareLevel>(level))), level);
   EXPECT_EQ(hardware_level("hwloc://NUMANode"), 2);
   EXPECT_EQ(hardware_level("NUMANode"), -1);
-  EXPECT_EQ(machine_number(), machine_number());
 }
 
 Info* make_info(Process& process, const char* key, const char* value) {
