@@ -32,6 +32,7 @@ constexpr std::int64_t kPortCheckNs = 100'000'000;
 struct Hello {
   Context road;
   Context handshake;
+  PeerAddress from;  // to answer, the acceptor has to be able to reach it; no mailbox: of the same job
 };
 
 enum class Word : std::int32_t { kOffer = 1, kGo = 2, kWithdraw = 3 };
@@ -208,6 +209,12 @@ Code accept_one(Process& process, Port& port, bool spawning, Ref<Comm>* road) {
       }
       endpoint = ear.endpoint();
     }
+    int reached = -1;
+    if (const Code code = join_endpoint(process, hello.from, &reached)) {
+      process.progress->poll();  // notices the end of the process, if that was the reason
+      if (process.transport->has_ended(endpoint)) continue;
+      return code;
+    }
     const Handshake handshake(process, hello, endpoint);
     Word answer{};
     if (const Code code = handshake.say(Word::kOffer)) return code;
@@ -234,7 +241,10 @@ Code connect_one(Process& process, const std::string& name, double timeout_secon
   if (endpoint == process.rank)
     return process.fail(kErrPort, "port_name = \"%s\" is this process's own, expected another's",
                         name.c_str());
-  const Hello hello{make_context(process), make_context(process)};
+  Hello hello{make_context(process), make_context(process), {process_name(process, process.rank), {}}};
+  if (endpoint >= process.size) {
+    if (const Code code = own_address(process, &hello.from)) return code;
+  }
   const Handshake handshake(process, hello, endpoint);
   const Ref<Comm> door = make_road(process, number << kPlaneBits, endpoint);
   if (const Code code =

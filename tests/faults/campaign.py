@@ -61,6 +61,13 @@ class Plan:
     delay_s: float = 0  # the same: after the job's start
 
 
+def draw_healthy_plan(seed, number):
+    generator = random.Random(f"healthy {seed} {number}")
+    return Plan(
+        number, generator.choice([1, 2, 4]), generator.randrange(1 << 30), 1, "none", "none", "nowhere"
+    )
+
+
 def draw_plan(seed, number):
     generator = random.Random(f"{seed} {number}")
     ranks = generator.choice([2, 4, 8])
@@ -96,6 +103,9 @@ def draw_plan(seed, number):
         plan.place = f"call:{generator.randrange(1, 9)}"
     if kind in ("child", "all"):
         plan.victim = kind
+    if kind in ("call", "time") and generator.random() < 0.1:
+        plan.means = "memory"  # there is no more to be had, which may never matter
+        plan.rounds = 50
     return plan
 
 
@@ -138,6 +148,10 @@ def judge(plan, status, out, err):
     lines = err.splitlines()
     if out:
         return "it prints something"
+    if plan.means == "none":
+        return "" if status == 0 and not lines else "a healthy job fails"
+    if plan.means == "memory":
+        return judge_without_memory(status, lines)
     if plan.victim == "mpiexec":
         return judge_launcher(plan, status, lines)
     if plan.signal:
@@ -172,6 +186,13 @@ def judge_launcher(plan, status, lines):
         right = right or (not lines and status == -plan.signal)  # before it answered signals
         right = right or (plan.rounds and status == 0 and not lines)  # after the job
     return "" if right else "mpiexec's end is not told right"
+
+
+def judge_without_memory(status, lines):
+    """Whoever gets none says so, or the program does, or the system ends it; or none was needed any more."""
+    told = [line for line in lines if line.startswith("mpiexec: rank ")]
+    right = len(told) == 1 and status != 0 or not lines and status == 0
+    return "" if right else "no memory is not told in one line"
 
 
 def run_job(plan, program, top):
@@ -257,17 +278,15 @@ def sockets_of(pids):
     ]
 
 
-def tasuki_files():
-    """Files that could be the library's, but for those of programs that run."""
-    found = set()
+def files_of(pids):
+    """Published names and whatever else the library could have left where others see it."""
+    found = []
     for top in ("/tmp", "/dev/shm"):
         for path in pathlib.Path(top).glob("*tasuki*"):
-            found |= {str(file) for file in [path, *path.rglob("*")] if not file.is_dir()}
+            for file in [path, *path.rglob("*")]:
+                mine = "tasuki-work-" in file.name or any(f"{pid}" in file.name for pid in pids)
+                found += [str(file)] if mine and file.is_file() else []
     return found
-
-
-def published_names():
-    return [path for path in tasuki_files() if "tasuki-work-" in path]
 
 
 def shared_bytes(group):
@@ -283,7 +302,7 @@ def leftovers(pids, group):
     left = {
         "processes": settled(children),
         "sockets": settled(lambda: sockets_of(pids)),
-        "files": published_names(),
+        "files": files_of(pids),
     }
     left["shared_bytes"] = settled(lambda: shared_bytes(group))
     return {kind: what for kind, what in left.items() if what}
@@ -298,6 +317,7 @@ def parse_arguments():
     parser.add_argument("--jobs", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, help="the number of the one job to play")
+    parser.add_argument("--healthy", action="store_true", help="nobody dies")
     parser.add_argument("--at-once", type=int, default=2 * (os.cpu_count() or 1))
     return parser.parse_args()
 
@@ -306,7 +326,8 @@ def play(arguments, group, top):
     if not isinstance(group, str):
         group.enter()
     numbers = [arguments.only] if arguments.only is not None else range(arguments.jobs)
-    plans = [draw_plan(arguments.seed, number) for number in numbers]
+    draw = draw_healthy_plan if arguments.healthy else draw_plan
+    plans = [draw(arguments.seed, number) for number in numbers]
     with concurrent.futures.ThreadPoolExecutor(arguments.at_once) as pool:
         outcomes = list(pool.map(lambda plan: run_job(plan, arguments.program, top), plans))
     wrong = [outcome for outcome in outcomes if outcome.wrong]
@@ -324,7 +345,8 @@ def play(arguments, group, top):
         "hangs": sum(outcome.wrong == "it hangs" for outcome in wrong),
         "longest_s": round(longest, 2),
     }
-    summary["group"] = group if isinstance(group, str) else "yes"
+    if isinstance(group, str):
+        summary["memory"] = f"not counted: {group}"
     print(json.dumps(summary))
     return 0 if not wrong and not left else 1
 
@@ -334,11 +356,11 @@ def main():
     ctypes.CDLL(None).prctl(ADOPT_ORPHANS, 1, 0, 0, 0)
 
     with control_group.control_group(16 << 30) as group, tempfile.TemporaryDirectory() as top:
-        status = play(arguments, group, pathlib.Path(top))
-        if not isinstance(group, str):
-            (group.path.parent / "cgroup.procs").write_text(str(os.getpid()))
-
-    return status
+        try:
+            return play(arguments, group, pathlib.Path(top))
+        finally:
+            if not isinstance(group, str):
+                (group.path.parent / "cgroup.procs").write_text(str(os.getpid()))
 
 
 if __name__ == "__main__":

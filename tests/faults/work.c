@@ -3,7 +3,7 @@
  *
  * All ranks draw the same order of scenes from SEED. ROUNDS scenes are played, 0: for ever.
  * VICTIM   who dies: a rank; "all"; "child", rank 0 of every world that is spawned; "none"
- * MEANS    kill segv bus abort exit _exit zero memory: how
+ * MEANS    kill segv bus abort exit _exit zero: how; memory: it gets no more of it; none
  * PLACE    call:N      before or after the Nth of its calls, MPI_Init and MPI_Finalize included
  *          time:US     that long after main() began, by a signal: inside of whatever it is in
  *          init:US, finalize:US     the same, counted from the call of MPI_Init, MPI_Finalize

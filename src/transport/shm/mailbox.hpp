@@ -36,7 +36,7 @@ namespace tasuki::shm {
 inline constexpr int kMailboxSlots = 1024;  // foreign processes that can send to one process
 inline constexpr int kPortsMax = 256;       // open ports of one process
 inline constexpr std::uint64_t kMailboxMagic = 0x786f626b75736174;  // "tasukbox"
-inline constexpr std::uint32_t kMailboxVersion = 2;
+inline constexpr std::uint32_t kMailboxVersion = 3;
 
 enum class SlotState : std::uint32_t { kFree = 0, kClaimed, kOpen, kLeft };
 
