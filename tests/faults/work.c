@@ -1,5 +1,5 @@
-/* A program that does all kinds of work, and dies where it is told to: work FOLDER SEED ROUNDS VICTIM MEANS
- * PLACE
+/* A program that does all kinds of work, and dies where it is told to:
+ * work FOLDER SEED ROUNDS VICTIM MEANS PLACE
  *
  * All ranks draw the same order of scenes from SEED. ROUNDS scenes are played, 0: for ever.
  * VICTIM   who dies: a rank; "all"; "child", rank 0 of every world that is spawned; "none"
