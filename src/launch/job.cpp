@@ -56,7 +56,8 @@ Job::Job(const Options& options, const Inherited& inherited, int signal_fd)
       one_place_(is_one_place(STDOUT_FILENO, STDERR_FILENO)),
       terminal_(loop_),
       spawns_(loop_, *this),
-      id_(format("%llx", static_cast<unsigned long long>(random_number()))) {
+      id_(format("%llx", static_cast<unsigned long long>(random_number()))),
+      mark_(std::string(local::kLauncherIdName) + "=" + id_) {
   loop_.add_readable(signal_fd_, this);
 }
 
@@ -66,7 +67,7 @@ Job::~Job() {
 
 int Job::run() {
   adopt_orphans();
-  guard_.start(std::string(local::kLauncherIdName) + "=" + id_);
+  guard_.start(mark_);
   spawn_socket_ = spawns_.listen();
   null_fd_ = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (options_.timeout_seconds > 0) {

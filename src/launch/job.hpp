@@ -157,6 +157,7 @@ class Job final : public Ready, private SpawnHandler {
   void kill_ranks();
   void signal_groups(int signal);
   bool groups_left();
+  std::vector<int> other_children() const;
   std::vector<int> orphans() const;
   void reap_all();
   void reap_orphans();
@@ -176,7 +177,8 @@ class Job final : public Ready, private SpawnHandler {
   SpawnService spawns_;
   bool has_tuning_ = false;                     // somebody names a table of parameters
   std::string tuning_;                          // its text: tuning/table.hpp
-  const std::string id_;                        // local::kLauncherIdName of all that is started
+  const std::string id_;                        // random: local::kLauncherIdName of all that is started
+  const std::string mark_;                      // the same with its name, as in an environment
   std::string spawn_socket_;                    // its name; empty: nobody can spawn
   std::vector<std::unique_ptr<World>> worlds_;  // the command line's first, if there is one
   JobStatistics statistics_;                    // of worlds that are over; empty where nobody wants them

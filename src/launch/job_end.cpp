@@ -206,8 +206,9 @@ bool Job::groups_left() {
   return left;
 }
 
-/// Our children that we did not start: processes of ranks' programs that have lost their parent.
-std::vector<int> Job::orphans() const {
+/// Our children that we did not start: processes that have lost their parent, and what a script had started
+/// before it became mpiexec.
+std::vector<int> Job::other_children() const {
   std::vector<int> found = children();
   std::erase(found, guard_.pid());  // which may not have its name yet
   for_each_rank([&found](World&, const Rank& rank) { std::erase(found, rank.pid); });
@@ -215,8 +216,15 @@ std::vector<int> Job::orphans() const {
   return found;
 }
 
+/// Those of them that ranks' programs have started.
+std::vector<int> Job::orphans() const {
+  std::vector<int> found = other_children();
+  std::erase_if(found, [this](int pid) { return !has_mark(pid, mark_); });
+  return found;
+}
+
 void Job::reap_orphans() {
-  for (const int pid : orphans()) waitpid(pid, nullptr, WNOHANG);
+  for (const int pid : other_children()) waitpid(pid, nullptr, WNOHANG);
 }
 
 void Job::reap_all() {

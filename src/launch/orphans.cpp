@@ -53,17 +53,18 @@ bool is_helper(int pid) {
   return look_at(pid).helper;
 }
 
+bool has_mark(int pid, const std::string& assignment) {
+  const std::string environment = '\0' + local::read_text("/proc/" + std::to_string(pid) + "/environ");
+  return environment.find('\0' + assignment + '\0') != std::string::npos;
+}
+
 std::vector<int> processes_with(const std::string& assignment) {
   std::vector<int> found;
   DIR* entries = opendir("/proc");
   if (entries == nullptr) return found;
-  const std::string wanted = '\0' + assignment + '\0';
   while (const dirent* entry = readdir(entries)) {
     const int pid = std::atoi(entry->d_name);
-    if (pid <= 0 || pid == getpid()) continue;
-    const std::string folder = std::string("/proc/") + entry->d_name;
-    const std::string environment = '\0' + local::read_text(folder + "/environ");
-    if (environment.find(wanted) == std::string::npos) continue;
+    if (pid <= 0 || pid == getpid() || !has_mark(pid, assignment)) continue;
     const Process process = look_at(pid);
     if (process.running && !process.helper) found.push_back(pid);
   }

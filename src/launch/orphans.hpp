@@ -16,6 +16,9 @@ void adopt_orphans();
 /// The children of the calling thread, zombies included; empty where the kernel does not tell.
 std::vector<int> children();
 
+/// Whether the environment of the process, as its program found it, has `assignment` ("NAME=value").
+bool has_mark(int pid, const std::string& assignment);
+
 /// Whether an mpiexec started the process for itself: a guard, a reader of source lines.
 bool is_helper(int pid);
 

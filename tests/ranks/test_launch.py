@@ -432,6 +432,15 @@ def test_what_left_its_process_group_ends_with_mpiexec(tmp_path, number):
     assert wait_for(lambda: not any(is_alive(pid) for pid in pids), 5)
 
 
+def test_what_a_script_started_before_it_became_mpiexec_goes_on(tmp_path):
+    script = f"setsid sleep 5 & echo $! > {tmp_path}/0; sleep 5 & echo $! > {tmp_path}/1; exec {MPIEXEC} true"
+    subprocess.run(["sh", "-c", script], timeout=20, check=True, env=clean_environment())
+    pids = pids_in(tmp_path, 2)
+    assert all(is_alive(pid) for pid in pids)
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+
+
 def test_a_program_that_goes_on_alone_is_waited_for_no_longer_than_its_rank(mpiexec, tmp_path):
     """What lost its parent while the job runs is left alone, and does not stay as a zombie."""
     script = (
