@@ -279,12 +279,13 @@ def sockets_of(pids):
 
 
 def files_of(pids):
-    """Published names and whatever else the library could have left where others see it."""
+    """Published names, and whatever else of mpiexec's the library could have left where others see it."""
     found = []
     for top in ("/tmp", "/dev/shm"):
         for path in pathlib.Path(top).glob("*tasuki*"):
             for file in [path, *path.rglob("*")]:
-                mine = "tasuki-work-" in file.name or any(f"{pid}" in file.name for pid in pids)
+                numbers = {int(number) for number in re.findall(r"\d+", file.name)}
+                mine = "tasuki-work-" in file.name or numbers & pids
                 found += [str(file)] if mine and file.is_file() else []
     return found
 

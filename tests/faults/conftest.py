@@ -52,6 +52,17 @@ def undumpable():
 
 
 @pytest.fixture(scope="session")
+def jumping_clock():
+    """A library to preload; see clock.c."""
+    return plain_c("clock.c", "clock.so", "-shared", "-fPIC")
+
+
+@pytest.fixture(scope="session")
+def work():
+    return harness.compile_program(HERE / "work.c", "-pthread")
+
+
+@pytest.fixture(scope="session")
 def own_mounts():
     """A command that gives what it runs mounts of its own; skips where that is not permitted."""
     words = ["unshare", "--mount", "--propagation", "private"]

@@ -11,11 +11,6 @@ import pytest
 LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
 
 
-@pytest.fixture(scope="session")
-def work():
-    return harness.compile_program(harness.ROOT / "tests/faults/work.c", "-pthread")
-
-
 @pytest.mark.timeout(900)
 def test_whoever_dies_nothing_hangs_and_nothing_is_left(work):
     """Always the same jobs in `make test`; others each time in `make test-long`, which says which."""

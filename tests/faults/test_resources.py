@@ -15,7 +15,6 @@ import time
 
 import harness
 import pytest
-from conftest import plain_c
 
 LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
 MPIEXEC = harness.PREFIX / "bin/mpiexec"
@@ -24,16 +23,6 @@ MPIEXEC = harness.PREFIX / "bin/mpiexec"
 @pytest.fixture(scope="session")
 def limits():
     return harness.compile_program(harness.ROOT / "tests/faults/limits.c")
-
-
-@pytest.fixture(scope="session")
-def work():
-    return harness.compile_program(harness.ROOT / "tests/faults/work.c", "-pthread")
-
-
-@pytest.fixture(scope="session")
-def jumping_clock():
-    return plain_c("clock.c", "clock.so", "-shared", "-fPIC")
 
 
 def right(*words, **how):
