@@ -158,6 +158,8 @@ def judge(plan, status, out, err):
         told, wanted = rf"was killed by signal {int(plan.signal)} \(.*\)", 128 + plan.signal
     else:
         told, wanted = MEANS[plan.means]
+    if (plan.victim, plan.means, plan.place) == ("all", "zero", "call:1"):
+        return "" if status == 0 and not lines else "a job without MPI fails"
     finalized = plan.place.startswith("finalize") or plan.rounds  # then the end may come after MPI_Finalize
     if finalized and not lines and status == {"exit": 7, "_exit": 7, "zero": 0}.get(plan.means, -1):
         return ""
