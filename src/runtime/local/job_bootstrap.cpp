@@ -148,9 +148,7 @@ class JobBootstrap final : public Bootstrap {
     heap_ = heap != nullptr && heap->global != 0 ? HeapKind::kGlobal : HeapKind::kPrivate;
     return job_.header->wants_statistics != 0;
   }
-  void publish() override {
-    publish(false);
-  }
+  void publish() override { publish(false); }
 
   void tell_leaks(const std::vector<Leak>& leaks) override {
     const int socket = connect_to_launcher(job_.header->launcher_socket);
@@ -185,9 +183,7 @@ class JobBootstrap final : public Bootstrap {
   }
 
  private:
-  RankBlock& block() const {
-    return job_.blocks[job_.rank];
-  }
+  RankBlock& block() const { return job_.blocks[job_.rank]; }
 
   /// Between two uses of MPI the counts are elsewhere, and what was published at the end of the last one
   /// stays.
