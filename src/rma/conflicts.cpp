@@ -39,6 +39,18 @@ bool is_repeated(const OpenAccess& one, const OpenAccess& other) {
              other.origin_address - static_cast<std::uint64_t>(other.begin);
 }
 
+bool puts_the_same(const OpenAccess& one, const OpenAccess& other) {
+  return one.kind == AccessKind::kPut && other.kind == AccessKind::kPut && one.begin == other.begin &&
+         one.end == other.end && one.data != 0 && one.data == other.data;
+}
+
+/// Never 0.
+std::uint64_t hash_of(const std::byte* data, Count bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (Count i = 0; i < bytes; ++i) hash = (hash ^ static_cast<std::uint64_t>(data[i])) * 0x100000001b3;
+  return hash | 1;
+}
+
 /// The runs of bytes of `remote`, each as `what`; none where there are more than `runs_max`.
 std::vector<OpenAccess> runs_of(OpenAccess what, const Remote& remote, const Side* origin,
                                 std::size_t runs_max) {
@@ -63,6 +75,10 @@ std::vector<OpenAccess> runs_of(OpenAccess what, const Remote& remote, const Sid
       runs.push_back(what);
     }
   }
+  if (what.kind != AccessKind::kPut || !is_dense) return runs;
+  for (OpenAccess& run : runs) {
+    run.data = hash_of(reinterpret_cast<const std::byte*>(run.origin_address), run.end - run.begin);
+  }
   return runs;
 }
 
@@ -82,7 +98,7 @@ bool is_conflict(const OpenAccess& one, const OpenAccess& other) {
   if (one.kind == AccessKind::kGet && other.kind == AccessKind::kGet) return false;
   if (is_atomic(one) && is_atomic(other)) return !may_combine(one, other);
   if (reads_only(one) && reads_only(other)) return false;
-  return !is_repeated(one, other);
+  return !is_repeated(one, other) && !puts_the_same(one, other);
 }
 
 std::size_t Conflicts::bytes_needed(int ranks) {
@@ -121,6 +137,7 @@ void Conflicts::enter(Table& table, std::uint32_t count, const OpenAccess& run) 
                          last.element_bytes == run.element_bytes && last.end == run.begin &&
                          is_repeated(last, run);
     if (goes_on || (is_repeated(last, run) && last.begin <= run.begin && run.end <= last.end)) {
+      if (run.end > last.end) last.data = 0;  // which is the hash of a part
       last.end = std::max(last.end, run.end);
       return;
     }

@@ -35,6 +35,7 @@ struct OpenAccess {
   Count begin = 0;  // in the target's part; of a dynamic window: addresses
   Count end = 0;
   std::uint64_t origin_address = 0;  // of its data at the origin, where they are dense; 0: they are not
+  std::uint64_t data = 0;            // of a put: a hash of them; 0: unknown
   std::int32_t origin = 0;           // rank in the window
   AccessKind kind = AccessKind::kGet;
   std::uint8_t element_bytes = 0;       // of an accumulate
@@ -43,7 +44,7 @@ struct OpenAccess {
 };
 
 /// Whether two accesses may not meet. Two of the same bytes from or to the same place at the origin are one
-/// access done twice, which does no harm.
+/// access done twice, which does no harm; nor do two puts of the same data to the same place.
 bool is_conflict(const OpenAccess& one, const OpenAccess& other);
 
 class Conflicts {

@@ -99,6 +99,7 @@ TEST(Conflicts, LastUntilTheyAreCompleted) {
     EXPECT_EQ(error_class_bits(tables.put(1, 1, 4, 8, data)), kErrRmaConflict);
     tables.of(1).origin_completed(0);
     EXPECT_EQ(tables.put(1, 1, 4, 8, data), kSuccess);
+    EXPECT_EQ(tables.put(0, 1, 4, 8, data), kSuccess);  // the same data
     EXPECT_EQ(error_class_bits(tables.put(1, 0, 4, 8, data)), kErrRmaConflict);
     tables.of(0).completed(0);
     EXPECT_EQ(tables.put(1, 0, 4, 8, data), kSuccess);
@@ -112,7 +113,7 @@ TEST(Conflicts, OfAFullTableAreNotSeenAndHarmNothing) {
     for (Count i = 0; i < 3000; ++i) {
       ASSERT_EQ(tables.put(0, 1, 16 * i, 8, data.data() + 32 * i), kSuccess);
     }
-    EXPECT_EQ(error_class_bits(tables.put(1, 1, 0, 8, data.data())), kErrRmaConflict);
+    EXPECT_EQ(error_class_bits(tables.put(1, 1, 4, 8, data.data())), kErrRmaConflict);
     EXPECT_EQ(tables.put(1, 1, 16 * 2999, 8, data.data()), kSuccess);
   });
 }
