@@ -2,8 +2,12 @@
 #include "board/rank_reporter.hpp"
 
 #include <execinfo.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <vector>
 
@@ -33,14 +37,33 @@ void add_frames(RankReport* report) {
   }
 }
 
+/// The object at an address that was read from shared memory, which others may have overwritten: it is not
+/// followed unless there is such an object. Null where there is none.
+template <class T>
+const T* object_at(std::uint64_t address, Kind kind) {
+  if (address == 0 || address % alignof(T) != 0) return nullptr;
+  alignas(T) std::byte copy[sizeof(Object)];
+  const iovec here{copy, sizeof copy};
+  const iovec there{reinterpret_cast<void*>(address), sizeof copy};
+  const int errno_before = errno;
+  const ssize_t got = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+  const int reason = errno;
+  errno = errno_before;
+  if (got < 0 && reason != EFAULT) return reinterpret_cast<const T*>(address);  // the system does not tell
+  if (got != static_cast<ssize_t>(sizeof copy)) return nullptr;
+  Kind found;
+  std::memcpy(&found, copy + sizeof(void*), sizeof found);  // the first member, behind the virtual table
+  return found == kind ? reinterpret_cast<const T*>(address) : nullptr;
+}
+
 void add_data(const CallLine& line, const FunctionFacts& facts, RankReport* report) {
   report->count = line.count.load(std::memory_order_relaxed);
   if (*facts.op != '\0') {
-    const auto* op = reinterpret_cast<const Op*>(line.op.load(std::memory_order_relaxed));
+    const Op* op = object_at<Op>(line.op.load(std::memory_order_relaxed), Kind::kOp);
     if (op != nullptr) put_text(op_name(*op), report->op_name);
   }
   if (*facts.type == '\0') return;
-  const auto* type = reinterpret_cast<const Datatype*>(line.type.load(std::memory_order_relaxed));
+  const auto* type = object_at<Datatype>(line.type.load(std::memory_order_relaxed), Kind::kDatatype);
   if (type == nullptr) return;
   put_text(type->name.empty() ? "a derived datatype" : type->name, report->type_name);
   if (*facts.count == '\0' || report->count < 0) return;
