@@ -300,7 +300,8 @@ void Job::meet_deadlines() {
   });
   if (phase_ == Phase::kRunning && time_limit_ns_ != 0 && time_limit_ns_ <= now) {
     if (status_ == 0) status_ = 124;
-    if (options_.doctor == DoctorForm::kUnasked && !has_mpi()) return end_at_time_limit();
+    const bool nothing_to_tell = options_.doctor == DoctorForm::kUnasked && !has_mpi();
+    if (nothing_to_tell || stands_as_told()) return end_at_time_limit();
     phase_ = Phase::kExamining;
     examine(Occasion::kTimeLimit);
   }

@@ -130,6 +130,7 @@ class Job final : public Ready, private SpawnHandler {
   void watch_ranks(std::int64_t now);
   void examine(Occasion occasion);
   bool may_be_served() const;
+  bool stands_as_told() const;
   bool is_worth_telling() const;
   void go_on_with_examination();
   void conclude();
@@ -194,6 +195,7 @@ class Job final : public Ready, private SpawnHandler {
   std::int64_t standstill_asked_ns_ = 0;  // when it was looked at whether a standstill is worth telling
   std::int64_t told_standstill_ns_ = 0;   // when the one began that was told last
   std::uint64_t checked_quiet_ = 0;       // Standstill::quiet() when the last check began
+  std::uint64_t told_quiet_ = 0;          // the same when a table was told last
   std::string told_deadlock_;             // the ranks of the one that was told last
   int null_fd_ = -1;
 

@@ -146,6 +146,12 @@ bool Job::may_be_served() const {
   return worlds_.size() == 1 || spawns_.has_owner();
 }
 
+/// Whether all ranks are in the calls that they were in when that was told. (Programs are told again.)
+bool Job::stands_as_told() const {
+  return standstill_.since_ns() != 0 && standstill_.quiet() != 0 && standstill_.quiet() == told_quiet_ &&
+         options_.doctor != DoctorForm::kJson;
+}
+
 bool Job::is_worth_telling() const {
   const doctor::Diagnosis& diagnosis = examination_->diagnosis();
   switch (occasion_) {
@@ -182,6 +188,7 @@ void Job::conclude() {
   say_occasion();
   tell(*examination);
   if (occasion_ == Occasion::kTimeLimit) return end_at_time_limit();
+  told_quiet_ = standstill_.quiet();
   if (!deadlock) return;
   told_deadlock_ = deadlocked(examination->diagnosis());
   if (!options_.end_on_deadlock) return;

@@ -131,8 +131,9 @@ void Job::fail(const Ended& ended) {
 void Job::end_at_time_limit() {
   hurry_ = true;
   const int left = running();
-  say(format("mpiexec: the time limit of %g s is over; ending %d rank%s that still run%s",
-             options_.timeout_seconds, left, left == 1 ? "" : "s", left == 1 ? "s" : ""));
+  say(format("mpiexec: the time limit of %g s is over%s; ending %d rank%s that still run%s",
+             options_.timeout_seconds, stands_as_told() ? ", with all ranks where they were" : "", left,
+             left == 1 ? "" : "s", left == 1 ? "s" : ""));
   begin_ending();
 }
 

@@ -110,7 +110,11 @@ def test_a_job_that_stands_still(mpiexec, program):
         assert done.returncode == 124, done.text
         told = "mpiexec: no rank has moved for 0.5 s although all wait:\n"
         assert done.stderr.count(told) == 1, "once, and no more: " + done.text
-        assert_cycle(done.stderr.split(told)[1], ranks)
+        told, end = done.stderr.split(told)[1].rsplit("mpiexec: ", 1)
+        assert_cycle(told, ranks)
+        assert end.startswith("the time limit of 3 s is over, with all ranks where they were; ending"), (
+            done.text
+        )
 
     at_once(stand_still, [(ranks,) for ranks in SIZES])
 
@@ -183,7 +187,7 @@ def test_a_deadlock_is_told_at_once_in_checking_mode(mpiexec, program, ranks):
 def test_a_deadlock_in_checking_mode_is_told_once(mpiexec, program):
     done = mpiexec("-n", 2, "--stall", 0.5, "--timeout", 3, program, "cycle", environment={"TASUKI_CHECK": 1})
     assert done.returncode == 124, done.text
-    assert done.stderr.count("certain]") == 2, "when it was found, and at the time limit: " + done.text
+    assert done.stderr.count("certain]") == 1, done.text
     assert "no rank has moved" not in done.stderr, done.text
 
 
