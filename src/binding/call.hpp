@@ -63,7 +63,8 @@ struct FileCall {};
 class Call {
  public:
   /// `site`: where the entry returns to.
-  Call(Function function, const void* site) : process(running(function)), function_(function) {
+  [[gnu::always_inline]] Call(Function function, const void* site)
+      : process(running(function)), function_(function) {
     begin(site, binding.locking);
   }
   Call(Function function, const void* site, AnyTime)
@@ -73,7 +74,7 @@ class Call {
   Call(Function function, const void* site, FileCall) : Call(function, site) {
     owner_ = &process.objects->null_file;
   }
-  ~Call() {
+  [[gnu::always_inline]] ~Call() {
     std::atomic<std::uint64_t>& word = process.line.word;
     word.store(word.load(std::memory_order_relaxed) & ~kInside, std::memory_order_relaxed);
     if (nested_) [[unlikely]]
@@ -104,7 +105,7 @@ class Call {
 
   /// Puts an argument on the line.
   template <class T, class Value>
-  void tell(std::atomic<T> CallLine::*field, Value value) {
+  [[gnu::always_inline]] void tell(std::atomic<T> CallLine::*field, Value value) {
     if constexpr (std::is_pointer_v<Value>) {
       (process.line.*field).store(reinterpret_cast<T>(value), std::memory_order_relaxed);
     } else {
@@ -115,7 +116,7 @@ class Call {
   // Handles. Each gives false, with the error noted, when the argument is not what was expected.
 
   template <class T>
-  bool handle(typename HandleOf<T>::Handle value, const char* argument, T** object) {
+  [[gnu::always_inline]] bool handle(typename HandleOf<T>::Handle value, const char* argument, T** object) {
     *object = lookup<T>(abi::bits_of(value));
     if (*object == nullptr) [[unlikely]]
       return bad_handle<T>(value, argument);
@@ -253,7 +254,7 @@ class Call {
       note_origin(value);
     return abi::bits_of_table_value(value);
   }
-  void begin(const void* site, bool locking) {
+  [[gnu::always_inline]] void begin(const void* site, bool locking) {
     locked_ = locking;
     if (locking) lock();
     const std::uint64_t word = process.line.word.load(std::memory_order_relaxed);
