@@ -314,6 +314,7 @@ int main(int argc, char** argv) {
   }
   arm("finalize:");
   DO(MPI_Finalize());
-  if (is_victim && strcmp(argv[4], "child") != 0) pause(); /* the end comes */
+  const int ends = is_victim && !is_child && strcmp(means, "memory") != 0;
+  if (ends) pause(); /* the end comes */
   return 0;
 }
