@@ -162,12 +162,26 @@ CASES = {
     "truncation": Wrong(
         2, 15, [r"MPI_Recv: message of 80 bytes from rank 0, tag 5, receive buffer holds 40"]
     ),
+    "types": Wrong(
+        2, 3, [r"sent as 1 x MPI_FLOAT by MPI_Send, received as 1 x MPI_INT by MPI_Recv"], check=2
+    ),
     # Misuse.
-    "freed_comm": Wrong(2, 5, [r"MPI_Barrier: comm = \w+, which is no communicator \(never made, freed"]),
+    "freed_comm": Wrong(
+        2, 5, [r"MPI_Barrier: comm = \w+, which is no communicator", r"hint: it has been freed"]
+    ),
     "uncommitted_type": Wrong(2, 3, [r"MPI_Bcast: datatype = .* not committed"]),
     "wrong_root": Wrong(2, 8, [r"MPI_Bcast: root = 2, expected 0\.\.1"]),
     "before_init": Wrong(1, 1, [r"MPI_Comm_size called before MPI_Init"]),
     "aliased": Wrong(2, 1, [r"MPI_Allreduce: sendbuf and recvbuf = \w+ begin with the same byte"], check=1),
+    "buffer_reuse": Wrong(
+        2, 1, [r"the buffer of MPI_Isend \(dest = 1, tag = 5\) was changed before"], check=3
+    ),
+    "buffer_overlap": Wrong(
+        2, 1, [r"MPI_Irecv: buf = .* being received into by MPI_Irecv \(source = 1, tag = 1\)"], check=3
+    ),
+    "conflict": Wrong(
+        2, 47, [r"MPI_Put: bytes 0\.\.3 of rank 1's window .* MPI_Put of rank 0 accesses"], check=3
+    ),
     # Leaks.
     "leaked_request": Wrong(
         2, 0, [r"request, begun by MPI_Isend at leaked_request\.c:11, not completed"], check=3
