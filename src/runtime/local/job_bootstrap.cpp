@@ -41,6 +41,19 @@ std::string bounded(const char (&text)[kBytes]) {
 // mpiexec sees the end of a rank within microseconds, unless the kernel takes long to free its memory.
 constexpr long kLauncherTimeNs = 300'000'000;
 
+/// Whether the process has ended or is about to: the kernel has begun to take it apart, its files first.
+bool is_exiting(int pid) {
+  const std::string stat = read_text("/proc/" + std::to_string(pid) + "/stat");
+  const std::size_t name_end = stat.rfind(')');  // the name may hold anything
+  if (name_end == std::string::npos) return kill(pid, 0) != 0 && errno == ESRCH;
+  char state = 0;
+  unsigned flags = 0;
+  constexpr unsigned kExiting = 4;  // PF_EXITING
+  if (std::sscanf(stat.c_str() + name_end + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags) != 2)
+    return false;
+  return state == 'Z' || state == 'X' || (flags & kExiting) != 0;
+}
+
 class JobBootstrap final : public Bootstrap {
  public:
   explicit JobBootstrap(const Attachment& attachment)
@@ -166,6 +179,7 @@ class JobBootstrap final : public Bootstrap {
   }
 
   [[noreturn]] void abort(int exit_code, const std::string& message) override {
+    if (another_dies()) leave_to_launcher();  // whose end may well be why this one fails
     publish(false);
     flush_standard_output();
     std::snprintf(block().abort_message, kAbortMessageBytes, "%s", message.c_str());
@@ -184,6 +198,17 @@ class JobBootstrap final : public Bootstrap {
 
  private:
   RankBlock& block() const { return job_.blocks[job_.rank]; }
+
+  /// Whether another rank of this world is on its way out, or gone, without having said so to mpiexec.
+  bool another_dies() const {
+    for (int rank = 0; rank < job_.size; ++rank) {
+      const RankBlock& its = job_.blocks[rank];
+      if (rank == job_.rank || its.life.load(std::memory_order_acquire) >= Life::kFinalized) continue;
+      const std::int32_t pid = its.claimed_pid.load(std::memory_order_relaxed);
+      if (pid > 0 && is_exiting(pid)) return true;
+    }
+    return false;
+  }
 
   /// Between two uses of MPI the counts are elsewhere, and what was published at the end of the last one
   /// stays.
