@@ -69,7 +69,9 @@ bool Top::look(const std::vector<SubjectWorld>& worlds, std::int64_t now_ns) {
   if (now_ns < look_ns_) return false;
   for (const SubjectWorld& world : worlds) {
     for (std::size_t rank = 0; rank < world.ranks.size(); ++rank) {
-      histories_[{world.number, static_cast<int>(rank)}].look(look_at(world.ranks[rank]), now_ns);
+      const Subject& subject = world.ranks[rank];
+      if (subject.block->life.load(std::memory_order_acquire) == Life::kStarted) continue;
+      histories_[{world.number, static_cast<int>(rank)}].look(look_at(subject), now_ns);
     }
   }
   look_ns_ = now_ns + kLookNs;

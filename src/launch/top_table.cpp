@@ -141,6 +141,8 @@ constexpr int kNames = 0;
 constexpr int kStates = 1;
 constexpr int kGap = 2;
 constexpr int kStateWidthMin = 24;
+constexpr int kStateWidthWanted = 44;  // before the columns from this rank on are shown
+constexpr int kLessWanted = 6;
 constexpr int kNameWidthMax = 24;
 
 /// `text` cut, or filled with blanks, to `width` columns. (Names of functions and programs are plain letters;
@@ -193,19 +195,19 @@ Layout plan_columns(const std::vector<TopRow>& rows, int width) {
   }
   names = std::min(names, kNameWidthMax);
   Layout layout;
+  int least = kStateWidthMin;  // of the states
   for (int most = 9; most >= 0; --most) {
     layout = {};
+    least = most >= kLessWanted ? std::min(states, kStateWidthWanted) : kStateWidthMin;
     for (int column = 0; column < static_cast<int>(std::size(kColumns)); ++column) {
       if (kColumns[column].rank > most) continue;
       layout.columns.push_back(column);
-      layout.widths.push_back(column == kNames    ? names
-                              : column == kStates ? kStateWidthMin
-                                                  : kColumns[column].width);
+      layout.widths.push_back(column == kNames ? names : column == kStates ? least : kColumns[column].width);
     }
     if (sum_of(layout) <= width) break;
   }
   layout.widths[kStates] =
-      std::min(states, std::max(8, kStateWidthMin + width - sum_of(layout)));  // what is left over
+      std::min(states, std::max(8, least + width - sum_of(layout)));  // what is left over
   return layout;
 }
 
@@ -325,7 +327,11 @@ void TopHistory::look(const RankLook& look, std::int64_t now_ns) {
   if (first || look.word != last_.word || look.place != last_.place) since_ns_ = still_ns_ = now_ns;
   if (look.moves != last_.moves) still_ns_ = now_ns;
   const double inside = look.place == RankLook::Place::kInside ? 1 : 0;
-  const double weight = first ? 1 : 1 - std::exp(-seconds_of(now_ns - looked_ns_) / kShareSeconds);
+  if (first) first_ns_ = looked_ns_ = now_ns;
+  // A mean as long as there are few looks, then one that forgets.
+  const double step = seconds_of(now_ns - looked_ns_);
+  const double all = seconds_of(now_ns - first_ns_) + step;
+  const double weight = first ? 1 : std::max(1 - std::exp(-step / kShareSeconds), all > 0 ? step / all : 0);
   mpi_share_ += (inside - mpi_share_) * weight;
   last_ = look;
   looked_ns_ = now_ns;

@@ -52,7 +52,8 @@ class TopHistory {
   };
 
   RankLook last_;
-  std::int64_t looked_ns_ = 0;  // 0: not yet
+  std::int64_t first_ns_ = 0;   // the first look
+  std::int64_t looked_ns_ = 0;  // the last one; 0: not yet
   std::int64_t since_ns_ = 0;   // it has been in this call, or outside after that one
   std::int64_t still_ns_ = 0;   // the same, and has not moved
   double mpi_share_ = 0;

@@ -134,6 +134,7 @@ def test_the_table_stands_below_the_programs_output(terminal, ranks):
     shown = terminal(MPIEXEC, "--top", "-n", ranks, compile_program("top.c"), 4)
     plural = "" if ranks == 1 else "s"
     shown.wait_for(rf"^mpiexec: top-.*: {ranks} rank{plural}, 0:0\d$")
+    shown.wait_for("^the first line")
     heading = shown.wait_for(r"^rank +state")
     assert "sent/s" in heading
     if ranks > 1:
@@ -143,7 +144,9 @@ def test_the_table_stands_below_the_programs_output(terminal, ranks):
         shown.wait_for(rf"^{ranks - 1} +waits in MPI_Recv \(source 0, tag 5")
     shown.wait_for(r"^all ")
     lines = shown.lines()
-    assert lines.index("the first line") < lines.index(heading)
+    headings = [number for number, line in enumerate(lines) if line.startswith("rank ")]
+    assert lines.index("the first line") < headings[0], lines
+    assert len(headings) == 1, lines
     assert lines[-1].startswith("all ")
     shown.wait_for("line after 2")
     assert shown.end() == 0
@@ -168,7 +171,7 @@ def test_ctrl_c_ends_the_job_and_leaves_the_terminal_as_it_was(terminal):
 def test_many_ranks_are_grouped_and_a_new_size_is_followed(terminal, job):
     running = job(8)
     shown = terminal(MPIEXEC, "--top", "--job", running.pid, rows=8, columns=100)
-    shown.wait_for(r"^2-7 +(in|waits in) MPI_Recv")
+    shown.wait_for(r"^[0-9, -]*-7 +(in|waits in) MPI_Recv")
     shown.resize(20, 60)
     shown.wait_for(r"^7 +waits in MPI_Recv")
     assert all(len(line) <= 60 for line in shown.lines())
