@@ -28,7 +28,7 @@ void put_back(const LineValues& values, CallLine* line) {
   line->word.store(values.word, kRelaxed);
 }
 
-void publish(const RankReport& from, CallBoard* board) {
+void publish_report(const RankReport& from, CallBoard* board) {
   const std::uint64_t version = board->version.load(std::memory_order_relaxed) | 1;
   board->version.store(version, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
@@ -38,7 +38,7 @@ void publish(const RankReport& from, CallBoard* board) {
   board->version.store(version + 1, std::memory_order_release);
 }
 
-bool read(const CallBoard& board, RankReport* to) {
+bool read_report(const CallBoard& board, RankReport* to) {
   const auto* const source = reinterpret_cast<const std::uint64_t*>(&board.report);
   auto* const target = reinterpret_cast<std::uint64_t*>(to);
   for (int look = 0; look < kReadsMax; ++look) {

@@ -9,8 +9,9 @@
 //
 // Ownership: each field of a line and the report belong to the rank; `asked` to whoever asks, which is
 // mpiexec. Thread safety: a line is stores and loads, relaxed; whoever reads it twice and finds the same
-// `word` has read what belongs together. The report is published under a version (publish(), read()). With
-// MPI_THREAD_MULTIPLE the line shows the call that was begun last; the report shows the one that waits.
+// `word` has read what belongs together. The report is published under a version (publish_report(),
+// read_report()). With MPI_THREAD_MULTIPLE the line shows the call that was begun last; the report shows the
+// one that waits.
 //
 // Nothing here is trusted by its reader: numbers are checked and texts ended before they are used.
 #pragma once
@@ -169,14 +170,14 @@ struct CallBoard {
   CallLine line;
   alignas(64) std::atomic<std::uint64_t> asked;        // writer: mpiexec; counts up
   alignas(64) std::atomic<std::uint64_t> version;      // writer: the rank; odd while it writes the report
-  RankReport report;                                   // writer: the rank, through publish()
+  RankReport report;                                   // writer: the rank, through publish_report()
   alignas(64) std::atomic<std::uint32_t> files_known;  // writer: the rank, once, when it joins; release
   MappedFile files[kMappedFiles];  // writer: the rank, before files_known (mapped_files.hpp)
 };
 
 /// Writes a report. One at a time.
-void publish(const RankReport& from, CallBoard* board);
+void publish_report(const RankReport& from, CallBoard* board);
 /// Reads one; false where none was published or the writer is always in between (it has died there).
-bool read(const CallBoard& board, RankReport* to);
+bool read_report(const CallBoard& board, RankReport* to);
 
 }  // namespace tasuki

@@ -156,7 +156,7 @@ RankReport report_of(Process& process, std::int64_t since_ns) {
 void RankReporter::answer(std::uint64_t asked, std::int64_t since_ns) {
   RankReport report = report_of(process_, since_ns);
   report.answers = asked;
-  publish(report, &process_.board);
+  publish_report(report, &process_.board);
   process_.bootstrap.publish();  // the counts, too
 }
 

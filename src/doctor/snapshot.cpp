@@ -98,7 +98,7 @@ void read_board(const CallBoard& board, int world_size, std::uint64_t asked, Ran
   state->line = read_line(board.line);
   state->report.reset();
   RankReport report;
-  if (!read(board, &report) || report.answers < asked) return;
+  if (!read_report(board, &report) || report.answers < asked) return;
   check_report(world_size, &report);
   state->report = report;
 }

@@ -137,7 +137,7 @@ Code start_world(Process& process) {
   const std::int64_t begin_ns = clock_ns();
   publish_world(process);
   process.bootstrap.join_world();
-  const Code code = barrier_by_messages(*process.objects->world);
+  const Code code = barrier_by_messages(*meeting_of_world(process));
   meet_parents(process);
   process.bootstrap.mark_initialized();
   process.counters.init_ns += static_cast<std::uint64_t>(clock_ns() - begin_ns);
@@ -152,7 +152,7 @@ Code finish_world(Process& process) {
   const std::int64_t begin_ns = clock_ns();
   flush_sends(process);
   process.collectives->stages.release_all();
-  const Code code = barrier_by_messages(*process.objects->world);
+  const Code code = barrier_by_messages(*meeting_of_world(process));
   process.collectives->stages.give_back();
   hide_world(process);
   process.counters.finalize_ns += static_cast<std::uint64_t>(clock_ns() - begin_ns);

@@ -22,7 +22,7 @@ void Inquiry::look(Asked* asked) const {
   if (version == asked->version || version % 2 != 0) return;
   asked->version = version;
   const auto report = std::make_unique<RankReport>();
-  asked->answered = read(*asked->board, report.get()) && report->answers >= asked->number;
+  asked->answered = read_report(*asked->board, report.get()) && report->answers >= asked->number;
 }
 
 bool Inquiry::over(std::int64_t now_ns) {

@@ -13,6 +13,7 @@ namespace {
 
 constexpr Context kWorldContext = 1 << 2;  // the low two bits are the plane
 constexpr Context kSelfContext = 2 << 2;
+constexpr Context kMeetingContext = 3 << 2;
 
 Comm* make_predefined_comm(Process& process, Predefined number, Context context, std::vector<int> endpoints,
                            const char* name) {
@@ -48,6 +49,18 @@ void publish_world(Process& process) {
 void hide_world(Process& process) {
   Objects& objects = *process.objects;
   for (const Comm* comm : {objects.world, objects.self}) objects.predefined[comm->predefined] = nullptr;
+}
+
+Ref<Comm> meeting_of_world(Process& process) {
+  Comm& world = *process.objects->world;
+  if (process.config.checks(kCheckCompare)) return Ref<Comm>::share(&world);
+  Ref<Comm> meeting(new Comm(process, true));
+  meeting->context = kMeetingContext;
+  meeting->group = world.group;
+  meeting->rank = world.rank;
+  meeting->errhandler = world.errhandler;
+  meeting->recurring = true;
+  return meeting;
 }
 
 }  // namespace tasuki

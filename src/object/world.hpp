@@ -3,6 +3,7 @@
 
 #include "base/process.hpp"
 #include "base/types.hpp"
+#include "object/comm.hpp"
 
 namespace tasuki {
 
@@ -14,5 +15,10 @@ void make_world(Process& process);
 void publish_world(Process& process);
 /// Hides both again.
 void hide_world(Process& process);
+
+/// What MPI_Init and MPI_Finalize meet on: the world once more, since where a rank has left out a call that
+/// the others are in, its messages must not be taken for that call's. Where calls are compared, the world
+/// itself: then all are told of it.
+Ref<Comm> meeting_of_world(Process& process);
 
 }  // namespace tasuki

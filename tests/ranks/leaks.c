@@ -7,6 +7,8 @@
 
 static int rank, size, is_clean;
 static int data[4096];
+static int got[4096];
+static int awaited[1];  // what stays open uses it to the end
 
 static int on_self(MPI_Comm comm, int key, void* value, void* extra) {
   (void)comm, (void)key, (void)extra;
@@ -82,13 +84,13 @@ static void leave_keyval(void) {
 static void leave_send(void) {
   MPI_Request request[2];
   for (int i = 0; i < 2; ++i) MPI_Isend(data, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, request + i);
-  for (int i = 0; i < 2; ++i) MPI_Recv(data, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  for (int i = 0; i < 2; ++i) MPI_Recv(got, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   if (is_clean) MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
 }
 
 static void leave_receive(void) {
   MPI_Request request;
-  MPI_Irecv(data, 1, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &request);
+  MPI_Irecv(awaited, 1, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &request);
   if (!is_clean) return;
   MPI_Cancel(&request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -110,12 +112,12 @@ static void leave_matched(void) {
   MPI_Message message;
   MPI_Send(data, 1, MPI_INT, rank, 4, MPI_COMM_WORLD);
   MPI_Mprobe(rank, 4, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
-  if (is_clean) MPI_Mrecv(data, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+  if (is_clean) MPI_Mrecv(got, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
 }
 
 static void leave_message(void) {
   MPI_Send(data, 20, MPI_INT, (rank + 1) % size, 5, MPI_COMM_WORLD);
-  if (is_clean) MPI_Recv(data, 20, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (is_clean) MPI_Recv(got, 20, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 /// A message that goes with its communicator.
@@ -125,7 +127,7 @@ static void leave_lost(void) {
   MPI_Comm_set_name(comm, "columns");
   MPI_Send(data, 20, MPI_INT, rank, 6, comm);
   MPI_Barrier(comm);
-  if (is_clean) MPI_Recv(data, 20, MPI_INT, rank, 6, comm, MPI_STATUS_IGNORE);
+  if (is_clean) MPI_Recv(got, 20, MPI_INT, rank, 6, comm, MPI_STATUS_IGNORE);
   MPI_Comm_free(&comm);
 }
 

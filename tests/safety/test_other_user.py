@@ -123,7 +123,7 @@ def names_folder():
     folder = pathlib.Path(f"/tmp/tasuki-{VICTIM}")
 
     def remove():
-        if folder.is_symlink():
+        if folder.is_symlink() or folder.is_file():
             folder.unlink()
         shutil.rmtree(folder, ignore_errors=True)
 

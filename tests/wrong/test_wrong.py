@@ -112,10 +112,10 @@ CASES = {
         r"hint: a collective call waits for all ranks",
     ),
     "missing_rank": deadlock(
-        3,
+        4,
         certain("collective-missing"),
-        rf"rank 2 has not come to the 1st collective call on {WORLD}, in which ranks 0, 1 wait",
-        r"rank 2 is in MPI_Finalize",
+        rf"rank 3 has not come to the 1st collective call on {WORLD}, in which ranks 0-2 wait",
+        r"rank 3 is in MPI_Finalize",
     ),
     "two_comms": deadlock(
         3,

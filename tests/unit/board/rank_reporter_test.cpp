@@ -75,7 +75,7 @@ TEST(RankReporter, AnswersWhileItWaits) {
     RankReport report;
     for (std::uint64_t asked = 1; asked <= 2; ++asked) {
       waiting.load()->asked.store(asked);
-      while (!read(*waiting, &report) || report.answers != asked)
+      while (!read_report(*waiting, &report) || report.answers != asked)
         std::this_thread::sleep_for(milliseconds(1));
       EXPECT_EQ(static_cast<Function>(report.word & (kInside - 1)), Function::kRecv);
       EXPECT_EQ(report.awaits, Awaits::kAll);

@@ -20,7 +20,7 @@ TEST(ReadBoard, TakesTheLineAndAnAnswer) {
   MadeUp made(4);
   RankReport report = made.message(1, Function::kRecv, 2, 9);
   report.answers = 5;
-  publish(report, board.get());
+  publish_report(report, board.get());
   RankState state;
   read_board(*board, 4, 5, &state);
   EXPECT_TRUE(state.line.inside);
@@ -44,7 +44,7 @@ TEST(ReadBoard, BelievesNothingThatCannotBe) {
   memset(report.type_name, 'x', sizeof report.type_name);
   report.op_name[0] = '\33';
   report.open[0].kind = static_cast<OpenKind>(200);
-  publish(report, board.get());
+  publish_report(report, board.get());
   RankState state;
   read_board(*board, 4, 1, &state);
   EXPECT_FALSE(state.line.inside);

@@ -47,7 +47,7 @@ class Ranks {
         const std::uint64_t asked = board(rank).asked.load();
         if (asked != report.answers) {
           report.answers = asked;
-          publish(report, &board(rank));
+          publish_report(report, &board(rank));
         }
         std::this_thread::yield();
       }

@@ -26,7 +26,7 @@ struct Boards {
   void answer(std::size_t rank) {
     RankReport report{};
     report.answers = owned[rank]->asked.load();
-    publish(report, owned[rank].get());
+    publish_report(report, owned[rank].get());
   }
   std::vector<std::unique_ptr<CallBoard>> owned;
   std::vector<CallBoard*> pointers;
@@ -67,7 +67,7 @@ TEST(Inquiry, AnEarlierAnswerIsNone) {
   RankReport report{};
   Inquiry second(boards.pointers, kBegin, kPatience);
   report.answers = 1;  // to the first question, while there are two
-  publish(report, boards.pointers[0]);
+  publish_report(report, boards.pointers[0]);
   EXPECT_TRUE(first.over(kBegin));
   EXPECT_FALSE(second.over(kBegin));
   EXPECT_FALSE(second.answered(0));
@@ -104,7 +104,7 @@ TEST(Inquiry, OfThreadsThatAnswer) {
         const std::uint64_t asked = boards.owned[rank]->asked.load();
         if (asked != report.answers) {
           report.answers = asked;
-          publish(report, boards.owned[rank].get());
+          publish_report(report, boards.owned[rank].get());
         }
         std::this_thread::yield();
       }

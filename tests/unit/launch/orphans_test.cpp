@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ class Sleeper {
       execve("/bin/sleep", words, environment);
       _exit(127);
     }
+    while (!has_environment()) usleep(1000);  // vfork() is over a moment before its memory is all there
   }
   ~Sleeper() {
     kill(pid_, SIGKILL);
@@ -42,6 +44,11 @@ class Sleeper {
   int pid() const { return pid_; }
 
  private:
+  bool has_environment() const {
+    std::ifstream environment("/proc/" + std::to_string(pid_) + "/environ");
+    return environment.get() != std::ifstream::traits_type::eof();
+  }
+
   pid_t pid_;
 };
 

@@ -67,10 +67,8 @@ LeadWord lead(PacketKind kind, int source = 1) {
 }
 
 TEST(DamagedPackets, AreTold) {
-  for (const LeadWord kind : {0u, 15u}) {
-    expect_told("a packet of no known kind",
-                [&](Rank& rank) { forge(rank, AnswerHeader{.lead = kind, .receiver = 1}); });
-  }
+  expect_told("a packet of no known kind",
+              [](Rank& rank) { forge(rank, AnswerHeader{.lead = 0, .receiver = 1}); });
   struct Case {
     const char* words;
     EnvelopeHeader header;
