@@ -149,7 +149,7 @@ TEST(Examination, WhatTheKernelKnows) {
   Ranks ranks(2);
   RankReport old{};
   old.answers = 1'000;
-  for (std::size_t rank = 0; rank < 2; ++rank) publish(old, &ranks.board(rank));
+  for (std::size_t rank = 0; rank < 2; ++rank) publish_report(old, &ranks.board(rank));
   ranks.block(0).claimed_pid.store(stopped);
   ranks.block(1).claimed_pid.store(ended);
   EventLoop loop;
