@@ -119,7 +119,7 @@ bool Progress::pause(Waiter& waiter) {
 /// A question is answered once, by whoever waits or looks first.
 void Progress::look_at_board() {
   if (board_ == nullptr) return;
-  const std::uint64_t asked = board_->asked.load(std::memory_order_relaxed);
+  const std::uint64_t asked = board_->asked.load(std::memory_order_acquire);
   if (asked == answered_) [[likely]]
     return;
   answered_ = asked;

@@ -48,7 +48,7 @@ class Asked final : public Answerer {
 
   /// For another rank: returns once this one has answered.
   void ask() {
-    const std::uint64_t number = process_.board.asked.fetch_add(1, std::memory_order_relaxed) + 1;
+    const std::uint64_t number = process_.board.asked.fetch_add(1, std::memory_order_release) + 1;
     while (answered_.load(std::memory_order_acquire) < number) sched_yield();
   }
 

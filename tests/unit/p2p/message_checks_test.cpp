@@ -321,9 +321,10 @@ TEST(PendingMessages, TellWhoChangedABuffer) {
       const int other = 1 - rank.rank;
       is_in(rank, Function::kIsend);
       Request* send = rank.isend(out, other, 1);
+      out[size / 2] = 1;
+      rank.barrier();  // nobody reads it while it changes
       is_in(rank, Function::kIrecv);
       Request* receive = rank.irecv(in, other, 1);
-      out[size / 2] = 1;
       EXPECT_EQ(rank.wait(receive), 0);
       expect_error(rank, rank.wait(send), kErrBuffer, "the buffer of MPI_Isend (dest = ");
       receive = rank.irecv(in, other, 2);
