@@ -64,6 +64,13 @@ void load_tuning(Process& process) {
   }
 }
 
+/// Returns once all ranks of the world have come here: a collective that is counted as any other.
+Code meet(Process& process) {
+  const Ref<Comm> meeting = meeting_of_world(process);
+  if (meeting->hidden) ++process.counters.collectives;
+  return barrier_by_messages(*meeting);
+}
+
 }  // namespace
 
 Process::Process(Bootstrap& starter, Config configuration)
@@ -137,7 +144,7 @@ Code start_world(Process& process) {
   const std::int64_t begin_ns = clock_ns();
   publish_world(process);
   process.bootstrap.join_world();
-  const Code code = barrier_by_messages(*meeting_of_world(process));
+  const Code code = meet(process);
   meet_parents(process);
   process.bootstrap.mark_initialized();
   process.counters.init_ns += static_cast<std::uint64_t>(clock_ns() - begin_ns);
@@ -152,7 +159,7 @@ Code finish_world(Process& process) {
   const std::int64_t begin_ns = clock_ns();
   flush_sends(process);
   process.collectives->stages.release_all();
-  const Code code = barrier_by_messages(*meeting_of_world(process));
+  const Code code = meet(process);
   process.collectives->stages.give_back();
   hide_world(process);
   process.counters.finalize_ns += static_cast<std::uint64_t>(clock_ns() - begin_ns);
