@@ -21,9 +21,10 @@ class Launcher {
   explicit Launcher(std::vector<int> sizes, std::uint32_t version = local::kJobVersion) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return;
+    const pid_t test = getpid();
     pid_ = fork();
     if (pid_ == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      end_with(test);
       become(sizes, version, ends[1]);
     }
     close(ends[1]);
@@ -39,10 +40,17 @@ class Launcher {
   bool good() const { return good_; }
 
  private:
+  /// Also where the parent has gone already.
+  static void end_with(pid_t parent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(0);
+  }
+
   [[noreturn]] static void become(const std::vector<int>& sizes, std::uint32_t version, int told) {
+    const pid_t launcher = getpid();
     const pid_t child = fork();  // it has nothing of the job open
     if (child == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      end_with(launcher);
       for (;;) pause();
     }
     std::vector<std::unique_ptr<Segment>> segments;
