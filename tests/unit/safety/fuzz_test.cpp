@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <list>
 #include <mutex>
 #include <random>
 #include <thread>
@@ -52,6 +53,12 @@ class Targets {
     const std::lock_guard lock(mutex_);
     if (!over_) pieces_.push_back({static_cast<unsigned char*>(memory), bytes});
   }
+  /// Memory that stays to the end: who was told a wrong flag may read a buffer that its owner is through
+  /// with.
+  int* keep(std::size_t count) {
+    const std::lock_guard lock(mutex_);
+    return kept_.emplace_back(count).data();
+  }
   /// The memory may go.
   void stop() {
     const std::lock_guard lock(mutex_);
@@ -76,6 +83,7 @@ class Targets {
   };
   std::mutex mutex_;
   std::vector<Piece> pieces_;
+  std::list<std::vector<int>> kept_;
   bool over_ = false;
 };
 
@@ -107,15 +115,18 @@ void exchange(Rank& rank, std::size_t bytes, int tag) {
   rank.wait(receive);
 }
 
-void meet(Rank& rank, Count count) {
+void meet(Rank& rank, Count count, Targets& targets) {
   auto* const sum = static_cast<Op*>(rank.process.objects->predefined[kMpiSum]);
   const auto size = static_cast<std::size_t>(rank.size);
-  std::vector<int> one(static_cast<std::size_t>(count)), other(one.size());
-  std::vector<int> many(one.size() * size), more(one.size() * size);
-  api::bcast(rank.process, one.data(), count, rank.integer, 0, rank.world);
-  api::allreduce(rank.process, one.data(), other.data(), count, rank.integer, sum, rank.world);
-  api::alltoall(rank.process, many.data(), count, rank.integer, more.data(), count, rank.integer, rank.world);
-  api::allgather(rank.process, one.data(), count, rank.integer, many.data(), count, rank.integer, rank.world);
+  const auto length = static_cast<std::size_t>(count);
+  int* const one = targets.keep(length);
+  int* const other = targets.keep(length);
+  int* const many = targets.keep(length * size);
+  int* const more = targets.keep(length * size);
+  api::bcast(rank.process, one, count, rank.integer, 0, rank.world);
+  api::allreduce(rank.process, one, other, count, rank.integer, sum, rank.world);
+  api::alltoall(rank.process, many, count, rank.integer, more, count, rank.integer, rank.world);
+  api::allgather(rank.process, one, count, rank.integer, many, count, rank.integer, rank.world);
   api::barrier(rank.process, rank.world);
 }
 
@@ -150,7 +161,7 @@ void work(Rank& rank, What what, unsigned seed, Targets& targets) {
   for (int round = 0; round < kRounds; ++round) {
     for (const std::size_t bytes : {8, 100, 900, 5000, 40'000}) exchange(rank, bytes, round);
     if (what == What::kPackets && round >= 2 && random() % 16 == 0) send_noise(rank, random);
-    for (const Count count : {1, 200, 3000}) meet(rank, count);
+    for (const Count count : {1, 200, 3000}) meet(rank, count, targets);
     if (is_made) access(rank, win);
   }
   targets.stop();
