@@ -1,7 +1,8 @@
-"""Tasuki, an MPI library: where the installed tree is.
+"""Tasuki, an MPI library: where the installed tree is, and the tools that measure, model and choose.
 
 `pip install tasuki` puts mpiexec and mpicc into the environment's bin, the libraries into its lib and mpi.h
-into its include; the functions here find them.
+into its include; the functions here find them. `tasuki.results.load(path)` reads what `tasuki bench` wrote;
+`tasuki --help` lists the commands, each of which is a module here too.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from pathlib import Path
 
 __all__ = ["__version__", "include_dir", "library", "library_dir", "mpicc", "mpicxx", "mpiexec", "prefix"]
 
-__version__ = metadata.version("tasuki")
+try:
+    __version__ = metadata.version("tasuki")
+except metadata.PackageNotFoundError:  # it runs from a tree that pip did not install
+    __version__ = "0.1.0"
 
 
 def prefix() -> Path:

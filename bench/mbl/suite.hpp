@@ -1,0 +1,96 @@
+// The benchmark suite's nouns: a Benchmark is a pattern of MPI calls in one variant, over a list of sizes; a
+// Pattern is that at one size, ready to be timed. The groups (point_to_point.cpp, collectives.cpp, …) define
+// patterns and enter them in the Catalogue; method.hpp times them, program.cpp says which, and writes rows.
+//
+// Plain MPI: of the library under test it knows <mpi.h> alone. One thread. Everything here is collective over
+// Setting::comm: all its ranks make, run and destroy the same patterns in the same order.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mbl {
+
+/// Where a pattern runs. `comm` has all ranks that take part (MPI_COMM_WORLD's, or its first `size`).
+struct Setting {
+  MPI_Comm comm = MPI_COMM_NULL;
+  int rank = 0;
+  int size = 1;
+  std::int64_t bytes = 0;  // Benchmark::bytes' unit: what one rank sends to one other, or the whole vector
+  std::string folder;      // where files may be made; the group io alone uses it
+};
+
+/// What a pattern tells beside its time: "overlap" -> 0.8, "exchange_seconds" -> 1e-3. Of rank 0.
+using Notes = std::vector<std::pair<std::string, double>>;
+
+/// A pattern at one size. The constructor sets up what it needs (buffers, types, windows, files); the
+/// destructor frees it. Neither is timed.
+class Pattern {
+ public:
+  Pattern() = default;
+  Pattern(const Pattern&) = delete;
+  Pattern& operator=(const Pattern&) = delete;
+  virtual ~Pattern() = default;
+
+  /// Before each sample, untimed: touches or fills buffers, posts what has to be posted.
+  virtual void prepare() {}
+  /// The timed part: the operation `rounds` times, back to back. Returns only when this rank's part is done.
+  virtual void run(int rounds) = 0;
+  /// After each sample, untimed.
+  virtual void settle() {}
+  /// Fills the buffers with what is known, runs one round, and looks at every byte that should have come.
+  /// Returns what is wrong on this rank, empty when all is well. kNotChecked: the pattern moves no data.
+  virtual std::string check() = 0;
+  virtual Notes notes() { return {}; }
+};
+
+inline const char kNotChecked[] = "-";
+
+/// Whose time counts. kFirst: that of the setting's rank 0, from its own begin to its own end (ping-pong,
+/// latency, ping). kSlowest: from the common begin, by synchronised clocks, until the last rank has ended.
+enum class Who { kFirst, kSlowest };
+
+/// A benchmark in one variant.
+struct Benchmark {
+  std::string group;    // "point_to_point"
+  std::string name;     // "pingpong"
+  std::string variant;  // "mode=send,memory=malloc": name=value joined by commas, in a fixed order; or empty
+  std::string doc;      // one line: what one operation is
+  std::vector<std::int64_t> bytes;        // its sizes, ascending; {0} where there is none
+  std::vector<std::int64_t> quick_bytes;  // those of --quick; empty: it is left out there
+  int ranks_min = 1;
+  int ranks_max = 1 << 30;
+  bool even = false;  // needs an even number of ranks
+  Who who = Who::kSlowest;
+  double divisor = 1;  // a round's time counts for this many operations: 2 of a ping-pong
+  /// Throughput is factor(size) * bytes / seconds (throughput-model: ping-pong 1, allreduce 2, allgather np).
+  std::function<double(int size)> factor = [](int) { return 1.0; };
+  std::function<std::unique_ptr<Pattern>(const Setting&)> make;
+
+  /// "point_to_point/pingpong/mode=send,memory=malloc"; with the size it names a case.
+  std::string id() const { return group + "/" + name + (variant.empty() ? "" : "/" + variant); }
+};
+
+using Catalogue = std::vector<Benchmark>;
+
+// One file each.
+void add_point_to_point(Catalogue& catalogue);
+void add_collectives(Catalogue& catalogue);
+void add_concurrent(Catalogue& catalogue);
+void add_rma(Catalogue& catalogue);
+void add_io(Catalogue& catalogue);
+void add_start_up(Catalogue& catalogue);
+
+/// {4, 8, … } powers of two from `first` to `last`, and 0 before them where `first` is 0 (then from 1 on).
+std::vector<std::int64_t> powers_of_two(std::int64_t first, std::int64_t last);
+
+/// Ends the program with a line on standard error if `code` is an error: the errors of files are returned.
+void require(int code, const char* call);
+
+}  // namespace mbl

@@ -1,0 +1,143 @@
+"""Results of the benchmark suite: docs/results.md describes the file, and this module reads and writes it.
+
+A `Run` is one file: one MPI (with one tuning table) on one machine. `Run.frame()` gives its rows as a tidy
+data frame. What is wrong with a file is a `ResultsError`, which names file, place, value and
+what was expected.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import pathlib
+
+VERSION = 1
+
+
+class ResultsError(ValueError):
+    """A file of results that cannot be used, or results that cannot be used together."""
+
+
+@dataclasses.dataclass
+class Row:
+    """One case: a benchmark in one variant at one size. The fields are those of docs/results.md."""
+
+    group: str
+    benchmark: str
+    variant: dict[str, str]
+    ranks: int
+    bytes: int
+    seconds: list[float]
+    median_seconds: float
+    low_seconds: float
+    high_seconds: float
+    rounds: int = 1
+    factor: float = 1.0
+    outliers: list[int] = dataclasses.field(default_factory=list)
+    settled: bool = True
+    checked: bool | None = None
+    late: int = 0
+    clock_error_seconds: float = 0.0
+    notes: dict[str, float] = dataclasses.field(default_factory=dict)
+
+    @property
+    def series(self) -> str:
+        """What the sizes are a series of: "point_to_point/pingpong/mode=send@2"."""
+        variant = ",".join(f"{name}={value}" for name, value in self.variant.items())
+        return "/".join(filter(None, (self.group, self.benchmark, variant))) + f"@{self.ranks}"
+
+    @property
+    def bytes_per_second(self) -> float:
+        return self.factor * self.bytes / self.median_seconds
+
+
+@dataclasses.dataclass
+class Run:
+    implementation: dict
+    environment: dict
+    settings: dict
+    rows: list[Row]
+    troubles: list[str] = dataclasses.field(default_factory=list)
+    path: str = ""  # where it was read from
+
+    def series(self) -> dict[str, list[Row]]:
+        """The rows by series, each in the order of its sizes."""
+        found: dict[str, list[Row]] = {}
+        for row in sorted(self.rows, key=lambda row: row.bytes):
+            found.setdefault(row.series, []).append(row)
+        return found
+
+    def frame(self):
+        """The rows as a pandas.DataFrame: one line a case, one column a field and each variant's name."""
+        import pandas
+
+        records = []
+        for row in self.rows:
+            record = {"implementation": self.implementation.get("name", ""), **dataclasses.asdict(row)}
+            record.pop("variant"), record.pop("notes")
+            record |= {f"variant.{name}": value for name, value in row.variant.items()}
+            record |= {f"notes.{name}": value for name, value in row.notes.items()}
+            records.append(record | {"series": row.series, "bytes_per_second": row.bytes_per_second})
+        return pandas.DataFrame.from_records(records)
+
+    def save(self, path: str | pathlib.Path) -> None:
+        document = {"tasuki_results": VERSION, **dataclasses.asdict(self)}
+        document.pop("path")
+        path = pathlib.Path(path)
+        draft = path.with_name(path.name + ".part")
+        draft.write_text(json.dumps(document, indent=1) + "\n")
+        draft.replace(path)
+
+
+def load(path: str | pathlib.Path) -> Run:
+    """Reads and checks a file of results."""
+    path = pathlib.Path(path)
+    try:
+        document = json.loads(path.read_text())
+    except OSError as error:
+        raise ResultsError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise ResultsError(f"{path}: is no whole JSON document: {error}") from None
+    if not isinstance(document, dict) or "tasuki_results" not in document:
+        raise ResultsError(f"{path}: has no field tasuki_results: expected a file that `tasuki bench` wrote")
+    if document["tasuki_results"] != VERSION:
+        raise ResultsError(f"{path}: tasuki_results = {document['tasuki_results']!r}, expected {VERSION}")
+    parts = {}
+    for name, kind in (("implementation", dict), ("environment", dict), ("settings", dict), ("rows", list)):
+        if not isinstance(document.get(name), kind):
+            raise ResultsError(f"{path}: {name} = {document.get(name)!r}, expected {kind.__name__}")
+        parts[name] = document[name]
+    parts["rows"] = [row_of(row, f"{path}: rows[{place}]") for place, row in enumerate(parts["rows"])]
+    return Run(**parts, troubles=list(document.get("troubles", [])), path=str(path))
+
+
+def row_of(document: dict, place: str = "row") -> Row:
+    """A checked row, of the object that a program or a file tells."""
+    if not isinstance(document, dict):
+        raise ResultsError(f"{place} = {document!r}, expected an object")
+    known = {field.name: field for field in dataclasses.fields(Row)}
+    needed = [name for name, field in known.items() if is_needed(field)]
+    missing = [name for name in needed if name not in document]
+    if missing:
+        raise ResultsError(f"{place}: has no {', '.join(missing)}")
+    row = Row(**{name: value for name, value in document.items() if name in known})
+    for name in ("ranks", "bytes", "rounds"):
+        least = 0 if name == "bytes" else 1
+        value = getattr(row, name)
+        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+            raise ResultsError(f"{place}: {name} = {value!r}, expected a whole number from {least} on")
+    if not isinstance(row.variant, dict):
+        raise ResultsError(f"{place}: variant = {row.variant!r}, expected an object of texts")
+    if not isinstance(row.seconds, list) or not row.seconds:
+        raise ResultsError(f"{place}: seconds = {row.seconds!r}, expected at least one time")
+    times = [(f"seconds[{i}]", value) for i, value in enumerate(row.seconds)]
+    times += [(name, getattr(row, name)) for name in ("median_seconds", "low_seconds", "high_seconds")]
+    for name, value in times:
+        if not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
+            raise ResultsError(f"{place}: {name} = {value!r}, expected a time above 0")
+    return row
+
+
+def is_needed(field: dataclasses.Field) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
