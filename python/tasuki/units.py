@@ -1,4 +1,4 @@
-"""Quantities as people read them: "128 KiB", "1.38 µs", "14.8 GB/s". Sizes are binary, rates decimal (10^9 B/s)."""
+"""Quantities as people read them: "128 KiB", "1.38 µs", "14.8 GB/s". Sizes are binary, rates decimal."""
 
 from __future__ import annotations
 
