@@ -47,9 +47,10 @@ $(STAMPS)/venv: tools/requirements.txt $(STAMPS)/system
 	@touch $@
 
 ## Build: cmake looks after itself once configured; ninja decides what is old.
-$(BUILD)/release/build.ninja: CMakeLists.txt $(STAMPS)/venv
+$(BUILD)/release/build.ninja: CMakeLists.txt cmake/install.cmake $(STAMPS)/venv
 	@$(QUIETLY) "configuring" $(LOGS)/configure.log cmake -S . -B $(BUILD)/release -G Ninja \
-	    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DCMAKE_INSTALL_LIBDIR=lib
+	    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DCMAKE_INSTALL_LIBDIR=lib \
+	    -DTASUKI_PYTHON=$(IN_VENV)/python
 	@touch $@
 
 build: $(BUILD)/release/build.ninja

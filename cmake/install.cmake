@@ -1,9 +1,11 @@
 # What is installed, and where. The tree can be moved: nothing in it names its own place.
 #
-#   bin/      mpiexec (mpirun), mpicc, mpicxx (mpic++)
+#   bin/      mpiexec (mpirun), mpicc, mpicxx (mpic++), tasuki
 #   include/  mpi.h (MPI-5.0 standard ABI), mpich/mpi.h (MPICH ABI)
-#   libexec/  tasuki-source-lines, which mpiexec runs
-#   lib/      libmpi_abi.so.1 (.so), libmpi.so.12, libtasuki_heap.so, pkgconfig/, cmake/Tasuki/
+#   libexec/  tasuki-source-lines, which mpiexec runs; tasuki/mbl, the benchmark suite, which tasuki runs
+#   lib/      libmpi_abi.so.1 (.so), libmpi.so.12, libtasuki_heap.so, pkgconfig/, cmake/Tasuki/,
+#             tasuki/python/, the package that bin/tasuki runs (pip puts it where the other packages are)
+#   share/    tasuki/mbl, the suite's sources: tasuki builds them with other MPIs' compilers
 #
 # There is no libmpi.so: -lmpi would link the MPICH ABI to a program compiled with the standard mpi.h. Who means
 # to link the MPICH ABI says -I<prefix>/include/mpich -l:libmpi.so.12.
@@ -12,6 +14,7 @@ include(CMakePackageConfigHelpers)
 
 set(TASUKI_WRAPPER_CC cc CACHE STRING "the compiler that mpicc calls")
 set(TASUKI_WRAPPER_CXX c++ CACHE STRING "the compiler that mpicxx calls")
+set(TASUKI_PYTHON python3 CACHE STRING "the Python that tasuki runs on; TASUKI_PYTHON names another later")
 
 # A Python wheel carries the tree in its data part, which pip unpacks into the environment's prefix.
 set(ROOT "")
@@ -22,7 +25,8 @@ set(BINDIR ${CMAKE_INSTALL_BINDIR})
 set(INCLUDEDIR ${CMAKE_INSTALL_INCLUDEDIR})
 set(LIBDIR ${CMAKE_INSTALL_LIBDIR})
 set(LIBEXECDIR ${CMAKE_INSTALL_LIBEXECDIR})
-foreach(directory ${BINDIR} ${INCLUDEDIR} ${LIBDIR} ${LIBEXECDIR})
+set(DATADIR ${CMAKE_INSTALL_DATADIR})
+foreach(directory ${BINDIR} ${INCLUDEDIR} ${LIBDIR} ${LIBEXECDIR} ${DATADIR})
   if(IS_ABSOLUTE ${directory})
     message(FATAL_ERROR "${directory}: installation directories must be relative, so that the tree can be moved")
   endif()
@@ -79,3 +83,18 @@ if(TARGET tasuki_source_lines)
   install(TARGETS tasuki_source_lines RUNTIME DESTINATION ${ROOT}${LIBEXECDIR})
 endif()
 tasuki_link(mpiexec mpirun ${BINDIR})
+
+# The tools: sources and programs that they run, and, where pip does not see to it, the package and its script.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/mbl DESTINATION ${ROOT}${DATADIR}/tasuki
+        FILES_MATCHING PATTERN *.cpp PATTERN *.hpp PATTERN *.h)
+foreach(program mbl)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION ${ROOT}${LIBEXECDIR}/tasuki)
+  endif()
+endforeach()
+if(NOT SKBUILD)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/tasuki.in ${MADE}/tasuki @ONLY)
+  install(PROGRAMS ${MADE}/tasuki DESTINATION ${BINDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/ DESTINATION ${LIBDIR}/tasuki/python
+          PATTERN __pycache__ EXCLUDE)
+endif()

@@ -41,7 +41,7 @@ for command in (bench, fit, predict, tune, compare, report):
 
 def main() -> None:
     try:
-        app()
+        app(prog_name="tasuki")
     except Refusal as refusal:
         print(f"tasuki: {refusal}", file=sys.stderr)
         sys.exit(2)

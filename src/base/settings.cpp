@@ -190,6 +190,7 @@ constexpr const char* kOtherNames[] = {
     "TASUKI_SIZE",   "TASUKI_SINGLETON",     "TASUKI_MPIEXEC",         "TASUKI_CC",
     "TASUKI_CXX",    "TASUKI_PREFIX",        "TASUKI_NODES",           "TASUKI_TUNING_TABLE",
     "TASUKI_DOCTOR", "TASUKI_STALL_SECONDS", "TASUKI_END_ON_DEADLOCK", "TASUKI_LAUNCHER_ID",
+    "TASUKI_PYTHON",
 };
 
 /// Digits, then optionally k, M or G (powers of 1024) where `suffixes` are allowed.

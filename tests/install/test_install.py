@@ -108,7 +108,7 @@ def check_hello(program: pathlib.Path, prefix: pathlib.Path = PREFIX) -> None:
 def test_tree_is_complete():
     for name in ("bin/mpiexec", "bin/mpirun", "bin/mpicc", "bin/mpicxx", "bin/mpic++", "include/mpi.h",
                  "include/mpich/mpi.h", "lib/libmpi_abi.so", "lib/libmpi_abi.so.1", "lib/libmpi.so.12",
-                 "lib/pkgconfig/tasuki.pc", "lib/cmake/Tasuki/TasukiConfig.cmake"):  # fmt: skip
+                 "lib/pkgconfig/tasuki.pc", "lib/cmake/Tasuki/TasukiConfig.cmake", "bin/tasuki"):  # fmt: skip
         assert (PREFIX / name).exists(), name
     assert not (PREFIX / "lib/libmpi.so").exists(), "-lmpi must not link the MPICH ABI by accident"
 

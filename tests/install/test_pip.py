@@ -18,12 +18,14 @@ TREE = [
     "bin/mpicc",
     "bin/mpicxx",
     "bin/mpic++",
+    "bin/tasuki",
     "include/mpi.h",
     "lib/libmpi_abi.so",
     "lib/libmpi_abi.so.1",
     "lib/libmpi.so.12",
     "lib/pkgconfig/tasuki.pc",
     "lib/cmake/Tasuki/TasukiConfig.cmake",
+    "share/tasuki/mbl/suite.hpp",
 ]
 
 
@@ -45,6 +47,10 @@ def test_pip_installs_the_tree_and_its_package(tmp_path):
     expected = [venv, venv / "bin/mpiexec", venv / "bin/mpicc", venv / "lib/libmpi.so.12"]
     for told, place in zip(output(python, "-c", script).split("|"), expected, strict=True):
         assert os.path.samefile(told, place)
+
+    assert "tasuki bench" in output(venv / "bin/tasuki", "--help")
+    mbl = output(python, "-c", "import tasuki; print(tasuki.share_dir('mbl'))")
+    assert os.path.samefile(mbl, venv / "share/tasuki/mbl")
 
     (tmp_path / "hello.c").write_text(HELLO)
     output(venv / "bin/mpicc", tmp_path / "hello.c", "-o", tmp_path / "hello")
