@@ -4,6 +4,7 @@
 //
 // Plain MPI: of the library under test it knows <mpi.h> alone. One thread. Everything here is collective over
 // Setting::comm: all its ranks make, run and destroy the same patterns in the same order.
+// docs/mbl.md is for users.
 #pragma once
 
 #include <mpi.h>
@@ -38,8 +39,9 @@ class Pattern {
   Pattern& operator=(const Pattern&) = delete;
   virtual ~Pattern() = default;
 
-  /// Before each sample, untimed: touches or fills buffers, posts what has to be posted.
-  virtual void prepare() {}
+  /// Before each sample, untimed: touches or fills buffers, posts what has to be posted for `rounds` rounds.
+  /// No rank runs before all have prepared.
+  virtual void prepare([[maybe_unused]] int rounds) {}
   /// The timed part: the operation `rounds` times, back to back. Returns only when this rank's part is done.
   virtual void run(int rounds) = 0;
   /// After each sample, untimed.
@@ -51,6 +53,10 @@ class Pattern {
 };
 
 inline const char kNotChecked[] = "-";
+
+/// What check() returns begins so where this MPI lacks what the pattern needs, and says what that is. The
+/// case is told as unsupported and not timed, and that is no failure.
+inline const char kUnsupported[] = "unsupported: ";
 
 /// Whose time counts. kFirst: that of the setting's rank 0, from its own begin to its own end (ping-pong,
 /// latency, ping). kSlowest: from the common begin, by synchronised clocks, until the last rank has ended.
@@ -64,14 +70,18 @@ struct Benchmark {
   std::string doc;      // one line: what one operation is
   std::vector<std::int64_t> bytes;        // its sizes, ascending; {0} where there is none
   std::vector<std::int64_t> quick_bytes;  // those of --quick; empty: it is left out there
+  std::int64_t unit = 1;                  // a size that is not among them has to be a multiple of this
   int ranks_min = 1;
-  int ranks_max = 1 << 30;
-  bool even = false;  // needs an even number of ranks
+  int ranks_max = 1 << 30;  // of more, the first ones take part
+  bool even = false;        // needs an even number of ranks
   Who who = Who::kSlowest;
   double divisor = 1;  // a round's time counts for this many operations: 2 of a ping-pong
   /// Throughput is factor(size) * bytes / seconds (throughput-model: ping-pong 1, allreduce 2, allgather np).
   std::function<double(int size)> factor = [](int) { return 1.0; };
   std::function<std::unique_ptr<Pattern>(const Setting&)> make;
+  /// Instead of `make`: what happens once in a process and is over. Returns the seconds that it took here;
+  /// the ranks' are the samples.
+  std::function<double()> once;
 
   /// "point_to_point/pingpong/mode=send,memory=malloc"; with the size it names a case.
   std::string id() const { return group + "/" + name + (variant.empty() ? "" : "/" + variant); }
@@ -85,7 +95,7 @@ void add_collectives(Catalogue& catalogue);
 void add_concurrent(Catalogue& catalogue);
 void add_rma(Catalogue& catalogue);
 void add_io(Catalogue& catalogue);
-void add_start_up(Catalogue& catalogue);
+void add_start_up(Catalogue& catalogue, double init_seconds);
 
 /// {4, 8, … } powers of two from `first` to `last`, and 0 before them where `first` is 0 (then from 1 on).
 std::vector<std::int64_t> powers_of_two(std::int64_t first, std::int64_t last);

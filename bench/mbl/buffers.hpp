@@ -1,0 +1,50 @@
+// Memory of messages, what is in it, and looking whether that came. Plain functions; one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace mbl {
+
+enum class Memory { kMalloc, kAllocMem };
+
+/// "malloc", "alloc_mem".
+const char* name_of(Memory memory);
+
+/// Bytes of one's own, aligned to a cache line, all of them written once.
+class Buffer {
+ public:
+  explicit Buffer(std::int64_t bytes, Memory memory = Memory::kMalloc);
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer();
+
+  unsigned char* data() const { return data_; }
+  std::int64_t size() const { return bytes_; }
+
+ private:
+  std::int64_t bytes_;
+  Memory memory_;
+  void* base_ = nullptr;  // as it was allocated
+  unsigned char* data_ = nullptr;
+};
+
+/// The byte at `index` of the data that are known by `seed`.
+unsigned char known_byte(std::uint64_t seed, std::int64_t index);
+
+/// Writes the data of `seed`.
+void fill(void* buffer, std::int64_t bytes, std::uint64_t seed);
+
+/// Looks for them. Returns the first difference in words: "byte 5 of 64 is 0x00, expected 0x2a"; or nothing.
+std::string compare(const void* buffer, std::int64_t bytes, std::uint64_t seed);
+
+/// Writes a word in each cache line; reads one of each, and returns their sum.
+void write_lines(void* buffer, std::int64_t bytes, int round);
+std::uint64_t read_lines(const void* buffer, std::int64_t bytes);
+
+/// Takes the buffers out of this processor's caches: goes through memory of twice their size, divided among
+/// `ranks` that share the last level.
+void flush_caches(int ranks);
+
+}  // namespace mbl
