@@ -11,11 +11,10 @@ environments under PEERS as `make peers` makes them; one that is not there is le
 """
 
 import argparse
-import datetime
+import dataclasses
 import json
 import os
 import pathlib
-import platform
 import statistics
 import subprocess
 import sys
@@ -26,6 +25,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "python"))
+
+from tasuki import environment, implementation  # noqa: E402
+
 SECONDS_MAX = 120
 # program, ranks, and the program's arguments
 RUNS = [
@@ -95,111 +98,66 @@ GOALS = {
 }
 
 
-class Implementation:
-    """One MPI: where its compiler and launcher are, and what they need."""
+def compile_with(one, program, out):
+    """The words that run the program."""
+    if (HERE / f"{program}.py").exists():
+        python = sys.executable if one.kind == "tasuki" else one.prefix / "bin" / "python"
+        return [python, HERE / f"{program}.py"]
+    target = out / f"{program}-{one.name.replace(' ', '-')}"
+    done = call(one, [one.mpicxx, "-std=c++20", "-O2", HERE / f"{program}.cpp", "-o", target])
+    if done.returncode != 0:
+        sys.exit(f"{one.name}: {done.stdout}{done.stderr}")
+    return [target]
 
-    def __init__(self, name, prefix, pinned=(), crowded=(), environment=None, python=None):
-        """`pinned`, `crowded`: its launcher's options when each rank has a processor, and when not.
-        `python`: one that has mpi4py, by default its own environment's."""
-        self.name, self.prefix = name, pathlib.Path(prefix).resolve()
-        self.python = pathlib.Path(python or self.prefix / "bin" / "python")
-        self.pinned, self.crowded = list(pinned), list(crowded)
-        foreign = ("PMI_", "PMIX_", "OMPI_", "SLURM_", "TASUKI_", "I_MPI_")
-        self.environment = {key: value for key, value in os.environ.items() if not key.startswith(foreign)}
-        self.environment.update(environment or {})
 
-    def compile(self, program, out):
-        """The words that run the program."""
-        if (HERE / f"{program}.py").exists():
-            return [self.python, HERE / f"{program}.py"]
-        target = out / f"{program}-{self.name.replace(' ', '-')}"
-        words = [self.prefix / "bin" / "mpicxx", "-std=c++20", "-O2", HERE / f"{program}.cpp", "-o", target]
-        done = self.call(words)
-        if done.returncode != 0:
-            sys.exit(f"{self.name}: {done.stdout}{done.stderr}")
-        return [target]
+def call(one, words):
+    return subprocess.run(
+        [str(word) for word in words],
+        env=one.variables(left_out=implementation.OF_ANY_MPI),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_MAX,
+    )
 
-    def call(self, words):
-        words = [str(word) for word in words]
-        return subprocess.run(
-            words,
-            env=self.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS_MAX,
-        )
 
-    def run(self, program, words, ranks):
-        """Rows of one run of a program, or a line that says why there are none."""
-        launcher = self.prefix / "bin" / "mpiexec"
-        try:
-            options = self.pinned if ranks <= len(os.sched_getaffinity(0)) else self.crowded
-            begin = time.monotonic()
-            done = self.call([launcher, *options, "-n", ranks, *words])
-            seconds = time.monotonic() - begin
-        except subprocess.TimeoutExpired:
-            return [], f"{self.name}: {program} with {ranks} ranks did not end within {SECONDS_MAX} s"
-        if done.returncode != 0:
-            told = (done.stderr or done.stdout).strip()[-300:]
-            return [], f"{self.name}: {program} with {ranks} ranks: {told}"
-        rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        if program in WHOLE_RUNS:
-            rows = [{"row": program, "bytes": 0, "touched": False, "ranks": ranks, "seconds": [seconds]}]
-        return rows, None
+def run(one, program, words, ranks):
+    """Rows of one run of a program, or a line that says why there are none."""
+    try:
+        begin = time.monotonic()
+        done = call(one, one.launch(ranks, *words))
+        seconds = time.monotonic() - begin
+    except subprocess.TimeoutExpired:
+        return [], f"{one.name}: {program} with {ranks} ranks did not end within {SECONDS_MAX} s"
+    if done.returncode != 0:
+        told = (done.stderr or done.stdout).strip()[-300:]
+        return [], f"{one.name}: {program} with {ranks} ranks: {told}"
+    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    if program in WHOLE_RUNS:
+        rows = [{"row": program, "bytes": 0, "touched": False, "ranks": ranks, "seconds": [seconds]}]
+    return rows, None
 
 
 def implementations(args):
-    peers = args.peers.resolve()
-    impi = peers / "impi"
-    impi_environment = {
-        "I_MPI_ROOT": str(impi),
-        "LD_LIBRARY_PATH": f"{impi}/lib:{impi}/opt/mpi/libfabric/lib",
-    }
-    ours = [
-        Implementation(name, args.prefix, environment=environment, python=sys.executable)
-        for name, environment in {"tasuki": {}, **{name: VARIANTS[name] for name in args.variants}}.items()
+    """Those that are there, ourselves first, and the names of those that are not."""
+    present, absent = [], []
+    places = {"tasuki": args.prefix, **{name: args.peers / name for name in ("mpich", "openmpi", "impi")}}
+    for name, place in places.items():
+        if (place / "bin" / "mpiexec").exists():
+            present.append(implementation.find(f"{name}={place}"))
+        else:
+            absent.append(name)
+    variants = [
+        dataclasses.replace(present[0], name=name, own_variables=VARIANTS[name]) for name in args.variants
     ]
-    known = [
-        *ours,
-        Implementation("mpich", peers / "mpich", pinned=["-bind-to", "core"]),
-        Implementation(
-            "openmpi",
-            peers / "openmpi",
-            pinned=["--allow-run-as-root", "--bind-to", "core"],
-            crowded=["--allow-run-as-root", "--oversubscribe", "--bind-to", "none"],
-        ),
-        Implementation("impi", impi, environment=impi_environment),
-    ]
-    present = [one for one in known if (one.prefix / "bin" / "mpiexec").exists()]
-    absent = [one.name for one in known if one not in present]
-    return present, absent
+    return present[:1] + variants + present[1:], absent
 
 
 def environment_of_machine(present):
-    cpu = next(
-        (line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")),
-        platform.machine(),
-    )
-    compiler = subprocess.run(["c++", "--version"], capture_output=True, text=True).stdout.splitlines()
-    return {
-        "time": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "cpu": cpu,
-        "processors": len(os.sched_getaffinity(0)),
-        "kernel": platform.release(),
-        "compiler": compiler[0] if compiler else "unknown",
-        "python": platform.python_version(),
-        "load_before": os.getloadavg(),
-        "implementations": {one.name: version_of(one) for one in present},
-    }
-
-
-def version_of(implementation):
-    """The first line of what its launcher says of itself."""
-    done = implementation.call([implementation.prefix / "bin" / "mpiexec", "--version"])
-    lines = [line.strip() for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-    numbered = [line for line in lines if any(character.isdigit() for character in line)]
-    return (numbered or lines or ["unknown"])[0]
+    machine = environment.describe({})
+    machine["compiler"] = environment.compiler_version()
+    machine["implementations"] = {one.name: one.version for one in present}
+    return machine
 
 
 def key_of(row):
@@ -211,7 +169,7 @@ def collect(present, args, console):
     programs = sorted({program for program, *_ in args.runs} | {"limit"})
     args.out.mkdir(parents=True, exist_ok=True)
     built = {
-        (one.name, program): one.compile(program, args.out)
+        (one.name, program): compile_with(one, program, args.out)
         for one in present
         for program in programs
         if program != "limit" or one is present[0]
@@ -229,7 +187,7 @@ def collect(present, args, console):
         for _ in range(args.rounds):
             for one, program, ranks, *arguments in runs:
                 progress.update(task, description=f"{one.name} {program} {ranks}")
-                rows, trouble = one.run(program, [*built[one.name, program], *arguments], ranks)
+                rows, trouble = run(one, program, [*built[one.name, program], *arguments], ranks)
                 if trouble and trouble not in troubles:
                     troubles.append(trouble)
                 for row in rows:
@@ -349,7 +307,7 @@ def main():
     if not present or present[0].name != "tasuki":
         sys.exit(f"{args.prefix}/bin/mpiexec is not there: run `make build` first")
     machine = environment_of_machine(present)
-    busy = machine["load_before"][0] > 0.8
+    busy = machine["load_before"][0] > environment.BUSY_LOAD
     if busy:
         console.print(
             f"load {machine['load_before'][0]:.1f}: others use this machine, and the figures will show it",

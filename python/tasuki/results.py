@@ -11,6 +11,7 @@ import dataclasses
 import json
 import math
 import pathlib
+import statistics
 
 VERSION = 1
 
@@ -38,6 +39,7 @@ class Row:
     settled: bool = True
     checked: bool | None = None
     late: int = 0
+    parts: list[int] = dataclasses.field(default_factory=list)
     clock_error_seconds: float = 0.0
     notes: dict[str, float] = dataclasses.field(default_factory=dict)
 
@@ -59,6 +61,7 @@ class Run:
     settings: dict
     rows: list[Row]
     troubles: list[str] = dataclasses.field(default_factory=list)
+    left_out: list[str] = dataclasses.field(default_factory=list)
     path: str = ""  # where it was read from
 
     def series(self) -> dict[str, list[Row]]:
@@ -82,12 +85,18 @@ class Run:
         return pandas.DataFrame.from_records(records)
 
     def save(self, path: str | pathlib.Path) -> None:
-        document = {"tasuki_results": VERSION, **dataclasses.asdict(self)}
+        """Writes the file, whole or not at all: a row on each line."""
+        document = {"tasuki_results": VERSION, **dataclasses.asdict(self), "rows": []}
         document.pop("path")
+        rows = ",\n".join(f"  {json.dumps(dataclasses.asdict(row))}" for row in self.rows)
+        head, tail = json.dumps(document, indent=1).split('"rows": []')
         path = pathlib.Path(path)
         draft = path.with_name(path.name + ".part")
-        draft.write_text(json.dumps(document, indent=1) + "\n")
-        draft.replace(path)
+        try:
+            draft.write_text(f'{head}"rows": [\n{rows}\n ]{tail}\n')
+            draft.replace(path)
+        except OSError as error:
+            raise ResultsError(f"{path}: {error.strerror}") from None
 
 
 def load(path: str | pathlib.Path) -> Run:
@@ -109,7 +118,11 @@ def load(path: str | pathlib.Path) -> Run:
             raise ResultsError(f"{path}: {name} = {document.get(name)!r}, expected {kind.__name__}")
         parts[name] = document[name]
     parts["rows"] = [row_of(row, f"{path}: rows[{place}]") for place, row in enumerate(parts["rows"])]
-    return Run(**parts, troubles=list(document.get("troubles", [])), path=str(path))
+    for name in ("troubles", "left_out"):
+        parts[name] = document.get(name, [])
+        if not isinstance(parts[name], list):
+            raise ResultsError(f"{path}: {name} = {parts[name]!r}, expected list")
+    return Run(**parts, path=str(path))
 
 
 def row_of(document: dict, place: str = "row") -> Row:
@@ -131,6 +144,8 @@ def row_of(document: dict, place: str = "row") -> Row:
         raise ResultsError(f"{place}: variant = {row.variant!r}, expected an object of texts")
     if not isinstance(row.seconds, list) or not row.seconds:
         raise ResultsError(f"{place}: seconds = {row.seconds!r}, expected at least one time")
+    if row.parts and sum(row.parts) != len(row.seconds):
+        raise ResultsError(f"{place}: parts = {row.parts!r}, expected a sum of {len(row.seconds)}")
     times = [(f"seconds[{i}]", value) for i, value in enumerate(row.seconds)]
     times += [(name, getattr(row, name)) for name in ("median_seconds", "low_seconds", "high_seconds")]
     for name, value in times:
@@ -141,3 +156,29 @@ def row_of(document: dict, place: str = "row") -> Row:
 
 def is_needed(field: dataclasses.Field) -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def interval_rank(samples: int) -> int:
+    """k such that the k-th smallest and the k-th largest of so many samples enclose the median with at least
+    95 % probability (by the binomial distribution); 0 where even the least and the greatest do not."""
+    below = 0.0
+    for k in range(1, samples // 2 + 1):
+        below += math.comb(samples, k - 1) / 2**samples
+        if below > 0.025:
+            return k - 1
+    return samples // 2
+
+
+def summarise(seconds: list[float]) -> dict:
+    """median_seconds, its interval and outliers, as mbl's own statistics.cpp has them."""
+    ordered = sorted(seconds)
+    outside = max(0, interval_rank(len(ordered)) - 1)
+    median = statistics.median(ordered)
+    spread = statistics.median(abs(value - median) for value in ordered)
+    far = max(3.5 / 0.6745 * spread, 0.01 * median)
+    return {
+        "median_seconds": median,
+        "low_seconds": ordered[outside],
+        "high_seconds": ordered[-1 - outside],
+        "outliers": [place for place, value in enumerate(seconds) if abs(value - median) > far],
+    }

@@ -2,15 +2,336 @@
 
 from __future__ import annotations
 
-import typer
+import collections
+import contextlib
+import os
+import pathlib
+import signal
+import sys
+import time
+from typing import Annotated
 
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from tasuki import suite
 from tasuki.commands import Refusal
+from tasuki.implementation import Implementation, ImplementationError, find
+from tasuki.results import ResultsError, Run, load
+
+RANKS_MAX = 4096
+UNSTABLE = 0.2  # a median's interval wider than this part of it is told
+# Fields that must be the same in a file that --resume goes on with.
+SAME = {
+    "implementation": ("name", "kind", "version", "mpiexec", "tuning"),
+    "settings": ("budget_seconds", "width", "quick", "cold"),
+    "environment": ("host", "cpu", "processors", "variables"),
+}
 
 
 def register(app: typer.Typer) -> None:
     app.command("bench")(bench)
 
 
-def bench() -> None:
-    """Measures this machine's MPI with the benchmark suite."""
-    raise Refusal("bench: not written yet")
+def bench(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer sizes and variants: at most 3 minutes with 2 ranks.")
+    ] = False,
+    ranks: Annotated[
+        list[str] | None,
+        typer.Option("-n", "--ranks", metavar="N[,N…]", help="How many ranks; 2 when not given. Repeatable."),
+    ] = None,
+    mpi: Annotated[
+        str,
+        typer.Option(
+            metavar="[NAME=]PREFIX", help="The MPI whose bin/ has mpicxx and mpiexec; ours when not given."
+        ),
+    ] = "",
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GROUP[/BENCHMARK]", help="Only this: rma, point_to_point/pingpong. Repeatable."
+        ),
+    ] = None,
+    list_: Annotated[
+        bool, typer.Option("--list", help="List what there is with these options, and measure nothing.")
+    ] = False,
+    out: Annotated[
+        pathlib.Path | None, typer.Option("-o", "--out", metavar="FILE", help="The results, as JSON.")
+    ] = None,
+    csv: Annotated[
+        pathlib.Path | None, typer.Option(metavar="FILE", help="The rows once more, as a table.")
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with what is in the file of -o: its cases are not run again."),
+    ] = False,
+    table: Annotated[
+        pathlib.Path | None,
+        typer.Option(metavar="FILE", help="The tuning table that Tasuki is to choose by (`tasuki tune`)."),
+    ] = None,
+    budget: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Time for the samples of a case: 0.1, with --quick 0.03."),
+    ] = None,
+    width: Annotated[
+        float,
+        typer.Option(
+            metavar="FRACTION",
+            help="A case is done when its median's 95 % interval is narrower than this part of it.",
+        ),
+    ] = suite.WIDTH,
+    cold: Annotated[
+        bool, typer.Option("--cold", help="Push the data out of the caches before every sample.")
+    ] = False,
+    folder: Annotated[
+        pathlib.Path | None,
+        typer.Option(metavar="DIR", help="Where MPI-IO's files are made: name the file system to measure."),
+    ] = None,
+    limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="A case without a sign of life for so long is ended, and told."),
+    ] = None,
+    work: Annotated[
+        pathlib.Path | None,
+        typer.Option(metavar="DIR", help="Where built suites are kept; ~/.cache/tasuki when not given."),
+    ] = None,
+) -> None:
+    """Measures an MPI library with the benchmark suite.
+
+    The suite (point-to-point, collectives, concurrent exchanges, RMA, MPI-IO, start-up, and the machine's own
+    limits) is compiled by the MPI's own mpicxx and run by its mpiexec. A case is repeated until its median is
+    known well or its budget is spent. A case that dies or hangs is told by name, and the rest goes on; Ctrl-C
+    keeps what is there, and --resume goes on from it.
+
+    Examples:
+
+        tasuki bench --quick -n 2 -o run.json                  ours, at most 3 minutes
+
+        tasuki bench --quick --mpi /opt/mpich -o mpich.json    another MPI, by the same programs
+
+        tasuki bench -n 2,4,8 --only collectives -o run.json   one group, three numbers of ranks
+
+        tasuki bench --list --only rma                         what there is to measure
+
+    Then: `tasuki fit run.json`, `tasuki report run.json mpich.json -o report.html`,
+    `tasuki compare mpich.json run.json`. docs/results.md describes the file, docs/mbl.md the suite.
+    """
+    if out is None and not list_ and csv is None:
+        raise Refusal("bench: nothing would be kept: expected -o FILE (or --csv FILE, or --list)")
+    try:
+        settings = suite.Settings(
+            ranks=ranks_of(ranks or ["2"]),
+            quick=quick,
+            budget_seconds=positive("--budget", budget),
+            width=positive("--width", width),
+            cold=cold,
+            only=only or [],
+            case_limit_seconds=positive("--limit", limit),
+            folder=folder_of(folder),
+        )
+        implementation = find(mpi)
+        implementation = implementation.with_table(table) if table else implementation
+        if list_:
+            return print_list(implementation, settings, work)
+        for path in filter(None, (out, csv)):
+            must_be_writable(path)
+        run = resumed(out, implementation, settings) if resume else None
+        measure(implementation, settings, run, out, csv, work)
+    except (ImplementationError, ResultsError) as error:
+        raise Refusal(f"bench: {error}") from None
+
+
+def ranks_of(texts: list[str]) -> list[int]:
+    """2, 4 and 8 of "-n 2 -n 4,8"."""
+    found = []
+    for text in texts:
+        for word in text.split(","):
+            if not word.strip().isdecimal() or not 1 <= int(word) <= RANKS_MAX:
+                raise Refusal(f"bench: -n {text}: {word!r}, expected numbers of ranks from 1 to {RANKS_MAX}")
+            found.append(int(word))
+    return list(dict.fromkeys(found))
+
+
+def positive(option: str, value: float | None) -> float | None:
+    if value is not None and not 0 < value < float("inf"):
+        raise Refusal(f"bench: {option} {value:g}: expected a number above 0")
+    return value
+
+
+def folder_of(path: pathlib.Path | None) -> str:
+    if path is None:
+        return ""
+    if not path.is_dir() or not os.access(path, os.W_OK):
+        raise Refusal(f"bench: --folder {path}: expected a folder that can be written to")
+    return str(path.absolute())
+
+
+def must_be_writable(path: pathlib.Path) -> None:
+    """Now, not after minutes of measuring."""
+    place = path if path.exists() else path.absolute().parent
+    if path.is_dir() or not place.exists() or not os.access(place, os.W_OK):
+        raise Refusal(f"bench: -o {path}: cannot be written")
+
+
+def resumed(
+    path: pathlib.Path | None, implementation: Implementation, settings: suite.Settings
+) -> Run | None:
+    """The run in the file of -o, which must be of the same MPI, settings and machine; None: there is none."""
+    if path is None:
+        raise Refusal("bench: --resume: expected -o FILE, the file to go on with")
+    if not path.exists():
+        return None
+    run = load(path)
+    now = {
+        "implementation": implementation.description(),
+        "settings": settings.description(),
+        "environment": suite.environment.describe(implementation.variables()),
+    }
+    for part, names in SAME.items():
+        for name in names:
+            then = getattr(run, part).get(name)
+            if then != now[part][name]:
+                raise Refusal(
+                    f"bench: --resume: {path}: {part}.{name} was {then!r} and is {now[part][name]!r}: "
+                    "expected the same; measure into another file"
+                )
+    run.settings = settings.description() | {
+        "ranks": list(dict.fromkeys([*run.settings.get("ranks", []), *settings.ranks]))
+    }
+    return run
+
+
+def print_list(implementation: Implementation, settings: suite.Settings, work: pathlib.Path | None) -> None:
+    """Each benchmark in each variant on a line, with its sizes."""
+    session = suite.Session(implementation, settings, work=work)
+    session.close()
+    sizes: dict[tuple[str, int], list[int]] = collections.defaultdict(list)
+    docs: dict[str, str] = {}
+    for cases in session.cases.values():
+        for case in cases:
+            sizes[case.id, case.ranks].append(case.bytes)
+            docs[case.id] = case.doc
+    before = None
+    for (id_, ranks), listed in sizes.items():
+        group = id_.split("/")[0]
+        if group != before:
+            print(f"{group}:")
+            before = group
+        several = (
+            f"{listed[0]} … {listed[-1]} B, {len(listed)} sizes" if len(listed) > 1 else f"{listed[0]} B"
+        )
+        print(f"  {id_} @{ranks}  ({several if listed != [0] else 'no sizes'}): {docs[id_]}")
+    print(f"{session.count()} cases, about {session.count() * settings.budget_seconds * 1.5:.0f} s and more")
+
+
+class Bar(suite.Watch):
+    """The progress on a terminal. It is drawn twice a second at most: ranks may need the processor."""
+
+    def __init__(self, console: Console):
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
+        self.progress = Progress(
+            *columns, TimeRemainingColumn(), console=console, transient=True, refresh_per_second=2
+        )
+        self.task = self.progress.add_task("", total=None)
+
+    def begin(self, cases: int) -> None:
+        self.progress.update(self.task, total=cases)
+
+    def stage(self, text: str) -> None:
+        self.progress.update(self.task, description=text)
+
+    def done(self, cases: int) -> None:
+        self.progress.advance(self.task, cases)
+
+    def trouble(self, text: str) -> None:
+        self.progress.console.print(text, style="red", markup=False, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def ended_by_signals():
+    """SIGTERM ends a measurement as Ctrl-C does: what is there is kept."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def measure(implementation, settings, run, out, csv, work) -> None:
+    console = Console(stderr=True, highlight=False)
+    bar = Bar(console)
+    begin = time.monotonic()
+    session = None
+    interrupted = False
+    with ended_by_signals(), bar.progress if console.is_terminal else contextlib.nullcontext():
+        try:
+            session = suite.Session(implementation, settings, run, bar, work)
+            bar.begin(session.count())
+            for warning in session.run.environment["warnings"]:
+                bar.progress.console.print(
+                    f"warning: {warning}", style="yellow", markup=False, soft_wrap=True
+                )
+            for group in session.groups():
+                session.measure(group)
+                save(session.run, out, csv)
+        except KeyboardInterrupt:
+            interrupted = True
+        finally:
+            if session:
+                session.close()
+    if session is None:
+        sys.exit(130)
+    save(session.run, out, csv)
+    tell(session, out or csv, time.monotonic() - begin, console)
+    if interrupted:
+        left = session.count() - len(session.run.rows)
+        hint = "the same command with --resume goes on" if out else "-o FILE would have kept more"
+        console.print(
+            f"interrupted; {max(left, 0)} cases are left: {hint}",
+            style="yellow",
+            markup=False,
+            soft_wrap=True,
+        )
+        sys.exit(130)
+    sys.exit(1 if session.run.troubles else 0)
+
+
+def save(run: Run, out: pathlib.Path | None, csv: pathlib.Path | None) -> None:
+    if out:
+        run.save(out)
+    if csv:
+        try:
+            run.frame().drop(columns=["seconds", "outliers", "parts"], errors="ignore").to_csv(
+                csv, index=False
+            )
+        except OSError as error:
+            raise Refusal(f"bench: --csv {csv}: {error.strerror}") from None
+
+
+def tell(session: suite.Session, path: pathlib.Path, seconds: float, console: Console) -> None:
+    """What there is to know at the end: doubts, then one line."""
+    run = session.run
+    unstable = [row for row in run.rows if row.high_seconds - row.low_seconds > UNSTABLE * row.median_seconds]
+    if unstable:
+        worst = max(unstable, key=lambda row: (row.high_seconds - row.low_seconds) / row.median_seconds)
+        console.print(
+            f"warning: {len(unstable)} of {len(run.rows)} medians are known to {UNSTABLE:.0%} only, or worse "
+            f"(worst: {worst.series}, {worst.bytes} B): a quieter machine or a longer --budget would help",
+            style="yellow",
+            markup=False,
+            soft_wrap=True,
+        )
+    counts = [f"{len(run.rows)} rows"]
+    if run.left_out:
+        counts.append(f"{len(run.left_out)} not supported by this MPI")
+    if run.troubles:
+        counts.append(f"{len(run.troubles)} troubles (named in the file)")
+    ranks = ", ".join(str(count) for count in session.settings.ranks)
+    told = f"{session.implementation.name} {session.implementation.version}, {ranks} ranks"
+    print(f"{path}: {', '.join(counts)}; {told}; {seconds:.0f} s")
