@@ -86,7 +86,8 @@ tasuki_link(mpiexec mpirun ${BINDIR})
 
 # The tools: sources and programs that they run, and, where pip does not see to it, the package and its script.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/mbl DESTINATION ${ROOT}${DATADIR}/tasuki
-        FILES_MATCHING PATTERN *.cpp PATTERN *.hpp PATTERN *.h)
+        FILES_MATCHING PATTERN *.cpp PATTERN *.hpp)
+install(FILES ${PROJECT_SOURCE_DIR}/bench/shared_pair.h DESTINATION ${ROOT}${DATADIR}/tasuki)
 foreach(program mbl)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${ROOT}${LIBEXECDIR}/tasuki)

@@ -202,6 +202,7 @@ Catalogue whole_catalogue(double init_seconds) {
   add_concurrent(catalogue);
   add_rma(catalogue);
   add_io(catalogue);
+  add_limits(catalogue);
   return catalogue;
 }
 

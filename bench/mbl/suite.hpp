@@ -95,6 +95,7 @@ void add_collectives(Catalogue& catalogue);
 void add_concurrent(Catalogue& catalogue);
 void add_rma(Catalogue& catalogue);
 void add_io(Catalogue& catalogue);
+void add_limits(Catalogue& catalogue);
 void add_start_up(Catalogue& catalogue, double init_seconds);
 
 /// {4, 8, … } powers of two from `first` to `last`, and 0 before them where `first` is 0 (then from 1 on).
