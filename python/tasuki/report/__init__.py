@@ -1,0 +1,49 @@
+"""`tasuki report`: results as one page to look at (docs/report.md).
+
+    material = material_of([run, peer])
+    write_page(material, "report.html")
+    write_picture(material, "report.png")
+
+From data to page: material.py (what there is); groups.py, pingpong.py and model.py (charts and sentences as
+data); words.py (sentences), tables.py; then svg.py and page.py draw them, picture.py the main ones as a PNG.
+"""
+
+from __future__ import annotations
+
+import pathlib
+
+from tasuki.report import groups, page, picture, pingpong
+from tasuki.report.chart import Chart
+from tasuki.report.material import Material, names_of
+from tasuki.results import ResultsError, Run
+
+PICTURE_CHARTS_MAX = 2
+
+
+def material_of(runs: list[Run], predictions: list[dict] | None = None) -> Material:
+    """The run to report on, then its peers. Fits the run's series."""
+    if not runs[0].rows:
+        raise ResultsError(f"{runs[0].path or 'the run'}: has no rows, expected at least one")
+    return Material(runs, names_of(runs), {}, predictions or [])
+
+
+def write_page(material: Material, path: str | pathlib.Path) -> None:
+    pathlib.Path(path).write_text(page.document(material), encoding="utf-8")
+
+
+def main_charts(material: Material) -> list[Chart]:
+    """The ping-pong's charts; of a run without one, the first curves there are."""
+    found = pingpong.curves(material)
+    for group in material.groups():
+        found = found or groups.curves_beside_peers(material, group)
+    return found[:PICTURE_CHARTS_MAX]
+
+
+def write_picture(material: Material, path: str | pathlib.Path) -> None:
+    chosen = main_charts(material)
+    if not chosen:
+        place = material.run.path or "the run"
+        raise ResultsError(
+            f"{place}: has no series of {groups.SIZES_OF_A_CURVE} sizes or more to draw a picture of"
+        )
+    picture.write(chosen, path, page.title_of(material))

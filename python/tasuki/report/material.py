@@ -1,0 +1,113 @@
+"""What a report is made of: the run, its peers, fits, predictions; and how rows are found in it.
+
+The first run is the one reported on; the others are its peers. `Material.names` tells them apart, and a
+run's place among the runs is its style in every chart where lines are implementations.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+
+from tasuki.results import Row, Run
+
+GROUP_TITLES = {
+    "point_to_point": "Point-to-point",
+    "collectives": "Collectives",
+    "concurrent": "Concurrent patterns",
+    "rma": "One-sided communication",
+    "io": "Files",
+    "start_up": "Start-up",
+}
+
+
+PROPER_NAMES = {"tasuki": "Tasuki", "mpich": "MPICH", "openmpi": "Open MPI", "impi": "Intel MPI"}
+
+
+@dataclasses.dataclass
+class Material:
+    """`fits`: of the run's series (fit.SeriesFit), by name. `predictions`: what predict --json wrote."""
+
+    runs: list[Run]
+    names: list[str]
+    fits: dict = dataclasses.field(default_factory=dict)
+    predictions: list[dict] = dataclasses.field(default_factory=list)
+
+    @property
+    def run(self) -> Run:
+        return self.runs[0]
+
+    @property
+    def peers(self) -> list[tuple[str, Run]]:
+        return list(zip(self.names, self.runs, strict=True))[1:]
+
+    def groups(self) -> list[str]:
+        """The run's groups: those that have a title first, in that order."""
+        found = list(dict.fromkeys(row.group for row in self.run.rows if row.group != "limit"))
+        return sorted(found, key=lambda group: (list(GROUP_TITLES) + found).index(group))
+
+
+def names_of(runs: list[Run]) -> list[str]:
+    """What tells the runs apart: the implementation's name, with as much besides as is needed."""
+    given = [str(run.implementation.get("name") or pathlib.Path(run.path).stem or "run") for run in runs]
+    plain = [PROPER_NAMES.get(name, name) for name in given]
+    versions = [str(run.implementation.get("version") or "") for run in runs]
+    tunings = [pathlib.Path(str(run.implementation.get("tuning") or "")).stem for run in runs]
+    files = [pathlib.Path(run.path).stem for run in runs]
+    for extras in ((plain,), (plain, versions), (plain, tunings), (plain, files)):
+        names = [" ".join(filter(None, words)) for words in zip(*extras, strict=True)]
+        if len(set(names)) == len(runs):
+            return names
+    return [f"{name} ({place})" for place, name in enumerate(plain, 1)]
+
+
+def words_of(variant: dict[str, str]) -> str:
+    return ", ".join(f"{name} {value}".replace("_", " ") for name, value in variant.items())
+
+
+def labels_of(rows: list[Row], base: Row | None = None) -> list[str]:
+    """What tells rows of one benchmark apart: the parts of their variants in which they differ.
+
+    Where more than two parts differ, of each row only those that are not as in `base` (the first row, unless
+    given), which is called the base case.
+    """
+    names = list(dict.fromkeys(name for row in rows for name in row.variant))
+    differing = [name for name in names if len({row.variant.get(name) for row in rows}) > 1]
+    base = base or rows[0]
+    labels = []
+    for row in rows:
+        told = {name: row.variant[name] for name in differing if name in row.variant}
+        if len(differing) > 2:
+            told = {name: value for name, value in told.items() if base.variant.get(name) != value}
+        labels.append(words_of(told) or "base case")
+    return labels
+
+
+def title_of(row: Row) -> str:
+    return row.benchmark.replace("_", " ")
+
+
+def series_in(run: Run, group: str, benchmark: str | None = None) -> list[list[Row]]:
+    """The series of a group (and benchmark), in the file's order, each in the order of its sizes."""
+    found: dict[str, list[Row]] = {}
+    for row in run.rows:
+        if row.group == group and benchmark in (None, row.benchmark):
+            found.setdefault(row.series, []).append(row)
+    return [sorted(rows, key=lambda row: row.bytes) for rows in found.values()]
+
+
+def benchmarks_in(run: Run, group: str) -> list[str]:
+    return list(dict.fromkeys(row.benchmark for row in run.rows if row.group == group))
+
+
+def main_series(run: Run, group: str, benchmark: str) -> list[Row]:
+    """The series with the most sizes, of those the first in the file: the base case of a benchmark."""
+    return max(series_in(run, group, benchmark), key=len, default=[])
+
+
+def rows_of(run: Run, series: str) -> list[Row]:
+    return sorted((row for row in run.rows if row.series == series), key=lambda row: row.bytes)
+
+
+def pingpong(run: Run) -> list[Row]:
+    return main_series(run, "point_to_point", "pingpong")

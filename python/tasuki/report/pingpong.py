@@ -1,0 +1,218 @@
+"""The ping-pong: headline numbers, and charts of throughput and time with fit, switch points and limits."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+from tasuki.report import words
+from tasuki.report.chart import LIMIT, OTHER_LIMIT, STYLES, Chart, Line, Mark, Point
+from tasuki.report.groups import BY_SIZE, RATE, TIME, line_of, peak
+from tasuki.report.material import Material, main_series, pingpong, rows_of
+from tasuki.results import Row, Run
+from tasuki.units import bytes_text, number_text, percent_text, rate_text, time_text
+
+CURVE_POINTS = 24  # of a segment of the fit
+
+
+@dataclasses.dataclass
+class Headline:
+    """What one implementation's ping-pong comes to. `half_bytes`: where half the peak is reached."""
+
+    latency_seconds: float
+    latency_bytes: int
+    peak: float
+    peak_bytes: int
+    half_bytes: float
+    copy_share: float | None
+
+
+def headline(rows: list[Row], run: Run) -> Headline | None:
+    if not any(row.bytes for row in rows):
+        return None
+    highest, size = peak(rows)
+    copies = [row for row in main_series(run, "limit", "copy") if row.bytes]
+    share = highest / peak(copies)[0] if copies else None
+    return Headline(rows[0].median_seconds, rows[0].bytes, highest, size, half_peak(rows, highest), share)
+
+
+def half_peak(rows: list[Row], highest: float) -> float:
+    """The size from which on half the peak is reached, interpolated between sizes."""
+    rows = [row for row in rows if row.bytes]
+    place = next(place for place, row in enumerate(rows) if row.bytes_per_second >= highest / 2)
+    if place == 0:
+        return float(rows[0].bytes)
+    before, after = rows[place - 1], rows[place]
+    rise = math.log(after.bytes_per_second / before.bytes_per_second)
+    share = math.log(highest / 2 / before.bytes_per_second) / rise
+    return before.bytes * (after.bytes / before.bytes) ** share
+
+
+def headlines(material: Material) -> list[tuple[str, Headline]]:
+    """Of the run and of each peer that has the same series."""
+    own = pingpong(material.run)
+    if not own:
+        return []
+    found = []
+    for name, run in zip(material.names, material.runs, strict=True):
+        told = headline(rows_of(run, own[0].series), run)
+        if told:
+            found.append((name, told))
+    return found
+
+
+def last_segment(material: Material, rows: list[Row]):
+    """The fit's segment of the largest messages, or None."""
+    fit = material.fits.get(rows[0].series)
+    return fit.segments[-1] if fit and fit.segments else None
+
+
+def tiles(material: Material) -> list[tuple[str, str, str]]:
+    """(what, number, where from) of the run."""
+    told = headlines(material)
+    if not told or told[0][0] != material.names[0]:
+        return []
+    own, rows = told[0][1], pingpong(material.run)
+    found = [
+        ("Latency", time_text(own.latency_seconds), f"half a ping-pong of {bytes_text(own.latency_bytes)}"),
+        ("Peak throughput", rate_text(own.peak), f"at {bytes_text(own.peak_bytes)}"),
+    ]
+    if own.copy_share is not None:
+        found.append(
+            ("Share of a bare copy", percent_text(own.copy_share), "peak over peak, in the same run")
+        )
+    segment = last_segment(material, rows)
+    if segment:
+        low, high = segment.half_bytes.low, segment.half_bytes.high
+        interval = f"95 %: {bytes_text(max(0, low))} to {bytes_text(max(0, high))}"
+        found.append(("M½ of the fit", bytes_text(max(0, segment.half_bytes.value)), interval))
+    else:
+        found.append(("Half the peak", bytes_text(own.half_bytes), "or more reach it"))
+    return found
+
+
+def curves(material: Material) -> list[Chart]:
+    """Throughput and time of the ping-pong, of all implementations."""
+    rows = pingpong(material.run)
+    if not any(row.bytes for row in rows):
+        return []
+    return [throughput(material, rows), time(material, rows)]
+
+
+def lines_of(material: Material, rows: list[Row], quantity: str) -> list[Line]:
+    """The run's points with its fit as a curve (joined points where there is none), and the peers' lines."""
+    name = material.names[0]
+    own = line_of(rows, name, 0, quantity)
+    fit = fitted(material, rows, quantity)
+    lines = [own]
+    if fit:
+        own.shown = "points"
+        lines.append(Line(f"{name}, fit", fit, 0, "curve"))
+    for style, (peer, run) in enumerate(material.peers, 1):
+        other = rows_of(run, rows[0].series)
+        if other:
+            lines.append(line_of(other, peer, style % STYLES, quantity))
+    return lines
+
+
+def fitted(material: Material, rows: list[Row], quantity: str) -> list[Point]:
+    """The fit at many sizes of each of its segments; between segments it jumps."""
+    fit = material.fits.get(rows[0].series)
+    if not fit or not fit.segments:
+        return []
+    points = []
+    for segment in fit.segments:
+        first, last = max(1, segment.bytes_first), segment.bytes_last
+        for step in range(CURVE_POINTS if last > first else 1):
+            size = first * (last / first) ** (step / (CURVE_POINTS - 1))
+            seconds = fit.seconds(size)
+            value = rows[0].factor * size / seconds if quantity == "rate" else seconds
+            points.append(Point(size, value, ""))
+    return points
+
+
+def switch_marks(material: Material, rows: list[Row]) -> list[Mark]:
+    """A mark in the middle of each bracket in which the fit found a switch."""
+    fit = material.fits.get(rows[0].series)
+    breaks = fit.breaks if fit else []
+    return [
+        Mark(math.sqrt(max(1, place.low) * place.high), f"≤ {bytes_text(place.high)}") for place in breaks
+    ]
+
+
+def limit_line(material: Material, benchmark: str, name: str, quantity: str) -> list[Line]:
+    rows = main_series(material.run, "limit", benchmark)
+    if not rows:
+        return []
+    line = line_of(rows, name, LIMIT, quantity)
+    line.shown = "curve"
+    return [line] if len(line.points) > 1 else []
+
+
+def throughput(material: Material, rows: list[Row]) -> Chart:
+    lines = lines_of(material, rows, "rate") + limit_line(material, "copy", "bare copy", "rate")
+    labels = []
+    segment = last_segment(material, rows)
+    if segment and segment.bytes_first <= segment.half_bytes.value <= segment.bytes_last:
+        half = segment.half_bytes.value
+        labels = [Point(half, segment.bytes_per_second.value / 2, f"M½ {bytes_text(half)}")]
+    explained = " ".join(filter(None, [throughput_text(material, rows), *beside(material, rows)]))
+    marks = switch_marks(material, rows)
+    return Chart("Ping-pong: throughput", BY_SIZE, RATE, lines, explained, marks, labels)
+
+
+def throughput_text(material: Material, rows: list[Row]) -> str:
+    """Peak, half of it, the copy, and where the fit switches."""
+    highest, size = peak(rows)
+    half = half_peak(rows, highest)
+    text = f"{material.names[0]} moves at most {rate_text(highest)} ({bytes_text(size)}) "
+    text += f"and reaches half of that from {bytes_text(half)} on."
+    copies = {row.bytes: row for row in main_series(material.run, "limit", "copy")}
+    shares = [
+        (row.bytes_per_second / copies[row.bytes].bytes_per_second, row)
+        for row in rows
+        if row.bytes in copies
+    ]
+    if shares:
+        share, row = max(shares, key=lambda pair: pair[0])
+        text += f" It comes nearest to a bare copy at {bytes_text(row.bytes)}: {percent_text(share)} of that."
+    segment = last_segment(material, rows)
+    if segment:
+        text += f" From {bytes_text(segment.bytes_first)} on the fit says "
+        text += (
+            f"{rate_text(segment.bytes_per_second.value)} after {time_text(segment.latency_seconds.value)}."
+        )
+    return text
+
+
+def beside(material: Material, rows: list[Row]) -> list[str]:
+    return [words.beside_peer(name, rows, rows_of(run, rows[0].series)) for name, run in material.peers]
+
+
+def time(material: Material, rows: list[Row]) -> Chart:
+    lines = lines_of(material, rows, "seconds") + limit_line(material, "copy", "bare copy", "seconds")
+    cache_line = main_series(material.run, "limit", "line")
+    if cache_line:
+        low, high = min(row.bytes for row in rows), max(row.bytes for row in rows)
+        seconds = cache_line[0].median_seconds
+        ends = [Point(float(low), seconds, ""), Point(float(high), seconds, "")]
+        lines.append(Line("a cache line, one way", ends, OTHER_LIMIT, "curve"))
+    explained = time_text_of(material, rows, cache_line)
+    return Chart("Ping-pong: time, one way", BY_SIZE, TIME, lines, explained, switch_marks(material, rows))
+
+
+def time_text_of(material: Material, rows: list[Row], cache_line: list[Row]) -> str:
+    text = words.growth(rows)
+    if cache_line:
+        times = number_text(rows[0].median_seconds / cache_line[0].median_seconds, 2)
+        text += f" A cache line alone takes {time_text(cache_line[0].median_seconds)} one way:"
+        text += f" the shortest message takes {times} times that."
+    fit = material.fits.get(rows[0].series)
+    if fit and fit.breaks:
+        places = words.listed(
+            [f"above {bytes_text(b.low)} and up to {bytes_text(b.high)}" for b in fit.breaks]
+        )
+        text += f" The fit finds a switch {places}."
+    elif fit and fit.segments:
+        text += " The fit finds no switch of protocols: one latency and one bandwidth describe all sizes."
+    return text
