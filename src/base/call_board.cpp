@@ -1,10 +1,11 @@
 // The report's way through shared memory: number by number, under a version.
 #include "base/call_board.hpp"
 
+#include "base/shared_words.hpp"
+
 namespace tasuki {
 namespace {
 
-constexpr std::size_t kNumbers = sizeof(RankReport) / sizeof(std::uint64_t);
 constexpr int kReadsMax = 1000;
 
 }  // namespace
@@ -32,20 +33,16 @@ void publish_report(const RankReport& from, CallBoard* board) {
   const std::uint64_t version = board->version.load(std::memory_order_relaxed) | 1;
   board->version.store(version, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_release);
-  const auto* const source = reinterpret_cast<const std::uint64_t*>(&from);
-  auto* const target = reinterpret_cast<std::uint64_t*>(&board->report);
-  for (std::size_t i = 0; i < kNumbers; ++i) __atomic_store_n(&target[i], source[i], __ATOMIC_RELAXED);
+  store_words(from, &board->report);
   board->version.store(version + 1, std::memory_order_release);
 }
 
 bool read_report(const CallBoard& board, RankReport* to) {
-  const auto* const source = reinterpret_cast<const std::uint64_t*>(&board.report);
-  auto* const target = reinterpret_cast<std::uint64_t*>(to);
   for (int look = 0; look < kReadsMax; ++look) {
     const std::uint64_t version = board.version.load(std::memory_order_acquire);
     if (version == 0) return false;
     if (version % 2 != 0) continue;
-    for (std::size_t i = 0; i < kNumbers; ++i) target[i] = __atomic_load_n(&source[i], __ATOMIC_RELAXED);
+    load_words(board.report, to);
     std::atomic_thread_fence(std::memory_order_acquire);
     if (board.version.load(std::memory_order_relaxed) == version) return true;
   }

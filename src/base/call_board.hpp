@@ -50,10 +50,18 @@ constexpr std::uint64_t next_call(std::uint64_t word, Function function) {
   return (word | kInside | kFunctionBits) + 1 + (kInside | static_cast<std::uint64_t>(function));
 }
 
+/// The function of a word.
+constexpr Function function_of(std::uint64_t word) {
+  return static_cast<Function>(word & kFunctionBits);
+}
+/// The call that a rank is in, or was in last. The line is this rank's own.
+inline Function function_of(const CallLine& line) {
+  return function_of(line.word.load(std::memory_order_relaxed));
+}
 /// The call that a rank is in; kNone: it is in none.
 inline Function present_call(const CallLine& line) {
   const std::uint64_t word = line.word.load(std::memory_order_relaxed);
-  return (word & kInside) != 0 ? static_cast<Function>(word & kFunctionBits) : Function::kNone;
+  return (word & kInside) != 0 ? function_of(word) : Function::kNone;
 }
 
 /// What a line says of a call, for who has to say it again after another one.
@@ -64,11 +72,6 @@ struct LineValues {
 };
 LineValues values_of(const CallLine& line);
 void put_back(const LineValues& values, CallLine* line);
-
-/// Which it is, or was last. The line is this rank's own.
-inline Function function_of(const CallLine& line) {
-  return static_cast<Function>(line.word.load(std::memory_order_relaxed) & kFunctionBits);
-}
 
 inline constexpr int kNobody = -1000;  // of a peer: there is none
 inline constexpr int kAnybody = -1001;
@@ -92,7 +95,6 @@ enum class OpenKind : std::uint8_t {
 struct ReportedMessage {
   std::uint64_t context;  // of its communicator, see ReportedComm
   std::int64_t bytes;
-  std::int64_t since_ns;   // CLOCK_MONOTONIC, when it was begun or came; 0: unknown
   std::uint64_t site;      // where its call returns to; 0: unknown
   std::int32_t peer;       // of the world, kAnybody, kForeign
   std::int32_t tag;        // or kAnyTagOfReport
@@ -130,7 +132,6 @@ struct RankReport {
   std::int64_t since_ns;    // CLOCK_MONOTONIC: when this wait began
   std::uint64_t moves;      // as in the line, when this was written
   Awaits awaits;
-  std::uint32_t threads;     // of the rank that are in calls now
   std::int32_t peer;         // of the world; destination, source, target; or kNobody …
   std::int32_t root;         // of the world, or kNobody
   std::int32_t tag;          // or kAnyTagOfReport

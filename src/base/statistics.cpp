@@ -2,14 +2,12 @@
 #include "base/statistics.hpp"
 
 #include <algorithm>
-#include <cstddef>
-#include <type_traits>
+#include <iterator>
+
+#include "base/shared_words.hpp"
 
 namespace tasuki {
 namespace {
-
-static_assert(std::is_trivially_copyable_v<RunStatistics> && std::is_standard_layout_v<RunStatistics>);
-constexpr std::size_t kNumbers = sizeof(RunStatistics) / sizeof(std::uint64_t);
 
 void add(const Traffic& from, Traffic* to) {
   to->messages += from.messages;
@@ -58,16 +56,12 @@ RunStatistics statistics_of(const Counters& counters) {
 }
 
 void store(const RunStatistics& from, RunStatistics* shared) {
-  const auto* const source = reinterpret_cast<const std::uint64_t*>(&from);
-  auto* const target = reinterpret_cast<std::uint64_t*>(shared);
-  for (std::size_t i = 0; i < kNumbers; ++i) __atomic_store_n(&target[i], source[i], __ATOMIC_RELAXED);
+  store_words(from, shared);
 }
 
 RunStatistics load(const RunStatistics& shared) {
   RunStatistics statistics;
-  const auto* const source = reinterpret_cast<const std::uint64_t*>(&shared);
-  auto* const target = reinterpret_cast<std::uint64_t*>(&statistics);
-  for (std::size_t i = 0; i < kNumbers; ++i) target[i] = __atomic_load_n(&source[i], __ATOMIC_RELAXED);
+  load_words(shared, &statistics);
   return statistics;
 }
 

@@ -78,7 +78,7 @@ void add_call(Process& process, RankReport* report) {
   report->word = line.word.load(std::memory_order_relaxed);
   report->site = line.site.load(std::memory_order_relaxed);
   report->moves = line.moves.load(std::memory_order_relaxed);
-  const FunctionFacts& facts = function_facts(static_cast<Function>(report->word & (kInside - 1)));
+  const FunctionFacts& facts = function_facts(function_of(report->word));
   if ((report->word & kInside) == 0) return;
   add_frames(report);
   if (facts.may_wait) report->awaits = Awaits::kAll;

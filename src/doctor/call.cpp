@@ -141,7 +141,7 @@ CallKind kind_of(Function function) {
 
 Function function_of(const RankState& state) {
   if (!state.report) return state.line.function;
-  return static_cast<Function>(state.report->word & (kInside - 1));
+  return tasuki::function_of(state.report->word);
 }
 
 bool waits(const RankState& state) {

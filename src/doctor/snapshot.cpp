@@ -9,7 +9,6 @@
 namespace tasuki::doctor {
 namespace {
 
-constexpr std::uint64_t kFunctionMask = kInside - 1;
 constexpr int kCallsShift = 16;
 constexpr int kReadsMax = 8;
 
@@ -53,8 +52,8 @@ void check_message(int world_size, ReportedMessage* message) {
 }
 
 void check_report(int world_size, RankReport* report) {
-  const Function function = checked_function(report->word & kFunctionMask);
-  report->word = (report->word & ~kFunctionMask) | static_cast<std::uint64_t>(function);
+  const Function function = checked_function(report->word & kFunctionBits);
+  report->word = (report->word & ~kFunctionBits) | static_cast<std::uint64_t>(function);
   if (report->awaits > Awaits::kAny) report->awaits = Awaits::kNothing;
   report->peer = checked_rank(report->peer, world_size);
   report->root = checked_rank(report->root, world_size);
@@ -87,7 +86,7 @@ Line read_line(const CallLine& from) {
     if (from.word.load(std::memory_order_relaxed) == line.word) break;
   }
   line.calls = line.word >> kCallsShift;
-  line.function = checked_function(line.word & kFunctionMask);
+  line.function = checked_function(line.word & kFunctionBits);
   line.inside = (line.word & kInside) != 0 && line.function != Function::kNone;
   return line;
 }

@@ -49,7 +49,6 @@ class MadeUp {
     report.site = state.line.site;
     report.since_ns = kNow - 12 * kSecond;
     report.awaits = Awaits::kAll;
-    report.threads = 1;
     report.peer = report.root = kNobody;
     report.bytes = -1;
     report.count = -1;
