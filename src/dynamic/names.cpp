@@ -68,7 +68,7 @@ bool read_entry(const std::string& path, Entry* entry) {
 }
 
 bool is_alive(const Entry& entry) {
-  return local::process_mark(std::strtol(entry.publisher.c_str(), nullptr, 10)) == entry.publisher;
+  return local::is_there(entry.publisher);
 }
 
 /// Writes the entry under another name and then gives it its own, so that nobody reads half of it and only

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "launch/process_state.hpp"
+#include "base/process_state.hpp"
 
 namespace tasuki::launch {
 namespace {
@@ -31,16 +31,10 @@ doctor::Life life_of(const Subject& subject, bool ended) {
   }
 }
 
-/// The process that is the rank: the one that called MPI_Init, which a script may have started.
-int pid_of(const Subject& subject) {
-  const int claimed = subject.block->claimed_pid.load(std::memory_order_seq_cst);
-  return claimed != 0 ? claimed : subject.block->started_pid.load(std::memory_order_acquire);
-}
-
 /// All but what stands on its board.
 doctor::RankState state_of(const Subject& subject, bool has_proc) {
   doctor::RankState state;
-  state.pid = pid_of(subject);
+  state.pid = local::pid_of(*subject.block);
   state.wait_status = subject.wait_status;
   bool ended = subject.ended;
   if (has_proc && state.pid > 0 && !ended) {
@@ -69,7 +63,7 @@ doctor::Place place_of(const SourceLine& line) {
 Examination::Examination(EventLoop& loop, std::vector<SubjectWorld> worlds, const Terms& terms)
     : worlds_(std::move(worlds)),
       terms_(terms),
-      has_proc_(state_of_process(getpid()).letter != 0),
+      has_proc_(state_of_process(getpid()).known()),
       lookup_(&loop) {
   ask();
 }

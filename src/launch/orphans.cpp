@@ -1,13 +1,14 @@
 // Reading /proc.
 #include "launch/orphans.hpp"
 
-#include <dirent.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <string_view>
 
+#include "base/process_state.hpp"
+#include "launch/numbered_entries.hpp"
 #include "launch/text.hpp"
 #include "runtime/local/processors.hpp"
 
@@ -17,18 +18,8 @@ namespace {
 // As much of "tasuki-source-lines" (source_lines.hpp) as the kernel keeps of a name.
 constexpr std::string_view kSourceLinesName = "tasuki-source-l";
 
-struct Process {
-  bool running = false;
-  bool helper = false;  // an mpiexec's own
-};
-
-Process look_at(int pid) {
-  const std::string stat = local::read_text("/proc/" + std::to_string(pid) + "/stat");
-  const std::size_t begin = stat.find('('), end = stat.rfind(')');
-  if (begin == std::string::npos || end == std::string::npos || end + 2 >= stat.size()) return {};
-  const std::string_view name(stat.data() + begin + 1, end - begin - 1);
-  const char state = stat[end + 2];
-  return {state != 'Z' && state != 'X', name == kGuardName || name == kSourceLinesName};
+bool has_name_of_helper(const ProcessState& process) {
+  return process.name == kGuardName || process.name == kSourceLinesName;
 }
 
 }  // namespace
@@ -50,7 +41,7 @@ std::vector<int> children() {
 }
 
 bool is_helper(int pid) {
-  return look_at(pid).helper;
+  return has_name_of_helper(state_of_process(pid));
 }
 
 bool has_mark(int pid, const std::string& assignment) {
@@ -60,15 +51,11 @@ bool has_mark(int pid, const std::string& assignment) {
 
 std::vector<int> processes_with(const std::string& assignment) {
   std::vector<int> found;
-  DIR* entries = opendir("/proc");
-  if (entries == nullptr) return found;
-  while (const dirent* entry = readdir(entries)) {
-    const int pid = std::atoi(entry->d_name);
-    if (pid <= 0 || pid == getpid() || !has_mark(pid, assignment)) continue;
-    const Process process = look_at(pid);
-    if (process.running && !process.helper) found.push_back(pid);
-  }
-  closedir(entries);
+  each_number("/proc", [&](int pid) {
+    if (pid == getpid() || !has_mark(pid, assignment)) return;
+    const ProcessState process = state_of_process(pid);
+    if (process.known() && !process.ended() && !has_name_of_helper(process)) found.push_back(pid);
+  });
   return found;
 }
 

@@ -1,36 +1,21 @@
 // Walking /proc.
 #include "launch/running_jobs.hpp"
 
-#include <dirent.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 
-#include "launch/process_state.hpp"
+#include "base/process_state.hpp"
+#include "launch/numbered_entries.hpp"
 #include "launch/text.hpp"
 
 namespace tasuki::launch {
 namespace {
-
-/// Calls `use` with each name in a directory that is a number. Returns false where it cannot be read.
-template <class Use>
-bool each_number(const std::string& directory, Use&& use) {
-  DIR* entries = opendir(directory.c_str());
-  if (entries == nullptr) return false;
-  while (const dirent* entry = readdir(entries)) {
-    char* end = nullptr;
-    const long number = std::strtol(entry->d_name, &end, 10);
-    if (end != entry->d_name && *end == '\0') use(static_cast<int>(number));
-  }
-  closedir(entries);
-  return true;
-}
 
 std::string process_path(int pid, const char* what) {
   return "/proc/" + std::to_string(pid) + "/" + what;

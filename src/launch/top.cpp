@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "base/function.hpp"
+#include "base/process_state.hpp"
 #include "base/statistics.hpp"
 #include "doctor/call.hpp"
 #include "doctor/snapshot.hpp"
-#include "launch/process_state.hpp"
 #include "launch/text.hpp"
 
 namespace tasuki::launch {
@@ -34,9 +34,7 @@ RankLook look_at(const Subject& rank) {
 /// Where a rank is, but for what its line says.
 State state_of(const Subject& rank) {
   if (rank.ended) return State::kEnded;
-  const std::int32_t claimed = rank.block->claimed_pid.load(std::memory_order_relaxed);
-  const std::int32_t started = rank.block->started_pid.load(std::memory_order_relaxed);
-  const std::int32_t pid = claimed > 0 ? claimed : started;
+  const std::int32_t pid = local::pid_of(*rank.block);
   if (pid > 0) {
     const ProcessState process = state_of_process(pid);
     if (process.ended()) return State::kEnded;

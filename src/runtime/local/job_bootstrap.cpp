@@ -14,6 +14,7 @@
 #include "base/clock.hpp"
 #include "base/file_size.hpp"
 #include "base/mapped_files.hpp"
+#include "base/process_state.hpp"
 #include "memory/arena_memory.hpp"
 #include "memory/heap.hpp"
 #include "runtime/local/local.hpp"
@@ -40,19 +41,6 @@ std::string bounded(const char (&text)[kBytes]) {
 
 // mpiexec sees the end of a rank within microseconds, unless the kernel takes long to free its memory.
 constexpr long kLauncherTimeNs = 300'000'000;
-
-/// Whether the process has ended or is about to: the kernel has begun to take it apart, its files first.
-bool is_exiting(int pid) {
-  const std::string stat = read_text("/proc/" + std::to_string(pid) + "/stat");
-  const std::size_t name_end = stat.rfind(')');  // the name may hold anything
-  if (name_end == std::string::npos) return kill(pid, 0) != 0 && errno == ESRCH;
-  char state = 0;
-  unsigned flags = 0;
-  constexpr unsigned kExiting = 4;  // PF_EXITING
-  if (std::sscanf(stat.c_str() + name_end + 1, " %c %*d %*d %*d %*d %*d %u", &state, &flags) != 2)
-    return false;
-  return state == 'Z' || state == 'X' || (flags & kExiting) != 0;
-}
 
 class JobBootstrap final : public Bootstrap {
  public:
@@ -205,7 +193,7 @@ class JobBootstrap final : public Bootstrap {
       const RankBlock& its = job_.blocks[rank];
       if (rank == job_.rank || its.life.load(std::memory_order_acquire) >= Life::kFinalized) continue;
       const std::int32_t pid = its.claimed_pid.load(std::memory_order_relaxed);
-      if (pid > 0 && is_exiting(pid)) return true;
+      if (pid > 0 && state_of_process(pid).exiting()) return true;
     }
     return false;
   }

@@ -81,6 +81,13 @@ struct alignas(64) RankBlock {
 };
 static_assert(std::atomic<Life>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);
 
+/// The process that is the rank: the one that called MPI_Init, which a script may have started; until one
+/// has, the program that was started. 0: none yet.
+inline std::int32_t pid_of(const RankBlock& block) {
+  const std::int32_t claimed = block.claimed_pid.load(std::memory_order_seq_cst);
+  return claimed != 0 ? claimed : block.started_pid.load(std::memory_order_acquire);
+}
+
 inline constexpr std::size_t round_to_page(std::size_t bytes) {
   return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }

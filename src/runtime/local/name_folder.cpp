@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/process_state.hpp"
 #include "runtime/local/processors.hpp"
 
 namespace tasuki::local {
@@ -33,9 +34,9 @@ bool is_ours_alone(const std::string& path) {
 bool is_of_the_dead(const std::string& folder, const std::string& name) {
   const std::string text = read_text(folder + "/" + name);
   const std::string mark = text.substr(0, text.find('\n'));
-  const std::string& number = mark.empty() ? name.substr(name.rfind('.') + 1) : mark;
-  const std::string alive = process_mark(std::strtol(number.c_str(), nullptr, 10));
-  return mark.empty() ? alive.empty() : alive != mark;
+  if (!mark.empty()) return !is_there(mark);
+  const std::string number = name.substr(name.rfind('.') + 1);
+  return state_of_process(static_cast<int>(std::strtol(number.c_str(), nullptr, 10))).ended();
 }
 
 }  // namespace
@@ -80,15 +81,15 @@ bool make_name_folder(const std::string& folder, std::string* error) {
   return false;
 }
 
-std::string process_mark(long pid) {
-  const std::string text = read_text("/proc/" + std::to_string(pid) + "/stat");
-  std::size_t at = text.rfind(')');  // the program's name may hold anything
-  if (at == std::string::npos || at + 2 >= text.size() || text[at + 2] == 'Z') return {};
-  constexpr int kFieldsBeforeStart = 20;
-  for (int field = 0; field < kFieldsBeforeStart && at != std::string::npos; ++field)
-    at = text.find(' ', at + 1);
-  if (at == std::string::npos) return {};
-  return std::to_string(pid) + " " + text.substr(at + 1, text.find(' ', at + 1) - at - 1);
+std::string process_mark(int pid) {
+  const ProcessState state = state_of_process(pid);
+  if (!state.known() || state.ended()) return {};
+  return std::to_string(pid) + " " + std::to_string(state.start_ticks);
+}
+
+bool is_there(const std::string& mark) {
+  const int pid = static_cast<int>(std::strtol(mark.c_str(), nullptr, 10));
+  return state_of_process(pid).letter == ProcessState::kUnknown || process_mark(pid) == mark;
 }
 
 void remove_names_of_the_dead() {

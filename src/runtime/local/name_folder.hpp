@@ -24,9 +24,12 @@ bool name_folder_is_ours();
 /// Makes the folder. Returns false, and one line in `error`, when there can be none that is the user's alone.
 bool make_name_folder(const std::string& folder, std::string* error);
 
-/// What tells a process from all others that had or will have its number: "pid start", empty when it has
-/// ended.
-std::string process_mark(long pid);
+/// What tells a process from all others that had or will have its number: "pid start"; empty when it has
+/// ended or cannot be looked at.
+std::string process_mark(int pid);
+
+/// Whether the process of that mark is there still. One that cannot be looked at counts as there.
+bool is_there(const std::string& mark);
 
 /// Removes the names, and their drafts, of processes that have ended, and the folder if nothing is left.
 void remove_names_of_the_dead();

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "base/clock.hpp"
+#include "base/process_state.hpp"
 #include "transport/shm/shm_transport.hpp"
 
 namespace tasuki {
@@ -175,7 +176,7 @@ void ShmTransport::look_for_ended(PacketSink& sink) {
     const Foreign& one = foreign(endpoint);
     if (one.ended) continue;
     const bool finalized = one.to != nullptr && one.to->finalized();
-    if (!finalized && !shm::process_has_ended(one.address.mailbox.pid)) continue;
+    if (!finalized && !state_of_process(one.address.mailbox.pid).ended()) continue;
     if (end(endpoint, finalized)) sink.peer_ended(endpoint, finalized);
   }
 }

@@ -2,7 +2,6 @@
 #include "transport/shm/mailbox.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,21 +43,6 @@ RingShared* mailbox_ring(MailboxHeader& header, std::uint64_t bulk_capacity, int
   auto* base = reinterpret_cast<std::byte*>(&header);
   return reinterpret_cast<RingShared*>(base + header_bytes() +
                                        static_cast<std::size_t>(slot) * slot_bytes(bulk_capacity));
-}
-
-bool process_has_ended(std::int32_t pid) {
-  if (kill(pid, 0) != 0 && errno == ESRCH) return true;
-  char path[64];
-  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
-  const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return errno == ENOENT;
-  char text[512];
-  const ssize_t length = read(fd, text, sizeof text - 1);
-  close(fd);
-  if (length <= 0) return errno == ESRCH;
-  text[length] = '\0';
-  const char* name_end = std::strrchr(text, ')');  // the name may hold anything; the state follows it
-  return name_end != nullptr && name_end[1] == ' ' && (name_end[2] == 'Z' || name_end[2] == 'X');
 }
 
 std::unique_ptr<SharedSegment> open_mailbox(const PeerAddress& address, std::uint64_t* bulk_capacity,

@@ -76,9 +76,6 @@ RingShared* mailbox_ring(MailboxHeader& header, std::uint64_t bulk_capacity, int
 std::unique_ptr<SharedSegment> open_mailbox(const PeerAddress& address, std::uint64_t* bulk_capacity,
                                             std::string* error);
 
-/// Whether no process of that number is there any more. One that nobody has waited for counts as gone.
-bool process_has_ended(std::int32_t pid);
-
 /// The own mailbox.
 class Mailbox {
  public:

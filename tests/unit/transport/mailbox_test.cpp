@@ -111,25 +111,5 @@ TEST_F(Mailboxes, WhatCannotBeReachedIsTold) {
   EXPECT_NE(error_.find("cannot reach rank 0 of another job"), std::string::npos) << error_;
 }
 
-TEST(ProcessEnd, AZombieHasEndedAndALivingProcessHasNot) {
-  int ends[2];
-  ASSERT_EQ(pipe(ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    char byte;
-    close(ends[1]);
-    _exit(read(ends[0], &byte, 1) == 0 ? 0 : 1);
-  }
-  close(ends[0]);
-  EXPECT_FALSE(process_has_ended(child));
-  EXPECT_FALSE(process_has_ended(getpid()));
-  close(ends[1]);
-  siginfo_t info{};
-  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);  // leaves a zombie
-  EXPECT_TRUE(process_has_ended(child));
-  ASSERT_EQ(waitpid(child, nullptr, 0), child);
-  EXPECT_TRUE(process_has_ended(child));
-}
-
 }  // namespace
 }  // namespace tasuki::shm

@@ -1,12 +1,12 @@
-// Processes of the test's own, in the states that mpiexec tells apart, and texts that are none.
-#include "launch/process_state.hpp"
+// Processes of the test's own, in the states that are told apart, and texts that are none.
+#include "base/process_state.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace tasuki::launch {
+namespace tasuki {
 namespace {
 
 /// A child that sleeps until it is killed.
@@ -63,10 +63,17 @@ TEST(ProcessState, AnyTextIsRead) {
   EXPECT_EQ(parse_process_state("7 (a) S 1 2 3 9\n").wait_status, -1);
   EXPECT_EQ(parse_process_state("7 (a) S 12 3 9\n").parent, 12);
   EXPECT_EQ(parse_process_state("7 (a) Z").wait_status, -1);
+  EXPECT_EQ(parse_process_state("7 (a (b)) S 1").name, "a (b)");
+  const ProcessState full =
+      parse_process_state("7 (a) S 1 7 7 0 -1 4194308 5 0 0 0 0 0 0 0 20 0 1 0 98765 1 2 3 0\n");
+  EXPECT_EQ(full.start_ticks, 98765U);
+  EXPECT_TRUE(full.exiting());
+  EXPECT_FALSE(parse_process_state("7 (a) S 1 7 7 0 -1 4194304 5\n").exiting());
   for (const char* none : {"", "7", "7 (a", "7 (a)", "7 (a) "}) {
-    EXPECT_EQ(parse_process_state(none).letter, 0) << none;
+    EXPECT_FALSE(parse_process_state(none).known()) << none;
+    EXPECT_FALSE(parse_process_state(none).ended()) << none;
   }
 }
 
 }  // namespace
-}  // namespace tasuki::launch
+}  // namespace tasuki
