@@ -95,8 +95,12 @@ def patterns(source, speed, ranks):
 
 def limits(source):
     sizes = [size for size in SIZES if size >= 64]
-    copies = [row(source, 0.1e-6 + size / COPY_BYTES_PER_SECOND, size, "limit/copy") for size in sizes]
-    return [row(source, LINE_SECONDS, 64, "limit/line"), *copies]
+    copies = []
+    for mode, slower in (("push", 1.5), ("pull", 1.2), ("both", 1.0)):
+        for touched, more in (("no", 1.0), ("yes", 1.6)):
+            variant, seconds = {"mode": mode, "touched": touched}, slower * more / COPY_BYTES_PER_SECOND
+            copies += [row(source, 0.1e-6 + size * seconds, size, "limit/copy", variant) for size in sizes]
+    return [row(source, LINE_SECONDS, 0, "limit/line"), *copies]
 
 
 def run_of(name="tasuki", speed=1.0, seed=1, ranks=(2,), groups=None):

@@ -93,7 +93,7 @@ def test_charts_have_a_point_for_each_row(browser, made, runs):
     rows = [row for run in runs for row in run.rows if row.benchmark == "bcast" and len(row.notes) == 0]
     assert len(points_in(page, "Bcast")) == len(rows)
     ways = [row for row in runs[0].rows if row.benchmark == "exchange"]
-    assert len(points_in(page, "Exchange")) == len(ways)
+    assert len(points_in(page, "Exchange by way")) == len(ways)
     assert any(text.startswith("MPICH, 8 B: ") for text in points_in(page, "Bcast"))
 
 
@@ -111,6 +111,8 @@ def test_says_what_matters(browser, made):
     for words in ("Latency", "Peak throughput", "Share of a bare copy", "Imagined Processor 3000", "24 GiB"):
         assert words in text
     assert re.search(r"Faster than MPICH at every size \(most at .*: 1\.3 times\)", text)
+    assert "The fit finds a switch above 8 KiB and up to 16 KiB." in text
+    assert re.search(r"From 16 KiB on the fit says 14\.\d GB/s after 1\.\d+ µs", text)
     assert "Not in this run" not in text
     sections = page.value("[...document.querySelectorAll('section')].map(section => section.id)")
     assert sections[:4] == ["headlines", "pingpong", "point_to_point", "collectives"]
@@ -167,7 +169,7 @@ def test_shows_what_is_there(browser, tmp_path):
     text = page.value("document.body.innerText")
     assert "Not in this run: point-to-point, concurrent patterns" in text
     sections = page.value("[...document.querySelectorAll('section')].map(section => section.id)")
-    assert sections == ["collectives", "missing", "everything"]
+    assert sections == ["collectives", "fit", "everything"]
     assert len(points_in(page, "Bcast, 2 ranks")) == len(points_in(page, "Bcast, 4 ranks")) == 8
 
 

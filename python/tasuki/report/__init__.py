@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import pathlib
 
+from tasuki import fit
 from tasuki.report import groups, page, picture, pingpong
 from tasuki.report.chart import Chart
 from tasuki.report.material import Material, names_of
@@ -24,7 +25,8 @@ def material_of(runs: list[Run], predictions: list[dict] | None = None) -> Mater
     """The run to report on, then its peers. Fits the run's series."""
     if not runs[0].rows:
         raise ResultsError(f"{runs[0].path or 'the run'}: has no rows, expected at least one")
-    return Material(runs, names_of(runs), {}, predictions or [])
+    fits = {found.series: found for found in fit.fit_run(runs[0]) if found.group != "limit"}
+    return Material(runs, names_of(runs), fits, predictions or [])
 
 
 def write_page(material: Material, path: str | pathlib.Path) -> None:

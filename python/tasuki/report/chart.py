@@ -30,7 +30,8 @@ class Point:
 
 @dataclasses.dataclass
 class Line:
-    """`shown`: "both" (markers, joined), "points" (markers alone) or "curve" (no markers)."""
+    """`shown`: "both" (markers, joined), "points" (markers alone) or "curve" (no markers). Without a name
+    it goes on with the line before it, and is not in the legend."""
 
     name: str
     points: list[Point]
@@ -48,13 +49,15 @@ class Mark:
 
 @dataclasses.dataclass
 class Chart:
-    """`explained`: the plain sentence below it. `labels`: points with a text beside them."""
+    """`about`: which case it is, below the title; `explained`: the plain sentence below the chart; `labels`:
+    points with a text beside them."""
 
     title: str
     x: axes.Axis
     y: axes.Axis
     lines: list[Line]
     explained: str = ""
+    about: str = ""
     marks: list[Mark] = dataclasses.field(default_factory=list)
     labels: list[Point] = dataclasses.field(default_factory=list)
     diagonal: bool = False  # the line y = x
@@ -81,6 +84,7 @@ class Dots:
     styles: list[int]
     rows: list[tuple[str, list[Point | None]]]
     explained: str = ""
+    about: str = ""
 
     def scale(self) -> axes.Scale:
         points = [point for _, row in self.rows for point in row if point]

@@ -14,11 +14,14 @@ from tasuki.report.chart import STYLES, Chart, Dots, Line, Point
 from tasuki.report.material import (
     Material,
     benchmarks_in,
+    common_of,
+    differing_in,
     labels_of,
     main_series,
     rows_of,
     series_in,
     title_of,
+    words_of,
 )
 from tasuki.results import Row
 from tasuki.units import bytes_text, rate_text, time_text
@@ -58,14 +61,15 @@ def beside_peers(material: Material, rows: list[Row], title: str) -> Chart:
             lines.append(line_of(other, name, style % STYLES))
             told.append(words.beside_peer(name, rows, other))
     explained = " ".join(filter(None, told)) or words.growth(rows)
-    return Chart(title, BY_SIZE, TIME, lines, explained)
+    return Chart(title, BY_SIZE, TIME, lines, explained, about=words_of(rows[0].variant))
 
 
 def ways(named: list[tuple[str, list[Row]]], title: str, quantity: str = "seconds") -> Chart:
     """Several series of the run in one box."""
     y = RATE if quantity == "rate" else TIME
     lines = [line_of(rows, name, style, quantity) for style, (name, rows) in enumerate(named)]
-    return Chart(title, BY_SIZE, y, lines, words.who_is_best(named))
+    about = common_of([rows[0] for _, rows in named])
+    return Chart(title, BY_SIZE, y, lines, words.who_is_best(named), about=about)
 
 
 def dots_of(material: Material, chosen: list[Row], title: str, labels: list[str]) -> Dots:
@@ -140,19 +144,24 @@ def curves_beside_peers(material: Material, group: str, skip: tuple[str, ...] = 
     return charts
 
 
-def curves_of_ways(material: Material, group: str, quantity: str = "seconds") -> list[Chart]:
+def curves_of_ways(
+    material: Material, group: str, quantity: str = "seconds", skip: tuple[str, ...] = ()
+) -> list[Chart]:
     """For each benchmark (and number of ranks) with several variants over enough sizes: the variants."""
     charts = []
     several = len({row.ranks for row in material.run.rows if row.group == group}) > 1
     for benchmark in benchmarks_in(material.run, group):
         for found in by_ranks(series_in(material.run, group, benchmark)).values():
             long = [series for series in found if len(series) >= SIZES_OF_A_CURVE]
-            for begin in range(0, len(long), STYLES):
-                part = long[begin : begin + STYLES]
-                named = list(zip(labels_of([series[0] for series in part]), part, strict=True))
-                title = with_ranks(benchmark.replace("_", " "), part[0], several)
-                if len(long) > STYLES:
-                    title += f" ({begin // STYLES + 1} of {-(-len(long) // STYLES)})"
+            if benchmark in skip or len(long) < 2:
+                continue
+            parts = -(-len(long) // STYLES)
+            for place in range(parts):
+                part = long[place * len(long) // parts : (place + 1) * len(long) // parts]
+                firsts = [series[0] for series in part]
+                title = f"{title_of(firsts[0])} by {words.listed(differing_in(firsts))}".replace("_", " ")
+                title = with_ranks(title, part[0], several)
+                named = list(zip(labels_of(firsts), part, strict=True))
                 charts.append(ways(named, title, quantity))
     return charts
 
@@ -170,7 +179,8 @@ def dots_of_cases(material: Material, group: str) -> list[Dots]:
         for size in sizes:
             rows = [(row, label) for label, series in zip(labels, found, strict=True) for row in series]
             rows = [(row, label) for row, label in rows if row.bytes == size]
-            charts += in_parts(material, rows, title_of(base) + (f" of {bytes_text(size)}" if size else ""))
+            title = title_of(base) + (f" of {bytes_text(size)}" if size else "")
+            charts += in_parts(material, rows, title, about_labels([row for row, _ in rows], labels, base))
         for label, series in zip(labels, found, strict=True):
             if not any(row.bytes in sizes for row in series) and len(series) < SIZES_OF_A_CURVE:
                 alone += [(row, alone_label(row, label, len(found))) for row in series]
@@ -185,13 +195,20 @@ def shared_sizes(found: list[list[Row]]) -> list[int]:
     return sorted({min(shared), max(shared)})
 
 
+def about_labels(rows: list[Row], labels: list[str], base: Row) -> str:
+    """What the labels leave out: which case the base case is, or what all rows have in common."""
+    if any(label.startswith("base case") for label in labels):
+        return f"base case: {words_of(base.variant)}" if base.variant else ""
+    return common_of(rows)
+
+
 def alone_label(row: Row, label: str, variants: int) -> str:
     """The benchmark, what its variant is if there are several, and the size if there is one."""
     told = [title_of(row), label if variants > 1 else "", bytes_text(row.bytes) if row.bytes else ""]
     return ", ".join(filter(None, told))
 
 
-def in_parts(material: Material, named: list[tuple[Row, str]], title: str) -> list[Dots]:
+def in_parts(material: Material, named: list[tuple[Row, str]], title: str, about: str = "") -> list[Dots]:
     """At most so many rows in a chart; neighbours stay together."""
     charts = []
     parts = -(-len(named) // DOT_ROWS_MAX)
@@ -200,6 +217,7 @@ def in_parts(material: Material, named: list[tuple[Row, str]], title: str) -> li
         numbered = title if parts == 1 else f"{title} ({part + 1} of {parts})"
         rows, labels = [row for row, _ in chosen], [label for _, label in chosen]
         charts.append(dots_of(material, rows, numbered, labels))
+        charts[-1].about = about
     return charts
 
 

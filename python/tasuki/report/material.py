@@ -65,15 +65,19 @@ def words_of(variant: dict[str, str]) -> str:
     return ", ".join(f"{name} {value}".replace("_", " ") for name, value in variant.items())
 
 
+def differing_in(rows: list[Row]) -> list[str]:
+    """The names of the parts in which the rows' variants differ."""
+    names = dict.fromkeys(name for row in rows for name in row.variant)
+    return [name for name in names if len({row.variant.get(name) for row in rows}) > 1]
+
+
 def labels_of(rows: list[Row], base: Row | None = None) -> list[str]:
     """What tells rows of one benchmark apart: the parts of their variants in which they differ.
 
     Where more than two parts differ, of each row only those that are not as in `base` (the first row, unless
     given), which is called the base case.
     """
-    names = list(dict.fromkeys(name for row in rows for name in row.variant))
-    differing = [name for name in names if len({row.variant.get(name) for row in rows}) > 1]
-    base = base or rows[0]
+    differing, base = differing_in(rows), base or rows[0]
     labels = []
     for row in rows:
         told = {name: row.variant[name] for name in differing if name in row.variant}
@@ -81,6 +85,12 @@ def labels_of(rows: list[Row], base: Row | None = None) -> list[str]:
             told = {name: value for name, value in told.items() if base.variant.get(name) != value}
         labels.append(words_of(told) or "base case")
     return labels
+
+
+def common_of(rows: list[Row]) -> str:
+    """The parts of the variants that all the rows have in common."""
+    first = rows[0].variant.items()
+    return words_of({name: value for name, value in first if all(r.variant.get(name) == value for r in rows)})
 
 
 def title_of(row: Row) -> str:
@@ -111,3 +121,16 @@ def rows_of(run: Run, series: str) -> list[Row]:
 
 def pingpong(run: Run) -> list[Row]:
     return main_series(run, "point_to_point", "pingpong")
+
+
+def copies(run: Run) -> list[Row]:
+    """The limit of a ping-pong: of each size the quickest bare copy, with buffers touched as its own are."""
+    base = pingpong(run)
+    touched = base[0].variant.get("touched") if base else None
+    best: dict[int, Row] = {}
+    for row in run.rows:
+        copied = row.group == "limit" and row.benchmark == "copy" and row.bytes > 0
+        if copied and row.variant.get("touched") == touched:
+            quicker = row.bytes not in best or row.median_seconds < best[row.bytes].median_seconds
+            best[row.bytes] = row if quicker else best[row.bytes]
+    return [best[size] for size in sorted(best)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tasuki.report.markup import Markup
-from tasuki.report.material import Material
+from tasuki.report.markup import Markup, element, joined
+from tasuki.report.material import Material, words_of
+from tasuki.report.pingpong import interval_text
 from tasuki.report.tables import table
 from tasuki.units import bytes_text, rate_text, time_text
 
@@ -15,8 +16,15 @@ def fit_table(material: Material) -> Markup | None:
     rows = []
     for fit in material.fits.values():
         for place, segment in enumerate(fit.segments):
-            rows.append([fit.series if place == 0 else "", *segment_cells(segment)])
+            rows.append([series_cell(fit) if place == 0 else "", *segment_cells(segment)])
     return table(FIT_HEADS, rows, "t = t_L + M/B, by segment") if rows else None
+
+
+def series_cell(fit) -> Markup:
+    """The benchmark, and below it which case it is."""
+    name = f"{fit.group} / {fit.benchmark}".replace("_", " ")
+    about = ", ".join(filter(None, [words_of(fit.variant), f"{fit.ranks} ranks"]))
+    return joined(name, element("div", about, class_="about"))
 
 
 def segment_cells(segment) -> list[str]:
@@ -26,18 +34,25 @@ def segment_cells(segment) -> list[str]:
         (segment.bytes_per_second, rate_text),
         (segment.half_bytes, bytes_text),
     ):
-        cells += [text(estimate.value), f"{text(estimate.low)} – {text(estimate.high)}"]
+        cells += [text(estimate.value), interval_text(estimate, text)]
     return cells
 
 
 def fits_text(material: Material) -> str:
     fitted = [fit for fit in material.fits.values() if fit.segments]
     switching = sum(1 for fit in fitted if fit.breaks)
+    text = f"A line t = t_L + M/B goes through the times of each of {len(fitted)} series"
+    if not switching:
+        return text + "; none of them has a switch of protocols or algorithms in the sizes measured."
     return (
-        f"{len(fitted)} series could be fitted; {switching} of them change their protocol or algorithm "
-        "somewhere in the sizes measured, and have a line for each segment."
+        text + f"; in {switching} of them the data show switches, and each range of sizes has its own line."
     )
 
 
 def fit_troubles(material: Material) -> list[str]:
-    return [f"{fit.series}: {fit.trouble}" for fit in material.fits.values() if fit.trouble]
+    """Why series have no fit, each reason once, with how many series it is."""
+    reasons: dict[str, list[str]] = {}
+    for fit in material.fits.values():
+        if fit.trouble:
+            reasons.setdefault(fit.trouble.removeprefix(f"{fit.series}: "), []).append(fit.series)
+    return [f"{len(series)} series: {reason} ({', '.join(series)})" for reason, series in reasons.items()]

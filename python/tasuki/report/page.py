@@ -16,6 +16,10 @@ from tasuki.report.material import GROUP_TITLES, Material, words_of
 from tasuki.report.material import pingpong as pingpong_rows
 from tasuki.results import Row
 
+SHOWN_ABOVE = ("pingpong",)  # what has large charts of its own
+
+FITS_SHOWN = 12  # series, up to which their table is not folded
+
 # What each group's charts show, told once above them.
 GROUP_LEADS = {
     "point_to_point": "Other ways of sending, other buffers; the base case is that of the ping-pong above.",
@@ -78,6 +82,7 @@ def header(material: Material, title: str, sections: list) -> Markup:
         element("h1", title),
         element("p", kept_together(tables.method_text(material)), class_="lead"),
         tables.measured(material),
+        missing(material),
         box if warned else None,
         element("nav", element("ul", items), aria_label="Contents"),
     )
@@ -87,7 +92,7 @@ def sections_of(material: Material) -> list:
     """(id, title, markup) of each section that has something to show, top to bottom."""
     found = [headlines(material), curves(material)]
     found += [group_section(material, group) for group in material.groups()]
-    return found + [missing(material), fits(material), everything(material)]
+    return found + [fits(material), everything(material)]
 
 
 def section(name: str, title: str, *content: object) -> tuple[str, str, Markup]:
@@ -102,12 +107,14 @@ def figure(chart: Chart | Dots) -> Markup:
         named = [(name, style, "points") for name, style, shown in lines if shown]
         drawn = svg.draw_dots(chart)
     else:
-        named = [(line.name, line.style, line.shown) for line in chart.lines]
+        named = [(line.name, line.style, line.shown) for line in chart.lines if line.name]
         drawn = svg.draw(chart)
     switches = isinstance(chart, Chart) and bool(chart.marks)
     legend = svg.legend(named, switches) if len(named) > 1 or switches else None
     caption = element("figcaption", kept_together(chart.explained)) if chart.explained else None
-    return element("figure", element("h3", chart.title[:1].upper() + chart.title[1:]), legend, drawn, caption)
+    title = element("h3", chart.title[:1].upper() + chart.title[1:])
+    about = element("p", chart.about, class_="about") if chart.about else None
+    return element("figure", title, about, legend, drawn, caption)
 
 
 def kept_together(text: str) -> str:
@@ -175,38 +182,34 @@ def group_section(material: Material, group: str):
 
 def group_charts(material: Material, group: str) -> tuple[list, list]:
     """The charts of a group: large ones, and small multiples."""
-    if group == "point_to_point":
-        return [], groups.curves_beside_peers(material, group, ("pingpong",)) + groups.dots_of_cases(
-            material, group
-        )
-    if group == "collectives":
-        return [], groups.curves_beside_peers(material, group) + groups.dots_of_cases(material, group)
+    quantity = "rate" if group == "io" else "seconds"
+    ways = groups.curves_of_ways(material, group, quantity, SHOWN_ABOVE)
+    dots = groups.dots_of_cases(material, group)
     if group in ("concurrent", "io"):
-        quantity = "rate" if group == "io" else "seconds"
-        return groups.curves_of_ways(material, group, quantity), groups.dots_of_cases(material, group)
-    return [], groups.curves_beside_peers(material, group) + groups.dots_of_cases(material, group)
+        return ways, dots
+    return [], groups.curves_beside_peers(material, group, SHOWN_ABOVE) + ways + dots
 
 
-def missing(material: Material):
+def missing(material: Material) -> Markup | None:
     """The groups that the run does not have: in a line."""
     absent = [title for group, title in GROUP_TITLES.items() if group not in material.groups()]
     if not absent:
         return None
-    text = f"Not in this run: {', '.join(absent).lower()}."
-    return section("missing", "What is not here", element("p", text))
+    return element("p", f"Not in this run: {', '.join(absent).lower()}.", class_="missing")
 
 
 def fits(material: Material):
     table = model.fit_table(material)
     if not table:
         return None
+    fitted = sum(1 for fit in material.fits.values() if fit.segments)
     troubled = [element("li", text) for text in model.fit_troubles(material)]
     return section(
         "fit",
         "The fit",
         element("p", model.fits_text(material), class_="lead"),
-        tables.folded("Segments of every series", table, opened=len(material.fits) <= 12),
-        tables.folded(f"{len(troubled)} series without a fit", element("ul", troubled)) if troubled else None,
+        tables.folded("Segments of every series", table, opened=fitted <= FITS_SHOWN),
+        tables.folded("Series without a fit", element("ul", troubled)) if troubled else None,
     )
 
 

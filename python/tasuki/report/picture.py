@@ -49,7 +49,7 @@ def draw(axes, chart: charts.Chart) -> None:
         axes.plot(*place, "o", markersize=9, fillstyle="none", color="black")
         axes.annotate(point.text, place, (8, -10), textcoords="offset points", fontsize=9)
     handles = dict(zip((line.get_label() for line in axes.lines), axes.lines, strict=True))
-    named = [handles[line.name] for line in chart.lines]
+    named = [handles[line.name] for line in chart.lines if line.name]
     axes.legend(handles=named, fontsize=8, frameon=False, handlelength=3)
 
 
@@ -65,7 +65,7 @@ def draw_line(axes, line: charts.Line, x: Scale, y: Scale) -> None:
     axes.plot(
         [x.place(point.x) for point in line.points],
         [y.place(point.y) for point in line.points],
-        label=line.name,
+        label=line.name or None,
         color=LIMIT_COLOR if limit else COLORS[line.style % charts.STYLES],
         linestyle="none" if line.shown == "points" else pattern,
         marker=None if line.shown == "curve" else MARKERS[line.style % charts.STYLES],

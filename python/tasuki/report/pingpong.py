@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 
 from tasuki.report import words
 from tasuki.report.chart import LIMIT, OTHER_LIMIT, STYLES, Chart, Line, Mark, Point
 from tasuki.report.groups import BY_SIZE, RATE, TIME, line_of, peak
-from tasuki.report.material import Material, main_series, pingpong, rows_of
+from tasuki.report.material import Material, copies, main_series, pingpong, rows_of
 from tasuki.results import Row, Run
 from tasuki.units import bytes_text, number_text, percent_text, rate_text, time_text
 
@@ -31,8 +32,8 @@ def headline(rows: list[Row], run: Run) -> Headline | None:
     if not any(row.bytes for row in rows):
         return None
     highest, size = peak(rows)
-    copies = [row for row in main_series(run, "limit", "copy") if row.bytes]
-    share = highest / peak(copies)[0] if copies else None
+    limit = copies(run)
+    share = highest / peak(limit)[0] if limit else None
     return Headline(rows[0].median_seconds, rows[0].bytes, highest, size, half_peak(rows, highest), share)
 
 
@@ -83,12 +84,24 @@ def tiles(material: Material) -> list[tuple[str, str, str]]:
         )
     segment = last_segment(material, rows)
     if segment:
-        low, high = segment.half_bytes.low, segment.half_bytes.high
-        interval = f"95 %: {bytes_text(max(0, low))} to {bytes_text(max(0, high))}"
+        interval = "95 %: " + interval_text(segment.half_bytes, bytes_text)
         found.append(("M½ of the fit", bytes_text(max(0, segment.half_bytes.value)), interval))
     else:
         found.append(("Half the peak", bytes_text(own.half_bytes), "or more reach it"))
     return found
+
+
+def interval_text(estimate, text) -> str:
+    """An estimate's interval; ends that the data do not tell are open."""
+    if estimate.low <= 0 and math.isinf(estimate.high):
+        return "not told by the data"
+    if math.isinf(estimate.high):
+        return f"{text(estimate.low)} or more"
+    return (
+        f"{text(estimate.low)} to {text(estimate.high)}"
+        if estimate.low > 0
+        else f"up to {text(estimate.high)}"
+    )
 
 
 def curves(material: Material) -> list[Chart]:
@@ -103,11 +116,9 @@ def lines_of(material: Material, rows: list[Row], quantity: str) -> list[Line]:
     """The run's points with its fit as a curve (joined points where there is none), and the peers' lines."""
     name = material.names[0]
     own = line_of(rows, name, 0, quantity)
-    fit = fitted(material, rows, quantity)
-    lines = [own]
-    if fit:
+    lines = [own, *fitted(material, rows, quantity)]
+    if len(lines) > 1:
         own.shown = "points"
-        lines.append(Line(f"{name}, fit", fit, 0, "curve"))
     for style, (peer, run) in enumerate(material.peers, 1):
         other = rows_of(run, rows[0].series)
         if other:
@@ -115,20 +126,22 @@ def lines_of(material: Material, rows: list[Row], quantity: str) -> list[Line]:
     return lines
 
 
-def fitted(material: Material, rows: list[Row], quantity: str) -> list[Point]:
-    """The fit at many sizes of each of its segments; between segments it jumps."""
+def fitted(material: Material, rows: list[Row], quantity: str) -> list[Line]:
+    """The fit, a line for each of its segments."""
     fit = material.fits.get(rows[0].series)
-    if not fit or not fit.segments:
-        return []
-    points = []
-    for segment in fit.segments:
-        first, last = max(1, segment.bytes_first), segment.bytes_last
-        for step in range(CURVE_POINTS if last > first else 1):
+    segments = fit.segments if fit else []
+    # Neighbours meet in the middle between their sizes.
+    inner = [math.sqrt(one.bytes_last * two.bytes_first) for one, two in itertools.pairwise(segments)]
+    borders = [segments[0].bytes_first, *inner, segments[-1].bytes_last] if segments else []
+    lines = []
+    for segment, (first, last) in zip(segments, itertools.pairwise(borders), strict=True):
+        points = []
+        for step in range(CURVE_POINTS):
             size = first * (last / first) ** (step / (CURVE_POINTS - 1))
-            seconds = fit.seconds(size)
-            value = rows[0].factor * size / seconds if quantity == "rate" else seconds
-            points.append(Point(size, value, ""))
-    return points
+            seconds = segment.seconds(size)
+            points.append(Point(size, segment.factor * size / seconds if quantity == "rate" else seconds, ""))
+        lines.append(Line("" if lines else f"{material.names[0]}, fit", points, 0, "curve"))
+    return lines
 
 
 def switch_marks(material: Material, rows: list[Row]) -> list[Mark]:
@@ -140,17 +153,15 @@ def switch_marks(material: Material, rows: list[Row]) -> list[Mark]:
     ]
 
 
-def limit_line(material: Material, benchmark: str, name: str, quantity: str) -> list[Line]:
-    rows = main_series(material.run, "limit", benchmark)
-    if not rows:
-        return []
-    line = line_of(rows, name, LIMIT, quantity)
+def copy_line(material: Material, quantity: str) -> list[Line]:
+    rows = copies(material.run)
+    line = line_of(rows, "bare copy", LIMIT, quantity)
     line.shown = "curve"
-    return [line] if len(line.points) > 1 else []
+    return [line] if len(rows) > 1 else []
 
 
 def throughput(material: Material, rows: list[Row]) -> Chart:
-    lines = lines_of(material, rows, "rate") + limit_line(material, "copy", "bare copy", "rate")
+    lines = lines_of(material, rows, "rate") + copy_line(material, "rate")
     labels = []
     segment = last_segment(material, rows)
     if segment and segment.bytes_first <= segment.half_bytes.value <= segment.bytes_last:
@@ -158,7 +169,7 @@ def throughput(material: Material, rows: list[Row]) -> Chart:
         labels = [Point(half, segment.bytes_per_second.value / 2, f"M½ {bytes_text(half)}")]
     explained = " ".join(filter(None, [throughput_text(material, rows), *beside(material, rows)]))
     marks = switch_marks(material, rows)
-    return Chart("Ping-pong: throughput", BY_SIZE, RATE, lines, explained, marks, labels)
+    return Chart("Ping-pong: throughput", BY_SIZE, RATE, lines, explained, marks=marks, labels=labels)
 
 
 def throughput_text(material: Material, rows: list[Row]) -> str:
@@ -167,12 +178,8 @@ def throughput_text(material: Material, rows: list[Row]) -> str:
     half = half_peak(rows, highest)
     text = f"{material.names[0]} moves at most {rate_text(highest)} ({bytes_text(size)}) "
     text += f"and reaches half of that from {bytes_text(half)} on."
-    copies = {row.bytes: row for row in main_series(material.run, "limit", "copy")}
-    shares = [
-        (row.bytes_per_second / copies[row.bytes].bytes_per_second, row)
-        for row in rows
-        if row.bytes in copies
-    ]
+    limit = {row.bytes: row.median_seconds for row in copies(material.run)}
+    shares = [(limit[row.bytes] / row.median_seconds, row) for row in rows if row.bytes in limit]
     if shares:
         share, row = max(shares, key=lambda pair: pair[0])
         text += f" It comes nearest to a bare copy at {bytes_text(row.bytes)}: {percent_text(share)} of that."
@@ -190,7 +197,7 @@ def beside(material: Material, rows: list[Row]) -> list[str]:
 
 
 def time(material: Material, rows: list[Row]) -> Chart:
-    lines = lines_of(material, rows, "seconds") + limit_line(material, "copy", "bare copy", "seconds")
+    lines = lines_of(material, rows, "seconds") + copy_line(material, "seconds")
     cache_line = main_series(material.run, "limit", "line")
     if cache_line:
         low, high = min(row.bytes for row in rows), max(row.bytes for row in rows)
@@ -198,7 +205,8 @@ def time(material: Material, rows: list[Row]) -> Chart:
         ends = [Point(float(low), seconds, ""), Point(float(high), seconds, "")]
         lines.append(Line("a cache line, one way", ends, OTHER_LIMIT, "curve"))
     explained = time_text_of(material, rows, cache_line)
-    return Chart("Ping-pong: time, one way", BY_SIZE, TIME, lines, explained, switch_marks(material, rows))
+    marks = switch_marks(material, rows)
+    return Chart("Ping-pong: time, one way", BY_SIZE, TIME, lines, explained, marks=marks)
 
 
 def time_text_of(material: Material, rows: list[Row], cache_line: list[Row]) -> str:

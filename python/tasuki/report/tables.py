@@ -14,7 +14,7 @@ WARNED_UNSETTLED = 0.25  # share of rows whose interval stayed wide, from which 
 
 def table(heads: list[str], rows: list[list], caption: str = "", numbers_from: int = 1) -> Markup:
     """A table that scrolls by itself where it is too wide. Columns from `numbers_from` on are flush right."""
-    kinds = ["number" if place >= numbers_from else None for place in range(len(heads))]
+    kinds = ["number" if place >= numbers_from else "wide" for place in range(len(heads))]
     head = [element("th", text, scope="col", class_=kind) for text, kind in zip(heads, kinds, strict=True)]
     body = []
     for row in rows:
@@ -91,10 +91,10 @@ def warnings(material: Material) -> list[str]:
         found += [f"{whose}{text}" for text in run.environment.get("warnings") or []]
         wide = sum(1 for row in run.rows if not row.settled)
         if wide > WARNED_UNSETTLED * len(run.rows):
-            found.append(f"{whose}{wide} of {len(run.rows)} rows ended on the budget, with a wide interval.")
+            found.append(f"{whose}{wide} of {len(run.rows)} rows ended on the budget, with a wide interval")
         if run.troubles:
             cases = "a case" if len(run.troubles) == 1 else f"{len(run.troubles)} cases"
-            found.append(f"{whose}{cases} could not be measured; see Troubles at the end.")
+            found.append(f"{whose}{cases} could not be measured; see Troubles at the end")
     return found + machines_differ(material)
 
 
@@ -105,7 +105,7 @@ def machines_differ(material: Material) -> list[str]:
         for field in ("host", "cpu", "processors"):
             own, other = material.run.environment.get(field), peer.environment.get(field)
             if own and other and own != other:
-                found.append(f"{name} was measured elsewhere: {field} is {other}, not {own}.")
+                found.append(f"{name} was measured elsewhere: {field} is {other}, not {own}")
     return found
 
 
