@@ -1,0 +1,50 @@
+// How much of a nonblocking operation goes on while the caller computes. Overlap starts the operation,
+// computes for as long as the operation alone takes, looks after it now and then with MPI_Test, and waits.
+//
+//   overlap = 1 - (t_total - t_compute) / t_pure
+//
+// 1: the computing hid all of it; 0: none, the two times add up; below 0: each held up the other. t_pure is
+// the operation begun and awaited at once, t_compute the same computing alone; each a median, at the rank
+// that took longest. One thread; all ranks of `comm` call everything together.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "suite.hpp"
+
+namespace mbl {
+
+class Overlap {
+ public:
+  /// `start` gives `*request`. Measures t_pure and t_compute, which takes some 10 ms.
+  Overlap(MPI_Comm comm, std::function<void()> start, MPI_Request* request);
+
+  void run(int rounds);
+  /// After each run(), untimed.
+  void settle();
+  /// "overlap", "pure_seconds", "compute_seconds", "total_seconds".
+  Notes notes() const;
+
+ private:
+  /// Seconds of one round, the median of some batches, at the slowest rank.
+  double seconds_of(const std::function<void()>& round) const;
+  double slowest(double seconds) const;
+  void compute(std::int64_t steps);
+  void operate_alone();
+
+  MPI_Comm comm_;
+  std::function<void()> start_;
+  MPI_Request* request_;
+  int tests_ = 1;                // parts of the computing, an MPI_Test after each
+  std::int64_t part_steps_ = 1;  // of computing, in a part
+  double pure_seconds_ = 0, compute_seconds_ = 0;
+  double run_seconds_ = 0;      // of a round of the last run()
+  std::vector<double> totals_;  // of a round of each run(), at the slowest rank
+  volatile double sink_ = 1;    // what was computed: no compiler may leave it out
+};
+
+}  // namespace mbl

@@ -1,0 +1,11 @@
+// The parts of the group concurrent that have a file of their own.
+#pragma once
+
+#include "suite.hpp"
+
+namespace mbl {
+
+/// Halos of 1 to 3 dimensions, in several ways.
+void add_halos(Catalogue& catalogue);
+
+}  // namespace mbl
