@@ -16,15 +16,16 @@ namespace mbl {
 namespace {
 
 constexpr double kSampleSeconds =
-    100e-6;                         // at least: far above a clock's resolution and two clocks' difference
-constexpr int kSamplesAimed = 200;  // a sample takes so much of the budget, where the operation permits
-constexpr int kSamplesMin = 20;     // before a case counts as settled
-constexpr int kRoundsMax = 1 << 20;
+    100e-6;                            // at least: far above a clock's resolution and two clocks' difference
+constexpr int kSamplesAimed = 200;     // a sample takes so much of the budget, where the operation permits
+constexpr int kSamplesMin = 20;        // before a case counts as settled
 constexpr double kOverBudgetMax = 10;  // slow operations: give up kSamplesForInterval at so many budgets
 constexpr int kSamplesLeast = 3;
 constexpr double kAheadFirst = 20e-6, kAheadMax = 20e-3;
-constexpr double kLateMin = 2e-6;  // later than that is late, or than this part of a sample
+constexpr double kLateMin = 2e-6;  // later than that is late, or than this part of a sample …
 constexpr double kLatePart = 0.05;
+constexpr double kCrowdedLateMin = 50e-6;  // … and where ranks share processors, and cannot begin at once
+constexpr double kCrowdedLatePart = 0.25;
 constexpr int kLateByChance = 3;  // so many in turn: the begin is not far enough ahead
 constexpr int kLateInTurn = 20;   // then the next sample counts, late or not
 constexpr double kClockLimit = 2e-6;
@@ -38,7 +39,11 @@ struct Sample {
 /// The decisions of rank 0: how many rounds, whether to take another sample.
 class Judge {
  public:
-  explicit Judge(const Limits& limits) : limits_(limits) {
+  Judge(const Limits& limits, const Benchmark& benchmark, bool crowded)
+      : limits_(limits),
+        crowded_(crowded),
+        divisor_(benchmark.divisor),
+        rounds_max_(limits.cold ? 1 : benchmark.rounds_max) {
     sample_seconds_ = std::max(kSampleSeconds, limits.budget_seconds / kSamplesAimed);
     began_ = monotonic_seconds();
   }
@@ -47,12 +52,9 @@ class Judge {
   int rounds() const { return done_ ? 0 : rounds_; }
   double ahead() const { return ahead_; }
 
-  void take(const Sample& sample, double divisor) {
+  void take(const Sample& sample) {
     if (sample.late > late_limit_ && late_in_turn_ < kLateInTurn) {
-      ++late_in_turn_;
-      if (!finding_) ++late_;
-      if (late_in_turn_ >= kLateByChance) ahead_ = std::min(kAheadMax, ahead_ * 1.5);
-      done_ = spent() > kOverBudgetMax * limits_.budget_seconds && !seconds_.empty();
+      take_late();
       return;
     }
     if (sample.late > late_limit_) ++late_kept_;
@@ -60,7 +62,7 @@ class Judge {
     if (finding_) {
       find_rounds(sample);
     } else {
-      seconds_.push_back(sample.seconds / rounds_ / divisor);
+      seconds_.push_back(sample.seconds / rounds_ / divisor_);
       judge();
     }
   }
@@ -78,20 +80,33 @@ class Judge {
  private:
   double spent() const { return monotonic_seconds() - began_; }
 
+  /// The sample does not count.
+  void take_late() {
+    ++late_in_turn_;
+    if (!finding_) ++late_;
+    if (late_in_turn_ >= kLateByChance) {
+      ahead_ = std::min(kAheadMax, ahead_ * 1.5);
+      if (crowded_) late_limit_ *= 1.5;
+    }
+    done_ = spent() > kOverBudgetMax * limits_.budget_seconds && !seconds_.empty();
+  }
+
   /// The samples while rounds grow are the warm-up.
   void find_rounds(const Sample& sample) {
     const double round = std::max(sample.seconds, 1e-9) / rounds_;
-    late_limit_ = std::max(kLateMin, kLatePart * std::max(sample.seconds, sample_seconds_));
+    late_limit_ =
+        std::max(crowded_ ? kCrowdedLateMin : kLateMin,
+                 (crowded_ ? kCrowdedLatePart : kLatePart) * std::max(sample.seconds, sample_seconds_));
     const double wanted = std::ceil(sample_seconds_ / round);
-    const bool enough = limits_.cold || sample.seconds >= sample_seconds_ / 2 || rounds_ >= kRoundsMax;
+    const bool enough = sample.seconds >= sample_seconds_ / 2 || rounds_ >= rounds_max_;
     if (enough && tried_) {
-      if (!limits_.cold) rounds_ = static_cast<int>(std::clamp<double>(wanted, 1, kRoundsMax));
+      rounds_ = static_cast<int>(std::clamp<double>(wanted, 1, rounds_max_));
       finding_ = false;
       began_ = monotonic_seconds();
       return;
     }
     tried_ = true;
-    if (!enough) rounds_ = static_cast<int>(std::min<double>({kRoundsMax, wanted, 10.0 * rounds_}));
+    if (!enough) rounds_ = static_cast<int>(std::min<double>({1.0 * rounds_max_, wanted, 10.0 * rounds_}));
   }
 
   void judge() {
@@ -112,6 +127,9 @@ class Judge {
   }
 
   Limits limits_;
+  bool crowded_;
+  double divisor_;
+  int rounds_max_;
   double sample_seconds_ = 0, began_ = 0;
   double ahead_ = kAheadFirst, late_limit_ = 1;
   int rounds_ = 1, late_ = 0, late_kept_ = 0, late_in_turn_ = 0, next_look_ = 0;
@@ -167,13 +185,13 @@ Checked agree(const std::string& own, const Place& place, std::string* why) {
 /// All samples of a pattern. What it returns counts at rank 0.
 Measurement take_samples(Pattern& pattern, const Benchmark& benchmark, const Place& place,
                          const Limits& limits) {
-  Judge judge(limits);
+  Judge judge(limits, benchmark, place.crowded);
   for (;;) {
     int rounds = judge.rounds();
     require(MPI_Bcast(&rounds, 1, MPI_INT, 0, place.control), "MPI_Bcast");
     if (rounds == 0) break;
     const Sample sample = take_sample(pattern, benchmark.who, rounds, judge.ahead(), limits.cold, place);
-    if (place.rank == 0) judge.take(sample, benchmark.divisor);
+    if (place.rank == 0) judge.take(sample);
   }
   return judge.measurement();
 }

@@ -75,7 +75,8 @@ struct Benchmark {
   int ranks_max = 1 << 30;  // of more, the first ones take part
   bool even = false;        // needs an even number of ranks
   Who who = Who::kSlowest;
-  double divisor = 1;  // a round's time counts for this many operations: 2 of a ping-pong
+  int rounds_max = 1 << 20;  // in a sample
+  double divisor = 1;        // a round's time counts for this many operations: 2 of a ping-pong
   /// Throughput is factor(size) * bytes / seconds (throughput-model: ping-pong 1, allreduce 2, allgather np).
   std::function<double(int size)> factor = [](int) { return 1.0; };
   std::function<std::unique_ptr<Pattern>(const Setting&)> make;
