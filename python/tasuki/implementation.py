@@ -68,7 +68,8 @@ class Implementation:
         if not path.is_file():
             raise ImplementationError(f"{path}: no such tuning table")
         own_variables = self.own_variables | {"TASUKI_TUNING_FILE": str(path)}
-        return dataclasses.replace(self, tuning=str(path), own_variables=own_variables)
+        name = f"{self.name}+{path.stem}"
+        return dataclasses.replace(self, name=name, tuning=str(path), own_variables=own_variables)
 
     def description(self) -> dict:
         """The field `implementation` of docs/results.md."""

@@ -43,6 +43,16 @@ class Row:
     clock_error_seconds: float = 0.0
     notes: dict[str, float] = dataclasses.field(default_factory=dict)
 
+    def extend(self, later: Row, width: float) -> None:
+        """Takes over the samples of the same case in a later round."""
+        self.seconds += later.seconds
+        self.parts.append(len(later.seconds))
+        self.late += later.late
+        self.clock_error_seconds = max(self.clock_error_seconds, later.clock_error_seconds)
+        for name, value in summarise(self.seconds).items():
+            setattr(self, name, value)
+        self.settled = self.high_seconds - self.low_seconds <= width * self.median_seconds
+
     @property
     def series(self) -> str:
         """What the sizes are a series of: "point_to_point/pingpong/mode=send@2"."""

@@ -148,12 +148,28 @@ def measure(
     return session.run
 
 
+def take_turns(sessions: list[Session], rounds: int, save: Callable[[Run], None] = lambda run: None) -> None:
+    """Group by group and round after round, so that a machine that gets slower meets all alike; who begins
+    changes from round to round. Sessions with `rounds` set."""
+    groups = list(dict.fromkeys(group for session in sessions for group in session.groups()))
+    for turn in range(rounds):
+        shift = turn % len(sessions)
+        for group in groups:
+            for session in sessions[shift:] + sessions[:shift]:
+                if group in session.cases:
+                    session.measure(group)
+        for session in sessions:
+            save(session.run)
+
+
 class Session:
     """The suite with one MPI: what is to be done, and what has been. `measure()` takes group by group, so
     that several MPIs can take turns."""
 
-    def __init__(self, implementation, settings, run=None, watch=None, work=None):
-        self.implementation, self.settings = implementation, settings
+    def __init__(self, implementation, settings, run=None, watch=None, work=None, rounds=False):
+        """`rounds`: a group may be measured again, which gives its rows more samples."""
+        self.implementation, self.settings, self.rounds = implementation, settings, rounds
+        self.in_rounds: dict[tuple[str, int, int], Row] = {}
         self.watch = watch or Watch()
         self.run = run if run is not None else Run({}, {}, settings.description(), [])
         self.run.troubles.clear(), self.run.left_out.clear()
@@ -235,11 +251,25 @@ class Session:
         self.watch.done(1)
 
     def add(self, row: Row) -> None:
-        self.run.rows.append(row)
+        """A new row, or, in a later round, more samples of one that is there."""
+        key = (case_id(row), row.bytes, row.ranks)
+        if not self.rounds:
+            self.run.rows.append(row)
+        elif key not in self.in_rounds:
+            row.parts = [len(row.seconds)]
+            self.in_rounds[key] = row
+            self.run.rows.append(row)
+        else:
+            self.in_rounds[key].extend(row, self.settings.width)
+
+    def leave_out(self, line: str) -> None:
+        if line not in self.run.left_out:
+            self.run.left_out.append(line)
 
     def trouble(self, name: str, ranks: int, text: str) -> None:
         line = f"{name} @{ranks}: {text}"
-        self.run.troubles.append(line)
+        if line not in self.run.troubles:
+            self.run.troubles.append(line)
         self.watch.trouble(f"{self.implementation.name}: {line}")
 
 
@@ -325,7 +355,7 @@ class Group:
             self.ended = True
         else:
             if "unsupported" in told:
-                self.session.run.left_out.append(f"{told['unsupported']} @{self.ranks}: {told['why']}")
+                self.session.leave_out(f"{told['unsupported']} @{self.ranks}: {told['why']}")
             else:
                 self.session.add(row_of(told, f"mbl's row of {self.current}"))
             self.waiting.pop(self.current, None)

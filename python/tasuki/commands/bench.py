@@ -250,6 +250,14 @@ class Bar(suite.Watch):
 
 
 @contextlib.contextmanager
+def bar_on(console: Console):
+    """A bar, which is drawn if the console is a terminal."""
+    bar = Bar(console)
+    with bar.progress if console.is_terminal else contextlib.nullcontext():
+        yield bar
+
+
+@contextlib.contextmanager
 def ended_by_signals():
     """SIGTERM ends a measurement as Ctrl-C does: what is there is kept."""
 
@@ -265,11 +273,10 @@ def ended_by_signals():
 
 def measure(implementation, settings, run, out, csv, work) -> None:
     console = Console(stderr=True, highlight=False)
-    bar = Bar(console)
     begin = time.monotonic()
     session = None
     interrupted = False
-    with ended_by_signals(), bar.progress if console.is_terminal else contextlib.nullcontext():
+    with ended_by_signals(), bar_on(console) as bar:
         try:
             session = suite.Session(implementation, settings, run, bar, work)
             bar.begin(session.count())

@@ -1,0 +1,197 @@
+"""What is faster in one run than in another, row by row, with an error that is known.
+
+A row is called "faster" or "slower" when its time differs from the base's by more than the tolerance (5 %
+when not said) and chance does not explain that: of all rows that are called so, at most 5 % are expected to
+be wrong, however many there are (Benjamini and Hochberg). All others are "same": no such difference was
+shown. `tight` says that the interval excludes twice the tolerance; else the row was too restless to tell.
+
+A run of one round does not know how much one job differs from the next of its kind, and two such runs differ
+by that, too. `tasuki compare --mpi A --mpi B` measures in rounds, in which all take turns.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import math
+
+from tasuki import confidence
+from tasuki.results import ResultsError, Row, Run
+
+LEVEL = 0.05
+TOLERANCE = 0.05
+VERDICTS = ("faster", "same", "slower")
+# What of two runs should be the same, for their ratio to mean what it seems to.
+ALIKE = {
+    "environment": ("host", "cpu", "processors", "kernel"),
+    "settings": ("budget_seconds", "cold", "folder"),
+}
+
+Key = tuple[str, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    """A row of `other` against the base's. `ratio` is its time by the base's: below 1 it is faster."""
+
+    series: str
+    group: str
+    benchmark: str
+    ranks: int
+    bytes: int
+    other: str
+    base_seconds: float
+    other_seconds: float
+    ratio: float
+    low: float
+    high: float
+    chance: float  # adjusted for the number of rows
+    verdict: str
+    tight: bool
+
+
+@dataclasses.dataclass
+class Comparison:
+    base: str
+    others: list[str]
+    tolerance: float
+    level: float
+    rows: list[Verdict]
+    missing: dict[str, list[str]]  # name of a run -> rows that another has and it has not
+    warnings: list[str]
+
+    def frame(self):
+        """The rows as a pandas.DataFrame."""
+        import pandas
+
+        names = [field.name for field in dataclasses.fields(Verdict)]
+        return pandas.DataFrame.from_records([dataclasses.asdict(row) for row in self.rows], columns=names)
+
+    def summary(self) -> list[dict]:
+        """For each other run and group: the ratios' geometric mean, and how many rows got which verdict."""
+        sums: dict[tuple[str, str], list[Verdict]] = collections.defaultdict(list)
+        for row in self.rows:
+            sums[row.other, row.group].append(row)
+            sums[row.other, "all"].append(row)
+        made = []
+        for (other, group), rows in sorted(sums.items(), key=lambda item: (item[0][0], item[0][1] == "all")):
+            counts = collections.Counter(row.verdict for row in rows)
+            ratio = math.exp(sum(math.log(row.ratio) for row in rows) / len(rows))
+            loose = sum(not row.tight for row in rows if row.verdict == "same")
+            counted = {verdict: counts[verdict] for verdict in VERDICTS}
+            made.append({"other": other, "group": group, "ratio": ratio, **counted, "loose": loose})
+        return made
+
+    def document(self) -> dict:
+        """For scripts: everything as JSON's types."""
+        fields = dataclasses.asdict(self)
+        return {"tasuki_comparison": 1, **fields, "summary": self.summary()}
+
+
+def rows_by_key(run: Run) -> dict[Key, Row]:
+    """The rows by series and size."""
+    found: dict[Key, Row] = {}
+    for row in run.rows:
+        key = (row.series, row.bytes)
+        if key in found:
+            raise ResultsError(
+                f"{name_of(run)}: {row.series}, {row.bytes} B: is there twice: expected one run"
+            )
+        found[key] = row
+    return found
+
+
+def name_of(run: Run) -> str:
+    return run.path or run.implementation.get("name", "?")
+
+
+def names_of(runs: list[Run]) -> list[str]:
+    """Short names, all different: those of the implementations where they differ, else of the files."""
+    names = [run.implementation.get("name") or "?" for run in runs]
+    if len(set(names)) < len(names):
+        names = [name_of(run) for run in runs]
+    if len(set(names)) < len(names):
+        names = [f"{name}#{place}" for place, name in enumerate(names, 1)]
+    return names
+
+
+def text_of(key: Key) -> str:
+    return f"{key[0]} {key[1]} B"
+
+
+def compare(base: Run, *others: Run, tolerance: float = TOLERANCE, level: float = LEVEL) -> Comparison:
+    """Each other run against the base, in the rows that both have."""
+    if not others:
+        raise ResultsError(f"{name_of(base)}: expected a second run to compare with")
+    runs = [base, *others]
+    names = names_of(runs)
+    keyed = [rows_by_key(run) for run in runs]
+    estimated = [dict(zip(rows, confidence.estimates(list(rows.values())), strict=True)) for rows in keyed]
+    every = list(dict.fromkeys(key for rows in keyed for key in rows))
+    missing = {
+        name: [text_of(key) for key in every if key not in rows]
+        for name, rows in zip(names, keyed, strict=True)
+    }
+    pairs = [
+        (key, place, confidence.difference(estimated[place][key], estimated[0][key]))
+        for place in range(1, len(runs))
+        for key in keyed[0]
+        if key in keyed[place]
+    ]
+    if not pairs:
+        raise ResultsError(
+            f"{', '.join(name_of(run) for run in runs)}: have no row in common: nothing to compare"
+        )
+    bound = math.log1p(tolerance)
+    chances = [min(1.0, 2 * confidence.chance_above(turned(ratio), bound)) for _, _, ratio in pairs]
+    rows = [
+        verdict_of(keyed[0][key], keyed[place][key], names[place], ratio, chance, bound, level)
+        for (key, place, ratio), chance in zip(pairs, confidence.adjusted(chances), strict=True)
+    ]
+    return Comparison(names[0], names[1:], tolerance, level, rows, missing, doubts(runs, names))
+
+
+def turned(ratio: confidence.Estimate) -> confidence.Estimate:
+    return dataclasses.replace(ratio, value=abs(ratio.value))
+
+
+def verdict_of(base: Row, row: Row, other: str, ratio, chance: float, bound: float, level: float) -> Verdict:
+    low, high = confidence.interval(ratio, level)
+    verdict = "same"
+    if chance <= level:
+        verdict = "slower" if ratio.value > 0 else "faster"
+    return Verdict(
+        series=row.series,
+        group=row.group,
+        benchmark=row.benchmark,
+        ranks=row.ranks,
+        bytes=row.bytes,
+        other=other,
+        base_seconds=base.median_seconds,
+        other_seconds=row.median_seconds,
+        ratio=math.exp(ratio.value),
+        low=math.exp(max(low, -700)),
+        high=math.exp(min(high, 700)),
+        chance=chance,
+        verdict=verdict,
+        tight=verdict != "same" or (low > -2 * bound and high < 2 * bound),
+    )
+
+
+def doubts(runs: list[Run], names: list[str]) -> list[str]:
+    """What should make a reader doubt the ratios."""
+    found = []
+    for name, run in zip(names[1:], runs[1:], strict=True):
+        for part, fields in ALIKE.items():
+            for field in fields:
+                before, now = getattr(runs[0], part).get(field), getattr(run, part).get(field)
+                if before != now:
+                    found.append(f"{part}.{field} is {before!r} in {names[0]} and {now!r} in {name}")
+    if any(len(row.parts) < confidence.ROUNDS_MIN for run in runs for row in run.rows):
+        found.append(
+            "some rows are of one job each: how much a job differs from the next is not in the intervals "
+            "(`tasuki compare --mpi A --mpi B` measures in rounds)"
+        )
+    for name, run in zip(names, runs, strict=True):
+        found += [f"{name}: {text}" for text in run.environment.get("warnings", [])]
+    return found
