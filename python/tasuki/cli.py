@@ -7,22 +7,20 @@ that --help comes at once.
 
 from __future__ import annotations
 
+import inspect
+import re
 import sys
 
 import typer
+from rich.markup import escape
 
 from tasuki.commands import Refusal, bench, compare, fit, predict, report, tune
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    help="""Measure an MPI library, model it, and let it choose.
+HELP = """Measure an MPI library, model it, and let it choose.
 
     One round of the loop:
 
-        tasuki bench --quick -n 2 -o run.json      measures (at most 3 minutes)
+        tasuki bench --quick -n 2 -o run.json      measures: at most 3 minutes
 
         tasuki fit run.json                        latency, bandwidth and switch points, with their intervals
 
@@ -33,10 +31,37 @@ app = typer.Typer(
         tasuki compare a.json b.json               what became faster, and what slower
 
         tasuki predict list.txt --run run.json     what communication will cost a program
-    """,
+
+    `tasuki COMMAND --help` tells more of each. From Python: `import tasuki; tasuki.load("run.json").frame()`.
+    """
+
+
+def flowing(text: str) -> str:
+    """Help as the terminal's width wants it: paragraphs flow; an indented line is an example, whose meaning,
+    after two spaces or more, goes below it."""
+    made = []
+    for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(text)):
+        if not paragraph.startswith("    "):
+            made.append(escape(" ".join(paragraph.split())))
+            continue
+        for line in paragraph.splitlines():
+            example, meaning = (re.split(r"  +", line.strip(), maxsplit=1) + [""])[:2]
+            below = f"\n      {escape(meaning)}" if meaning else ""
+            made.append(f"  [bold cyan]{escape(example)}[/]{below}")
+    return "\n\n".join(made)
+
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    help=flowing(HELP),
 )
 for command in (bench, fit, predict, tune, compare, report):
     command.register(app)
+for registered in app.registered_commands:
+    registered.help = flowing(registered.callback.__doc__ or "")
 
 
 def main() -> None:

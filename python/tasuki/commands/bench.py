@@ -9,14 +9,13 @@ import pathlib
 import signal
 import sys
 import time
-from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tasuki import suite
-from tasuki.commands import Refusal
+from tasuki.commands import Refusal, options
 from tasuki.implementation import Implementation, ImplementationError, find
 from tasuki.results import ResultsError, Run, load
 
@@ -35,68 +34,21 @@ def register(app: typer.Typer) -> None:
 
 
 def bench(
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer sizes and variants: at most 3 minutes with 2 ranks.")
-    ] = False,
-    ranks: Annotated[
-        list[str] | None,
-        typer.Option("-n", "--ranks", metavar="N[,N…]", help="How many ranks; 2 when not given. Repeatable."),
-    ] = None,
-    mpi: Annotated[
-        str,
-        typer.Option(
-            metavar="[NAME=]PREFIX", help="The MPI whose bin/ has mpicxx and mpiexec; ours when not given."
-        ),
-    ] = "",
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="GROUP[/BENCHMARK]", help="Only this: rma, point_to_point/pingpong. Repeatable."
-        ),
-    ] = None,
-    list_: Annotated[
-        bool, typer.Option("--list", help="List what there is with these options, and measure nothing.")
-    ] = False,
-    out: Annotated[
-        pathlib.Path | None, typer.Option("-o", "--out", metavar="FILE", help="The results, as JSON.")
-    ] = None,
-    csv: Annotated[
-        pathlib.Path | None, typer.Option(metavar="FILE", help="The rows once more, as a table.")
-    ] = None,
-    resume: Annotated[
-        bool,
-        typer.Option("--resume", help="Go on with what is in the file of -o: its cases are not run again."),
-    ] = False,
-    table: Annotated[
-        pathlib.Path | None,
-        typer.Option(metavar="FILE", help="The tuning table that Tasuki is to choose by (`tasuki tune`)."),
-    ] = None,
-    budget: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="Time for the samples of a case: 0.1, with --quick 0.03."),
-    ] = None,
-    width: Annotated[
-        float,
-        typer.Option(
-            metavar="FRACTION",
-            help="A case is done when its median's 95 % interval is narrower than this part of it.",
-        ),
-    ] = suite.WIDTH,
-    cold: Annotated[
-        bool, typer.Option("--cold", help="Push the data out of the caches before every sample.")
-    ] = False,
-    folder: Annotated[
-        pathlib.Path | None,
-        typer.Option(metavar="DIR", help="Where MPI-IO's files are made: name the file system to measure."),
-    ] = None,
-    limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="A case without a sign of life for so long is ended, and told."),
-    ] = None,
-    work: Annotated[
-        pathlib.Path | None,
-        typer.Option(metavar="DIR", help="Where built suites are kept; ~/.cache/tasuki when not given."),
-    ] = None,
+    quick: options.Quick = False,
+    ranks: options.Ranks = None,
+    mpi: options.Mpi = "",
+    only: options.Only = None,
+    list_: options.List = False,
+    out: options.Out = None,
+    csv: options.Csv = None,
+    resume: options.Resume = False,
+    table: options.Table = None,
+    budget: options.Budget = None,
+    width: options.Width = suite.WIDTH,
+    cold: options.Cold = False,
+    folder: options.Folder = None,
+    limit: options.Limit = None,
+    work: options.Work = None,
 ) -> None:
     """Measures an MPI library with the benchmark suite.
 

@@ -6,11 +6,10 @@ import dataclasses
 import json
 import pathlib
 import sys
-from typing import Annotated
 
 import typer
 
-from tasuki.commands import Refusal
+from tasuki.commands import Refusal, options
 
 FAIL_ON = ("slower", "violated")
 ROUNDS = 5
@@ -23,43 +22,20 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    files: Annotated[
-        list[pathlib.Path] | None, typer.Argument(metavar="[FILE…]", help="Results; the first is the base.")
-    ] = None,
-    mpi: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[NAME=]PREFIX", help="Measure this MPI now. Repeatable; the first is the base."
-        ),
-    ] = None,
-    table: Annotated[
-        list[pathlib.Path] | None,
-        typer.Option(metavar="FILE", help="Measure Tasuki with this tuning table now. Repeatable."),
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="As of `tasuki bench`.")] = False,
-    ranks: Annotated[
-        list[str] | None, typer.Option("-n", "--ranks", metavar="N[,N…]", help="As of `tasuki bench`.")
-    ] = None,
-    only: Annotated[
-        list[str] | None, typer.Option(metavar="GROUP[/BENCHMARK]", help="As of `tasuki bench`. Repeatable.")
-    ] = None,
-    budget: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Time for the samples of a case, in all rounds.")
-    ] = None,
-    rounds: Annotated[int, typer.Option(metavar="N", help="How often all take turns.")] = ROUNDS,
-    out: Annotated[
-        pathlib.Path,
-        typer.Option("-o", "--out", metavar="DIR", help="Where NAME.json of each that is measured goes."),
-    ] = pathlib.Path("comparison"),
-    tolerance: Annotated[
-        float, typer.Option(metavar="FRACTION", help="Smaller differences are none.")
-    ] = 0.05,
-    every: Annotated[bool, typer.Option("--all", help="Show the rows that are the same, too.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON, for scripts.")] = False,
-    fail_on: Annotated[
-        list[str] | None,
-        typer.Option(metavar="VERDICT", help="Exit status 1 if any row is slower, or a guideline violated."),
-    ] = None,
+    files: options.Files = None,
+    mpi: options.Mpis = None,
+    table: options.Tables = None,
+    quick: options.Quick = False,
+    ranks: options.Ranks = None,
+    only: options.Only = None,
+    budget: options.Budget = None,
+    rounds: options.Rounds = ROUNDS,
+    out: options.OutFolder = pathlib.Path("comparison"),
+    work: options.Work = None,
+    tolerance: options.Tolerance = 0.05,
+    every: options.Every = False,
+    as_json: options.Json = False,
+    fail_on: options.FailOn = None,
 ) -> None:
     """Says what is faster in one run than in another, and whether an MPI keeps the performance guidelines.
 
@@ -94,7 +70,7 @@ def compare(
             runs = [load(path) for path in files]
         else:
             settings = settings_of(quick, ranks, only, budget, rounds)
-            runs = measured(contenders(mpi or [], table or []), settings, rounds, out)
+            runs = measured(contenders(mpi or [], table or []), settings, rounds, out, work)
         tell(runs, tolerance, every, as_json, fail_on or [])
     except (ImplementationError, ResultsError) as error:
         raise Refusal(f"compare: {error}") from None
@@ -141,7 +117,7 @@ def settings_of(quick, ranks, only, budget, rounds):
     return dataclasses.replace(settings, budget_seconds=max(settings.budget_seconds / rounds, BUDGET_MIN))
 
 
-def measured(found: list, settings, rounds: int, out: pathlib.Path) -> list:
+def measured(found: list, settings, rounds: int, out: pathlib.Path, work: pathlib.Path | None) -> list:
     """Measures all in turns, and keeps the results in NAME.json."""
     from rich.console import Console
 
@@ -160,7 +136,7 @@ def measured(found: list, settings, rounds: int, out: pathlib.Path) -> list:
     with bench.ended_by_signals(), bench.bar_on(console) as bar:
         try:
             for one in found:
-                sessions.append(suite.Session(one, settings, watch=bar, rounds=True))
+                sessions.append(suite.Session(one, settings, watch=bar, work=work, rounds=True))
             bar.begin(rounds * sum(session.count() for session in sessions))
             suite.take_turns(sessions, rounds, lambda run: run.save(places[run.implementation["name"]]))
         except KeyboardInterrupt:
