@@ -63,20 +63,27 @@ void Clock::synchronise(MPI_Comm comm) {
 
 double Clock::check(MPI_Comm comm, double limit_seconds) {
   Look found = look(comm, kQuestionsAgain);
-  const double expected = at(found.local) - found.local;
-  const double own_error = std::abs(found.offset - expected);
-  double error = own_error;
-  require(MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_DOUBLE, MPI_MAX, comm), "MPI_Allreduce");
+  double error = worst_error(comm, found);
   if (error <= limit_seconds) return error;
+  // Perhaps only the look was disturbed.
   found = look(comm, kQuestionsFirst);
+  error = worst_error(comm, found);
+  if (own_error(found) <= std::max(limit_seconds, found.round_trip / 2)) return error;
   const double elapsed = found.local - looked_;
-  const bool same = std::abs(found.offset) <= found.round_trip / 2 && offset_ == 0;
-  // Within what the look can tell the clock is where it was taken to be.
-  if (same || std::abs(found.offset - (at(found.local) - found.local)) <= found.round_trip / 2) return error;
   const double drift = elapsed >= kDriftSecondsMin ? (found.offset - offset_) / elapsed : 0;
   drift_ = std::abs(drift) <= kDriftMax ? drift : 0;
   offset_ = found.offset;
   looked_ = found.local;
+  return error;
+}
+
+double Clock::own_error(const Look& found) const {
+  return std::abs(found.offset - (at(found.local) - found.local));
+}
+
+double Clock::worst_error(MPI_Comm comm, const Look& found) const {
+  double error = own_error(found);
+  require(MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_DOUBLE, MPI_MAX, comm), "MPI_Allreduce");
   return error;
 }
 

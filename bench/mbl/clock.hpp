@@ -45,6 +45,8 @@ class Clock {
   };
 
   Look look(MPI_Comm comm, int questions);
+  double own_error(const Look& found) const;
+  double worst_error(MPI_Comm comm, const Look& found) const;
   double at(double local) const { return local + offset_ + drift_ * (local - looked_); }
 
   Read read_;

@@ -51,7 +51,7 @@ std::int64_t unit_of(Shape shape) {
   return 1;
 }
 
-Layout::Layout(Shape shape, std::int64_t bytes) {
+MessageLayout::MessageLayout(Shape shape, std::int64_t bytes) {
   if (shape == Shape::kContiguous) {
     count_ = static_cast<int>(bytes);
     blocks_.push_back({0, bytes});
@@ -66,17 +66,17 @@ Layout::Layout(Shape shape, std::int64_t bytes) {
   if (!blocks_.empty()) span_ = blocks_.back().offset + blocks_.back().bytes;
 }
 
-Layout::~Layout() {
+MessageLayout::~MessageLayout() {
   if (type_ != MPI_BYTE) MPI_Type_free(&type_);
 }
 
-void Layout::make_vector(std::int64_t bytes) {
+void MessageLayout::make_vector(std::int64_t bytes) {
   const int blocks = static_cast<int>(bytes / kVectorBlock);
   require(MPI_Type_vector(blocks, kVectorBlock, kVectorStride, MPI_BYTE, &type_), "MPI_Type_vector");
   for (int i = 0; i < blocks; ++i) blocks_.push_back({std::int64_t{i} * kVectorStride, kVectorBlock});
 }
 
-void Layout::make_indexed(std::int64_t bytes) {
+void MessageLayout::make_indexed(std::int64_t bytes) {
   std::vector<int> lengths, offsets;
   for (int i = 0; i < bytes / (kIndexedLong + kIndexedShort); ++i) {
     lengths.insert(lengths.end(), {kIndexedLong, kIndexedShort});
@@ -88,7 +88,7 @@ void Layout::make_indexed(std::int64_t bytes) {
   for (std::size_t i = 0; i < lengths.size(); ++i) blocks_.push_back({offsets[i], lengths[i]});
 }
 
-void Layout::make_struct(std::int64_t bytes) {
+void MessageLayout::make_struct(std::int64_t bytes) {
   const int lengths[3] = {1, 1, 1};
   const MPI_Aint offsets[3] = {0, 8, 16};
   const MPI_Datatype members[3] = {MPI_INT, MPI_DOUBLE, MPI_INT};
@@ -103,7 +103,7 @@ void Layout::make_struct(std::int64_t bytes) {
   }
 }
 
-void Layout::fill(void* buffer, std::uint64_t seed) const {
+void MessageLayout::fill(void* buffer, std::uint64_t seed) const {
   auto* data = static_cast<unsigned char*>(buffer);
   mbl::fill(data, span_, between(seed));
   std::int64_t index = 0;
@@ -112,7 +112,7 @@ void Layout::fill(void* buffer, std::uint64_t seed) const {
   }
 }
 
-std::string Layout::compare(const void* buffer, std::uint64_t seed, std::uint64_t before) const {
+std::string MessageLayout::compare(const void* buffer, std::uint64_t seed, std::uint64_t before) const {
   const auto* data = static_cast<const unsigned char*>(buffer);
   char text[128];
   std::int64_t index = 0, place = 0;

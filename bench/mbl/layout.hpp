@@ -18,12 +18,12 @@ const char* name_of(Shape shape);
 std::int64_t unit_of(Shape shape);
 
 /// `count` of `type` are a message of so many bytes.
-class Layout {
+class MessageLayout {
  public:
-  Layout(Shape shape, std::int64_t bytes);
-  Layout(const Layout&) = delete;
-  Layout& operator=(const Layout&) = delete;
-  ~Layout();
+  MessageLayout(Shape shape, std::int64_t bytes);
+  MessageLayout(const MessageLayout&) = delete;
+  MessageLayout& operator=(const MessageLayout&) = delete;
+  ~MessageLayout();
 
   int count() const { return count_; }
   MPI_Datatype type() const { return type_; }

@@ -91,22 +91,20 @@ class Judge {
     done_ = spent() > kOverBudgetMax * limits_.budget_seconds && !seconds_.empty();
   }
 
-  /// The samples while rounds grow are the warm-up.
+  /// The samples while rounds grow are the warm-up. The shortest round counts: what disturbs one makes it
+  /// longer.
   void find_rounds(const Sample& sample) {
-    const double round = std::max(sample.seconds, 1e-9) / rounds_;
-    late_limit_ =
-        std::max(crowded_ ? kCrowdedLateMin : kLateMin,
-                 (crowded_ ? kCrowdedLatePart : kLatePart) * std::max(sample.seconds, sample_seconds_));
-    const double wanted = std::ceil(sample_seconds_ / round);
-    const bool enough = sample.seconds >= sample_seconds_ / 2 || rounds_ >= rounds_max_;
-    if (enough && tried_) {
-      rounds_ = static_cast<int>(std::clamp<double>(wanted, 1, rounds_max_));
-      finding_ = false;
-      began_ = monotonic_seconds();
-      return;
-    }
+    round_seconds_ = std::min(round_seconds_, std::max(sample.seconds, 1e-9) / rounds_);
+    const double part = crowded_ ? kCrowdedLatePart : kLatePart;
+    late_limit_ = std::max(crowded_ ? kCrowdedLateMin : kLateMin,
+                           part * std::max(round_seconds_ * rounds_, sample_seconds_));
+    const double wanted = std::clamp<double>(std::ceil(sample_seconds_ / round_seconds_), 1, rounds_max_);
+    const bool enough = tried_ && rounds_ >= wanted / 2;
     tried_ = true;
-    if (!enough) rounds_ = static_cast<int>(std::min<double>({1.0 * rounds_max_, wanted, 10.0 * rounds_}));
+    rounds_ = static_cast<int>(enough ? wanted : std::min(wanted, 10.0 * rounds_));
+    if (!enough) return;
+    finding_ = false;
+    began_ = monotonic_seconds();
   }
 
   void judge() {
@@ -130,7 +128,7 @@ class Judge {
   bool crowded_;
   double divisor_;
   int rounds_max_;
-  double sample_seconds_ = 0, began_ = 0;
+  double sample_seconds_ = 0, round_seconds_ = 1e30, began_ = 0;
   double ahead_ = kAheadFirst, late_limit_ = 1;
   int rounds_ = 1, late_ = 0, late_kept_ = 0, late_in_turn_ = 0, next_look_ = 0;
   bool finding_ = true, tried_ = false, done_ = false, settled_ = false;

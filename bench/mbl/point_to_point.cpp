@@ -113,7 +113,7 @@ class PingPong : public Pattern {
 
   Setting setting_;
   Variant variant_;
-  Layout layout_;
+  MessageLayout layout_;
   std::int64_t places_, place_ = 0;
   Buffer out_, in_;
   Channel channel_;

@@ -206,34 +206,62 @@ Catalogue whole_catalogue(double init_seconds) {
   return catalogue;
 }
 
-/// Returns the exit status.
-int run(const Options& options, double init_seconds, Out& out) {
+/// All but those that are for the program's end. Collective over MPI_COMM_WORLD.
+void run_cases(const std::vector<Case>& cases, const Options& options, int rank, int size, Out& out) {
+  Places places(rank, size);
+  for (const Case& item : cases) {
+    if (!item.benchmark->at_end) run_case(item, options, places, out);
+  }
+}
+
+/// Ends MPI, which is a case itself where the list has it, and the rows.
+void finish(const std::vector<Case>& cases, int rank, Out& out) {
+  const auto last =
+      std::find_if(cases.begin(), cases.end(), [](const Case& item) { return item.benchmark->at_end; });
+  if (last == cases.end()) {
+    MPI_Finalize();
+  } else {
+    out.begin(*last);
+    Measurement made;
+    made.seconds = {last->benchmark->once()};
+    if (rank == 0) out.row(*last, made);
+  }
+  out.end();
+}
+
+/// Says what is wrong, and ends MPI. Returns the exit status.
+int refuse(const std::string& wrong, int rank) {
+  if (rank == 0) std::fprintf(stderr, "mbl: %s\n", wrong.c_str());
+  MPI_Finalize();
+  return kExitWrongWord;
+}
+
+/// What mbl is for, between MPI_Init and the end. Returns the exit status.
+int run(const Options& options, double init_seconds) {
   int rank = 0, size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  const Catalogue catalogue = whole_catalogue(init_seconds);
-  std::string wrong = options.wrong;
-  std::vector<Case> cases;
-  if (wrong.empty() && !options.help) cases = wanted_cases(catalogue, options, rank, size, &wrong);
-  int opened = 1;
-  if (rank == 0 && wrong.empty()) opened = out.open(options.out);
-  require(MPI_Bcast(&opened, 1, MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
-  if (opened == 0) wrong = "--out: cannot write " + options.out;
-  if (!wrong.empty()) {
-    if (rank == 0) std::fprintf(stderr, "mbl: %s\n", wrong.c_str());
-    return kExitWrongWord;
-  }
+  if (!options.wrong.empty()) return refuse(options.wrong, rank);
   if (options.help) {
     if (rank == 0) std::fputs(kHelp, stdout);
+    MPI_Finalize();
     return 0;
   }
+  const Catalogue catalogue = whole_catalogue(init_seconds);
+  std::string wrong;
+  const std::vector<Case> cases = wanted_cases(catalogue, options, rank, size, &wrong);
+  if (!wrong.empty()) return refuse(wrong, rank);
+  Out out;
+  int opened = rank == 0 ? out.open(options.out) : 1;
+  require(MPI_Bcast(&opened, 1, MPI_INT, 0, MPI_COMM_WORLD), "MPI_Bcast");
+  if (opened == 0) return refuse("--out: cannot write " + options.out, rank);
   if (options.list) {
     for (const Case& item : cases) out.list(item);
+    MPI_Finalize();
     return 0;
   }
-  Places places(rank, size);
-  for (const Case& item : cases) run_case(item, options, places, out);
-  out.end();
+  run_cases(cases, options, rank, size, out);
+  finish(cases, rank, out);
   return 0;
 }
 
@@ -244,8 +272,5 @@ int main(int argc, char** argv) {
   const double begin = mbl::monotonic_seconds();
   MPI_Init(&argc, &argv);
   const double init_seconds = mbl::monotonic_seconds() - begin;
-  mbl::Out out;
-  const int status = mbl::run(mbl::read_options(argc, argv), init_seconds, out);
-  MPI_Finalize();
-  return status;
+  return mbl::run(mbl::read_options(argc, argv), init_seconds);
 }

@@ -1,8 +1,9 @@
-// The group start_up: MPI_Init, sessions, and making communicators and groups. What is made is freed within
-// the time. No data of the user's move; check() makes everything once and looks whether it has the right
-// size. (The time of a whole job, from mpiexec's start to its end, is measured from outside.)
+// The group start_up: MPI_Init, MPI_Finalize, sessions, and making communicators and groups. What is made is
+// freed within the time. No data of the user's move; check() makes everything once and looks whether it has
+// the right size. (The time of a whole job, from mpiexec's start to its end, is measured from outside.)
 #include <string>
 
+#include "clock.hpp"
 #include "suite.hpp"
 
 namespace mbl {
@@ -161,6 +162,16 @@ void add_start_up(Catalogue& catalogue, double init_seconds) {
   init.doc = "MPI_Init, once in each process: the ranks are the samples";
   init.once = [init_seconds] { return init_seconds; };
   catalogue.push_back(init);
+  Benchmark finalize = base;
+  finalize.name = "finalize";
+  finalize.doc = "MPI_Finalize, once, at the program's end: rank 0's time";
+  finalize.at_end = true;
+  finalize.once = [] {
+    const double begin = monotonic_seconds();
+    require(MPI_Finalize(), "MPI_Finalize");
+    return monotonic_seconds() - begin;
+  };
+  catalogue.push_back(finalize);
   for (const Item& item : kItems) {
     Benchmark made = base;
     made.name = item.name;

@@ -83,6 +83,8 @@ struct Benchmark {
   /// Instead of `make`: what happens once in a process and is over. Returns the seconds that it took here;
   /// the ranks' are the samples.
   std::function<double()> once;
+  bool at_end =
+      false;  // `once` is called when all else is done; after it there is no MPI, so rank 0's counts alone
 
   /// "point_to_point/pingpong/mode=send,memory=malloc"; with the size it names a case.
   std::string id() const { return group + "/" + name + (variant.empty() ? "" : "/" + variant); }
