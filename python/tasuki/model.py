@@ -1,6 +1,5 @@
-"""What communication should take, from first principles: the formulas of the throughput model
-(docs/model.md; H. Kuroda and others evaluated the K computer's MPI with them), and textbook trees and rings
-where nothing better is known.
+"""What communication should take, from first principles: the throughput model's formulas, by which the K
+computer's MPI was once judged (docs/model.md), and textbook trees and rings where nothing better is known.
 
 Pure functions in seconds, bytes and bytes per second (any other units that fit together do as well). A
 `Line` is t = latency + factor·M/B. The paper's symbols are named beside each function.
