@@ -71,8 +71,16 @@ def fit(sizes, times) -> Pieces:
         if ends == before and abs(again / noise - 1) < 0.05:
             break
         noise = again
-    odd = numpy.flatnonzero(numpy.abs(residuals) > ODD * noise)
+    odd = odd_points(residuals, noise)
     return described(sizes, times, ends, brackets(table[0], ends, least), odd)
+
+
+def odd_points(residuals, noise: float):
+    """The indices of the points that are far off: at most one for each four others, for where there are more
+    it is the line that is wrong."""
+    off = numpy.abs(residuals)
+    farthest = numpy.argsort(-off)[: (len(off) - 1) // 4]
+    return numpy.sort(farthest[off[farthest] > ODD * noise])
 
 
 def points_least(points: int) -> int:
@@ -256,11 +264,14 @@ def described(sizes, times, ends, borders, odd) -> Pieces:
             for end_place in range(ranges[number + 1][0], ranges[number + 1][1] + 1):
                 if good[first_place:end_place].sum() >= 2:
                     told.append(intervals(solve(sizes, times, good, first_place, end_place), noise, quantile))
-        spans = [
-            (min(low), max(high)) for low, high in (zip(*one, strict=True) for one in zip(*told, strict=True))
-        ]
+        spans = [hull(one) for one in zip(*told, strict=True)]
         lines.append(Line(first, end, solution.latency, solution.slope, *spans))
     return Pieces(lines, borders, [int(place) for place in odd], noise)
+
+
+def hull(spans) -> tuple[float, float]:
+    lows, highs = zip(*spans, strict=True)
+    return float(min(lows)), float(max(highs))
 
 
 @dataclasses.dataclass

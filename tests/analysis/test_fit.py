@@ -90,6 +90,16 @@ def test_one_wild_point_changes_nothing(place, times):
     assert segment.bytes_per_second.value == pytest.approx(1e10, rel=1e-3)
 
 
+def test_where_many_points_are_odd_the_line_is_wrong():
+    """Three of five sizes lie on a line by chance: the other two still count, and the intervals are wide."""
+    sizes = [8, 1024, 16384, 131072, 2097152]
+    times = synthetic.times_of(sizes, [(1e-6, 1e-10), (5e-6, 1e-10)], [1024])
+    found = fit.fit_series(synthetic.rows_of(sizes, times))
+    assert len(found.outliers) <= 1 and found.noise > 0.1
+    latency = found.segments[0].latency_seconds
+    assert latency.high / latency.low > 2
+
+
 def test_what_the_sizes_do_not_tell_has_an_open_interval():
     """Up to 64 bytes nothing tells the bandwidth, from 1 MiB on little tells the latency."""
     random = numpy.random.default_rng(11)
