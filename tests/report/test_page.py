@@ -169,7 +169,7 @@ def test_shows_what_is_there(browser, tmp_path):
     text = page.value("document.body.innerText")
     assert "Not in this run: point-to-point, concurrent patterns" in text
     sections = page.value("[...document.querySelectorAll('section')].map(section => section.id)")
-    assert sections == ["collectives", "fit", "everything"]
+    assert sections == ["collectives", "fit", "guidelines", "everything"]
     assert len(points_in(page, "Bcast, 2 ranks")) == len(points_in(page, "Bcast, 4 ranks")) == 8
 
 

@@ -4,15 +4,17 @@
     write_page(material, "report.html")
     write_picture(material, "report.png")
 
-From data to page: material.py (what there is); groups.py, pingpong.py and model.py (charts and sentences as
-data); words.py (sentences), tables.py; then svg.py and page.py draw them, picture.py the main ones as a PNG.
+From data to page: material.py (what there is); pingpong.py, groups.py, model.py, verdicts.py and tables.py
+(what is told of it: charts as data, tables, with words.py for the sentences); then svg.py and page.py draw
+that into the page, and picture.py the main charts into a PNG.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 
-from tasuki import fit
+from tasuki import compare, fit, guidelines
 from tasuki.report import groups, page, picture, pingpong
 from tasuki.report.chart import Chart
 from tasuki.report.material import Material, names_of
@@ -22,11 +24,23 @@ PICTURE_CHARTS_MAX = 2
 
 
 def material_of(runs: list[Run], predictions: list[dict] | None = None) -> Material:
-    """The run to report on, then its peers. Fits the run's series."""
+    """The run to report on, then its peers: fitted, compared, and held against the guidelines."""
     if not runs[0].rows:
         raise ResultsError(f"{runs[0].path or 'the run'}: has no rows, expected at least one")
     fits = {found.series: found for found in fit.fit_run(runs[0]) if found.group != "limit"}
-    return Material(runs, names_of(runs), fits, predictions or [])
+    compared = [compared_with(peer, runs[0]) for peer in runs[1:]]
+    findings = guidelines.check(runs[0])
+    return Material(runs, names_of(runs), fits, compared, findings, predictions or [])
+
+
+def compared_with(peer: Run, run: Run) -> compare.Comparison | None:
+    """The run's rows against the peer's, without those of the machine's limits; None: they share no row."""
+    peer, run = (
+        dataclasses.replace(one, rows=[row for row in one.rows if row.group != "limit"])
+        for one in (peer, run)
+    )
+    common = compare.rows_by_key(peer).keys() & compare.rows_by_key(run).keys()
+    return compare.compare(peer, run) if common else None
 
 
 def write_page(material: Material, path: str | pathlib.Path) -> None:

@@ -59,7 +59,7 @@ def beside_peers(material: Material, rows: list[Row], title: str) -> Chart:
         other = rows_of(peer, rows[0].series)
         if other:
             lines.append(line_of(other, name, style % STYLES))
-            told.append(words.beside_peer(name, rows, other))
+            told.append(words.beside_peer(name, material.verdicts_of(style - 1, rows)))
     explained = " ".join(filter(None, told)) or words.growth(rows)
     return Chart(title, BY_SIZE, TIME, lines, explained, about=words_of(rows[0].variant))
 
@@ -87,7 +87,7 @@ def dots_of(material: Material, chosen: list[Row], title: str, labels: list[str]
     explained = f"From {time_text(first.median_seconds)} ({labels[order[0]]}) "
     explained += f"to {time_text(last.median_seconds)} ({labels[order[-1]]})."
     explained = explained if len(chosen) > 1 else ""
-    explained = " ".join(filter(None, [explained, *peers_in_dots(material, rows)]))
+    explained = " ".join(filter(None, [explained, *peers_in_dots(material, chosen)]))
     return Dots(title, Axis("seconds", "time"), material.names, styles, rows, explained)
 
 
@@ -97,14 +97,12 @@ def dot(row: Row, name: str) -> Point:
     return Point(row.median_seconds, 0.0, text, row.low_seconds, row.high_seconds)
 
 
-def peers_in_dots(material: Material, rows: list[tuple[str, list[Point | None]]]) -> list[str]:
+def peers_in_dots(material: Material, chosen: list[Row]) -> list[str]:
     told = []
-    for place, (name, _) in enumerate(material.peers, 1):
-        pairs = [(points[0], points[place]) for _, points in rows if points[0] and points[place]]
-        faster = sum(1 for own, other in pairs if own.high < other.low)
-        slower = sum(1 for own, other in pairs if own.low > other.high)
-        if pairs:
-            told.append(how_many(faster, slower, len(pairs), name))
+    for place, (name, _) in enumerate(material.peers):
+        verdicts = [row.verdict for row in material.verdicts_of(place, chosen)]
+        if verdicts:
+            told.append(how_many(verdicts.count("faster"), verdicts.count("slower"), len(verdicts), name))
     return told
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 import pathlib
 
+from tasuki.compare import Comparison, Verdict
+from tasuki.guidelines import Finding
 from tasuki.results import Row, Run
 
 GROUP_TITLES = {
@@ -26,12 +28,23 @@ PROPER_NAMES = {"tasuki": "Tasuki", "mpich": "MPICH", "openmpi": "Open MPI", "im
 
 @dataclasses.dataclass
 class Material:
-    """`fits`: of the run's series (fit.SeriesFit), by name. `predictions`: what predict --json wrote."""
+    """`fits`: of the run's series (fit.SeriesFit), by name. `comparisons`: of the run with each peer, None
+    where they have no row in common. `findings`: of tasuki.guidelines. `predictions`: what predict --json
+    wrote.
+    """
 
     runs: list[Run]
     names: list[str]
     fits: dict = dataclasses.field(default_factory=dict)
+    comparisons: list[Comparison | None] = dataclasses.field(default_factory=list)
+    findings: list[Finding] = dataclasses.field(default_factory=list)
     predictions: list[dict] = dataclasses.field(default_factory=list)
+
+    def __post_init__(self):
+        self.verdicts = [
+            {(row.series, row.bytes): row for row in comparison.rows} if comparison else {}
+            for comparison in self.comparisons
+        ]
 
     @property
     def run(self) -> Run:
@@ -40,6 +53,11 @@ class Material:
     @property
     def peers(self) -> list[tuple[str, Run]]:
         return list(zip(self.names, self.runs, strict=True))[1:]
+
+    def verdicts_of(self, peer: int, rows: list[Row]) -> list[Verdict]:
+        """The run's rows against those of a peer (its place among the peers), where both have them."""
+        found = self.verdicts[peer]
+        return [found[row.series, row.bytes] for row in rows if (row.series, row.bytes) in found]
 
     def groups(self) -> list[str]:
         """The run's groups: those that have a title first, in that order."""

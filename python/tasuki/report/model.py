@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tasuki.report.markup import Markup, element, joined
-from tasuki.report.material import Material, words_of
-from tasuki.report.pingpong import interval_text
-from tasuki.report.tables import table
+from tasuki.report import words
+from tasuki.report.markup import Markup
+from tasuki.report.material import Material
+from tasuki.report.tables import case_cell, table
 from tasuki.units import bytes_text, rate_text, time_text
 
 FIT_HEADS = ["series", "sizes", "t_L", "95 %", "B", "95 %", "M½", "95 %"]
@@ -16,15 +16,13 @@ def fit_table(material: Material) -> Markup | None:
     rows = []
     for fit in material.fits.values():
         for place, segment in enumerate(fit.segments):
-            rows.append([series_cell(fit) if place == 0 else "", *segment_cells(segment)])
+            rows.append(
+                [
+                    case_cell(fit.group, fit.benchmark, fit.variant, fit.ranks) if place == 0 else "",
+                    *segment_cells(segment),
+                ]
+            )
     return table(FIT_HEADS, rows, "t = t_L + M/B, by segment") if rows else None
-
-
-def series_cell(fit) -> Markup:
-    """The benchmark, and below it which case it is."""
-    name = f"{fit.group} / {fit.benchmark}".replace("_", " ")
-    about = ", ".join(filter(None, [words_of(fit.variant), f"{fit.ranks} ranks"]))
-    return joined(name, element("div", about, class_="about"))
 
 
 def segment_cells(segment) -> list[str]:
@@ -34,7 +32,7 @@ def segment_cells(segment) -> list[str]:
         (segment.bytes_per_second, rate_text),
         (segment.half_bytes, bytes_text),
     ):
-        cells += [text(estimate.value), interval_text(estimate, text)]
+        cells += [words.estimate_text(estimate, text), words.interval_text(estimate, text)]
     return cells
 
 

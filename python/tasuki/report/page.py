@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.resources
 import re
 
-from tasuki.report import groups, model, pingpong, svg, tables, words
+from tasuki.report import groups, model, pingpong, svg, tables, verdicts, words
 from tasuki.report.chart import Chart, Dots
 from tasuki.report.markup import Markup, element, joined
 from tasuki.report.material import GROUP_TITLES, Material, words_of
@@ -92,7 +92,7 @@ def sections_of(material: Material) -> list:
     """(id, title, markup) of each section that has something to show, top to bottom."""
     found = [headlines(material), curves(material)]
     found += [group_section(material, group) for group in material.groups()]
-    return found + [fits(material), everything(material)]
+    return found + [fits(material), compared(material), guided(material), everything(material)]
 
 
 def section(name: str, title: str, *content: object) -> tuple[str, str, Markup]:
@@ -210,6 +210,29 @@ def fits(material: Material):
         element("p", model.fits_text(material), class_="lead"),
         tables.folded("Segments of every series", table, opened=fitted <= FITS_SHOWN),
         tables.folded("Series without a fit", element("ul", troubled)) if troubled else None,
+    )
+
+
+def compared(material: Material):
+    if not material.peers:
+        return None
+    return section(
+        "compared",
+        "Beside the peers",
+        element("p", kept_together(verdicts.comparisons_text(material)), class_="lead"),
+        verdicts.summary_table(material) if any(material.comparisons) else None,
+        *verdicts.slower_tables(material),
+    )
+
+
+def guided(material: Material):
+    if not material.findings:
+        return None
+    return section(
+        "guidelines",
+        "Performance guidelines",
+        element("p", verdicts.guidelines_text(material.findings), class_="lead"),
+        verdicts.guidelines_table(material.run, material.findings),
     )
 
 

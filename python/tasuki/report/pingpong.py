@@ -83,25 +83,12 @@ def tiles(material: Material) -> list[tuple[str, str, str]]:
             ("Share of a bare copy", percent_text(own.copy_share), "peak over peak, in the same run")
         )
     segment = last_segment(material, rows)
-    if segment:
-        interval = "95 %: " + interval_text(segment.half_bytes, bytes_text)
+    if segment and math.isfinite(segment.half_bytes.value):
+        interval = "95 %: " + words.interval_text(segment.half_bytes, bytes_text)
         found.append(("M½ of the fit", bytes_text(max(0, segment.half_bytes.value)), interval))
     else:
         found.append(("Half the peak", bytes_text(own.half_bytes), "or more reach it"))
     return found
-
-
-def interval_text(estimate, text) -> str:
-    """An estimate's interval; ends that the data do not tell are open."""
-    if estimate.low <= 0 and math.isinf(estimate.high):
-        return "not told by the data"
-    if math.isinf(estimate.high):
-        return f"{text(estimate.low)} or more"
-    return (
-        f"{text(estimate.low)} to {text(estimate.high)}"
-        if estimate.low > 0
-        else f"up to {text(estimate.high)}"
-    )
 
 
 def curves(material: Material) -> list[Chart]:
@@ -193,7 +180,10 @@ def throughput_text(material: Material, rows: list[Row]) -> str:
 
 
 def beside(material: Material, rows: list[Row]) -> list[str]:
-    return [words.beside_peer(name, rows, rows_of(run, rows[0].series)) for name, run in material.peers]
+    return [
+        words.beside_peer(name, material.verdicts_of(place, rows))
+        for place, (name, _) in enumerate(material.peers)
+    ]
 
 
 def time(material: Material, rows: list[Row]) -> Chart:

@@ -6,6 +6,8 @@ Markers are symbols that the page defines once (`symbols`), #m0 … #m5.
 
 from __future__ import annotations
 
+import math
+
 from tasuki.report import chart as charts
 from tasuki.report.axes import Scale, value_text
 from tasuki.report.markup import Markup, element, joined
@@ -203,15 +205,23 @@ def draw_dots(dots: charts.Dots) -> Markup:
                 parts.append(dot_interval(scale, point, left, right, track, style))
                 parts.append(marker(x, track, style, point.text))
         y += ROW_HEIGHT
-    for value, text in scale.ticks(6):
-        x = left + scale.place(value) * (right - left)
-        place = "middle" if 20 < x < WIDTH - 20 else ("start" if x <= 20 else "end")
-        parts.append(
-            element("line", x1=fixed(x), x2=fixed(x), y1=fixed(y + 2), y2=fixed(y + 6), class_="axis")
-        )
-        parts.append(element("text", text, x=fixed(x), y=fixed(y + 17), class_=place))
+    parts += dot_ticks(scale, left, right, y)
     parts.append(element("line", x1=left, x2=right, y1=fixed(y + 2), y2=fixed(y + 2), class_="axis"))
     return whole(dots.title, dots.explained, y + 24, parts)
+
+
+def dot_ticks(scale: Scale, left: float, right: float, y: float) -> list[Markup]:
+    """The ticks below the rows; a text that would touch the one before it is left out."""
+    parts, taken = [], -math.inf
+    for value, text in scale.ticks(6):
+        x, half = left + scale.place(value) * (right - left), len(text) * CHARACTER_WIDTH / 2
+        middle = min(max(x, half), WIDTH - half)
+        place = fixed(x)
+        parts.append(element("line", x1=place, x2=place, y1=fixed(y + 2), y2=fixed(y + 6), class_="axis"))
+        if middle - half > taken:
+            parts.append(element("text", text, x=fixed(middle), y=fixed(y + 17), class_="middle"))
+            taken = middle + half + 4
+    return parts
 
 
 def cut(name: str) -> str:

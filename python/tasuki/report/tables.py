@@ -27,6 +27,13 @@ def table(heads: list[str], rows: list[list], caption: str = "", numbers_from: i
     )
 
 
+def case_cell(group: str, benchmark: str, variant: dict[str, str], ranks: int) -> Markup:
+    """A series in words: the benchmark, and below it which case it is."""
+    name = f"{group} / {benchmark}".replace("_", " ")
+    about = ", ".join(filter(None, [words_of(variant), f"{ranks} ranks"]))
+    return joined(name, element("div", about, class_="about"))
+
+
 def pairs(items: list[tuple[str, object]]) -> Markup:
     """Names with their values, where there is a value."""
     parts = []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
+from tasuki.compare import Verdict
 from tasuki.results import Row
 from tasuki.units import bytes_text, number_text, time_text
 
@@ -15,32 +17,23 @@ class Stretch:
     verdict: str
     first: int
     last: int
+    sizes: int
     ratio: float
     at: int
 
 
-def apart(a: Row, b: Row) -> str:
-    """Whether a is "faster" or "slower" than b; "same" where their intervals meet."""
-    if a.high_seconds < b.low_seconds:
-        return "faster"
-    return "slower" if a.low_seconds > b.high_seconds else "same"
-
-
-def stretches(own: list[Row], other: list[Row]) -> list[Stretch]:
-    """The sizes that both have, by who is faster. The ratio is other's time over own's."""
-    times = {row.bytes: row for row in other}
+def stretches(verdicts: list[Verdict]) -> list[Stretch]:
+    """The sizes, in their order, by who is faster. The ratio is the other's time over the run's."""
     found: list[Stretch] = []
-    for row in own:
-        if row.bytes not in times:
-            continue
-        verdict = apart(row, times[row.bytes])
-        ratio = times[row.bytes].median_seconds / row.median_seconds
+    for row in verdicts:
+        ratio = 1 / row.ratio
         last = found[-1] if found else None
-        if last is None or last.verdict != verdict:
-            found.append(Stretch(verdict, row.bytes, row.bytes, ratio, row.bytes))
+        if last is None or last.verdict != row.verdict:
+            found.append(Stretch(row.verdict, row.bytes, row.bytes, 1, ratio, row.bytes))
             continue
         last.last = row.bytes
-        if (ratio > last.ratio) if verdict == "faster" else (ratio < last.ratio):
+        last.sizes += 1
+        if (ratio > last.ratio) if row.verdict == "faster" else (ratio < last.ratio):
             last.ratio, last.at = ratio, row.bytes
     return found
 
@@ -67,9 +60,9 @@ def listed(words: list[str]) -> str:
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""
 
 
-def beside_peer(name: str, own: list[Row], other: list[Row]) -> str:
+def beside_peer(name: str, verdicts: list[Verdict]) -> str:
     """ "Faster than MPICH from 128 KiB on (2.1 times, 1 MiB); slower up to 64 B (1.3 times, 8 B)." """
-    found = stretches(own, other)
+    found = stretches(verdicts)
     if not found:
         return ""
     first, last = found[0].first, found[-1].last
@@ -82,14 +75,10 @@ def beside_peer(name: str, own: list[Row], other: list[Row]) -> str:
         times = number_text(max(best.ratio, 1 / best.ratio), 2)
         spans = listed([span_text(stretch, first, last) for stretch in chosen[:4]])
         if len(chosen) > 4:
-            spans = f"at {sum(count_sizes(own, stretch) for stretch in chosen)} of the sizes"
+            spans = f"at {sum(stretch.sizes for stretch in chosen)} of the sizes"
         parts.append(f"{word} {spans} (most at {bytes_text(best.at)}: {times} times)")
     text = "; ".join(parts) if parts else f"no size at which it is clearly faster or slower than {name}"
     return sentence(text)
-
-
-def count_sizes(rows: list[Row], stretch: Stretch) -> int:
-    return sum(1 for row in rows if stretch.first <= row.bytes <= stretch.last)
 
 
 def growth(rows: list[Row]) -> str:
@@ -129,3 +118,18 @@ def who_is_best(named: list[tuple[str, list[Row]]]) -> str:
         else:
             parts.append(f"at {bytes_text(size)} {listed(names)} ({time_text(seconds)})")
     return "Fastest: " + "; ".join(parts) + "."
+
+
+def estimate_text(estimate, text) -> str:
+    """The value of a fit.Estimate, in the words of `text`."""
+    return text(max(0.0, estimate.value)) if math.isfinite(estimate.value) else "∞"
+
+
+def interval_text(estimate, text) -> str:
+    """Its 95 % interval; ends that the data do not tell are open."""
+    low, high = estimate.low > 0 and math.isfinite(estimate.low), math.isfinite(estimate.high)
+    if low and high:
+        return f"{text(estimate.low)} to {text(estimate.high)}"
+    if high:
+        return f"up to {text(estimate.high)}"
+    return f"{text(estimate.low)} or more" if low else "not told by the data"
