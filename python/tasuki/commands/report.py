@@ -21,11 +21,15 @@ def report(
             metavar="RUN.json [PEER.json …]", help="The run to report on, then others to set beside it."
         ),
     ],
-    output: Annotated[
-        pathlib.Path, typer.Option("--output", "-o", metavar="FILE.html", help="The page.")
+    out: Annotated[
+        pathlib.Path, typer.Option("--out", "-o", metavar="FILE.html", help="The page.")
     ] = pathlib.Path("report.html"),
     png: Annotated[
         pathlib.Path | None, typer.Option(metavar="FILE.png", help="The main charts as a picture, too.")
+    ] = None,
+    prediction: Annotated[
+        list[pathlib.Path] | None,
+        typer.Option(metavar="FILE.json", help="What `tasuki predict --json` wrote. Repeatable."),
     ] = None,
 ) -> None:
     """Writes results as one page to look at.
@@ -46,8 +50,10 @@ def report(
     from tasuki.results import ResultsError, load
 
     try:
-        material = reports.material_of([load(path) for path in results])
-        write(output, lambda path: reports.write_page(material, path))
+        material = reports.material_of(
+            [load(path) for path in results], [reports.load_prediction(path) for path in prediction or []]
+        )
+        write(out, lambda path: reports.write_page(material, path))
         if png:
             write(png, lambda path: reports.write_picture(material, path))
     except ResultsError as error:

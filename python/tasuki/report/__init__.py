@@ -18,12 +18,16 @@ from tasuki import compare, fit, guidelines
 from tasuki.report import groups, page, picture, pingpong
 from tasuki.report.chart import Chart
 from tasuki.report.material import Material, names_of
+from tasuki.report.predictions import Prediction
+from tasuki.report.predictions import load as load_prediction
 from tasuki.results import ResultsError, Run
+
+__all__ = ["Material", "load_prediction", "material_of", "write_page", "write_picture"]
 
 PICTURE_CHARTS_MAX = 2
 
 
-def material_of(runs: list[Run], predictions: list[dict] | None = None) -> Material:
+def material_of(runs: list[Run], predictions: list[Prediction] | None = None) -> Material:
     """The run to report on, then its peers: fitted, compared, and held against the guidelines."""
     if not runs[0].rows:
         raise ResultsError(f"{runs[0].path or 'the run'}: has no rows, expected at least one")

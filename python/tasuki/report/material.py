@@ -11,6 +11,7 @@ import pathlib
 
 from tasuki.compare import Comparison, Verdict
 from tasuki.guidelines import Finding
+from tasuki.report.predictions import Prediction
 from tasuki.results import Row, Run
 
 GROUP_TITLES = {
@@ -38,7 +39,7 @@ class Material:
     fits: dict = dataclasses.field(default_factory=dict)
     comparisons: list[Comparison | None] = dataclasses.field(default_factory=list)
     findings: list[Finding] = dataclasses.field(default_factory=list)
-    predictions: list[dict] = dataclasses.field(default_factory=list)
+    predictions: list[Prediction] = dataclasses.field(default_factory=list)
 
     def __post_init__(self):
         self.verdicts = [

@@ -92,7 +92,13 @@ def sections_of(material: Material) -> list:
     """(id, title, markup) of each section that has something to show, top to bottom."""
     found = [headlines(material), curves(material)]
     found += [group_section(material, group) for group in material.groups()]
-    return found + [fits(material), compared(material), guided(material), everything(material)]
+    return found + [
+        fits(material),
+        *predicted(material),
+        compared(material),
+        guided(material),
+        everything(material),
+    ]
 
 
 def section(name: str, title: str, *content: object) -> tuple[str, str, Markup]:
@@ -211,6 +217,21 @@ def fits(material: Material):
         tables.folded("Segments of every series", table, opened=fitted <= FITS_SHOWN),
         tables.folded("Series without a fit", element("ul", troubled)) if troubled else None,
     )
+
+
+def predicted(material: Material) -> list:
+    """A section for each prediction."""
+    found = []
+    for place, one in enumerate(material.predictions, 1):
+        chart = model.prediction_chart(one)
+        tellings = [
+            tables.folded(f"By {by}", model.prediction_table(one, by), opened=True) for by in one.kinds()
+        ]
+        text = None if chart else element("p", kept_together(model.prediction_text(one)))
+        title = "Predicted and measured" if chart else "Predicted"
+        name = "prediction" if place == 1 else f"prediction{place}"
+        found.append(section(name, title, text, grid([chart]) if chart else None, *tellings))
+    return found
 
 
 def compared(material: Material):

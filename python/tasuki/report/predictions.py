@@ -1,0 +1,92 @@
+"""What `tasuki predict --json` wrote, of a list of patterns or of a trace, read and checked.
+
+A document has `lines`, each with `seconds` (predicted), perhaps `measured_seconds`, and a name: of a pattern,
+or of a function, rank or phase of a trace (`by`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import pathlib
+
+from tasuki.results import ResultsError
+
+VERSION = 1
+
+
+@dataclasses.dataclass
+class Entry:
+    """A line of a prediction. `by`: what the lines of its kind divide the time among."""
+
+    name: str
+    by: str
+    seconds: float
+    measured_seconds: float | None
+    ranks: int | None = None
+    bytes: float | None = None
+    count: float | None = None
+
+    @property
+    def off(self) -> float | None:
+        """By which part of the measured time the prediction is too high."""
+        return self.seconds / self.measured_seconds - 1 if self.measured_seconds else None
+
+
+@dataclasses.dataclass
+class Prediction:
+    title: str
+    machine: str
+    total: Entry
+    entries: list[Entry]
+
+    def kinds(self) -> list[str]:
+        return list(dict.fromkeys(entry.by for entry in self.entries))
+
+
+def load(path: str | pathlib.Path) -> Prediction:
+    """Reads and checks what `tasuki predict --json` wrote."""
+    path = pathlib.Path(path)
+    try:
+        document = json.loads(path.read_text())
+    except OSError as error:
+        raise ResultsError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise ResultsError(f"{path}: is no whole JSON document: {error}") from None
+    if not isinstance(document, dict) or "tasuki_prediction" not in document:
+        raise ResultsError(
+            f"{path}: has no field tasuki_prediction: expected what `tasuki predict --json` wrote"
+        )
+    if document["tasuki_prediction"] != VERSION:
+        told = document["tasuki_prediction"]
+        raise ResultsError(f"{path}: tasuki_prediction = {told!r}, expected {VERSION}")
+    lines = document.get("lines")
+    if not isinstance(lines, list) or not lines:
+        raise ResultsError(f"{path}: lines = {lines!r}, expected at least one")
+    entries = [entry_of(line, f"{path}: lines[{place}]") for place, line in enumerate(lines)]
+    total = entry_of({"name": "all"} | document, str(path))
+    title = str(document.get("program") or path.stem)
+    return Prediction(title, str(document.get("machine") or ""), total, entries)
+
+
+def entry_of(line: object, place: str) -> Entry:
+    if not isinstance(line, dict):
+        raise ResultsError(f"{place} = {line!r}, expected an object")
+    seconds, measured = line.get("seconds"), line.get("measured_seconds")
+    if not is_time(seconds):
+        raise ResultsError(f"{place}: seconds = {seconds!r}, expected a time")
+    if measured is not None and not is_time(measured):
+        raise ResultsError(f"{place}: measured_seconds = {measured!r}, expected a time or null")
+    name, by = str(line.get("name") or line.get("pattern") or "?"), str(line.get("by") or "pattern")
+    known = {
+        field: line[field]
+        for field in ("ranks", "bytes", "count")
+        if isinstance(line.get(field), (int, float))
+    }
+    return Entry(name, by, seconds, measured or None, **known)
+
+
+def is_time(value: object) -> bool:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and math.isfinite(value) and value >= 0
