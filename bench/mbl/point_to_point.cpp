@@ -369,7 +369,7 @@ class ManyPingPongs : public Pattern {
 using Sizes = std::vector<std::int64_t>;
 
 const Sizes kAllSizes = powers_of_two(0, 8 << 20);
-const Sizes kSomeSizes = {0, 8, 64, 512, 4096, 16384, 65536, 262144, 1 << 20, 4 << 20, 8 << 20};
+const Sizes kSomeSizes = {0, 8, 64, 512, 1024, 4096, 16384, 65536, 262144, 1 << 20, 4 << 20, 8 << 20};
 const Sizes kUnitSizes = {1024, 4096, 16384, 65536, 262144, 1 << 20, 4 << 20, 8 << 20};  // also of layouts
 
 /// What all of this group have in common: two ranks, and the first one's time.

@@ -1,0 +1,6 @@
+"""The suite is run with the harness of the rank tests."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "ranks"))

@@ -1,0 +1,36 @@
+/* Preloaded into mbl: what DISTURB names happens, and the program has to notice. */
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int is_wanted(const char* name) {
+  const char* wanted = getenv("DISTURB");
+  return wanted && strcmp(wanted, name) == 0;
+}
+
+static int own_rank(void) {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+/* The last byte of what is received is another one; after the first message: only while times are taken. */
+int MPI_Recv(void* buffer, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+             MPI_Status* status) {
+  static int calls = 0;
+  const int code = PMPI_Recv(buffer, count, type, source, tag, comm, status);
+  if (count > 0 && type == MPI_BYTE && own_rank() == 1) {
+    if (is_wanted("wrong") || (is_wanted("wrong_later") && ++calls > 1)) ((char*)buffer)[count - 1] ^= 1;
+  }
+  return code;
+}
+
+/* Rank 1 is told of every fifth begin, and then not there for two milliseconds. */
+int MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+  static int calls = 0;
+  const int code = PMPI_Bcast(buffer, count, type, root, comm);
+  const struct timespec pause = {0, 2000000};
+  if (is_wanted("late") && type == MPI_DOUBLE && own_rank() == 1 && ++calls % 5 == 0) nanosleep(&pause, 0);
+  return code;
+}
