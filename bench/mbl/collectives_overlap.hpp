@@ -4,8 +4,9 @@
 //   overlap = 1 - (t_total - t_compute) / t_pure
 //
 // 1: the computing hid all of it; 0: none, the two times add up; below 0: each held up the other. t_pure is
-// the operation begun and awaited at once, t_compute the same computing alone; each a median, at the rank
-// that took longest. One thread; all ranks of `comm` call everything together.
+// the operation begun and awaited at once, t_compute the same computing alone. All three are taken in turn,
+// in every sample, at the rank that took longest, and the medians count. One thread; all ranks of `comm` call
+// everything together.
 #pragma once
 
 #include <mpi.h>
@@ -20,20 +21,23 @@ namespace mbl {
 
 class Overlap {
  public:
-  /// `start` gives `*request`. Measures t_pure and t_compute, which takes some 10 ms.
+  /// `start` gives `*request`. Finds out how long to compute.
   Overlap(MPI_Comm comm, std::function<void()> start, MPI_Request* request);
 
   void run(int rounds);
-  /// After each run(), untimed.
+  /// After each run(), untimed: the operation alone, and the computing alone.
   void settle();
   /// "overlap", "pure_seconds", "compute_seconds", "total_seconds".
   Notes notes() const;
 
  private:
-  /// Seconds of one round, the median of some batches, at the slowest rank.
-  double seconds_of(const std::function<void()>& round) const;
+  /// Of one of `rounds` rounds, at the slowest rank.
+  double seconds_of(int rounds, const std::function<void()>& round) const;
+  /// The least of several batches, when all is warm.
+  double least_seconds_of(const std::function<void()>& round) const;
   double slowest(double seconds) const;
   void compute(std::int64_t steps);
+  void compute_alone();
   void operate_alone();
 
   MPI_Comm comm_;
@@ -41,10 +45,10 @@ class Overlap {
   MPI_Request* request_;
   int tests_ = 1;                // parts of the computing, an MPI_Test after each
   std::int64_t part_steps_ = 1;  // of computing, in a part
-  double pure_seconds_ = 0, compute_seconds_ = 0;
-  double run_seconds_ = 0;      // of a round of the last run()
-  std::vector<double> totals_;  // of a round of each run(), at the slowest rank
-  volatile double sink_ = 1;    // what was computed: no compiler may leave it out
+  int rounds_ = 1;               // of the last run()
+  double run_seconds_ = 0;       // of one of them
+  std::vector<double> totals_, pures_, computes_;
+  volatile double sink_ = 1;  // what was computed: no compiler may leave it out
 };
 
 }  // namespace mbl
