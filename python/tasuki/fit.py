@@ -91,6 +91,10 @@ class SeriesFit:
         return self.segment_of(bytes).seconds(bytes)
 
     @property
+    def points(self) -> int:
+        return sum(segment.points for segment in self.segments)
+
+    @property
     def quality(self) -> str:
         """In a word, how well the lines go through the points."""
         if not self.segments:

@@ -36,7 +36,7 @@ def parameters_of(run: Run) -> dict[str, tuple[Estimate, str]]:
     rising = [one for one, rises in zip(pingpong.breaks, rises_at(pingpong), strict=True) if rises]
     if rising:
         where = Estimate(rising[-1].before, rising[-1].low, rising[-1].high)
-        found["eager_bytes_max"] = where, "the last switch of the ping-pong at which its time rises"
+        found["eager_bytes_max"] = where, "the last switch of the ping-pong to a higher t_L, B being no less"
     send = stream_time(base_rows(run, "latency"))
     if send is None:
         return found
@@ -73,10 +73,11 @@ def stream_time(rows: list[Row]) -> Estimate | None:
 
 
 def rises_at(pingpong: fit.SeriesFit) -> list[bool]:
-    """For each switch, whether the time at it is more behind it than before it: a protocol with more
-    steps."""
-    pairs = zip(pingpong.segments, pingpong.segments[1:], pingpong.breaks, strict=False)
-    return [
-        after.seconds(math.sqrt(one.before * one.after)) > before.seconds(math.sqrt(one.before * one.after))
-        for before, after, one in pairs
-    ]
+    """For each switch, whether it is one to a protocol with more steps: the time at it is more behind it than
+    before it, and the bandwidth no less. (Where a cache ends, the bandwidth falls as well.)"""
+    found = []
+    for before, after, one in zip(pingpong.segments, pingpong.segments[1:], pingpong.breaks, strict=False):
+        size = math.sqrt(one.before * one.after)
+        slower = after.bytes_per_second.value < 0.8 * before.bytes_per_second.low
+        found.append(after.seconds(size) > before.seconds(size) and not slower)
+    return found

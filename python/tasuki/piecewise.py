@@ -28,6 +28,7 @@ LOSS_MAX = TUKEY**2 / 3
 ODD = 4.0  # beyond so many deviations a point is odd, and left out of the last least squares
 NOISE_LEAST = 0.01  # lines that differ by less are not told apart
 IMPLAUSIBLE = 6.0  # a border's place is ruled out when it adds so much loss
+POINTS_LEAST = 3  # in a piece
 PIECES_MAX = 8
 CONFIDENCE = 0.95
 # Borders and odd points are chosen by the same data, so what remains looks quieter than it is. Without this
@@ -60,19 +61,18 @@ class Pieces:
 def fit(sizes, times) -> Pieces:
     """The pieces of times over sizes. At least three sizes."""
     sizes, times = numpy.asarray(sizes, float), numpy.asarray(times, float)
-    least = points_least(len(sizes))
-    noise = noise_of_many(sizes, times, least)
+    noise = noise_of_many(sizes, times)
     ends: list[int] = []
     for _ in range(6):
-        table = costs(sizes, times, noise, least)
-        before, ends = ends, divide(table[0], least, len(sizes))
+        table = costs(sizes, times, noise)
+        before, ends = ends, divide(table[0], len(sizes))
         residuals = numpy.log(times / fitted_times(sizes, ends, table))
         again = max(residual_noise(residuals, noise, len(ends)), NOISE_LEAST)
         if ends == before and abs(again / noise - 1) < 0.05:
             break
         noise = again
     odd = odd_points(residuals, noise)
-    return described(sizes, times, ends, brackets(table[0], ends, least), odd)
+    return described(sizes, times, ends, brackets(table[0], ends), odd)
 
 
 def odd_points(residuals, noise: float):
@@ -81,11 +81,6 @@ def odd_points(residuals, noise: float):
     off = numpy.abs(residuals)
     farthest = numpy.argsort(-off)[: (len(off) - 1) // 4]
     return numpy.sort(farthest[off[farthest] > ODD * noise])
-
-
-def points_least(points: int) -> int:
-    """The least number of points in a piece: where there are few sizes, three have to do."""
-    return 4 if points >= 12 else 3
 
 
 def penalty(points: int) -> float:
@@ -113,14 +108,14 @@ def local_noise(sizes, times) -> float:
     return max(float(1.4826 * numpy.median(numpy.abs(times[1:-1] - between) / spread)), NOISE_LEAST)
 
 
-def noise_of_many(sizes, times, least: int) -> float:
+def noise_of_many(sizes, times) -> float:
     """The relative deviation of one point off the best lines of rather more pieces than there may be: borders
     that are not yet found must not pass for noise, or they never will be."""
     noise = local_noise(sizes, times)
-    pieces = max(1, min(4, len(sizes) // (least + 1)))
+    pieces = max(1, min(6, len(sizes) // (POINTS_LEAST + 1)))
     for _ in range(5):
-        table = costs(sizes, times, noise, least)
-        ends = divide(table[0], least, len(sizes), pieces)
+        table = costs(sizes, times, noise)
+        ends = divide(table[0], len(sizes), pieces)
         off = numpy.abs(numpy.log(times / fitted_times(sizes, ends, table)))
         free = max(len(sizes) - 2 * len(ends), 1)
         again = max(1.4826 * float(numpy.median(off)) * math.sqrt(len(sizes) / free), NOISE_LEAST)
@@ -151,7 +146,7 @@ def starting_lines(sizes, times):
     return latencies, slopes
 
 
-def costs(sizes, times, noise: float, least: int):
+def costs(sizes, times, noise: float):
     """Arrays [first, end] of the least loss over sizes[first:end], and of its line's latency and slope.
     Ranges that are too short have an infinite loss."""
     count = len(sizes)
@@ -159,11 +154,11 @@ def costs(sizes, times, noise: float, least: int):
     lines = latencies[:, None] + slopes[:, None] * sizes
     losses = loss_of(numpy.log(times / lines) / noise)
     sums = numpy.concatenate([numpy.zeros((len(lines), 1)), numpy.cumsum(losses, axis=1)], axis=1)
-    firsts, ends = numpy.triu_indices(count + 1, least)
+    firsts, ends = numpy.triu_indices(count + 1, POINTS_LEAST)
     best = numpy.concatenate(
         [
-            numpy.argmin(sums[:, first + least :] - sums[:, [first]], axis=0)
-            for first in range(count - least + 1)
+            numpy.argmin(sums[:, first + POINTS_LEAST :] - sums[:, [first]], axis=0)
+            for first in range(count - POINTS_LEAST + 1)
         ]
     )
     places = numpy.arange(count)
@@ -208,11 +203,11 @@ def bounded_line(sizes, wanted, weight, latency, slope):
     return numpy.where(told, new_latency, latency), numpy.where(told, new_slope, slope)
 
 
-def divide(losses, least: int, count: int, pieces: int | None = None) -> list[int]:
+def divide(losses, count: int, pieces: int | None = None) -> list[int]:
     """The ends of the ranges with the least sum of losses and penalties; of so many ranges, where that is
     told."""
     totals, from_where = [losses[0]], []
-    for _ in range(pieces or max(1, min(PIECES_MAX, count // least))):
+    for _ in range(pieces or max(1, min(PIECES_MAX, count // POINTS_LEAST))):
         sums = totals[-1][:, None] + losses
         from_where.append(numpy.argmin(sums, axis=0))
         totals.append(numpy.min(sums, axis=0))
@@ -231,13 +226,13 @@ def fitted_times(sizes, ends, table):
     return fitted
 
 
-def brackets(losses, ends: list[int], least: int) -> list[tuple[int, int]]:
+def brackets(losses, ends: list[int]) -> list[tuple[int, int]]:
     """For each border between ranges, the first and last place that the data do not rule out, the other
     borders being where they are."""
     edges = [0, *ends]
     found = []
     for before, place, after in zip(edges, edges[1:], edges[2:], strict=False):
-        places = range(before + least, after - least + 1)
+        places = range(before + POINTS_LEAST, after - POINTS_LEAST + 1)
         loss = {other: losses[before, other] + losses[other, after] for other in places}
         limit = loss[place] + IMPLAUSIBLE
         fine = [other for other in places if loss[other] <= limit]

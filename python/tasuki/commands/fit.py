@@ -12,6 +12,8 @@ import typer
 
 from tasuki.commands import Refusal
 
+SIZES_SHOWN = 5
+
 
 def register(app: typer.Typer) -> None:
     app.command("fit")(fit)
@@ -23,6 +25,10 @@ def fit(
         list[str] | None,
         typer.Option(metavar="GROUP[/BENCHMARK…]", help="Only the series that begin so. Repeatable."),
     ] = None,
+    all_: Annotated[
+        bool,
+        typer.Option("--all", help="Show also the series of three or four sizes, of which little is known."),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the segments as JSON.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the segments as CSV.")] = False,
     machine: Annotated[
@@ -65,7 +71,7 @@ def fit(
     elif as_csv:
         fitting.frame(fits).to_csv(sys.stdout, index=False)
     else:
-        print_fits(fits)
+        print_fits(fits, fitting.SIZES_MIN if all_ or only else SIZES_SHOWN)
         print_loggp(measured)
         if machine is not None:
             print(f"{machine} is written: tasuki predict LIST --machine {machine}")
@@ -105,19 +111,17 @@ def estimate_text(estimate, text) -> str:
     return f"≤ {text(estimate.high)}" if math.isfinite(estimate.high) else "not told"
 
 
-def print_fits(fits) -> None:
-    """Each series with a line for each segment."""
+def print_fits(fits, sizes_min: int) -> None:
+    """Each series of so many sizes with a line for each segment."""
     from rich.console import Console
     from rich.table import Table
 
     from tasuki.units import bytes_text, percent_text, rate_text, time_text
 
     console = Console(highlight=False)
-    for one in fits:
-        if not one.segments:
-            continue
-        points = sum(segment.points for segment in one.segments)
-        told = f"{points} sizes, points are off by {percent_text(one.noise)}"
+    shown = [one for one in fits if one.points >= sizes_min]
+    for one in shown:
+        told = f"{one.points} sizes, points are off by {percent_text(one.noise)}"
         if one.outliers:
             told += f", odd at {', '.join(map(bytes_text, one.outliers))}"
         console.print(f"{one.series}: {told}", soft_wrap=True)
@@ -134,7 +138,10 @@ def print_fits(fits) -> None:
         places = [f"above {bytes_text(place.low)}, up to {bytes_text(place.high)}" for place in one.breaks]
         if places:
             console.print(f"   switches: {'; '.join(places)}", soft_wrap=True)
+    few = sum(1 for one in fits if 0 < one.points < sizes_min)
     left = [one for one in fits if not one.segments]
+    if few:
+        console.print(f"\n{few} series of fewer than {sizes_min} sizes are not shown: --all shows them")
     if left:
         console.print(f"\n{len(left)} series have no fit; of the first: {left[0].trouble}", soft_wrap=True)
 
