@@ -63,8 +63,9 @@ def collectives(source, speed, ranks):
         for size in (8, 64, 512, 4096, 32768, 262144, 1 << 20, 4 << 20):
             seconds = seconds_of(size, speed, 0.6e-6 * (1 + place / 3), 8e9 / (1 + place / 4))
             rows.append(row(source, seconds, size, name, {"form": "blocking"}, ranks, factor))
-        seconds, notes = 1.3e-6 / speed * (1 + place / 5), {"overlap": 0.6}
-        rows.append(row(source, seconds, 8, name, {"form": "nonblocking"}, ranks, factor, notes=notes))
+        seconds, notes = 1.3e-6 / speed * (1 + place / 5), {"overlap": 0.9 - 0.2 * place}
+        rows.append(row(source, seconds, 8, name, {"form": "nonblocking"}, ranks, factor))
+        rows.append(row(source, 2 * seconds, 8, name, {"form": "overlap"}, ranks, factor, notes=notes))
     rows.append(row(source, 0.4e-6 / speed, 0, "collectives/barrier", {"form": "blocking"}, ranks))
     return rows
 

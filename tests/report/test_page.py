@@ -10,6 +10,8 @@ from tasuki.results import ResultsError
 
 VIEWS = [(1280, False), (1280, True), (390, False), (390, True), (320, False)]
 
+UNFOLD = "document.querySelectorAll('details').forEach(folded => { folded.open = true; })"
+
 # Pairs of texts of one chart that lie on one another by more than a pixel.
 OVERLAPS = """
 [...document.querySelectorAll('svg.chart')].flatMap(chart => {
@@ -57,6 +59,8 @@ def test_loads_and_fits(browser, made, width, dark):
     assert page.errors == []
     assert page.requests == [made.resolve().as_uri()]
     assert page.value("document.documentElement.scrollWidth") <= width
+    page.value(UNFOLD)
+    assert page.value("document.documentElement.scrollWidth") <= width
     assert page.value(OVERLAPS) == []
     assert page.value(OUTSIDE) == []
 
@@ -90,10 +94,13 @@ def test_charts_have_a_point_for_each_row(browser, made, runs):
     rows = [row for run in runs for row in run.rows if row.series == base]
     assert len(points_in(page, "Ping-pong: time, one way")) == len(rows)
     assert len(points_in(page, "Ping-pong: throughput")) == sum(1 for row in rows if row.bytes)
-    rows = [row for run in runs for row in run.rows if row.benchmark == "bcast" and len(row.notes) == 0]
+    rows = [row for run in runs for row in run.rows if row.benchmark == "bcast"]
+    rows = [row for row in rows if row.variant == {"form": "blocking"}]
     assert len(points_in(page, "Bcast")) == len(rows)
     ways = [row for row in runs[0].rows if row.benchmark == "exchange"]
     assert len(points_in(page, "Exchange by way")) == len(ways)
+    overlaps = points_in(page, "Overlap with computing")
+    assert len(overlaps) == 18 and "Tasuki, gather, 8 B: -10 %" in overlaps
     assert any(text.startswith("MPICH, 8 B: ") for text in points_in(page, "Bcast"))
 
 
@@ -165,6 +172,7 @@ def test_shows_what_is_there(browser, tmp_path):
     report.write_page(report.material_of([run]), tmp_path / "part.html")
     page = browser.open(tmp_path / "part.html", width=390)
     assert page.errors == []
+    page.value(UNFOLD)
     assert page.value(OVERLAPS) == [] and page.value(OUTSIDE) == []
     text = page.value("document.body.innerText")
     assert "Not in this run: point-to-point, concurrent patterns" in text

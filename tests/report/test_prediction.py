@@ -1,4 +1,4 @@
-"""Predicted against measured on the page, from what `tasuki predict --json` writes, or one line of refusal."""
+"""Predicted against measured on the page, of what `tasuki predict --json` writes, or a line of refusal."""
 
 import json
 

@@ -18,6 +18,7 @@ TEXTS = {
     "seconds": units.time_text,
     "rate": units.rate_text,
     "number": units.number_text,
+    "share": units.percent_text,
 }
 
 

@@ -23,11 +23,12 @@ from tasuki.report.material import (
     title_of,
     words_of,
 )
-from tasuki.results import Row
-from tasuki.units import bytes_text, rate_text, time_text
+from tasuki.results import Row, Run
+from tasuki.units import bytes_text, percent_text, rate_text, time_text
 
 SIZES_OF_A_CURVE = 3
 VARIANTS_OF_A_CHART = 3
+OVERLAP = "overlap"  # a note, and the form of the variant whose rows have it: they are no times of one call
 DOT_ROWS_MAX = 16
 
 BY_SIZE = Axis("bytes", "message size")
@@ -150,7 +151,7 @@ def curves_of_ways(
     several = len({row.ranks for row in material.run.rows if row.group == group}) > 1
     for benchmark in benchmarks_in(material.run, group):
         for found in by_ranks(series_in(material.run, group, benchmark)).values():
-            long = [series for series in found if len(series) >= SIZES_OF_A_CURVE]
+            long = [rows for rows in found if len(rows) >= SIZES_OF_A_CURVE and OVERLAP not in rows[0].notes]
             if benchmark in skip or len(long) < 2:
                 continue
             parts = -(-len(long) // STYLES)
@@ -169,7 +170,9 @@ def dots_of_cases(material: Material, group: str) -> list[Dots]:
     charts, alone = [], []  # `alone`: (row, label)
     several = len({row.ranks for row in material.run.rows if row.group == group}) > 1
     for benchmark in benchmarks_in(material.run, group):
-        found = series_in(material.run, group, benchmark)
+        found = [rows for rows in series_in(material.run, group, benchmark) if OVERLAP not in rows[0].notes]
+        if not found:
+            continue
         base = main_series(material.run, group, benchmark)[0]
         labels = labels_of([series[0] for series in found], base)
         labels = [with_ranks(label, series, several) for label, series in zip(labels, found, strict=True)]
@@ -198,6 +201,43 @@ def about_labels(rows: list[Row], labels: list[str], base: Row) -> str:
     if any(label.startswith("base case") for label in labels):
         return f"base case: {words_of(base.variant)}" if base.variant else ""
     return common_of(rows)
+
+
+def overlap_dots(material: Material, group: str) -> list[Dots]:
+    """The share of a nonblocking operation's time that computing hid, where rows tell it as a note."""
+    told = [row for row in material.run.rows if row.group == group and OVERLAP in row.notes]
+    several = len({row.ranks for row in told}) > 1
+    rows = []
+    for row in sorted(told, key=lambda row: -row.notes[OVERLAP]):
+        label = with_ranks(alone_label(row, "", 1), [row], several)
+        rows.append((label, [overlap_of(run, row, name, label) for name, run in runs_of(material)]))
+    styles = [style % STYLES for style in range(len(material.runs))]
+    charts, parts = [], -(-len(rows) // DOT_ROWS_MAX)
+    for part in range(parts):
+        chosen = rows[part * len(rows) // parts : (part + 1) * len(rows) // parts]
+        title = "overlap with computing" + (f" ({part + 1} of {parts})" if parts > 1 else "")
+        axis = Axis("share", "overlap", logarithmic=False)
+        charts.append(Dots(title, axis, material.names, styles, chosen, overlap_text(material, told)))
+    return charts
+
+
+def runs_of(material: Material) -> list[tuple[str, Run]]:
+    return list(zip(material.names, material.runs, strict=True))
+
+
+def overlap_of(run: Run, row: Row, name: str, label: str) -> Point | None:
+    """As a point from 0 on: an overlap below it means that computing was held up."""
+    same = next((other for other in rows_of(run, row.series) if other.bytes == row.bytes), None)
+    if same is None or OVERLAP not in same.notes:
+        return None
+    share = same.notes[OVERLAP]
+    return Point(min(1.0, max(0.0, share)), 0.0, f"{name}, {label}: {percent_text(share)}")
+
+
+def overlap_text(material: Material, told: list[Row]) -> str:
+    shares = sorted(row.notes[OVERLAP] for row in told)
+    text = f"How much of the pure time of a nonblocking call computing hides: of {material.names[0]} "
+    return text + f"{percent_text(max(0.0, shares[len(shares) // 2]))} in the middle of {len(shares)} cases."
 
 
 def alone_label(row: Row, label: str, variants: int) -> str:

@@ -1,6 +1,9 @@
 // Tells the point next to the pointer (or the finger) in a line at the lower edge. Without it the points have
 // their texts as tooltips.
 (function () {
+  addEventListener("beforeprint", () => {
+    for (const folded of document.querySelectorAll("section:not(#everything) details")) folded.open = true;
+  });
   const told = document.getElementById("told");
   for (const chart of document.querySelectorAll("svg.chart")) {
     const points = Array.from(chart.querySelectorAll(".point"), (point) => {

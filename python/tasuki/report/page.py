@@ -17,6 +17,8 @@ from tasuki.report.material import pingpong as pingpong_rows
 from tasuki.results import Row
 
 SHOWN_ABOVE = ("pingpong",)  # what has large charts of its own
+WAYS_ALONE = ("concurrent", "io")  # groups of which the ways matter, in large charts
+DOTS_SHOWN = 4  # charts of single times, up to which they are not folded
 
 FITS_SHOWN = 12  # series, up to which their table is not folded
 
@@ -172,28 +174,20 @@ def curves(material: Material):
 
 
 def group_section(material: Material, group: str):
+    """Curves first; below them single times, folded where they are many."""
     title = GROUP_TITLES.get(group, group.replace("_", " "))
     lead = GROUP_LEADS.get(group)
-    charts, small = group_charts(material, group)
-    if not charts and not small:
-        return None
-    return section(
-        group,
-        title,
-        element("p", lead, class_="lead") if lead else None,
-        grid(charts),
-        grid(small, "grid small"),
-    )
-
-
-def group_charts(material: Material, group: str) -> tuple[list, list]:
-    """The charts of a group: large ones, and small multiples."""
     quantity = "rate" if group == "io" else "seconds"
     ways = groups.curves_of_ways(material, group, quantity, SHOWN_ABOVE)
-    dots = groups.dots_of_cases(material, group)
-    if group in ("concurrent", "io"):
-        return ways, dots
-    return [], groups.curves_beside_peers(material, group, SHOWN_ABOVE) + ways + dots
+    beside = [] if group in WAYS_ALONE else groups.curves_beside_peers(material, group, SHOWN_ABOVE)
+    dots = groups.overlap_dots(material, group) + groups.dots_of_cases(material, group)
+    if not (ways or beside or dots):
+        return None
+    curves = grid(ways) if group in WAYS_ALONE else grid(beside + ways, "grid small")
+    single = grid(dots, "grid small")
+    if len(dots) > DOTS_SHOWN:
+        single = tables.folded(f"Single times: {len(dots)} charts", single)
+    return section(group, title, element("p", lead, class_="lead") if lead else None, curves, single)
 
 
 def missing(material: Material) -> Markup | None:

@@ -76,7 +76,8 @@ def beside_peer(name: str, verdicts: list[Verdict]) -> str:
         spans = listed([span_text(stretch, first, last) for stretch in chosen[:4]])
         if len(chosen) > 4:
             spans = f"at {sum(stretch.sizes for stretch in chosen)} of the sizes"
-        parts.append(f"{word} {spans} (most at {bytes_text(best.at)}: {times} times)")
+        most = "" if sum(stretch.sizes for stretch in chosen) == 1 else f"most at {bytes_text(best.at)}: "
+        parts.append(f"{word} {spans} ({most}{times} times)")
     text = "; ".join(parts) if parts else f"no size at which it is clearly faster or slower than {name}"
     return sentence(text)
 
