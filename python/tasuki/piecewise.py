@@ -112,7 +112,7 @@ def noise_of_many(sizes, times) -> float:
     """The relative deviation of one point off the best lines of rather more pieces than there may be: borders
     that are not yet found must not pass for noise, or they never will be."""
     noise = local_noise(sizes, times)
-    pieces = max(1, min(6, len(sizes) // (POINTS_LEAST + 1)))
+    pieces = max(1, min(6 if len(sizes) >= 16 else 2, len(sizes) // 4))
     for _ in range(5):
         table = costs(sizes, times, noise)
         ends = divide(table[0], len(sizes), pieces)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import pathlib
@@ -51,16 +52,16 @@ def fit(
         raise Refusal("fit: both --json and --csv given, expected one of them at most")
     try:
         measured = results.load(run)
+        if only:
+            measured.rows = [row for row in measured.rows if begins(row.series, only)]
+        if only and not measured.rows:
+            raise Refusal(f"{run}: no series begins with {' or '.join(only)}")
         if machine is not None:
-            machines.save(machines.of_run(measured), machine)
+            machines.save(dataclasses.replace(machines.of_run(measured), name=machine.stem), machine)
     except results.ResultsError as error:
         raise Refusal(str(error)) from None
     except OSError as error:
         raise Refusal(f"{machine}: {error.strerror}") from None
-    if only:
-        measured.rows = [row for row in measured.rows if begins(row.series, only)]
-        if not measured.rows:
-            raise Refusal(f"{run}: no series begins with {' or '.join(only)}")
     fits = fitting.fit_run(measured)
     if not any(one.segments for one in fits):
         troubles = "; ".join(one.trouble for one in fits[:3]) or "it has no rows"
