@@ -8,7 +8,7 @@
 namespace mbl {
 namespace {
 
-constexpr std::int64_t kFileBytesAimed = 4 << 20;  // a file has so much, or one round
+constexpr std::int64_t kFileBytesAimed = 512 << 10;  // a file has so much, or one round
 constexpr int kLapsMax = 64;
 
 }  // namespace
