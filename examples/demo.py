@@ -123,7 +123,7 @@ def main():
     page, charts = args.out / "report.html", args.out / "report.png"
     chosen = [word for name in MEASURED for word in ("--only", name)]
     run_with_own_bar([tasuki, "bench", "--quick", "-n", 2, "--budget", 0.02, *chosen, "-o", results])
-    run_with_own_bar([tasuki, "fit", results, "--only", "point_to_point/pingpong"])
+    run_with_own_bar([tasuki, "fit", results])
     run_with_own_bar([tasuki, "report", results, "-o", page, "--png", charts])
 
     title("All went well")

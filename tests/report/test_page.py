@@ -119,7 +119,7 @@ def test_says_what_matters(browser, made):
         assert words in text
     assert re.search(r"Faster than MPICH at every size \(most at .*: 1\.3 times\)", text)
     assert "The fit finds a switch above 8 KiB and up to 16 KiB." in text
-    assert re.search(r"From 16 KiB on the fit says 14\.\d GB/s after 1\.\d+ µs", text)
+    assert re.search(r"From 16 KiB on the fit is t = 1\.\d+ µs \+ M / \(14\.\d GB/s\)", text)
     assert "Not in this run" not in text
     sections = page.value("[...document.querySelectorAll('section')].map(section => section.id)")
     assert sections[:4] == ["headlines", "pingpong", "point_to_point", "collectives"]

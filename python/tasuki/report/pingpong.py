@@ -62,10 +62,17 @@ def headlines(material: Material) -> list[tuple[str, Headline]]:
     return found
 
 
-def last_segment(material: Material, rows: list[Row]):
-    """The fit's segment of the largest messages, or None."""
+def peak_segment(material: Material, rows: list[Row]):
+    """The fit's segment that holds the peak, or None: what comes after it lies beyond some cache."""
     fit = material.fits.get(rows[0].series)
-    return fit.segments[-1] if fit and fit.segments else None
+    return fit.segment_of(peak(rows)[1]) if fit and fit.segments else None
+
+
+def told_half(segment) -> float | None:
+    """A segment's M½, where it lies among its sizes and the data tell it."""
+    half = segment.half_bytes if segment else None
+    told = half and half.low > 0 and math.isfinite(half.high)
+    return half.value if told and segment.bytes_first <= half.value <= segment.bytes_last else None
 
 
 def tiles(material: Material) -> list[tuple[str, str, str]]:
@@ -82,10 +89,11 @@ def tiles(material: Material) -> list[tuple[str, str, str]]:
         found.append(
             ("Share of a bare copy", percent_text(own.copy_share), "peak over peak, in the same run")
         )
-    segment = last_segment(material, rows)
-    if segment and math.isfinite(segment.half_bytes.value):
+    segment = peak_segment(material, rows)
+    half = told_half(segment)
+    if half is not None:
         interval = "95 %: " + words.interval_text(segment.half_bytes, bytes_text)
-        found.append(("M½ of the fit", bytes_text(max(0, segment.half_bytes.value)), interval))
+        found.append(("M½ of the fit", bytes_text(half), interval))
     else:
         found.append(("Half the peak", bytes_text(own.half_bytes), "or more reach it"))
     return found
@@ -150,9 +158,9 @@ def copy_line(material: Material, quantity: str) -> list[Line]:
 def throughput(material: Material, rows: list[Row]) -> Chart:
     lines = lines_of(material, rows, "rate") + copy_line(material, "rate")
     labels = []
-    segment = last_segment(material, rows)
-    if segment and segment.bytes_first <= segment.half_bytes.value <= segment.bytes_last:
-        half = segment.half_bytes.value
+    segment = peak_segment(material, rows)
+    half = told_half(segment)
+    if half is not None:
         labels = [Point(half, segment.bytes_per_second.value / 2, f"M½ {bytes_text(half)}")]
     explained = " ".join(filter(None, [throughput_text(material, rows), *beside(material, rows)]))
     marks = switch_marks(material, rows)
@@ -169,13 +177,13 @@ def throughput_text(material: Material, rows: list[Row]) -> str:
     shares = [(limit[row.bytes] / row.median_seconds, row) for row in rows if row.bytes in limit]
     if shares:
         share, row = max(shares, key=lambda pair: pair[0])
-        text += f" It comes nearest to a bare copy at {bytes_text(row.bytes)}: {percent_text(share)} of that."
-    segment = last_segment(material, rows)
+        best = f"{percent_text(share)} of its throughput, at {bytes_text(row.bytes)}"
+        text += f" Beside a bare copy of the same size it does best with {best}."
+    segment = peak_segment(material, rows)
     if segment:
-        text += f" From {bytes_text(segment.bytes_first)} on the fit says "
-        text += (
-            f"{rate_text(segment.bytes_per_second.value)} after {time_text(segment.latency_seconds.value)}."
-        )
+        sizes = words.sizes_text(segment.bytes_first, segment.bytes_last, rows[-1].bytes)
+        seconds = time_text(max(0.0, segment.latency_seconds.value))
+        text += f" {sizes} the fit is t = {seconds} + M / ({rate_text(segment.bytes_per_second.value)})."
     return text
 
 

@@ -55,6 +55,11 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + "."
 
 
+def sizes_text(first: int, last: int, largest: int) -> str:
+    """ "From 16 KiB on", "From 1 B to 8 KiB"."""
+    return f"From {bytes_text(first)} {'on' if last == largest else f'to {bytes_text(last)}'}"
+
+
 def listed(words: list[str]) -> str:
     """ "a", "a and b", "a, b and c"."""
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""
