@@ -1,13 +1,15 @@
 // What the library's own cost formulas say, for many problems and many tables of parameters: how
-// bench/fit_collectives.py asks, so that no formula is written a second time.
+// tasuki.tuning asks, so that no formula is written a second time.
 //
 // Standard input: a problem a line, "OPERATION BYTES RANKS PROCESSORS ALGORITHM", in the library's own terms
 // (tuning/problem.hpp); an empty line; then a table a line, JSON as in TASUKI_TUNING_FILE, which counts from
 // the built-in parameters. For each table a line comes back with a time in nanoseconds for each problem, "-"
-// where the algorithm is not possible. An ALGORITHM "*" stands for the choice: its name and time, as
-// "NAME:TIME".
+// where the algorithm is not possible. An algorithm that cuts the data in segments takes the best of them, or
+// that of "ALGORITHM/BYTES". An ALGORITHM "*" stands for the choice: its name, segments and time, as
+// "NAME:TIME" or "NAME/BYTES:TIME".
 //
-// With the word "parameters": the table of parameters, "PATH VALUE MIN MAX DESCRIPTION" a line.
+// With the word "parameters": the table of parameters, "PATH VALUE MIN MAX DESCRIPTION" a line. With
+// "algorithms": "OPERATION ALGORITHM SEGMENTS" a line, the segments worth trying with commas between, or "-".
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -27,12 +29,14 @@ namespace {
 using tasuki::Operation;
 using tasuki::Parameters;
 using tasuki::Problem;
+using tasuki::Table;
 
 constexpr int kTheChoice = -1;
 
 struct Question {
   Problem problem;
-  int algorithm;  // its number, or kTheChoice
+  int algorithm;                    // its number, or kTheChoice
+  tasuki::Count segment_bytes = 0;  // 0: the cheapest
 };
 
 /// Blocking, among ranks of one node, of sums of doubles.
@@ -52,6 +56,12 @@ bool parse(const std::string& line, Question* question) {
   int ranks = 0, processors = 0;
   if (!(words >> operation >> bytes >> ranks >> processors >> algorithm)) return false;
   if (bytes < 0 || ranks < 1 || processors < 0) return false;
+  if (const auto mark = algorithm.find('/'); mark != std::string::npos) {
+    char* end = nullptr;
+    question->segment_bytes = std::strtoll(algorithm.c_str() + mark + 1, &end, 10);
+    if (*end != '\0' || question->segment_bytes <= 0) return false;
+    algorithm.resize(mark);
+  }
   for (std::size_t number = 0; number < tasuki::kAlgorithms; ++number) {
     const tasuki::AlgorithmRow& row = tasuki::algorithm_table()[number];
     if (operation != tasuki::operation_row(row.operation).name) continue;
@@ -63,10 +73,13 @@ bool parse(const std::string& line, Question* question) {
   return false;
 }
 
-tasuki::Selection answer(const Question& question, const Parameters& parameters) {
+tasuki::Selection answer(const Question& question, const Table& table) {
   const Problem& problem = question.problem;
-  const tasuki::Wanted nothing;
-  tasuki::Contest contest(problem, parameters, nothing);
+  tasuki::Wanted wanted{.algorithm = -1, .segment_bytes = question.segment_bytes};
+  const auto* measured = tasuki::measured_for(problem, table.choices);
+  if (question.algorithm == kTheChoice && measured != nullptr)
+    wanted = {.algorithm = measured->algorithm, .segment_bytes = measured->segment_bytes};
+  tasuki::Contest contest(problem, table.parameters, wanted);
   if (question.algorithm != kTheChoice) {
     contest.enter(tasuki::candidate_of(question.algorithm));
     return contest.choice();
@@ -81,8 +94,9 @@ void print(const Question& question, const tasuki::Selection& selection) {
   if (selection.place == tasuki::Selection::kNone) {
     std::printf("- ");
   } else if (question.algorithm == kTheChoice) {
-    std::printf("%s:%.6g ", tasuki::algorithm_table()[static_cast<std::size_t>(selection.algorithm)].name,
-                selection.predicted_ns);
+    std::printf("%s", tasuki::algorithm_table()[static_cast<std::size_t>(selection.algorithm)].name);
+    if (selection.segment_bytes != 0) std::printf("/%lld", static_cast<long long>(selection.segment_bytes));
+    std::printf(":%.6g ", selection.predicted_ns);
   } else {
     std::printf("%.6g ", selection.predicted_ns);
   }
@@ -95,6 +109,18 @@ int print_parameters() {
   return 0;
 }
 
+int print_algorithms() {
+  for (std::size_t number = 0; number < tasuki::kAlgorithms; ++number) {
+    const tasuki::AlgorithmRow& row = tasuki::algorithm_table()[number];
+    std::printf("%s %s ", tasuki::operation_row(row.operation).name, row.name);
+    const auto segments = tasuki::candidate_of(static_cast<int>(number)).segments;
+    for (std::size_t i = 0; i < segments.size(); ++i)
+      std::printf("%s%lld", i == 0 ? "" : ",", static_cast<long long>(segments[i]));
+    std::printf("%s\n", segments.empty() ? "-" : "");
+  }
+  return 0;
+}
+
 int refuse(const std::string& line, const std::string& why) {
   std::fprintf(stderr, "price: %s: \"%s\"\n", why.c_str(), line.c_str());
   return 2;
@@ -104,7 +130,8 @@ int refuse(const std::string& line, const std::string& why) {
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "parameters") == 0) return print_parameters();
-  if (argc != 1) return refuse(argv[1], "expected nothing, or the word \"parameters\"");
+  if (argc == 2 && std::strcmp(argv[1], "algorithms") == 0) return print_algorithms();
+  if (argc != 1) return refuse(argv[1], "expected nothing, or the word \"parameters\" or \"algorithms\"");
   std::vector<Question> questions;
   std::string line;
   while (std::getline(std::cin, line) && !line.empty()) {
@@ -113,10 +140,10 @@ int main(int argc, char** argv) {
     questions.push_back(question);
   }
   while (std::getline(std::cin, line)) {
-    Parameters parameters;
+    Table table;
     std::string error;
-    if (!tasuki::parse_parameters(line, &parameters, &error)) return refuse(line, error);
-    for (const Question& question : questions) print(question, answer(question, parameters));
+    if (!tasuki::parse_table(line, &table, &error)) return refuse(line, error);
+    for (const Question& question : questions) print(question, answer(question, table));
     std::printf("\n");
     std::fflush(stdout);
   }

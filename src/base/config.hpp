@@ -65,6 +65,7 @@ struct Config {
   std::int64_t segment_bytes = 0;  // of the algorithms that cut a message in segments; 0: the cheapest
 
   std::string tuning_file;  // with the machine's parameters (tuning/table.hpp); empty: the built-in ones
+  std::int64_t tuning_foreign = 0;  // 1: also those that were made on another machine
 
   bool checks(CheckLevel level) const { return check >= level; }
 };

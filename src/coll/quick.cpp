@@ -66,7 +66,7 @@ Problem problem_of_shown(const Problem& any, Operation operation, Count shown) {
 }
 
 Selection choice_for(const Problem& problem, const Selector& selector) {
-  const Wanted wanted = selector.wanted(problem.operation);
+  const Wanted wanted = selector.wanted(problem);
   Contest contest(problem, selector.parameters(), wanted);
   const int first = first_algorithm_of(problem.operation);
   const auto count = static_cast<int>(algorithms_of(problem.operation).size());

@@ -77,10 +77,17 @@ std::size_t Selector::slot_of(const Problem& problem) {
   return static_cast<std::size_t>(mixed >> (64 - kSlotBits));
 }
 
-Wanted Selector::wanted(Operation operation) const {
+Wanted Selector::wanted(const Problem& problem) const {
+  const Operation operation = problem.operation;
   const std::int64_t place = process_.config.*operation_row(operation).algorithm;
-  return {.algorithm = place > 0 ? first_algorithm_of(operation) + static_cast<int>(place) - 1 : -1,
-          .segment_bytes = process_.config.segment_bytes};
+  Wanted wanted{.segment_bytes = process_.config.segment_bytes};
+  if (place > 0) {
+    wanted.algorithm = first_algorithm_of(operation) + static_cast<int>(place) - 1;
+  } else if (const MeasuredChoice* measured = measured_for(problem, measured_); measured != nullptr) {
+    wanted.algorithm = measured->algorithm;
+    if (wanted.segment_bytes == 0) wanted.segment_bytes = measured->segment_bytes;
+  }
+  return wanted;
 }
 
 }  // namespace tasuki

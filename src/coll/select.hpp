@@ -11,10 +11,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/process.hpp"
 #include "coll/registry.hpp"
+#include "tuning/table.hpp"
 
 namespace tasuki {
 
@@ -42,20 +44,21 @@ class Selector {
     Remembered& remembered = memory_[slot_of(problem)];
     if (remembered.choice.place == Selection::kNone || !(remembered.problem == problem)) {
       remembered.problem = problem;
-      remembered.choice = tasuki::choose(entries, problem, parameters_, wanted(problem.operation));
+      remembered.choice = tasuki::choose(entries, problem, parameters_, wanted(problem));
       if (explainer_) explainer_->chosen(problem, remembered.choice);
     }
     return remembered.choice;
   }
 
   const Parameters& parameters() const { return parameters_; }
-  void set_parameters(const Parameters& parameters) {
-    parameters_ = parameters;
+  void set_table(Table table) {
+    parameters_ = table.parameters;
+    measured_ = std::move(table.choices);
     forget();
   }
 
-  /// What the settings say of an operation.
-  Wanted wanted(Operation operation) const;
+  /// What the settings say of an operation, else what was measured.
+  Wanted wanted(const Problem& problem) const;
 
   /// Whether the user wants to know what is chosen; tells it, where it is a new case.
   bool explains() const { return explainer_ != nullptr; }
@@ -76,6 +79,7 @@ class Selector {
 
   const Process& process_;
   Parameters parameters_;
+  std::vector<MeasuredChoice> measured_;
   std::array<Remembered, kSlots> memory_{};
   std::unique_ptr<SelectionExplainer> explainer_;  // null where nobody wants to know
 };

@@ -41,10 +41,10 @@ void explain_heap() {
                heap != nullptr && heap->global != 0 ? "global" : "private", reason);
 }
 
-/// As load_parameters(), of the text that the launcher has read for all.
-bool take_parameters(const std::string& path, const char* text, Parameters* parameters, std::string* error) {
+/// As load_table(), of the text that the launcher has read for all, and found to be no foreign one.
+bool take_table(const std::string& path, const char* text, Table* table, std::string* error) {
   std::string reason = text + 1;
-  if (*text != kUnreadable && parse_parameters(text, parameters, &reason)) return true;
+  if (*text != kUnreadable && parse_table(text, table, &reason)) return true;
   *error = path + ": " + reason;
   return false;
 }
@@ -52,13 +52,14 @@ bool take_parameters(const std::string& path, const char* text, Parameters* para
 /// The machine's parameters, from the file that the user names. A bad one is told and left alone.
 void load_tuning(Process& process) {
   const std::string& file = process.config.tuning_file;
-  const char* table = process.bootstrap.tuning_table();
-  if (table == nullptr ? file.empty() : *table == '\0') return;
-  Parameters parameters;
+  const char* text = process.bootstrap.tuning_table();
+  if (text == nullptr ? file.empty() : *text == '\0') return;
+  Table table;
   std::string error;
-  if (table != nullptr ? take_parameters(file, table, &parameters, &error)
-                       : load_parameters(file, &parameters, &error)) {
-    process.collectives->selector.set_parameters(parameters);
+  const bool foreign_allowed = process.config.tuning_foreign != 0;
+  if (text != nullptr ? take_table(file, text, &table, &error)
+                      : load_table(file, foreign_allowed, &table, &error)) {
+    process.collectives->selector.set_table(std::move(table));
   } else if (process.rank == 0) {
     std::fprintf(stderr, "tasuki: TASUKI_TUNING_FILE: %s; the built-in parameters are used\n", error.c_str());
   }

@@ -158,6 +158,12 @@ void Job::hand_on_tuning(World* world) {
     const std::string file = file_of(world->environments.front());
     std::string error;
     if (!file.empty() && !read_table(file, &tuning_, &error)) tuning_ = kUnreadable + error;
+    const char* foreign = world->environments.front().get("TASUKI_TUNING_FOREIGN");
+    Table table;  // what is wrong in it, the ranks find themselves
+    if ((foreign == nullptr || strcasecmp(foreign, "allow") != 0) && parse_table(tuning_, &table, &error)) {
+      error = foreign_by(table.made_on, this_machine());
+      if (!error.empty()) tuning_ = kUnreadable + error;
+    }
   }
   if (!has_tuning_) return;
   for (Environment& environment : world->environments) environment.set(local::kTuningTableName, tuning_);

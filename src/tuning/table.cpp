@@ -1,6 +1,8 @@
 // Reading a table of parameters: see tuning/table.hpp.
 #include "tuning/table.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -8,7 +10,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <vector>
+#include <utility>
+
+#include "base/algorithm_table.hpp"
 
 namespace tasuki {
 namespace {
@@ -139,11 +143,47 @@ class Reader {
   Line* line_;
 };
 
+/// "bcast of 2048 to 8191 bytes among 4 ranks".
+bool parse_case(const std::string& text, MeasuredChoice* choice) {
+  char name[32];
+  long long min = 0, max = 0;
+  int end = 0;
+  const int read = std::sscanf(text.c_str(), "%31[a-z_] of %18lld to %18lld bytes among %9d ranks%n", name,
+                               &min, &max, &choice->ranks, &end);
+  if (read != 4 || static_cast<std::size_t>(end) != text.size()) return false;
+  choice->bytes_min = min;
+  choice->bytes_max = max;
+  for (int operation = 0; operation < kOperations; ++operation) {
+    if (std::strcmp(kOperationTable[operation].name, name) != 0) continue;
+    choice->operation = static_cast<Operation>(operation);
+    return min >= 0 && max >= min && choice->ranks >= 1;
+  }
+  return false;
+}
+
+/// "binomial" or "chain/4096", of the operation of `choice`.
+bool parse_algorithm(const std::string& text, MeasuredChoice* choice) {
+  const std::size_t mark = std::min(text.find('/'), text.size());
+  if (mark < text.size()) {
+    long long segment_bytes = 0;
+    int end = 0;
+    if (std::sscanf(text.c_str() + mark, "/%18lld%n", &segment_bytes, &end) != 1) return false;
+    if (mark + static_cast<std::size_t>(end) != text.size() || segment_bytes < 1) return false;
+    choice->segment_bytes = segment_bytes;
+  }
+  for (int number = 0; number < kAlgorithms; ++number) {
+    if (kAlgorithmTable[number].operation != choice->operation) continue;
+    if (text.compare(0, mark, kAlgorithmTable[number].name) != 0) continue;
+    choice->algorithm = number;
+    return true;
+  }
+  return false;
+}
+
 /// Takes the events of the JSON parser: each value by its path. Stops at the first that is wrong.
 class Taker {
  public:
-  Taker(Parameters* parameters, const Line* line, std::string* error)
-      : parameters_(parameters), line_(line), error_(error) {}
+  Taker(Table* table, const Line* line, std::string* error) : table_(table), line_(line), error_(error) {}
 
   using number_integer_t = nlohmann::json::number_integer_t;
   using number_unsigned_t = nlohmann::json::number_unsigned_t;
@@ -159,6 +199,11 @@ class Taker {
   bool string(string_t& value) {
     const std::string path = this->path();
     if (path == "machine" || path == "written") return true;
+    if (path == "made_on.processor" || path == "made_on.library") {
+      (path == "made_on.library" ? table_->made_on.library : table_->made_on.processor) = value;
+      return true;
+    }
+    if (is_choice()) return take_choice(value);
     return refuse_value('"' + value + '"');
   }
   bool binary(binary_t&) { return refuse_value("binary data"); }
@@ -166,6 +211,10 @@ class Taker {
   bool end_array() { return true; }
   bool start_object(std::size_t) {
     if (path_.empty()) {
+      path_.emplace_back();
+      return true;
+    }
+    if (path_.size() == 1 && (path_[0] == "made_on" || path_[0] == "choices")) {
       path_.emplace_back();
       return true;
     }
@@ -216,11 +265,26 @@ class Taker {
     return refuse(path() + " = " + value + ", " + expected());
   }
 
+  bool is_choice() const { return path_.size() == 2 && path_[0] == "choices"; }
+
+  bool take_choice(const std::string& algorithm) {
+    MeasuredChoice choice;
+    if (!parse_case(path_[1], &choice))
+      return refuse("\"" + path_[1] +
+                    "\" is no case: expected \"OPERATION of BYTES to BYTES bytes among N ranks\"");
+    if (!parse_algorithm(algorithm, &choice)) return refuse_value('"' + algorithm + '"');
+    table_->choices.push_back(choice);
+    return true;
+  }
+
   /// What may stand at the path.
   std::string expected() const {
     const std::string path = this->path();
     if (path == "tasuki_tuning") return "expected the number " + std::to_string(kTuningVersion);
-    if (path == "machine" || path == "written") return "expected a text";
+    if (path == "machine" || path == "written" || path == "made_on.processor" || path == "made_on.library")
+      return "expected a text";
+    if (path == "made_on.processors") return "expected a number from 1 to 1e+06";
+    if (is_choice()) return "expected an algorithm of the operation, or ALGORITHM/SEGMENT_BYTES";
     for (const ParameterRow& row : kParameterTable) {
       if (path == row.path) return "expected a number from " + text_of(row.min) + " to " + text_of(row.max);
     }
@@ -236,16 +300,20 @@ class Taker {
       return refuse("the table is of version " + text_of(value) + ", this library reads version " +
                     std::to_string(kTuningVersion));
     }
+    if (path == "made_on.processors" && value >= 1 && value <= 1e6) {
+      table_->made_on.processors = static_cast<int>(value);
+      return true;
+    }
     for (const ParameterRow& row : kParameterTable) {
       if (path != row.path) continue;
       if (!(value >= row.min && value <= row.max)) return refuse_value(text_of(value));
-      row.field(*parameters_) = value;
+      row.field(table_->parameters) = value;
       return true;
     }
     return refuse_value(text_of(value));
   }
 
-  Parameters* parameters_;
+  Table* table_;
   const Line* line_;
   std::string* error_;
   std::vector<std::string> path_;
@@ -259,15 +327,45 @@ std::span<const ParameterRow> parameter_table() {
   return kParameterTable;
 }
 
-bool parse_parameters(const std::string& text, Parameters* parameters, std::string* error) {
-  Parameters read = *parameters;
+MadeOn this_machine() {
+  MadeOn here;
+  here.library = TASUKI_VERSION;
+  here.processors = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  std::FILE* file = std::fopen("/proc/cpuinfo", "re");
+  if (file == nullptr) return here;
+  char line[256], name[200];
+  while (here.processor.empty() && std::fgets(line, sizeof line, file) != nullptr) {
+    if (std::sscanf(line, "model name : %199[^\n]", name) == 1) here.processor = name;
+  }
+  std::fclose(file);
+  return here;
+}
+
+std::string foreign_by(const MadeOn& made_on, const MadeOn& here) {
+  std::string there, now;
+  const auto tell = [&](const std::string& one, const std::string& other) {
+    there += (there.empty() ? "" : ", ") + one;
+    now += (now.empty() ? "" : ", ") + other;
+  };
+  if (!made_on.processor.empty() && made_on.processor != here.processor)
+    tell('"' + made_on.processor + '"', '"' + here.processor + '"');
+  if (made_on.processors != 0 && made_on.processors != here.processors)
+    tell(std::to_string(made_on.processors) + " processors", std::to_string(here.processors) + " processors");
+  if (!made_on.library.empty() && made_on.library != here.library)
+    tell("version " + made_on.library, "version " + here.library);
+  return there.empty() ? "" : "it was made for " + there + "; here: " + now;
+}
+
+bool parse_table(const std::string& text, Table* table, std::string* error) {
+  Table read;
+  read.parameters = table->parameters;
   Line line;
   error->clear();
   Taker taker(&read, &line, error);
   const bool parsed = nlohmann::json::sax_parse(Reader(text.c_str(), &line),
                                                 Reader(text.c_str() + text.size(), &line), &taker);
   if (!parsed || !taker.is_whole()) return false;
-  *parameters = read;
+  *table = std::move(read);
   return true;
 }
 
@@ -290,9 +388,16 @@ bool read_table(const std::string& path, std::string* text, std::string* error) 
   return true;
 }
 
-bool load_parameters(const std::string& path, Parameters* parameters, std::string* error) {
+bool load_table(const std::string& path, bool foreign_allowed, Table* table, std::string* error) {
   std::string text, reason;
-  if (read_table(path, &text, &reason) && parse_parameters(text, parameters, &reason)) return true;
+  Table read = *table;
+  if (read_table(path, &text, &reason) && parse_table(text, &read, &reason)) {
+    if (!foreign_allowed) reason = foreign_by(read.made_on, this_machine());
+    if (reason.empty()) {
+      *table = std::move(read);
+      return true;
+    }
+  }
   *error = path + ": " + reason;
   return false;
 }

@@ -1,8 +1,11 @@
 """TASUKI_TUNING_FILE and what TASUKI_EXPLAIN says of the choice: a table changes it, a bad one is told."""
 
+import json
+import os
 import re
 
 import pytest
+from harness import run_command
 
 CHOICE = re.compile(
     r"tasuki: rank 0: (?:nonblocking )?\w+ of \d+ bytes among 2 ranks: \w+.*, predicted ([\d.e+-]+) (us|ms);"
@@ -56,6 +59,41 @@ def test_a_bad_file_is_told_once_and_the_job_runs(run, tmp_path, text, reason):
     assert str(table) in lines[0] and reason in lines[0], done.text
     assert lines[0].endswith("the built-in parameters are used"), done.text
     assert max(predictions(done)) < 1000
+
+
+def test_a_choice_that_the_table_names_is_taken_and_a_setting_goes_before_it(run, tmp_path):
+    table = tmp_path / "named.json"
+    named = {"barrier of 0 to 0 bytes among 2 ranks": "dissemination"}
+    table.write_text(json.dumps({"tasuki_tuning": 1, "choices": named}))
+    assert "barrier of 0 bytes among 2 ranks: flags, " in explained(run).stderr
+    told = explained(run, TASUKI_TUNING_FILE=str(table)).stderr
+    assert "barrier of 0 bytes among 2 ranks: dissemination (wanted)" in told
+    other = explained(run, TASUKI_TUNING_FILE=str(table), TASUKI_BARRIER_ALGORITHM="flags").stderr
+    assert "barrier of 0 bytes among 2 ranks: flags (wanted)" in other
+
+
+@pytest.mark.parametrize("launched", [True, False])
+def test_a_table_of_another_machine_is_refused_by_name(build, mpiexec, tmp_path, launched):
+    program = build("launch.c")
+    table = tmp_path / "foreign.json"
+    here = {"processors": os.cpu_count(), "library": "0.1.0"}
+    for made_on, foreign in (
+        ({"processor": "a fast one"}, True),
+        ({"processors": 4096}, True),
+        (here, False),
+    ):
+        table.write_text(json.dumps({"tasuki_tuning": 1, "made_on": made_on}))
+        settings = {"TASUKI_TUNING_FILE": str(table)}
+        for allow in ({}, {"TASUKI_TUNING_FOREIGN": "allow"}):
+            words = {"environment": settings | allow}
+            done = mpiexec("-n", 2, program, **words) if launched else run_command(program, **words)
+            assert done.returncode == 0, done.text
+            lines = [line for line in done.stderr.splitlines() if "TASUKI_TUNING_FILE" in line]
+            assert len(lines) == (1 if foreign and not allow else 0), done.text
+            for line in lines:
+                assert f"{table}: it was made for " in line and "the built-in parameters are used" in line, (
+                    line
+                )
 
 
 def test_all_ranks_choose_by_the_same_table_whatever_each_would_read(mpiexec, build, tmp_path):

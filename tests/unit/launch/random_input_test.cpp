@@ -125,10 +125,11 @@ TEST(RandomInput, SettingsAreTakenOrToldOf) {
 TEST(RandomInput, TablesOfParametersAreTakenOrRefused) {
   const std::string table = R"({"machine": "a big one", "written": "yesterday", "tasuki_tuning": 1,
       "messages": {"cache": {"latency_ns": 12.5, "software_ns": 30}, "network": {"latency_ns": 1e3}},
-      "stage": {"flag_ns": 1e2}})";
-  Parameters sound;
+      "choices": {"bcast of 8 to 512 bytes among 4 ranks": "chain/4096"},
+      "made_on": {"processor": "a fast one", "processors": 4, "library": "0.1"}, "stage": {"flag_ns": 1e2}})";
+  Table sound;
   std::string why;
-  ASSERT_TRUE(parse_parameters(table, &sound, &why)) << why;
+  ASSERT_TRUE(parse_table(table, &sound, &why)) << why;
   Random random(3);
   for (int round = 0; round < 5000; ++round) {
     std::string text = round % 10 == 0 ? noise(random, 400) : table;
@@ -145,21 +146,21 @@ TEST(RandomInput, TablesOfParametersAreTakenOrRefused) {
           text.insert(place, random() % 2 == 0 ? value(random) : std::string(200, "[{\"-9."[random() % 6]));
       }
     }
-    Parameters parameters;
-    const Parameters before = parameters;
+    Table read;
+    const Parameters before = read.parameters;
     std::string error;
-    if (parse_parameters(text, &parameters, &error)) continue;
+    if (parse_table(text, &read, &error)) continue;
     EXPECT_FALSE(error.empty());
     for (const ParameterRow& row : parameter_table()) {
       Parameters old = before;
-      EXPECT_EQ(row.field(parameters), row.field(old)) << "a table that is refused changes nothing";
+      EXPECT_EQ(row.field(read.parameters), row.field(old)) << "a table that is refused changes nothing";
     }
   }
   // Brackets without end must not exhaust the stack.
-  Parameters parameters;
+  Table read;
   std::string error;
-  EXPECT_FALSE(parse_parameters(std::string(1 << 20, '['), &parameters, &error));
-  EXPECT_FALSE(parse_parameters("{\"a\":" + std::string(1 << 20, '{'), &parameters, &error));
+  EXPECT_FALSE(parse_table(std::string(1 << 20, '['), &read, &error));
+  EXPECT_FALSE(parse_table("{\"a\":" + std::string(1 << 20, '{'), &read, &error));
 }
 
 }  // namespace

@@ -28,20 +28,21 @@ TEST(TableTest, EveryParameterCanBeSet) {
         open += *at;
       }
     }
-    Parameters read;
+    Table read;
     std::string error;
-    ASSERT_TRUE(parse_parameters(open + "\": 77" + close, &read, &error)) << error;
-    EXPECT_EQ(row.field(read), 77) << row.path;
+    ASSERT_TRUE(parse_table(open + "\": 77" + close, &read, &error)) << error;
+    EXPECT_EQ(row.field(read.parameters), 77) << row.path;
   }
   EXPECT_EQ(fields.size() * sizeof(double), sizeof(Parameters)) << "a parameter has no line in the table";
 }
 
 TEST(TableTest, WhatIsNotNamedStays) {
-  Parameters parameters;
+  Table table;
+  const Parameters& parameters = table.parameters;
   std::string error;
-  ASSERT_TRUE(parse_parameters(R"({"machine": "a big one", "written": "yesterday", "tasuki_tuning": 1,
+  ASSERT_TRUE(parse_table(R"({"machine": "a big one", "written": "yesterday", "tasuki_tuning": 1,
       "messages": {"cache": {"latency_ns": 12.5}, "network": {}}, "stage": {"flag_ns": 1e2}})",
-                               &parameters, &error))
+                          &table, &error))
       << error;
   EXPECT_EQ(parameters.cache.latency_ns, 12.5);
   EXPECT_EQ(parameters.flag_ns, 100);
@@ -87,35 +88,126 @@ TEST(TableTest, BadOnesAreRefusedWithLineAndReason) {
       {"{\"tasuki_tuning\": 1,\n\"machine\": 5}", "line 2: machine = 5, expected a text"},
       {"{\"tasuki_tuning\": 1,\n\"stage\": {\"flag_ns\": 1}", "line 2: no JSON at \"1}\""},
       {"{\"tasuki_tuning\": 1} x", "line 1: no JSON at \"1} x\""},
+      {"{\"tasuki_tuning\": 1,\n\"made_on\": {\"processors\": 0}}",
+       "line 2: made_on.processors = 0, expected a number from 1 to 1e+06"},
+      {"{\"tasuki_tuning\": 1,\n\"made_on\": {\"library\": 2}}",
+       "line 2: made_on.library = 2, expected a text"},
+      {"{\"tasuki_tuning\": 1,\n\"made_on\": {\"kernel\": \"6\"}}",
+       "line 2: made_on.kernel = \"6\", but there is no such parameter"},
+      {"{\"tasuki_tuning\": 1,\n\"choices\": {\"bcast among 4 ranks\": \"chain\"}}",
+       "line 2: \"bcast among 4 ranks\" is no case: expected \"OPERATION of BYTES to BYTES bytes among N "
+       "ranks\""},
+      {"{\"tasuki_tuning\": 1,\n\"choices\": {\"broadcast of 8 to 9 bytes among 4 ranks\": \"chain\"}}",
+       "line 2: \"broadcast of 8 to 9 bytes among 4 ranks\" is no case: expected \"OPERATION of BYTES to "
+       "BYTES "
+       "bytes among N ranks\""},
+      {"{\"tasuki_tuning\": 1,\n\"choices\": {\"bcast of 9 to 8 bytes among 4 ranks\": \"chain\"}}",
+       "line 2: \"bcast of 9 to 8 bytes among 4 ranks\" is no case: expected \"OPERATION of BYTES to BYTES "
+       "bytes among N ranks\""},
+      {"{\"tasuki_tuning\": 1,\n\"choices\": {\"bcast of 8 to 9 bytes among 4 ranks\": \"lanes\"}}",
+       "line 2: choices.bcast of 8 to 9 bytes among 4 ranks = \"lanes\", expected an algorithm of the "
+       "operation, or ALGORITHM/SEGMENT_BYTES"},
+      {"{\"tasuki_tuning\": 1,\n\"choices\": {\"bcast of 8 to 9 bytes among 4 ranks\": \"chain/0\"}}",
+       "line 2: choices.bcast of 8 to 9 bytes among 4 ranks = \"chain/0\", expected an algorithm of the "
+       "operation, or ALGORITHM/SEGMENT_BYTES"},
+      {"{\"tasuki_tuning\": 1,\n\"choices\": {\"bcast of 8 to 9 bytes among 4 ranks\": 7}}",
+       "line 2: choices.bcast of 8 to 9 bytes among 4 ranks = 7, expected an algorithm of the operation, or "
+       "ALGORITHM/SEGMENT_BYTES"},
   };
   for (const auto& [text, reason] : cases) {
-    Parameters parameters;
+    Table table;
+    Parameters& parameters = table.parameters;
     parameters.turn_ns = 4711;
     std::string error;
-    EXPECT_FALSE(parse_parameters(text, &parameters, &error)) << text;
+    EXPECT_FALSE(parse_table(text, &table, &error)) << text;
     EXPECT_EQ(error, reason) << text;
     EXPECT_EQ(parameters.flag_ns, Parameters{}.flag_ns) << text;
     EXPECT_EQ(parameters.turn_ns, 4711) << text;
   }
 }
 
+TEST(TableTest, MeasuredChoicesHoldForTheirCases) {
+  Table table;
+  std::string error;
+  ASSERT_TRUE(parse_table(R"({"tasuki_tuning": 1, "choices": {
+      "bcast of 1024 to 8191 bytes among 4 ranks": "chain/4096",
+      "bcast of 8191 to 10000 bytes among 4 ranks": "binomial",
+      "barrier of 0 to 0 bytes among 2 ranks": "dissemination"}})",
+                          &table, &error))
+      << error;
+  ASSERT_EQ(table.choices.size(), 3U);
+  Problem problem{.operation = Operation::kBcast, .size = 4, .bytes = 1024};
+  problem.blocking = problem.stage = true;
+  const auto algorithm = [&] {
+    const MeasuredChoice* choice = measured_for(problem, table.choices);
+    return choice == nullptr ? "" : algorithm_table()[static_cast<std::size_t>(choice->algorithm)].name;
+  };
+  EXPECT_STREQ(algorithm(), "chain");
+  EXPECT_EQ(measured_for(problem, table.choices)->segment_bytes, 4096);
+  problem.bytes = 8191;  // the first counts
+  EXPECT_STREQ(algorithm(), "chain");
+  problem.bytes = 8192;
+  EXPECT_STREQ(algorithm(), "binomial");
+  problem.bytes = 1023;
+  EXPECT_STREQ(algorithm(), "");
+  problem.bytes = 1024;
+  problem.blocking = false;  // only blocking ones were measured
+  EXPECT_STREQ(algorithm(), "");
+  problem.blocking = true;
+  problem.nodes = 2;
+  EXPECT_STREQ(algorithm(), "");
+  problem.nodes = 1;
+  problem.size = 5;
+  EXPECT_STREQ(algorithm(), "");
+}
+
+TEST(TableTest, ATableSaysWhereItHolds) {
+  Table table;
+  std::string error;
+  ASSERT_TRUE(parse_table(R"({"tasuki_tuning": 1, "made_on": {"processor": "a fast one", "processors": 4,
+                              "library": "0.1"}})",
+                          &table, &error))
+      << error;
+  EXPECT_EQ(foreign_by(table.made_on, {"a fast one", 4, "0.1"}), "");
+  EXPECT_EQ(foreign_by(table.made_on, {"another", 4, "0.1"}),
+            "it was made for \"a fast one\"; here: \"another\"");
+  EXPECT_EQ(foreign_by(table.made_on, {"a fast one", 8, "0.2"}),
+            "it was made for 4 processors, version 0.1; here: 8 processors, version 0.2");
+  EXPECT_EQ(foreign_by({}, {"another", 8, "0.2"}), "") << "somebody wrote it by hand";
+  EXPECT_EQ(foreign_by(this_machine(), this_machine()), "");
+}
+
+TEST(TableTest, AForeignFileIsRefusedUnlessAllowed) {
+  const std::string path = testing::TempDir() + "foreign_table_test.json";
+  std::ofstream(path) << R"({"tasuki_tuning": 1, "made_on": {"library": "none"}, "crowd": {"turn_ns": 3}})";
+  Table table;
+  std::string error;
+  EXPECT_FALSE(load_table(path, false, &table, &error));
+  EXPECT_NE(error.find(path + ": it was made for version none; here: version "), std::string::npos) << error;
+  EXPECT_EQ(table.parameters.turn_ns, Parameters{}.turn_ns);
+  EXPECT_TRUE(load_table(path, true, &table, &error)) << error;
+  EXPECT_EQ(table.parameters.turn_ns, 3);
+  std::remove(path.c_str());
+}
+
 TEST(TableTest, FilesAreReadAndRefusedByName) {
   const std::string path = testing::TempDir() + "tuning_table_test.json";
   std::ofstream(path) << "{\"tasuki_tuning\": 1, \"crowd\": {\"turn_ns\": 3}}";
-  Parameters parameters;
+  Table table;
+  const Parameters& parameters = table.parameters;
   std::string error;
-  EXPECT_TRUE(load_parameters(path, &parameters, &error)) << error;
+  EXPECT_TRUE(load_table(path, false, &table, &error)) << error;
   EXPECT_EQ(parameters.turn_ns, 3);
   std::ofstream(path) << "{\n\n\"crowd\": 3}";
-  EXPECT_FALSE(load_parameters(path, &parameters, &error));
+  EXPECT_FALSE(load_table(path, false, &table, &error));
   EXPECT_EQ(error, path + ": line 3: crowd = 3, but there is no such parameter");
   std::ofstream(path) << std::string((64 << 10) + 1, ' ');
-  EXPECT_FALSE(load_parameters(path, &parameters, &error));
+  EXPECT_FALSE(load_table(path, false, &table, &error));
   EXPECT_EQ(error, path + ": it is longer than 65536 bytes");
   std::remove(path.c_str());
-  EXPECT_FALSE(load_parameters(path, &parameters, &error));
+  EXPECT_FALSE(load_table(path, false, &table, &error));
   EXPECT_EQ(error, path + ": No such file or directory");
-  EXPECT_FALSE(load_parameters(testing::TempDir(), &parameters, &error));
+  EXPECT_FALSE(load_table(testing::TempDir(), false, &table, &error));
   EXPECT_NE(error.find("directory"), std::string::npos) << error;
   EXPECT_EQ(parameters.turn_ns, 3);
 }
