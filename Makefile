@@ -71,11 +71,11 @@ fit: build
 	@$(IN_VENV)/python bench/fit_protocols.py --prefix $(PREFIX) --out $(BUILD)/bench
 
 fit-collectives: build
-	@$(IN_VENV)/python bench/fit_collectives.py --prefix $(PREFIX) --price $(BUILD)/release/price \
-	    --out $(BUILD)/bench $(if $(FROM),--from $(FROM)) $(if $(UPDATE),--update $(UPDATE))
+	@$(IN_VENV)/python bench/fit_collectives.py --prefix $(PREFIX) --out $(BUILD)/bench $(if $(FROM),--from $(FROM)) \
+	    $(if $(UPDATE),--update $(UPDATE))
 
 regret: build
-	@$(IN_VENV)/python bench/regret.py --prefix $(PREFIX) --out $(BUILD)/bench
+	@PYTHONPATH=python $(IN_VENV)/python -m tasuki.tuning.regret --prefix $(PREFIX) --out $(BUILD)/bench
 
 network: build
 	@$(IN_VENV)/python bench/network.py --prefix $(PREFIX) --out $(BUILD)/bench

@@ -2,7 +2,7 @@
 #
 #   bin/      mpiexec (mpirun), mpicc, mpicxx (mpic++), tasuki
 #   include/  mpi.h (MPI-5.0 standard ABI), mpich/mpi.h (MPICH ABI)
-#   libexec/  tasuki-source-lines, which mpiexec runs; tasuki/mbl, the benchmark suite, which tasuki runs
+#   libexec/  tasuki-source-lines, which mpiexec runs; tasuki/: mbl, the benchmark suite, and what tasuki tune runs
 #   lib/      libmpi_abi.so.1 (.so), libmpi.so.12, libtasuki_heap.so, pkgconfig/, cmake/Tasuki/,
 #             tasuki/python/, the package that bin/tasuki runs (pip puts it where the other packages are)
 #   share/    tasuki/mbl, the suite's sources: tasuki builds them with other MPIs' compilers
@@ -88,7 +88,7 @@ tasuki_link(mpiexec mpirun ${BINDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/bench/mbl DESTINATION ${ROOT}${DATADIR}/tasuki
         FILES_MATCHING PATTERN *.cpp PATTERN *.hpp)
 install(FILES ${PROJECT_SOURCE_DIR}/bench/shared_pair.h DESTINATION ${ROOT}${DATADIR}/tasuki)
-foreach(program mbl)
+foreach(program mbl price algorithms)
   if(TARGET ${program})
     install(TARGETS ${program} RUNTIME DESTINATION ${ROOT}${LIBEXECDIR}/tasuki)
   endif()

@@ -1,7 +1,6 @@
-"""bench/fit_collectives.py: from times that the formulas themselves gave, with noise, it finds the parameters
-that were behind them."""
+"""tasuki.tuning.fitting and bench/fit_collectives.py: from times that the formulas themselves gave, with
+noise, they find the parameters that were behind them."""
 
-import json
 import pathlib
 import re
 import subprocess
@@ -13,7 +12,9 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PRICE = ROOT / "build" / "release" / "price"
 sys.path.insert(0, str(ROOT / "bench"))
-import fit_collectives as tool  # noqa: E402
+import fit_collectives  # noqa: E402
+from tasuki.tuning import fitting, prices, regret, tables  # noqa: E402
+from tasuki.tuning.cases import Case, Point  # noqa: E402
 
 PROCESSORS = 4
 ALGORITHMS = {
@@ -38,21 +39,20 @@ CHANGED = {
 def builtin():
     if not PRICE.exists():
         pytest.fail(f"{PRICE} is not there: run `make build` first")
-    return {row.path: row.value for row in tool.builtin_parameters(PRICE)}
+    return tables.builtin(PRICE).values
 
 
 def times_of(values, ranks, noise, seed=7):
     """What a machine with these parameters takes, but for noise; of ten times one is far off."""
     points = [
-        tool.Point(operation, size, count, algorithm, 1.0)
+        Point(operation, size, count, algorithm, 1.0)
         for operation, names in ALGORITHMS.items()
         for algorithm in names
         for size in SIZES
         for count in ranks
     ]
-    prices = tool.Prices(PRICE, points, PROCESSORS)
-    ns = prices.ns(values)
-    prices.close()
+    with prices.Prices(PRICE, points, PROCESSORS) as asked:
+        ns = asked.ns(values)
     random = numpy.random.default_rng(seed)
     off = numpy.exp(random.normal(0, noise, len(points)))
     off[random.random(len(points)) < (0.1 if noise else 0)] *= 3
@@ -66,28 +66,29 @@ def times_of(values, ranks, noise, seed=7):
 def test_the_parameters_behind_the_times_are_found(builtin):
     truth = dict(builtin, **{path: builtin[path] * factor for path, factor in CHANGED.items()})
     points = times_of(truth, (2, 4, 8, 16), noise=0.05)
-    found = tool.fit(points, PRICE, PROCESSORS, builtin)
+    found = fitting.fit(points, PRICE, PROCESSORS, builtin, polished=False)
     for path in CHANGED:
-        assert found[path] == pytest.approx(truth[path], rel=0.25), path
+        assert found.values[path] == pytest.approx(truth[path], rel=0.25), path
+        assert found.factors[path] < 2, path
 
     other = times_of(truth, (3, 6), noise=0)
     measured = numpy.array([1e9 * point.seconds for point in other])
-    prices = tool.Prices(PRICE, other, PROCESSORS)
-    assert tool.median_factor(measured, prices.ns(builtin)) > 1.3
-    assert tool.median_factor(measured, prices.ns(found)) < 1.1
-    prices.close()
+    with prices.Prices(PRICE, other, PROCESSORS) as asked:
+        assert fitting.median_factor(measured, asked.ns(builtin)) > 1.3
+        assert fitting.median_factor(measured, asked.ns(found.values)) < 1.1
 
 
 def test_what_no_time_tells_of_keeps_its_value(builtin):
-    points = [point for point in times_of(builtin, (2,), noise=0) if point.algorithm == "flags"]
-    found = tool.fit(points, PRICE, PROCESSORS, builtin)
+    points = [point for point in times_of(builtin, (2,), noise=0) if point.series == "flags"]
+    found = fitting.fit(points, PRICE, PROCESSORS, builtin)
     for path in ("messages.cache.software_ns", "crowd.turn_ns", "stage.shared_ns"):
-        assert found[path] == pytest.approx(builtin[path], rel=0.01), path
+        assert found.values[path] == pytest.approx(builtin[path], rel=0.01), path
+        assert found.factors[path] is None, path
 
 
 def test_the_header_takes_the_parameters(builtin):
     header = (ROOT / "src" / "tuning" / "parameters.hpp").read_text()
-    changed = tool.with_builtins(
+    changed = fit_collectives.with_builtins(
         header, dict(builtin, **{"stage.flag_ns": 4711, "messages.cache.long_ns": 42})
     )
     assert "double flag_ns = 4710;" in changed
@@ -95,35 +96,35 @@ def test_the_header_takes_the_parameters(builtin):
     assert len(changed.splitlines()) == len(header.splitlines())
 
 
-def test_regret_is_that_of_the_cheapest_prediction():
-    points = [
-        tool.Point("bcast", 8, 2, "binomial", 2e-6),
-        tool.Point("bcast", 8, 2, "chain", 1e-6),
-        tool.Point("bcast", 64, 2, "chain", 1e-6),  # no choice
-    ]
-    assert tool.regrets_of(points, [10, 20, 5]) == {("bcast", 8, 2): pytest.approx(2)}
-    assert tool.regrets_of(points, [20, 10, 5]) == {("bcast", 8, 2): pytest.approx(1)}
+def test_regret_is_that_of_what_is_chosen():
+    times = {
+        Case("bcast", 8, 2): {"binomial": 2e-6, "chain/4096": 1e-6},
+        Case("bcast", 64, 2): {"chain": 1e-6},
+    }
+    chosen = {Case("bcast", 8, 2): "binomial", Case("bcast", 64, 2): "chain"}
+    assert regret.regrets_of(times, chosen) == {Case("bcast", 8, 2): pytest.approx(2)}
+    chosen[Case("bcast", 8, 2)] = "chain/65536"  # the same algorithm was measured with other segments
+    assert regret.regrets_of(times, chosen) == {Case("bcast", 8, 2): pytest.approx(1)}
 
 
-def test_a_whole_run_writes_a_table_that_the_library_reads(builtin, tmp_path):
-    rows = [point._asdict() for point in times_of(dict(builtin, **{"crowd.turn_ns": 9000}), (2, 3, 8), 0)]
-    (tmp_path / "regret.json").write_text(json.dumps({"rows": rows}))
-    command = [sys.executable, ROOT / "bench" / "fit_collectives.py", "--price", PRICE, "--out", tmp_path]
-    command += ["--from", tmp_path / "regret.json", "--processors", PROCESSORS]
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=100)
-    assert done.returncode == 0, done.stderr
-    assert "held out" in done.stdout
-    text = (tmp_path / "tuning.json").read_text()
-    assert json.loads(text)["crowd"]["turn_ns"] == pytest.approx(9000, rel=0.1)
-    line = " ".join(text.split())
-    asked = subprocess.run(
-        [PRICE], input=f"barrier 0 2 2 *\n\n{line}\n", capture_output=True, text=True, timeout=60
+def test_the_choice_names_its_segments():
+    told = subprocess.run(
+        [PRICE],
+        input="bcast 1048576 8 2 *\nbcast 1048576 8 2 chain\nbcast 1048576 8 2 chain/4096\n\n"
+        '{"tasuki_tuning": 1, "choices": {"bcast of 1 to 2000000 bytes among 8 ranks": "chain/65536"}}\n',
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
-    assert asked.returncode == 0, asked.stderr
-    assert asked.stdout.startswith("flags:")
+    choice, cheapest, small = told.stdout.split()
+    assert choice.startswith("chain/65536:")
+    assert float(cheapest) < float(small)
 
 
-@pytest.mark.parametrize("question", ["bcast 8 2 2 best", "bcast -8 2 2 chain", "broadcast 8 2 2 chain", "8"])
+@pytest.mark.parametrize(
+    "question",
+    ["bcast 8 2 2 best", "bcast -8 2 2 chain", "broadcast 8 2 2 chain", "bcast 8 2 2 chain/x", "8"],
+)
 def test_a_question_that_makes_no_sense_is_refused(question):
     done = subprocess.run([PRICE], input=question + "\n\n", capture_output=True, text=True, timeout=60)
     assert done.returncode == 2

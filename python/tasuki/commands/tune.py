@@ -2,15 +2,180 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from tasuki.commands import Refusal
+
+RANKS_MAX = 1024
+DURATION = re.compile(r"(?P<number>\d+(\.\d+)?)(?P<unit>s|m|min|h|)")
+UNITS = {"": 1, "s": 1, "m": 60, "min": 60, "h": 3600}
 
 
 def register(app: typer.Typer) -> None:
     app.command("tune")(tune)
 
 
-def tune() -> None:
-    """Fits the table by which the library chooses its algorithms."""
-    raise Refusal("tune: not written yet")
+def tune(
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The table to write.")] = Path(
+        "tuning.json"
+    ),
+    ranks: Annotated[
+        str, typer.Option("-n", "--ranks", metavar="N[,N…]", help="Numbers of ranks to measure with.")
+    ] = "2,4,8",
+    budget: Annotated[
+        str, typer.Option(metavar="TIME", help="For everything, the check included: 90s, 2m, 1h.")
+    ] = "2m",
+    operations: Annotated[
+        str, typer.Option(metavar="NAME[,NAME…]", help="Only these operations: bcast,allreduce.")
+    ] = "",
+    table: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The table to start from; the built-in one when not given."),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", metavar="FILE", help="Times that were measured before: --times, `make regret`."
+        ),
+    ] = None,
+    times: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the times, for --from.")] = None,
+    check: Annotated[
+        bool, typer.Option("--check/--no-check", help="Measure every change once more, old against new.")
+    ] = True,
+    prefix: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The installed tree to tune; this one when not given.")
+    ] = None,
+) -> None:
+    """Fits the table by which the library chooses among the algorithms of its collectives.
+
+    Times every algorithm, forced in turn; fits the parameters of the library's formulas to the times; and,
+    where no parameters would choose well, names the choice in the table. Then it measures what it changed
+    once more, old against new, and takes back what did not prove. It shows what changed and what it gained.
+
+    Examples:
+
+        tasuki tune                                   two minutes, writes tuning.json
+
+        tasuki tune -n 2,4 --budget 30s -o quick.json
+
+        tasuki tune --table old.json -o new.json      starts from another table than the built-in one
+
+    Then: `TASUKI_TUNING_FILE=tuning.json mpiexec …`. The table holds for this machine and this version of the
+    library; elsewhere it is refused. docs/tuning.md describes the file.
+    """
+    from rich.console import Console
+
+    from tasuki.tuning import TuningError, show, tables
+
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as by Ctrl-C, so that no job is left behind
+    console = Console(highlight=False)
+    console = console if console.is_terminal else Console(highlight=False, width=150)
+    try:
+        for path in filter(None, (out, times)):
+            must_be_writable(path)
+        outcome, rows = run(console, ranks, budget, operations, table, source, check, prefix)
+        show.show(console, rows, outcome)
+        tables.save(outcome.new, out)
+        if times is not None:
+            write_times(times, outcome)
+    except TuningError as error:
+        raise Refusal(f"tune: {error}") from None
+    console.print(f"{outcome.seconds:.0f} s; use it by TASUKI_TUNING_FILE={out}")
+
+
+def run(console, ranks, budget, operations, table, source, check, prefix):
+    """The outcome, and the rows of all parameters."""
+    from tasuki.tuning import programs, regret, session, tables
+
+    settings = session.Settings(
+        ranks=ranks_of(ranks),
+        operations=operations_of(operations),
+        budget_seconds=seconds_of(budget),
+        check=check,
+    )
+    found = programs.find(prefix)
+    settings.table = None if table is None else tables.load(table, found.price)
+    settings.source = None if source is None else regret.load_samples(source)
+    load = os.getloadavg()[0]
+    if load > 0.8:
+        text = f"load {load:.1f}: others use this machine, and the times will show it"
+        console.print(text, style="yellow")
+    with watching(console, settings.budget_seconds) as watch:
+        outcome = session.Session(found, settings, watch).tune()
+    return outcome, tables.parameters(found.price)
+
+
+@contextlib.contextmanager
+def watching(console, budget_seconds: float):
+    """A bar over the budget, with the time that is left. It moves seldom: the ranks need the processors."""
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    from tasuki.tuning.session import Watch
+
+    columns = (TextColumn("{task.description:16}"), BarColumn(), TextColumn("{task.fields[left]}"))
+    with Progress(*columns, console=console, transient=True, refresh_per_second=1) as progress:
+        task = progress.add_task("", total=budget_seconds, left="")
+
+        class Bar(Watch):
+            def stage(self, text: str) -> None:
+                progress.update(task, description=text)
+                self.tick()
+
+            def tick(self) -> None:
+                spent = progress.tasks[0].elapsed or 0
+                left = f"{max(budget_seconds - spent, 0):.0f} s left at most"
+                progress.update(task, completed=min(spent, budget_seconds), left=left)
+
+        yield Bar()
+
+
+def ranks_of(text: str) -> tuple[int, ...]:
+    words = [word.strip() for word in text.split(",")]
+    for word in words:
+        if not word.isdecimal() or not 2 <= int(word) <= RANKS_MAX:
+            raise Refusal(f"tune: -n {text}: {word!r}, expected numbers of ranks from 2 to {RANKS_MAX}")
+    return tuple(dict.fromkeys(int(word) for word in words))
+
+
+def seconds_of(text: str) -> float:
+    found = DURATION.fullmatch(text.strip())
+    seconds = float(found["number"]) * UNITS[found["unit"]] if found else 0
+    if seconds <= 0:
+        raise Refusal(f"tune: --budget {text}: expected a time above 0, like 90s or 2m")
+    return seconds
+
+
+def operations_of(text: str) -> tuple[str, ...]:
+    from tasuki.tuning.cases import OPERATIONS
+
+    words = [word.strip() for word in text.split(",")] if text else list(OPERATIONS)
+    for word in words:
+        if word not in OPERATIONS:
+            raise Refusal(f"tune: --operations {text}: {word!r}, expected some of {', '.join(OPERATIONS)}")
+    return tuple(dict.fromkeys(words))
+
+
+def must_be_writable(path: Path) -> None:
+    """Before two minutes are spent on what could not be kept."""
+    folder = path.parent
+    if path.is_dir() or not folder.is_dir() or not os.access(path if path.exists() else folder, os.W_OK):
+        raise Refusal(f"tune: {path}: cannot be written: expected a file in a folder that is there")
+
+
+def write_times(path: Path, outcome) -> None:
+    from tasuki.tuning import TuningError, regret
+
+    document = {"rows": regret.rows_of(outcome.samples, outcome.decisions)}
+    try:
+        path.write_text(json.dumps(document, indent=1) + "\n")
+    except OSError as error:
+        raise TuningError(f"{path}: {error.strerror}") from None

@@ -1,0 +1,150 @@
+"""Times algorithms, forced in turn: runs bench/algorithms.cpp, one job for each number of ranks.
+
+What a question costs is estimated before it is asked, so that a budget can be kept; a job that outlasts its
+deadline is ended, and what it has told by then counts.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+from tasuki.tuning import TuningError
+from tasuki.tuning.cases import Case
+from tasuki.tuning.programs import Programs
+
+# As bench/algorithms.cpp has them.
+TURN_SECONDS = 0.004
+CALLS_BEFORE = 3
+ROUNDS_MIN = 2
+START_SECONDS = 0.3  # of a job, about
+END_SECONDS = 5  # until a job that was asked to end is killed
+WORDS_MAX = 400  # of one command line
+CHOSEN_SECONDS_MAX = 60
+JOB_SECONDS_MAX = 600  # of a job without a deadline: it hangs
+
+Question = collections.namedtuple("Question", "case turns series")
+
+
+def cost_seconds(question: Question, times: Mapping[str, float]) -> float:
+    """About how long a question takes; `times`: of calls, as far as they are known or predicted."""
+    total = 0.0
+    for series in question.series:
+        call = times.get(series, 1e-5)
+        turn = max(TURN_SECONDS, ROUNDS_MIN * call) + CALLS_BEFORE * call
+        total += (question.turns + 0.7) * turn + 4 * CALLS_BEFORE * call
+    return total
+
+
+def environment(**settings: str) -> dict[str, str]:
+    """Ours, but for settings of the library: what is measured is what a job of nobody's wishes does."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("TASUKI_")} | settings
+
+
+def word_of(question: Question) -> str:
+    case = question.case
+    return f"{case.operation}:{case.bytes}:{question.turns}:{','.join(question.series)}"
+
+
+def ask(
+    programs: Programs,
+    questions: Iterable[Question],
+    take: Callable[[Case, dict[str, list[float]]], None],
+    deadline: float | None = None,
+) -> bool:
+    """Calls `take(case, {series: seconds of each turn})` as each answer comes. False: the deadline (of
+    time.monotonic) came first."""
+    by_ranks = collections.defaultdict(list)
+    for question in questions:
+        by_ranks[question.case.ranks].append(question)
+    for ranks, own in by_ranks.items():
+        for first in range(0, len(own), WORDS_MAX):
+            if not run_job(programs, ranks, own[first : first + WORDS_MAX], take, deadline):
+                return False
+    return True
+
+
+def run_job(programs, ranks, questions, take, deadline) -> bool:
+    left = JOB_SECONDS_MAX if deadline is None else deadline - time.monotonic()
+    if left <= START_SECONDS:
+        return False
+    begin = time.monotonic()
+    job = subprocess.Popen(
+        [programs.mpiexec, "-n", str(ranks), programs.algorithms, *map(word_of, questions)],
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    timer = threading.Timer(left, job.terminate)
+    complaints: list[str] = []
+    reader = threading.Thread(target=lambda: complaints.append(job.stderr.read()))
+    reader.start()
+    timer.start()
+    try:
+        for line in job.stdout:
+            take_line(line, ranks, take)
+    except BaseException:
+        job.terminate()
+        raise
+    finally:
+        end(job)
+        timer.cancel()
+        reader.join()
+        job.stdout.close()
+        job.stderr.close()
+    late = time.monotonic() - begin >= left
+    if job.returncode == 0 or (late and deadline is not None):
+        return job.returncode == 0
+    why = f"did not end within {JOB_SECONDS_MAX} s" if late else "".join(complaints).strip()[-500:]
+    raise TuningError(f"{programs.algorithms} with {ranks} ranks: {why}")
+
+
+def chosen_by(programs: Programs, cases: Iterable[Case], table: os.PathLike | str) -> dict[Case, str]:
+    """The algorithm that the library itself takes in each case, with this table; "": with none."""
+    found = {}
+    settings = {"TASUKI_TUNING_FILE": str(table), "TASUKI_TUNING_FOREIGN": "allow"} if table else {}
+    by_ranks = collections.defaultdict(list)
+    for case in cases:
+        by_ranks[case.ranks].append(case)
+    for ranks, own in by_ranks.items():
+        for first in range(0, len(own), WORDS_MAX):
+            words = [word_of(Question(case, 0, ["cheapest"])) for case in own[first : first + WORDS_MAX]]
+            command = [programs.mpiexec, "--timeout", str(CHOSEN_SECONDS_MAX), "-n", str(ranks)]
+            done = subprocess.run(
+                [*command, programs.algorithms, *words],
+                env=environment(**settings),
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+            )
+            if done.returncode != 0 or "TASUKI_TUNING_FILE" in done.stderr:
+                raise TuningError(f"{programs.algorithms} with {table}: {done.stderr.strip()[-500:]}")
+            for row in map(json.loads, done.stdout.splitlines()):
+                case = Case(row["operation"], row["bytes"], row["ranks"])
+                for one in row["rows"]:
+                    found[case] = one["algorithm"]
+    return found
+
+
+def take_line(line: str, ranks: int, take) -> None:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return  # the last line of a job that was ended
+    rows = {one["series"]: one["seconds"] for one in row["rows"]}
+    take(Case(row["operation"], row["bytes"], ranks), rows)
+
+
+def end(job: subprocess.Popen) -> None:
+    try:
+        job.wait(timeout=END_SECONDS)
+    except subprocess.TimeoutExpired:
+        job.kill()
+        job.wait()

@@ -1,0 +1,116 @@
+"""What the library's own cost formulas say: a conversation with tools/price.cpp, so that no formula is
+written twice. `Prices` answers for series, `Choices` for the choice among all of them."""
+
+from __future__ import annotations
+
+import collections
+import json
+import math
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import numpy
+
+from tasuki.tuning import TuningError
+from tasuki.tuning.cases import Case, case_of, library_bytes, library_operation
+from tasuki.tuning.tables import TuningTable, document_of, listed
+
+SECONDS_MAX = 60
+
+
+class Conversation:
+    """One process that has been told the questions, and answers them for each table of parameters."""
+
+    def __init__(self, program: Path, questions: Iterable[tuple[Case, str]], processors: int):
+        self.program = program
+        self.process = subprocess.Popen(
+            [program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        for case, series in questions:
+            words = library_operation(case.operation), library_bytes(case), case.ranks, processors, series
+            print(*words, file=self.process.stdin)
+        print(file=self.process.stdin)
+
+    def ask(self, document: dict) -> list[str]:
+        """A word for each question, by this table; what it does not name has built-in values."""
+        try:
+            print(json.dumps(document), file=self.process.stdin, flush=True)
+            line = self.process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line:
+            raise TuningError(f"{self.program} ended: {self.process.stderr.read().strip()}")
+        return line.split()
+
+    def close(self) -> None:
+        self.process.stdin.close()
+        self.process.wait(timeout=SECONDS_MAX)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class Prices(Conversation):
+    """Nanoseconds of points, or of (case, series)."""
+
+    def __init__(self, program: Path, points: Iterable[tuple], processors: int):
+        super().__init__(program, [(case_of(point), point[3]) for point in points], processors)
+
+    def ns(self, values: Mapping[str, float]) -> numpy.ndarray:
+        """The predictions for all points, nan where the series is not possible."""
+        return numpy.array(
+            [math.nan if word == "-" else float(word) for word in self.ask(document_of(values))]
+        )
+
+
+class Choices(Conversation):
+    """The series that the library would take for cases."""
+
+    def __init__(self, program: Path, cases: Iterable[Case], processors: int):
+        self.cases = list(cases)
+        super().__init__(program, [(case, "*") for case in self.cases], processors)
+
+    def of(self, table: TuningTable) -> dict[Case, str]:
+        words = self.ask(document_of(table.values, table.choices))
+        return {case: word.rpartition(":")[0] for case, word in zip(self.cases, words, strict=True)}
+
+
+def algorithms(program: Path) -> dict[str, list[tuple[str, list[int]]]]:
+    """Those of each operation, by the library's name for it, with the segments worth trying."""
+    found = collections.defaultdict(list)
+    for line in listed(program, "algorithms"):
+        operation, name, segments = line.split()
+        sizes = [] if segments == "-" else [int(size) for size in segments.split(",")]
+        found[operation].append((name, sizes))
+    return dict(found)
+
+
+def possible_series(program: Path, cases: Iterable[Case], processors: int, tables) -> dict[Case, list[str]]:
+    """The series of each case that are worth measuring: each algorithm with the segments that are cheapest by
+    one of the tables of parameters."""
+    known = algorithms(program)
+    asked = [
+        (*case, name if not size else f"{name}/{size}")
+        for case in cases
+        for name, sizes in known[library_operation(case.operation)]
+        for size in sizes or [0]
+    ]
+    found: dict[Case, list[str]] = {case: [] for case in cases}
+    with Prices(program, asked, processors) as prices:
+        answers = [prices.ns(values) for values in tables]
+    for answer in answers:
+        cheapest: dict[tuple, tuple[float, str]] = {}
+        for point, ns in zip(asked, answer, strict=True):
+            key = case_of(point), point[3].partition("/")[0]
+            if not math.isnan(ns):
+                cheapest[key] = min(cheapest.get(key, (math.inf, "")), (ns, point[3]))
+        for (case, _), (_, series) in cheapest.items():
+            if series not in found[case]:
+                found[case].append(series)
+    return found

@@ -1,0 +1,33 @@
+"""Finds the programs that tuning runs: mpiexec, and in libexec those that measure and that know the
+formulas."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+
+import tasuki
+from tasuki.tuning import TuningError
+
+
+@dataclasses.dataclass(frozen=True)
+class Programs:
+    mpiexec: Path
+    algorithms: Path  # bench/algorithms.cpp
+    price: Path  # tools/price.cpp
+
+
+def find(prefix: Path | str | None = None) -> Programs:
+    """Those of the tree installed under `prefix`; None: of this package's own."""
+    try:
+        prefix = Path(prefix) if prefix is not None else tasuki.prefix()
+    except FileNotFoundError as error:
+        raise TuningError(str(error)) from None
+    prefix = prefix.absolute()
+    libexec = prefix / "libexec" / "tasuki"
+    found = Programs(prefix / "bin/mpiexec", libexec / "algorithms", libexec / "price")
+    for path in dataclasses.astuple(found):
+        if not os.access(path, os.X_OK):
+            raise TuningError(f"{path} is not there: expected an installed tree of Tasuki in {prefix}")
+    return found

@@ -1,0 +1,229 @@
+"""How good choices are: `make regret` and the rows that `tasuki tune` shows before and after.
+
+*Regret* of a case: the time of the series that is chosen over that of the best one (1: none is better);
+cases with a single series do not count. *Predicted* is what the library's formulas say; the error of a
+prediction is the factor by which it is off, either way.
+
+    python -m tasuki.tuning.regret --prefix build/prefix --out build/bench
+
+measures every algorithm in every case of the grid, prints both tables, and writes OUT/regret.json and
+OUT/predicted.png.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import math
+import os
+import statistics
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from tasuki import environment
+from tasuki.tuning import TuningError, fitting, measure, prices, programs, tables
+from tasuki.tuning.cases import OPERATIONS, SIZES, Case, Point, algorithm_of, as_barrier, grid
+from tasuki.tuning.samples import Samples
+from tasuki.units import bytes_text, time_text
+
+GOAL_MEDIAN, GOAL_WORST = 1.05, 1.3
+TURNS = 9
+
+
+def regrets_of(times: Mapping[Case, Mapping[str, float]], chosen: Mapping[Case, str]) -> dict[Case, float]:
+    """Of a choice whose segments were not measured, the same algorithm with others counts."""
+    found = {}
+    for case, own in times.items():
+        taken = taken_of(own, chosen.get(case, ""))
+        if taken is not None and len(own) > 1:
+            found[case] = own[taken] / min(own.values())
+    return found
+
+
+def taken_of(own: Mapping[str, float], series: str) -> str | None:
+    if series in own:
+        return series
+    alike = [name for name in own if algorithm_of(name) == algorithm_of(series)]
+    return min(alike, key=own.get) if alike else None
+
+
+def summary_of(regrets: Mapping[Case, float]) -> str:
+    if not regrets:
+        return "no case has two algorithms to choose from"
+    worst = max(regrets, key=regrets.get)
+    mean = math.exp(statistics.fmean(map(math.log, regrets.values())))
+    over = sum(value > GOAL_MEDIAN for value in regrets.values())
+    return (
+        f"median {statistics.median(regrets.values()):.2f}, mean {mean:.3f}, {over} of {len(regrets)} cases "
+        f"above {GOAL_MEDIAN}, worst {regrets[worst]:.2f} ({worst.operation} "
+        f"{bytes_text(worst.bytes)}, {worst.ranks} ranks)"
+    )
+
+
+def regret_table(times, chosen, predicted) -> Table:
+    table = Table(title="regret: chosen over best", title_justify="left", header_style="bold")
+    left = ("operation", "chosen", "best")
+    for column in ("operation", "ranks", "size", "chosen", "time", "predicted", "best", "time", "regret"):
+        table.add_column(column, justify="left" if column in left else "right")
+    regrets = regrets_of(times, chosen)
+    for case in sorted(regrets, key=lambda case: (case.operation, case.ranks, case.bytes)):
+        own = times[case]
+        mine, best, value = taken_of(own, chosen[case]), min(own, key=own.get), regrets[case]
+        colour = "green" if value <= GOAL_MEDIAN else "red" if value > GOAL_WORST else "yellow"
+        told = predicted.get((case, mine))
+        cells = (case.operation, str(case.ranks), bytes_text(case.bytes), mine, time_text(own[mine]))
+        cells += ("-" if told is None else time_text(told), best, time_text(own[best]))
+        table.add_row(*cells, f"[{colour}]{value:.2f}[/]")
+    return table
+
+
+def error_table(points: list[Point], told: Mapping) -> Table:
+    """By operation, how far off predictions are."""
+    table = Table(title="predictions", title_justify="left", header_style="bold")
+    for column in ("operation", "points", "median error", "worst"):
+        table.add_column(column, justify="left" if column == "operation" else "right")
+    by_operation = collections.defaultdict(list)
+    for point in points:
+        by_operation[point.operation].append(point)
+    for name, own in [*sorted(by_operation.items()), ("all", points)]:
+        factors = [told[Case(*point[:3]), point.series] / point.seconds for point in own]
+        worst, factor = max(zip(own, factors, strict=True), key=lambda pair: abs(math.log(pair[1])))
+        where = f"{worst.series}, {worst.ranks} ranks, {bytes_text(worst.bytes)}: {factor:.2f}"
+        median = math.exp(statistics.median(abs(math.log(factor)) for factor in factors))
+        table.add_row(name, str(len(own)), f"{100 * (median - 1):.0f} %", where)
+    return table
+
+
+def plot(points: list[Point], told: Mapping, path: Path) -> None:
+    """A panel for each number of ranks. On the diagonal predictions are right; bands: 30 %, and twice."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    ranks = sorted({point.ranks for point in points})
+    figure, panels = pyplot.subplots(1, len(ranks), figsize=(5 * len(ranks), 5), squeeze=False, sharey=True)
+    colours = pyplot.get_cmap("tab10")
+    operations = sorted({point.operation for point in points})
+    for panel, count in zip(panels[0], ranks, strict=True):
+        everything = []
+        for place, operation in enumerate(operations):
+            own = [point for point in points if point[0] == operation and point.ranks == count]
+            here = [(1e6 * point.seconds, 1e6 * told[Case(*point[:3]), point.series]) for point in own]
+            everything += here
+            if here:
+                dots = dict(s=14, alpha=0.7, color=colours(place), label=operation)
+                panel.scatter(*zip(*here, strict=True), **dots)
+        ends = [min(min(pair) for pair in everything) / 1.5, max(max(pair) for pair in everything) * 1.5]
+        panel.plot(ends, ends, color="black", linewidth=1)
+        for band in (1.3, 2):
+            lower, upper = [end / band for end in ends], [end * band for end in ends]
+            panel.fill_between(ends, lower, upper, color="black", alpha=0.07)
+        panel.set(xscale="log", yscale="log", xlim=ends, title=f"{count} ranks", xlabel="measured (us)")
+    panels[0][0].set_ylabel("predicted (us)")
+    panels[0][0].legend(fontsize="small", loc="upper left")
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def predictions(points: list[Point], price: Path, processors: int, values) -> dict[tuple[Case, str], float]:
+    """(case, series) -> seconds, of those that are possible."""
+    with prices.Prices(price, points, processors) as asked:
+        ns = asked.ns(values)
+    return {
+        (Case(*point[:3]), point.series): 1e-9 * float(one)
+        for point, one in zip(points, ns, strict=True)
+        if not math.isnan(one)
+    }
+
+
+def rows_of(samples: Samples, chosen: Mapping[Case, str]) -> list[dict]:
+    """As a file has them: load_samples() reads them."""
+    times = samples.all_times()
+    return [
+        {**case._asdict(), "series": series, "chosen": chosen.get(case) == series, "seconds": seconds}
+        for case, own in times.items()
+        for series, seconds in own.items()
+    ]
+
+
+def load_samples(path: Path | str) -> Samples:
+    """The times that this program or `tasuki tune` has written."""
+    try:
+        rows = json.loads(Path(path).read_text())["rows"]
+        cases = collections.defaultdict(dict)
+        for row in rows:
+            seconds = row["seconds"]
+            if not isinstance(seconds, (int, float)) or not math.isfinite(seconds) or seconds <= 0:
+                raise TuningError(f"{path}: seconds = {seconds!r}, expected a time above 0")
+            if row["operation"] not in OPERATIONS:
+                raise TuningError(f"{path}: operation = {row['operation']!r}, expected one of {OPERATIONS}")
+            cases[Case(row["operation"], row["bytes"], row["ranks"])][row["series"]] = [seconds]
+    except OSError as error:
+        raise TuningError(f"{path}: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, TuningError):
+            raise
+        raise TuningError(f"{path}: is no file of times that `make regret` wrote: {error!r}") from None
+    samples = Samples()
+    for case, visit in cases.items():
+        samples.add(case, visit)
+    return samples
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--prefix", type=Path, help="an installed tree; by default this package's own")
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--table", type=Path, help="whose choices; by default the built-in parameters")
+    parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4, 8])
+    parser.add_argument("--operations", nargs="+", default=OPERATIONS, choices=OPERATIONS)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="bytes")
+    parser.add_argument("--rounds", type=int, default=2, help="how often everything is run")
+    return parser.parse_args()
+
+
+def main() -> None:
+    args, console = parse_arguments(), Console(highlight=False)
+    console = console if console.is_terminal else Console(highlight=False, width=150)
+    found, processors = programs.find(args.prefix), environment.processors()
+    args.out.mkdir(parents=True, exist_ok=True)
+    load = os.getloadavg()[0]
+    if load > 0.8:
+        console.print(
+            f"load {load:.1f}: others use this machine, and the figures will show it", style="yellow"
+        )
+    table = tables.builtin(found.price) if args.table is None else tables.load(args.table, found.price)
+    cases = [as_barrier(case) for case in grid(args.operations, args.ranks, args.sizes)]
+    series = prices.possible_series(found.price, cases, processors, [table.values])
+    samples = Samples()
+    for _ in range(args.rounds):
+        measure.ask(found, [measure.Question(case, TURNS, series[case]) for case in cases], samples.add)
+    with prices.Choices(found.price, cases, processors) as choices:
+        chosen = choices.of(table)
+    times, points = samples.all_times(), samples.points()
+    told = predictions(points, found.price, processors, table.values)
+    points = [point for point in points if (Case(*point[:3]), point.series) in told]
+    console.print(regret_table(times, chosen, told))
+    console.print(error_table(points, told))
+    plot(points, told, args.out / "predicted.png")
+    document = {"load_before": load, "rows": rows_of(samples, chosen)}
+    (args.out / "regret.json").write_text(json.dumps(document, indent=1))
+    console.print(f"regret: {summary_of(regrets_of(times, chosen))}")
+    measured = [1e9 * point.seconds for point in points]
+    expected = [1e9 * told[Case(*point[:3]), point.series] for point in points]
+    error = fitting.median_factor(measured, expected) - 1
+    console.print(f"predictions: median error {100 * error:.0f} %; {args.out / 'predicted.png'}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except TuningError as error:
+        sys.exit(f"regret: {error}")

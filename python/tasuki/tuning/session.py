@@ -1,0 +1,305 @@
+"""`tasuki tune` itself: measures within a budget of time, fits, decides, and looks again at what it
+changed.
+
+First every algorithm of every case of the grid gets a few turns, then a first fit tells where the choice
+would change, also between the sizes of the grid. What is left of the first part of the budget goes, round
+after round, to where the choice is close or uncertain. The rest goes to the check: old choice against new,
+by turns, in jobs that nothing was decided on.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from tasuki import environment
+from tasuki.tuning import TuningError, decide, fitting, measure, prices, tables
+from tasuki.tuning.cases import OPERATIONS, SIZES, Case, algorithm_of, as_barrier, grid
+from tasuki.tuning.measure import Question
+from tasuki.tuning.programs import Programs
+from tasuki.tuning.samples import VISITED, Ratio, Samples
+from tasuki.tuning.tables import TuningTable
+
+# Shares of the budget, by when something has to be over.
+ALL_SEEN, CLOSER_SEEN, CHECKED = 0.55, 0.68, 0.95
+TURNS_FIRST, TURNS_CLOSER, TURNS_CHECK = 3, 6, 7
+CHECK_VISITS = 3  # at most, of each change
+ROUND_SECONDS = 8  # of a closer look, before what is uncertain is asked anew
+CLOSE = 1.2  # a series that takes up to so many times as long as the best may be the best
+SETTLED = 0.03  # a ratio that is known to be so close to 1 does not matter
+PAIRS_MAX = 30  # more do not tell more
+BETWEEN = tuple(8 << octave for octave in range(18))  # sizes where choices are compared: 8 bytes to 1 MiB
+
+
+@dataclasses.dataclass
+class Settings:
+    ranks: tuple[int, ...] = (2, 4, 8)
+    operations: tuple[str, ...] = OPERATIONS
+    sizes: tuple[int, ...] = SIZES
+    budget_seconds: float = 120
+    check: bool = True
+    table: TuningTable | None = None  # to start from; None: the built-in one
+    source: Samples | None = None  # times that were measured before; None: measure
+
+
+@dataclasses.dataclass
+class Outcome:
+    old: TuningTable
+    new: TuningTable
+    fit: fitting.Fit
+    samples: Samples
+    olds: dict[Case, str]  # what the old table chose
+    decisions: dict[Case, str]  # what the new one does
+    checked: dict[Case, Ratio]  # new over old, of changes that were looked at again
+    taken_back: list[Case]  # changes that turned out to be worse
+    troubles: list[str]
+    seconds: float = 0
+
+    def changes(self) -> list[Case]:
+        return [case for case, series in self.decisions.items() if series != self.olds[case]]
+
+
+class Watch:
+    """Is told how it goes; this one keeps it to itself."""
+
+    def stage(self, text: str) -> None: ...
+
+    def tick(self) -> None: ...
+
+
+class Session:
+    def __init__(self, programs: Programs, settings: Settings, watch: Watch | None = None):
+        self.programs, self.settings, self.watch = programs, settings, watch or Watch()
+        self.processors = environment.processors()
+        self.began = time.monotonic()
+        self.builtin = tables.builtin(programs.price)
+        self.old = settings.table or self.builtin
+        self.samples = settings.source or Samples()
+        self.expected: dict[Case, dict[str, float]] = {}  # seconds that a call may take
+        self.pace = 1.0  # measured over expected time of questions
+        self.troubles: list[str] = []
+
+    def moment(self, share: float) -> float:
+        """When this share of the budget has passed."""
+        return self.began + share * self.settings.budget_seconds
+
+    def left(self, share: float) -> float:
+        return self.moment(share) - time.monotonic()
+
+    def tune(self) -> Outcome:
+        if self.settings.source is None:
+            self.see_all()
+        if not self.samples.cases():
+            raise TuningError(f"--budget {self.settings.budget_seconds:g}s is too short to measure anything")
+        self.watch.stage("fitting")
+        found = self.fitted(polished=False)
+        if self.settings.source is None:
+            self.see_closer(found.values)
+            self.watch.stage("fitting")
+        found = self.fitted(polished=True)
+        table = TuningTable(found.values)
+        cases = self.samples.cases()
+        models, olds = self.choices(table, cases), self.real_old_choices(cases)
+        decisions = decide.decide_all(self.samples, models, olds)
+        ratios, taken_back = {}, []
+        if self.settings.check:
+            check = self.see_again(decisions, olds)
+            kept, ratios = decide.checked(check, decisions, olds)
+            taken_back = [case for case in cases if kept[case] != decisions[case]]
+            decisions = kept
+        between = [Case(c.operation, size, c.ranks) for c in cases if c.bytes for size in BETWEEN]
+        table.choices = decide.exceptions(
+            decisions, models | self.choices(table, list(dict.fromkeys(between)))
+        )
+        if self.settings.check:
+            self.compare_with_library(table, decisions)
+        seconds = time.monotonic() - self.began
+        return Outcome(
+            self.old,
+            table,
+            found,
+            self.samples,
+            olds,
+            decisions,
+            ratios,
+            taken_back,
+            self.troubles,
+            seconds,
+        )
+
+    # What is measured.
+
+    def ask(self, questions: list[Question], samples: Samples, deadline: float) -> bool:
+        """As many of the questions as fit in before the deadline; False: not all did."""
+        chosen, end = [], time.monotonic()
+        for question in questions:
+            end += self.pace * measure.cost_seconds(question, self.expected.get(question.case, {}))
+            if end + measure.START_SECONDS * len(self.settings.ranks) > deadline:
+                break
+            chosen.append(question)
+        begin, jobs = time.monotonic(), len({question.case.ranks for question in chosen})
+
+        def take(case, visit):
+            samples.add(case, visit)
+            times = self.expected.setdefault(case, {})
+            times |= {series: min(seconds) for series, seconds in visit.items() if seconds}
+            self.watch.tick()
+
+        costs = [measure.cost_seconds(one, self.expected.get(one.case, {})) for one in chosen]
+        measure.ask(self.programs, chosen, take, deadline)
+        took = time.monotonic() - begin - jobs * measure.START_SECONDS
+        if sum(costs) > 2:
+            self.pace = min(max(took / sum(costs), 0.5), 4.0)
+        return len(chosen) == len(questions)
+
+    def expect(self, questions: list[Question]) -> None:
+        """What calls may take, by the built-in formulas, until they are measured."""
+        asked = [(*question.case, series) for question in questions for series in question.series]
+        with prices.Prices(self.programs.price, asked, self.processors) as told:
+            for point, ns in zip(asked, told.ns(self.builtin.values), strict=True):
+                if not math.isnan(ns):
+                    self.expected.setdefault(Case(*point[:3]), {}).setdefault(point[3], 1e-9 * ns)
+
+    def see_all(self) -> None:
+        """A few turns of everything: first with sizes far apart, then with those between."""
+        self.watch.stage("every algorithm")
+        settings = self.settings
+        cases = [as_barrier(case) for case in grid(settings.operations, settings.ranks, settings.sizes)]
+        series = prices.possible_series(self.programs.price, cases, self.processors, [self.builtin.values])
+        olds = self.old_choices(cases)
+        wanted = {case: list(dict.fromkeys([*series[case], olds[case]])) for case in cases}
+        questions = [Question(case, TURNS_FIRST, wanted[case]) for case in cases]
+        self.expect(questions)
+        half = len(questions) // 2
+        for part in (questions[:half], questions[half:]):
+            if not self.ask(part, self.samples, self.moment(ALL_SEEN)):
+                seen = len(self.samples.cases())
+                self.troubles.append(f"the budget was enough for {seen} of {len(questions)} cases")
+                return
+
+    def see_closer(self, values: Mapping[str, float]) -> None:
+        """Turns where the choice is uncertain, until that part of the budget is over."""
+        self.watch.stage("close choices")
+        table = TuningTable(dict(values))
+        between = self.changes_between(table)
+        while self.left(CLOSER_SEEN) > 1:
+            cases = list(dict.fromkeys([*self.samples.cases(), *between]))
+            questions = self.open_questions(self.choices(table, cases), self.old_choices(cases), between)
+            if not questions:
+                return
+            self.expect(questions)
+            seen = sum(map(len, self.samples.visits.values()))
+            self.ask(questions, self.samples, min(self.moment(CLOSER_SEEN), time.monotonic() + ROUND_SECONDS))
+            if sum(map(len, self.samples.visits.values())) == seen:
+                return
+
+    def changes_between(self, table: TuningTable) -> dict[Case, list[str]]:
+        """Sizes between those that were measured where the choice would change: the middle of each run of
+        such sizes, with the series that the sizes beside it speak for."""
+        kinds = sorted({(case.operation, case.ranks) for case in self.samples.cases() if case.bytes})
+        fine = [Case(operation, size, ranks) for operation, ranks in kinds for size in BETWEEN]
+        olds, news = self.choices(self.old, fine), self.choices(table, fine)
+        found: dict[Case, list[str]] = {}
+        for operation, ranks in kinds:
+            pairs = {size: (olds[c], news[c]) for size in BETWEEN for c in [Case(operation, size, ranks)]}
+            for first, last, (old, new) in decide.runs(pairs):
+                own = [Case(operation, size, ranks) for size in BETWEEN if first <= size <= last]
+                if old != new and not any(self.samples.times(case) for case in own):
+                    found[own[len(own) // 2]] = [old, new]
+        return found
+
+    def open_questions(self, models, olds, between) -> list[Question]:
+        """What is not settled: those first where something would change, and that were measured least."""
+        found = []
+        for case in models:
+            times = self.samples.times(case)
+            if not times:
+                found.append((0, 0, Question(case, TURNS_CLOSER, list(dict.fromkeys(between[case])))))
+                continue
+            best = min(times, key=times.get)
+            close = [name for name in times if times[name] <= CLOSE * times[best]]
+            wanted = list(dict.fromkeys([best, models[case], olds[case], *close]))
+            rivals = [name for name in wanted if name != best and self.is_open(case, name, best)]
+            if rivals:
+                changes = decide.decided(self.samples, case, models[case], olds[case]) != olds[case]
+                pairs = min(self.samples.ratio(case, name, best).pairs for name in rivals)
+                found.append((0 if changes else 1, pairs, Question(case, TURNS_CLOSER, [best, *rivals])))
+        return [question for *_, question in sorted(found, key=lambda one: one[:2])]
+
+    def is_open(self, case: Case, name: str, best: str) -> bool:
+        """Whether more turns may tell which of the two is faster, and it matters."""
+        seen = self.samples.visits[case]
+        if not any(len(visit.get(name, [])) >= VISITED for visit in seen):
+            return not any(name in visit for visit in seen)  # else it is hopeless
+        ratio = self.samples.ratio(case, name, best)
+        if ratio.pairs >= PAIRS_MAX or ratio.low > 1 + SETTLED:
+            return False
+        return not (ratio.low > 1 - SETTLED and ratio.high < 1 + SETTLED)
+
+    def see_again(self, decisions, olds) -> Samples:
+        """Old against new, in jobs of their own."""
+        self.watch.stage("old against new")
+        check = Samples()
+        changed = [case for case in decisions if decisions[case] != olds[case]]
+        changed.sort(key=lambda case: self.gap(case, decisions, olds))
+        questions = [Question(case, TURNS_CHECK, [olds[case], decisions[case]]) for case in changed]
+        for _ in range(CHECK_VISITS):
+            if questions and not self.ask(questions, check, self.moment(CHECKED)):
+                break
+        unseen = sum(case not in check.visits for case in changed)
+        if unseen:
+            self.troubles.append(
+                f"the budget was too short to look again at {unseen} of {len(changed)} changes"
+            )
+        return check
+
+    def gap(self, case, decisions, olds) -> float:
+        """How clearly a change is one for the better, by what is known: the least clear is checked first."""
+        ratio = decide.compared(self.samples, case, decisions[case], olds[case])
+        return 0.0 if ratio is None or math.isinf(ratio.high) else -math.log(ratio.high)
+
+    # What is fitted and chosen.
+
+    def fitted(self, polished: bool) -> fitting.Fit:
+        price, processors = self.programs.price, self.processors
+        points = fitting.possible(self.samples.points(), price, processors, self.builtin.values)
+        if not points:
+            raise TuningError("no times to fit to: none is of an algorithm that the library knows")
+        start = fitting.better_start(points, price, processors, self.old.values, self.builtin.values)
+        return fitting.fit(points, price, processors, start, polished)
+
+    def choices(self, table: TuningTable, cases: list[Case]) -> dict[Case, str]:
+        with prices.Choices(self.programs.price, cases, self.processors) as asked:
+            return asked.of(table)
+
+    def old_choices(self, cases: list[Case]) -> dict[Case, str]:
+        return self.choices(self.old, cases)
+
+    def real_old_choices(self, cases: list[Case]) -> dict[Case, str]:
+        """As the library itself makes them: not quite what the formulas say (decide.with_flags_first)."""
+        told = self.old_choices(cases)
+        if self.settings.source is not None and not self.settings.check:
+            return told  # no jobs are wanted
+        for case, algorithm in measure.chosen_by(self.programs, cases, self.old.path).items():
+            if algorithm_of(told[case]) != algorithm:
+                times = self.samples.times(case)
+                alike = [name for name in times if algorithm_of(name) == algorithm]
+                told[case] = min(alike, key=times.get, default=algorithm)
+        return told
+
+    def compare_with_library(self, table: TuningTable, decisions: Mapping[Case, str]) -> None:
+        """Asks the library itself, in jobs, what it chooses by the new table."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "table.json"
+            tables.save(table, path)
+            ran = measure.chosen_by(self.programs, list(decisions), path)
+        for case, algorithm in ran.items():
+            if algorithm != algorithm_of(decisions[case]):
+                self.troubles.append(
+                    f"{case.operation} of {case.bytes} bytes among {case.ranks} ranks: the library takes "
+                    f"{algorithm}, not {decisions[case]}"
+                )

@@ -1,0 +1,135 @@
+"""The file that the library reads its parameters from: docs/tuning.md describes it."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import json
+import os
+import platform
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import tasuki
+from tasuki.tuning import TuningError
+
+VERSION = 1
+SECONDS_MAX = 60
+DIGITS = 4  # of a parameter in a file
+WORDS = ("machine", "written")  # texts for the reader
+
+
+Parameter = collections.namedtuple("Parameter", "path value low high description")
+
+
+@dataclasses.dataclass
+class TuningTable:
+    """All parameters, by path ("stage.flag_ns"), and the choices that it names, as the file does."""
+
+    values: dict[str, float]
+    choices: dict[str, str] = dataclasses.field(default_factory=dict)
+    made_on: dict | None = None  # a machine; None: somebody wrote it by hand
+    path: str = ""
+
+
+def listed(program: Path, word: str) -> list[str]:
+    """What tools/price.cpp lists."""
+    done = subprocess.run([program, word], capture_output=True, text=True, timeout=SECONDS_MAX)
+    if done.returncode != 0:
+        raise TuningError(f"{program}: {done.stderr.strip()}")
+    return done.stdout.splitlines()
+
+
+def parameters(program: Path) -> list[Parameter]:
+    """All parameters, with their built-in values."""
+    rows = [line.split(maxsplit=4) for line in listed(program, "parameters")]
+    return [Parameter(path, *map(float, numbers), text) for path, *numbers, text in rows]
+
+
+def builtin(price: Path) -> TuningTable:
+    """What the library takes without a file."""
+    return TuningTable({row.path: row.value for row in parameters(price)})
+
+
+def document_of(
+    values: Mapping[str, float], choices: Mapping[str, str] | None = None, digits: int = 12
+) -> dict:
+    """The JSON document of parameters given by path."""
+    table: dict = {"tasuki_tuning": VERSION}
+    for path, value in values.items():
+        *groups, name = path.split(".")
+        place = table
+        for group in groups:
+            place = place.setdefault(group, {})
+        place[name] = float(f"{value:.{digits}g}")
+    return table | ({"choices": dict(choices)} if choices else {})
+
+
+def values_of(document: dict, prefix: str = "") -> dict[str, float]:
+    """The numbers of a document by path, which is document_of() backwards."""
+    found = {}
+    for name, value in document.items():
+        if isinstance(value, dict):
+            found |= values_of(value, f"{prefix}{name}.")
+        else:
+            found[prefix + name] = value
+    return found
+
+
+def load(path: Path | str, price: Path) -> TuningTable:
+    """Reads a table that the library (`price` asks it) takes for good."""
+    try:
+        text = Path(path).read_text()
+        document = json.loads(text)
+    except OSError as error:
+        raise TuningError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise TuningError(f"{path}: is no JSON document: {error}") from None
+    asked = f"\n{json.dumps(document)}\n"
+    done = subprocess.run([price], input=asked, capture_output=True, text=True, timeout=SECONDS_MAX)
+    if done.returncode != 0:
+        reason = done.stderr.partition("price: ")[2].partition(': "')[0].removeprefix("line 1: ")
+        raise TuningError(f"{path}: {reason or done.stderr.strip()}")
+    made_on, choices = document.pop("made_on", None), document.pop("choices", {})
+    for name in ("tasuki_tuning", *WORDS):
+        document.pop(name, None)
+    return TuningTable(builtin(price).values | values_of(document), choices, made_on, str(path))
+
+
+def processor_name() -> str:
+    """As /proc/cpuinfo and the library have it; empty where the system does not say."""
+    try:
+        with open("/proc/cpuinfo") as file:
+            for line in file:
+                name, _, value = line.partition(":")
+                if name.strip() == "model name":
+                    return value.strip()
+    except OSError:
+        pass
+    return ""
+
+
+def this_machine() -> dict:
+    """What the library compares before it takes a table."""
+    return {"processor": processor_name(), "processors": os.cpu_count(), "library": tasuki.__version__}
+
+
+def save(table: TuningTable, path: Path | str) -> None:
+    """Writes a table as one made on this machine, all of it or nothing."""
+    machine = this_machine()
+    document = {
+        "tasuki_tuning": VERSION,
+        "machine": f"{platform.node()}: {machine['processor'] or platform.machine()}",
+        "written": time.strftime("%Y-%m-%d"),
+        "made_on": machine,
+        **document_of(table.values, table.choices, DIGITS),
+    }
+    path = Path(path)
+    draft = path.with_name(path.name + ".part")
+    try:
+        draft.write_text(json.dumps(document, indent=2) + "\n")
+        draft.replace(path)
+    except OSError as error:
+        raise TuningError(f"{path}: {error.strerror}") from None

@@ -1,0 +1,92 @@
+"""A machine that is made up: calls take what the library's formulas say for parameters that nobody knows,
+times a factor of each algorithm's own (since formulas are never right), times noise. It answers the
+questions of tasuki.tuning in place of jobs, so that what is right is known."""
+
+import pathlib
+import time
+import zlib
+
+import numpy
+from tasuki.tuning import prices, programs, session, tables
+from tasuki.tuning.cases import algorithm_of
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PRICE = ROOT / "build" / "release" / "price"
+PROGRAMS = programs.Programs(pathlib.Path("mpiexec"), pathlib.Path("algorithms"), PRICE)
+PROCESSORS = 4
+
+
+def builtin():
+    return tables.builtin(PRICE)
+
+
+def bad_table():
+    """Rates a hundred times too high or too low, times ten: no formula chooses well by it."""
+    return tables.load(ROOT / "tests" / "tuning" / "bad.json", PRICE)
+
+
+class Machine:
+    def __init__(self, values, off=0.2, noise=0.05, seed=1):
+        self.values, self.off, self.noise = values, off, noise
+        self.random = numpy.random.default_rng(seed)
+        self.seed = seed
+        self.jobs = 0
+
+    def true_times(self, case, series):
+        """series -> seconds, without noise."""
+        with prices.Prices(PRICE, [(*case, name) for name in series], PROCESSORS) as asked:
+            ns = asked.ns(self.values)
+        return {
+            name: 1e-9 * one * self.factor(case, name)
+            for name, one in zip(series, ns, strict=True)
+            if not numpy.isnan(one)
+        }
+
+    def factor(self, case, name):
+        """Of an algorithm among so many ranks: always the same."""
+        word = f"{case.operation} {case.ranks} {algorithm_of(name)} {self.seed}"
+        return float(numpy.exp(numpy.random.default_rng(zlib.crc32(word.encode())).normal(0, self.off)))
+
+    def ask(self, _programs, questions, take, deadline=None):
+        """As measure.ask()."""
+        self.jobs += 1
+        for question in questions:
+            if deadline is not None and time.monotonic() > deadline:
+                return False
+            times = self.true_times(question.case, question.series)
+            drift = numpy.exp(self.random.normal(0, self.noise, question.turns))  # the same for all of a turn
+            visit = {}
+            for name, seconds in times.items():
+                own = numpy.exp(self.random.normal(0, self.noise, question.turns))
+                visit[name] = list(seconds * own * drift)
+            take(question.case, visit)
+        return True
+
+    def chosen_by(self, _programs, cases, path):
+        """As measure.chosen_by(): by the formulas, but that flags which were left are never taken again."""
+        table = tables.load(path, PRICE) if path else builtin()
+        smaller = {
+            case: [case._replace(bytes=size) for size in session.BETWEEN if size < case.bytes]
+            for case in cases
+        }
+        asked = list(dict.fromkeys([*cases, *(one for own in smaller.values() for one in own)]))
+        with prices.Choices(PRICE, asked, PROCESSORS) as choices:
+            chosen = choices.of(table)
+        found = {}
+        for case in cases:
+            found[case] = algorithm_of(chosen[case])
+            if found[case] == "flags" and any(chosen[one] != "flags" for one in smaller[case]):
+                found[case] = self.second_best(case, table)
+        return found
+
+    def second_best(self, case, table):
+        names = prices.possible_series(PRICE, [case], PROCESSORS, [table.values])[case]
+        names.remove("flags")
+        with prices.Prices(PRICE, [(*case, name) for name in names], PROCESSORS) as asked:
+            return algorithm_of(names[int(numpy.argmin(asked.ns(table.values)))])
+
+
+def regret_of(machine, case, series, candidates):
+    """Of a choice, by the times without noise."""
+    times = machine.true_times(case, list(dict.fromkeys([series, *candidates])))
+    return times[series] / min(times.values())

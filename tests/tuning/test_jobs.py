@@ -1,0 +1,84 @@
+"""tasuki.tuning.measure on real jobs: what is asked is forced and timed, a table is followed, a deadline
+ends a job; and `tasuki tune` as a whole, in seconds."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import machine as made_up
+import pytest
+from tasuki.tuning import TuningError, measure, programs, tables
+from tasuki.tuning.cases import Case
+from tasuki.tuning.measure import Question
+
+PREFIX = made_up.ROOT / "build" / "prefix"
+
+
+@pytest.fixture(scope="module")
+def tools():
+    return programs.find(PREFIX)
+
+
+def test_each_series_is_timed_in_as_many_turns(tools):
+    answers = {}
+    questions = [
+        Question(Case("bcast", 4096, 2), 4, ["binomial", "chain/4096", "chain/16384"]),
+        Question(Case("barrier", 0, 2), 3, ["flags", "dissemination"]),
+        Question(Case("bcast", 1 << 20, 3), 2, ["flags", "shared"]),  # too long for flags
+    ]
+    assert measure.ask(tools, questions, answers.__setitem__)
+    assert set(answers) == {question.case for question in questions}
+    for question in questions[:2]:
+        assert list(answers[question.case]) == question.series
+        assert all(0 < seconds < 1 for times in answers[question.case].values() for seconds in times)
+        assert max(map(len, answers[question.case].values())) == question.turns
+    assert list(answers[questions[2].case]) == ["shared"]
+
+
+def test_the_table_decides_what_the_library_takes(tools, tmp_path):
+    table = tables.builtin(tools.price)
+    table.choices = {"bcast of 100 to 200 bytes among 2 ranks": "binomial"}
+    tables.save(table, tmp_path / "table.json")
+    cases = [Case("bcast", 64, 2), Case("bcast", 128, 2)]
+    ran = measure.chosen_by(tools, cases, tmp_path / "table.json")
+    assert ran == {cases[0]: "flags", cases[1]: "binomial"}
+    assert measure.chosen_by(tools, cases, "") == dict.fromkeys(cases, "flags")
+
+
+def test_a_table_that_the_library_refuses_is_told(tools, tmp_path):
+    (tmp_path / "table.json").write_text("{")
+    with pytest.raises(TuningError, match="no JSON"):
+        measure.chosen_by(tools, [Case("bcast", 64, 2)], tmp_path / "table.json")
+
+
+def test_an_algorithm_that_is_not_there_is_told(tools):
+    with pytest.raises(TuningError, match='there is no algorithm "best"'):
+        measure.ask(tools, [Question(Case("bcast", 64, 2), 1, ["best"])], lambda *_: None)
+
+
+def test_a_deadline_ends_a_job_and_keeps_what_was_told(tools):
+    answers = []
+    question = Question(Case("barrier", 0, 2), 100, ["flags", "dissemination"])
+    begin = time.monotonic()
+    whole = measure.ask(tools, [question] * 50, lambda *answer: answers.append(answer), begin + 4)
+    assert not whole
+    assert 0 < len(answers) < 50
+    assert time.monotonic() - begin < 4 + measure.END_SECONDS
+
+
+def test_a_short_run_writes_a_table_that_the_library_reads(tmp_path):
+    words = ["--prefix", PREFIX, "-n", 2, "--budget", "10s", "--operations", "bcast,barrier", "-o", "t.json"]
+    environment = dict(os.environ, PYTHONPATH=str(made_up.ROOT / "python"))
+    command = [sys.executable, "-m", "tasuki.cli", "tune", *map(str, words), "--times", "times.json"]
+    begin = time.monotonic()
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert time.monotonic() - begin < 60
+    assert "regret before: median" in done.stdout and "regret after: median" in done.stdout
+    assert json.loads((tmp_path / "t.json").read_text())["made_on"] == tables.this_machine()
+    assert {row["operation"] for row in json.loads((tmp_path / "times.json").read_text())["rows"]} >= {
+        "bcast"
+    }
+    assert "the library takes" not in done.stdout
