@@ -100,7 +100,7 @@ def test_what_was_measured_before_is_enough(tune, tmp_path):
     machine = made_up.Machine(strange(7), seed=7)
     first = tune(machine, made_up.bad_table(), check=False)
     path = tmp_path / "times.json"
-    path.write_text(json.dumps({"rows": regret.rows_of(first.samples, first.decisions)}))
+    path.write_text(json.dumps(regret.document_of(first.samples, first.decisions)))
     jobs = machine.jobs
     again = tune(machine, made_up.bad_table(), check=False, source=regret.load_samples(path))
     assert machine.jobs == jobs, "nothing was to be measured"

@@ -37,7 +37,7 @@ def times(tmp_path_factory):
     for case in cases:
         samples.add(case, {name: [time] for name, time in machine.true_times(case, series[case]).items()})
     path = tmp_path_factory.mktemp("times") / "regret.json"
-    path.write_text(json.dumps({"rows": regret.rows_of(samples, {})}))
+    path.write_text(json.dumps(regret.document_of(samples, {})))
     return path
 
 
@@ -94,8 +94,8 @@ def test_the_built_in_parameters_are_fitted_by_their_makers(prefix, times, tmp_p
 def test_what_makes_no_sense_is_refused(prefix, tmp_path, words, reason):
     (tmp_path / "bad.json").write_text('{"tasuki_tuning": 1, "stage": {"flag_ns": -1}}')
     (tmp_path / "broken.json").write_text("{")
-    row = {"operation": "bcast", "bytes": 8, "ranks": 2, "series": "binomial", "seconds": -1}
-    (tmp_path / "negative.json").write_text(json.dumps({"rows": [row]}))
+    visit = {"operation": "bcast", "bytes": 8, "ranks": 2, "seconds": {"binomial": [-1]}}
+    (tmp_path / "negative.json").write_text(json.dumps({"visits": [visit]}))
     done = tune("--no-check", *words, folder=tmp_path, prefix=prefix)
     assert done.returncode == 2, done.stdout
     assert done.stderr.startswith("tasuki: tune: ") and reason in done.stderr, done.stderr

@@ -174,8 +174,8 @@ def must_be_writable(path: Path) -> None:
 def write_times(path: Path, outcome) -> None:
     from tasuki.tuning import TuningError, regret
 
-    document = {"rows": regret.rows_of(outcome.samples, outcome.decisions)}
+    document = regret.document_of(outcome.samples, outcome.decisions)
     try:
-        path.write_text(json.dumps(document, indent=1) + "\n")
+        path.write_text(json.dumps(document) + "\n")
     except OSError as error:
         raise TuningError(f"{path}: {error.strerror}") from None

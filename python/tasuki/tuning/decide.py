@@ -64,8 +64,14 @@ def decided(samples: Samples, case: Case, model: str, old: str) -> str:
 
 
 def decide_all(samples: Samples, models: Mapping[Case, str], olds: Mapping[Case, str]) -> dict[Case, str]:
-    """For every case that was measured, as the library can take it."""
+    """For every case that was measured."""
     found = {case: decided(samples, case, models[case], olds[case]) for case in samples.cases()}
+    return as_the_library_can(samples, found)
+
+
+def as_the_library_can(samples: Samples, decisions: Mapping[Case, str]) -> dict[Case, str]:
+    """The decisions, but for what with_flags_first() has to change."""
+    found = dict(decisions)
     for operation, ranks in sorted({(case.operation, case.ranks) for case in found}):
         own = sorted(case for case in found if (case.operation, case.ranks) == (operation, ranks))
         found |= with_flags_first(samples, own, found)
@@ -75,22 +81,32 @@ def decide_all(samples: Samples, models: Mapping[Case, str], olds: Mapping[Case,
 def with_flags_first(samples: Samples, cases: list[Case], decisions: Mapping[Case, str]) -> dict[Case, str]:
     """The library runs over the flags up to some size, and above it never again. So where the decisions would
     have it otherwise, the size is taken that costs least."""
-    cost, best = math.inf, {}
+    best_cost, best = (math.inf, 0), dict(decisions)
     for count in range(len(cases) + 1):
-        tried, loss = {}, 0.0
-        for place, case in enumerate(cases):
-            times = samples.times(case)
-            allowed = [name for name in times if (name == FLAGS) == (place < count)]
-            tried[case] = (
-                decisions[case] if decisions[case] in allowed else min(allowed, key=times.get, default="")
-            )
-            if not tried[case]:
-                loss = math.inf
-                break
-            loss += math.log(times[tried[case]] / times.get(decisions[case], min(times.values())))
-        if loss < cost:
-            cost, best = loss, tried
+        tried = {
+            case: decisions[case]
+            if (decisions[case] == FLAGS) == (place < count)
+            else fastest(samples, case, flags=place < count)
+            for place, case in enumerate(cases)
+        }
+        changed = [case for case in cases if tried[case] != decisions[case]]
+        loss = sum(loss_of(samples.times(case), tried[case], decisions[case]) for case in changed)
+        if (loss, len(changed)) < best_cost:
+            best_cost, best = (loss, len(changed)), tried
     return best
+
+
+def fastest(samples: Samples, case: Case, flags: bool) -> str:
+    """Of those that are flags, or of the others; empty: there is none."""
+    times = samples.times(case)
+    return min((name for name in times if (name == FLAGS) == flags), key=times.get, default="")
+
+
+def loss_of(times: Mapping[str, float], taken: str, wanted: str) -> float:
+    """What it costs to take one series in another's place: the logarithm of the ratio of their times."""
+    if not taken:
+        return math.inf
+    return max(0.0, math.log(times[taken] / times.get(wanted, times[taken])))
 
 
 def checked(

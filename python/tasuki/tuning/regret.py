@@ -143,37 +143,38 @@ def predictions(points: list[Point], price: Path, processors: int, values) -> di
     }
 
 
-def rows_of(samples: Samples, chosen: Mapping[Case, str]) -> list[dict]:
-    """As a file has them: load_samples() reads them."""
-    times = samples.all_times()
-    return [
+def document_of(samples: Samples, chosen: Mapping[Case, str]) -> dict:
+    """As a file has it: a row for each series with its time, and all visits, which load_samples() reads."""
+    rows = [
         {**case._asdict(), "series": series, "chosen": chosen.get(case) == series, "seconds": seconds}
-        for case, own in times.items()
+        for case, own in samples.all_times().items()
         for series, seconds in own.items()
     ]
+    visits = [
+        {**case._asdict(), "seconds": visit} for case, own in samples.visits.items() for visit in own if visit
+    ]
+    return {"rows": rows, "visits": visits}
 
 
 def load_samples(path: Path | str) -> Samples:
     """The times that this program or `tasuki tune` has written."""
+    samples = Samples()
     try:
-        rows = json.loads(Path(path).read_text())["rows"]
-        cases = collections.defaultdict(dict)
-        for row in rows:
-            seconds = row["seconds"]
-            if not isinstance(seconds, (int, float)) or not math.isfinite(seconds) or seconds <= 0:
-                raise TuningError(f"{path}: seconds = {seconds!r}, expected a time above 0")
-            if row["operation"] not in OPERATIONS:
-                raise TuningError(f"{path}: operation = {row['operation']!r}, expected one of {OPERATIONS}")
-            cases[Case(row["operation"], row["bytes"], row["ranks"])][row["series"]] = [seconds]
+        for visit in json.loads(Path(path).read_text())["visits"]:
+            if visit["operation"] not in OPERATIONS:
+                names = ", ".join(OPERATIONS)
+                raise TuningError(f"{path}: operation = {visit['operation']!r}, expected one of {names}")
+            times = {str(series): list(seconds) for series, seconds in visit["seconds"].items()}
+            for seconds in (one for own in times.values() for one in own):
+                if not isinstance(seconds, (int, float)) or not math.isfinite(seconds) or seconds <= 0:
+                    raise TuningError(f"{path}: seconds = {seconds!r}, expected a time above 0")
+            samples.add(Case(visit["operation"], int(visit["bytes"]), int(visit["ranks"])), times)
     except OSError as error:
         raise TuningError(f"{path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError) as error:
-        if isinstance(error, TuningError):
-            raise
+    except TuningError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise TuningError(f"{path}: is no file of times that `make regret` wrote: {error!r}") from None
-    samples = Samples()
-    for case, visit in cases.items():
-        samples.add(case, visit)
     return samples
 
 
@@ -213,7 +214,7 @@ def main() -> None:
     console.print(regret_table(times, chosen, told))
     console.print(error_table(points, told))
     plot(points, told, args.out / "predicted.png")
-    document = {"load_before": load, "rows": rows_of(samples, chosen)}
+    document = {"load_before": load, **document_of(samples, chosen)}
     (args.out / "regret.json").write_text(json.dumps(document, indent=1))
     console.print(f"regret: {summary_of(regrets_of(times, chosen))}")
     measured = [1e9 * point.seconds for point in points]

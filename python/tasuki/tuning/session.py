@@ -109,14 +109,10 @@ class Session:
         if self.settings.check:
             check = self.see_again(decisions, olds)
             kept, ratios = decide.checked(check, decisions, olds)
+            kept = decide.as_the_library_can(self.samples, kept)
             taken_back = [case for case in cases if kept[case] != decisions[case]]
             decisions = kept
-        between = [Case(c.operation, size, c.ranks) for c in cases if c.bytes for size in BETWEEN]
-        table.choices = decide.exceptions(
-            decisions, models | self.choices(table, list(dict.fromkeys(between)))
-        )
-        if self.settings.check:
-            self.compare_with_library(table, decisions)
+        self.name_choices(table, decisions, models)
         seconds = time.monotonic() - self.began
         return Outcome(
             self.old,
@@ -291,15 +287,29 @@ class Session:
                 told[case] = min(alike, key=times.get, default=algorithm)
         return told
 
-    def compare_with_library(self, table: TuningTable, decisions: Mapping[Case, str]) -> None:
-        """Asks the library itself, in jobs, what it chooses by the new table."""
+    def name_choices(
+        self, table: TuningTable, decisions: Mapping[Case, str], models: dict[Case, str]
+    ) -> None:
+        """Names in the table what its parameters do not choose: by the formulas, and by the library itself,
+        which is asked in jobs where jobs are wanted."""
+        kinds = dict.fromkeys((case.operation, case.ranks) for case in decisions if case.bytes)
+        between = [Case(operation, size, ranks) for operation, ranks in kinds for size in BETWEEN]
+        models = self.choices(table, between) | models
+        table.choices = decide.exceptions(decisions, models)
+        if not self.settings.check:
+            return
+        others = self.other_choices(table, decisions)
+        if others:
+            table.choices = decide.exceptions(decisions, models | others)
+            others = self.other_choices(table, decisions)
+        for case, algorithm in others.items():
+            what = f"{case.operation} of {case.bytes} bytes among {case.ranks} ranks"
+            self.troubles.append(f"{what}: the library takes {algorithm}, not {decisions[case]}")
+
+    def other_choices(self, table: TuningTable, decisions: Mapping[Case, str]) -> dict[Case, str]:
+        """Where the library chooses otherwise by this table than was decided, and what."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "table.json"
             tables.save(table, path)
             ran = measure.chosen_by(self.programs, list(decisions), path)
-        for case, algorithm in ran.items():
-            if algorithm != algorithm_of(decisions[case]):
-                self.troubles.append(
-                    f"{case.operation} of {case.bytes} bytes among {case.ranks} ranks: the library takes "
-                    f"{algorithm}, not {decisions[case]}"
-                )
+        return {case: name for case, name in ran.items() if name != algorithm_of(decisions[case])}
