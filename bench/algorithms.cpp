@@ -218,11 +218,6 @@ bool is_crowd(int ranks) {
   return ranks > static_cast<int>(std::thread::hardware_concurrency());
 }
 
-/// A turn is longer where ranks share processors: the first calls of a batch wait for ranks to wake.
-double turn_seconds(int ranks) {
-  return is_crowd(ranks) ? 2 * kTurnSeconds : kTurnSeconds;
-}
-
 /// Batches of more and more rounds, until one fills a turn; in a crowd, until twice as many do not make a
 /// call much shorter. Who fills a turn and takes far longer than `best` is let go. Sets the rounds of a turn,
 /// and returns the seconds of a call.
@@ -232,7 +227,7 @@ double grow(Series& series, double best, Algorithms& algorithms, const bench::Op
   bool sure = !is_crowd(ranks);
   double seconds = trial(series, 2, algorithms, operation, at);
   while (seconds < kLongCallSeconds && rounds < kRoundsMax) {
-    double wanted = turn_seconds(ranks) / seconds;
+    double wanted = kTurnSeconds / seconds;
     if (wanted <= rounds) {
       if (sure || seconds > 2 * kHopeless * best) break;
       sure = true;
@@ -243,7 +238,7 @@ double grow(Series& series, double best, Algorithms& algorithms, const bench::Op
     seconds = std::min(seconds, trial(series, static_cast<int>(rounds), algorithms, operation, at));
     if (seconds < 0.7 * before) sure = !is_crowd(ranks);
   }
-  series.rounds = static_cast<int>(std::clamp(turn_seconds(ranks) / seconds, 2.0, kRoundsMax));
+  series.rounds = static_cast<int>(std::clamp(kTurnSeconds / seconds, 2.0, kRoundsMax));
   return seconds;
 }
 

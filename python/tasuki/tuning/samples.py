@@ -18,6 +18,8 @@ from collections.abc import Iterable
 from tasuki.tuning.cases import Case, Point
 
 CONFIDENCE = 0.95
+FEW = 3  # of so many pairs up to five all together, with a margin, stand for the interval
+MARGIN = 1.1
 VISITED = 2  # batches of a series that was measured, and not only seen to be hopeless
 
 Ratio = collections.namedtuple("Ratio", "median low high pairs")
@@ -47,7 +49,12 @@ def ratio_of(pairs: Iterable[tuple[float, float]]) -> Ratio:
     if not ratios:
         return Ratio(math.nan, 0.0, math.inf, 0)
     left_out = order_interval(len(ratios))
-    ends = (0.0, math.inf) if left_out is None else (ratios[left_out], ratios[-1 - left_out])
+    if left_out is not None:
+        ends = ratios[left_out], ratios[-1 - left_out]
+    elif len(ratios) >= FEW:
+        ends = ratios[0] / MARGIN, ratios[-1] * MARGIN
+    else:
+        ends = 0.0, math.inf
     return Ratio(statistics.median(ratios), *ends, len(ratios))
 
 

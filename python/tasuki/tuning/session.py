@@ -25,11 +25,12 @@ from tasuki.tuning.samples import VISITED, Ratio, Samples
 from tasuki.tuning.tables import TuningTable
 
 # Shares of the budget, by when something has to be over.
-ALL_SEEN, CLOSER_SEEN, CHECKED = 0.55, 0.68, 0.95
+ALL_SEEN, CLOSER_SEEN, CHECKED = 0.5, 0.74, 0.95
 TURNS_FIRST, TURNS_CLOSER, TURNS_CHECK = 3, 6, 7
 CHECK_VISITS = 3  # at most, of each change
 ROUND_SECONDS = 8  # of a closer look, before what is uncertain is asked anew
 CLOSE = 1.2  # a series that takes up to so many times as long as the best may be the best
+HOPELESS = 8  # predicted to take so many times as long as the best
 SETTLED = 0.03  # a ratio that is known to be so close to 1 does not matter
 PAIRS_MAX = 30  # more do not tell more
 BETWEEN = tuple(8 << octave for octave in range(18))  # sizes where choices are compared: 8 bytes to 1 MiB
@@ -170,12 +171,19 @@ class Session:
         wanted = {case: list(dict.fromkeys([*series[case], olds[case]])) for case in cases}
         questions = [Question(case, TURNS_FIRST, wanted[case]) for case in cases]
         self.expect(questions)
+        questions = [self.without_hopeless(question) for question in questions]
         half = len(questions) // 2
         for part in (questions[:half], questions[half:]):
             if not self.ask(part, self.samples, self.moment(ALL_SEEN)):
                 seen = len(self.samples.cases())
                 self.troubles.append(f"the budget was enough for {seen} of {len(questions)} cases")
                 return
+
+    def without_hopeless(self, question: Question) -> Question:
+        """Without what even wrong formulas will not find among the best."""
+        times = self.expected[question.case]
+        limit = HOPELESS * min(times[name] for name in question.series)
+        return question._replace(series=[name for name in question.series if times[name] <= limit])
 
     def see_closer(self, values: Mapping[str, float]) -> None:
         """Turns where the choice is uncertain, until that part of the budget is over."""
@@ -209,21 +217,22 @@ class Session:
         return found
 
     def open_questions(self, models, olds, between) -> list[Question]:
-        """What is not settled: those first where something would change, and that were measured least."""
+        """What is not settled: those first where most is to be gained, and that were measured least."""
         found = []
         for case in models:
             times = self.samples.times(case)
             if not times:
-                found.append((0, 0, Question(case, TURNS_CLOSER, list(dict.fromkeys(between[case])))))
+                found.append((-math.inf, 0, Question(case, TURNS_CLOSER, list(dict.fromkeys(between[case])))))
                 continue
             best = min(times, key=times.get)
             close = [name for name in times if times[name] <= CLOSE * times[best]]
             wanted = list(dict.fromkeys([best, models[case], olds[case], *close]))
             rivals = [name for name in wanted if name != best and self.is_open(case, name, best)]
             if rivals:
-                changes = decide.decided(self.samples, case, models[case], olds[case]) != olds[case]
+                taken = decide.decided(self.samples, case, models[case], olds[case])
+                gain = times[best] / times.get(taken, times[best])
                 pairs = min(self.samples.ratio(case, name, best).pairs for name in rivals)
-                found.append((0 if changes else 1, pairs, Question(case, TURNS_CLOSER, [best, *rivals])))
+                found.append((round(gain, 1), pairs, Question(case, TURNS_CLOSER, [best, *rivals])))
         return [question for *_, question in sorted(found, key=lambda one: one[:2])]
 
     def is_open(self, case: Case, name: str, best: str) -> bool:

@@ -50,6 +50,18 @@ TEST(TableTest, WhatIsNotNamedStays) {
   EXPECT_EQ(parameters.network.latency_ns, Parameters{}.network.latency_ns);
 }
 
+/// Nothing of a table that is refused is taken.
+void expect_refused(const char* text, const char* reason) {
+  Table table;
+  Parameters& parameters = table.parameters;
+  parameters.turn_ns = 4711;
+  std::string error;
+  EXPECT_FALSE(parse_table(text, &table, &error)) << text;
+  EXPECT_EQ(error, reason) << text;
+  EXPECT_EQ(parameters.flag_ns, Parameters{}.flag_ns) << text;
+  EXPECT_EQ(parameters.turn_ns, 4711) << text;
+}
+
 TEST(TableTest, BadOnesAreRefusedWithLineAndReason) {
   const struct {
     const char* text;
@@ -88,6 +100,15 @@ TEST(TableTest, BadOnesAreRefusedWithLineAndReason) {
       {"{\"tasuki_tuning\": 1,\n\"machine\": 5}", "line 2: machine = 5, expected a text"},
       {"{\"tasuki_tuning\": 1,\n\"stage\": {\"flag_ns\": 1}", "line 2: no JSON at \"1}\""},
       {"{\"tasuki_tuning\": 1} x", "line 1: no JSON at \"1} x\""},
+  };
+  for (const auto& [text, reason] : cases) expect_refused(text, reason);
+}
+
+TEST(TableTest, BadChoicesAndMachinesAreRefusedWithLineAndReason) {
+  const struct {
+    const char* text;
+    const char* reason;
+  } cases[] = {
       {"{\"tasuki_tuning\": 1,\n\"made_on\": {\"processors\": 0}}",
        "line 2: made_on.processors = 0, expected a number from 1 to 1e+06"},
       {"{\"tasuki_tuning\": 1,\n\"made_on\": {\"library\": 2}}",
@@ -114,16 +135,7 @@ TEST(TableTest, BadOnesAreRefusedWithLineAndReason) {
        "line 2: choices.bcast of 8 to 9 bytes among 4 ranks = 7, expected an algorithm of the operation, or "
        "ALGORITHM/SEGMENT_BYTES"},
   };
-  for (const auto& [text, reason] : cases) {
-    Table table;
-    Parameters& parameters = table.parameters;
-    parameters.turn_ns = 4711;
-    std::string error;
-    EXPECT_FALSE(parse_table(text, &table, &error)) << text;
-    EXPECT_EQ(error, reason) << text;
-    EXPECT_EQ(parameters.flag_ns, Parameters{}.flag_ns) << text;
-    EXPECT_EQ(parameters.turn_ns, 4711) << text;
-  }
+  for (const auto& [text, reason] : cases) expect_refused(text, reason);
 }
 
 TEST(TableTest, MeasuredChoicesHoldForTheirCases) {
