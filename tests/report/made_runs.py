@@ -80,11 +80,10 @@ def patterns(source, speed, ranks):
     for place, name in enumerate(("put", "get", "accumulate")):
         for size in (8, 4096, 262144, 4 << 20):
             variant = {"synchronization": "fence", "window": "allocate"}
-            rows.append(
-                row(source, seconds_of(size, speed, (place + 1) * 0.4e-6), size, f"rma/{name}", variant)
-            )
+            seconds = seconds_of(size, speed, (place + 1) * 0.4e-6)
+            rows.append(row(source, seconds, size, f"rma/{name}", variant, ranks))
         variant = {"synchronization": "flush", "window": "create"}
-        rows.append(row(source, 0.3e-6 / speed, 8, f"rma/{name}", variant))
+        rows.append(row(source, 0.3e-6 / speed, 8, f"rma/{name}", variant, ranks))
     for place, call in enumerate(("write", "write_at_all", "read", "read_at_all")):
         for size in (4096, 65536, 1 << 20, 4 << 20):
             seconds = seconds_of(size, speed, 6e-6 * (place + 1), 2e9)

@@ -119,7 +119,7 @@ def test_says_what_matters(browser, made):
         assert words in text
     assert re.search(r"Faster than MPICH at every size \(most at .*: 1\.3 times\)", text)
     assert "The fit finds a switch above 8 KiB and up to 16 KiB." in text
-    assert re.search(r"From 16 KiB on the fit is t = 1\.\d+ µs \+ M / \(14\.\d GB/s\)", text)
+    assert re.search(r"From 16 KiB on the fit is t = 1\.\d+ µs \+ M / 14\.\d GB/s", text)
     assert "Not in this run" not in text
     sections = page.value("[...document.querySelectorAll('section')].map(section => section.id)")
     assert sections[:4] == ["headlines", "pingpong", "point_to_point", "collectives"]
@@ -167,8 +167,8 @@ def test_can_be_printed(browser, made):
 
 
 def test_shows_what_is_there(browser, tmp_path):
-    """A run of one group: the others are named in a line; several numbers of ranks have a chart each."""
-    run = made_runs.run_of(groups=("collectives",), ranks=(2, 4))
+    """A run of one group: the others are named in a line; several numbers of ranks have a line each."""
+    run = made_runs.run_of(groups=("collectives",), ranks=(2, 4, 8))
     report.write_page(report.material_of([run]), tmp_path / "part.html")
     page = browser.open(tmp_path / "part.html", width=390)
     assert page.errors == []
@@ -178,7 +178,16 @@ def test_shows_what_is_there(browser, tmp_path):
     assert "Not in this run: point-to-point, concurrent patterns" in text
     sections = page.value("[...document.querySelectorAll('section')].map(section => section.id)")
     assert sections == ["collectives", "fit", "guidelines", "everything"]
-    assert len(points_in(page, "Bcast, 2 ranks")) == len(points_in(page, "Bcast, 4 ranks")) == 8
+    assert len(points_in(page, "Bcast")) == 3 * 8
+    assert len(points_in(page, "Time by ranks (1 of 2)")) == 3 * 3
+
+
+def test_several_numbers_of_ranks_beside_a_peer(browser, tmp_path):
+    runs = [made_runs.run_of(name, groups=("collectives",), ranks=(2, 4)) for name in ("tasuki", "mpich")]
+    report.write_page(report.material_of(runs), tmp_path / "ranks.html")
+    page = browser.open(tmp_path / "ranks.html")
+    assert page.errors == []
+    assert len(points_in(page, "Bcast, 2 ranks")) == len(points_in(page, "Bcast, 4 ranks")) == 2 * 8
 
 
 def test_a_single_row(browser, tmp_path):

@@ -13,12 +13,15 @@ from tasuki import units
 # Room between the 0 B of an axis of sizes and its next size, in octaves.
 ZERO_OCTAVES = 2.0
 
+BINARY = ("bytes", "ranks")  # with ticks at powers of two
+
 TEXTS = {
     "bytes": units.bytes_text,
     "seconds": units.time_text,
     "rate": units.rate_text,
     "number": units.number_text,
     "share": units.percent_text,
+    "ranks": lambda ranks: f"{ranks:g}",
 }
 
 
@@ -65,7 +68,7 @@ class Scale:
         """At most about `most` ticks: (value, text)."""
         if not self.axis.logarithmic:
             values = linear_ticks(self.high, most)
-        elif self.axis.quantity == "bytes":
+        elif self.axis.quantity in BINARY:
             values = ([0.0] if self.zero else []) + binary_ticks(self.low, self.high, most)
         else:
             values = decimal_ticks(self.low, self.high, most)
@@ -80,7 +83,7 @@ def scale_of(axis: Axis, values: list[float]) -> Scale:
         return Scale(axis, 0.0, 1.06 * max(positive))
     low, high = min(positive), max(positive)
     zero = axis.quantity == "bytes" and min(finite, default=1.0) <= 0
-    room = 1.12 if axis.quantity == "bytes" else max(1.1, (high / low) ** 0.05)
+    room = 1.12 if axis.quantity in BINARY else max(1.1, (high / low) ** 0.05)
     return Scale(axis, low if zero else low / room, high * room, zero)
 
 

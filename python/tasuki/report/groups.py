@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from tasuki.report import words
 from tasuki.report.axes import Axis, value_text
 from tasuki.report.chart import STYLES, Chart, Dots, Line, Point
@@ -24,7 +26,7 @@ from tasuki.report.material import (
     words_of,
 )
 from tasuki.results import Row, Run
-from tasuki.units import bytes_text, percent_text, rate_text, time_text
+from tasuki.units import bytes_text, number_text, percent_text, rate_text, time_text
 
 SIZES_OF_A_CURVE = 3
 VARIANTS_OF_A_CHART = 3
@@ -130,17 +132,30 @@ def with_ranks(title: str, series: list[Row], several: bool) -> str:
 
 
 def curves_beside_peers(material: Material, group: str, skip: tuple[str, ...] = ()) -> list[Chart]:
-    """For each benchmark (and number of ranks) with enough sizes: its base case beside the peers."""
+    """Each benchmark with enough sizes: its base case beside the peers, for each number of ranks; without
+    peers all numbers of ranks in one chart."""
     charts = []
-    several = len({row.ranks for row in material.run.rows if row.group == group}) > 1
     for benchmark in benchmarks_in(material.run, group):
-        if benchmark in skip:
+        bases = [
+            max(found, key=len) for found in by_ranks(series_in(material.run, group, benchmark)).values()
+        ]
+        bases = [rows for rows in bases if len(rows) >= SIZES_OF_A_CURVE]
+        if benchmark in skip or not bases:
             continue
-        for found in by_ranks(series_in(material.run, group, benchmark)).values():
-            base = max(found, key=len)
-            if len(base) >= SIZES_OF_A_CURVE:
-                charts.append(beside_peers(material, base, with_ranks(title_of(base[0]), base, several)))
+        title = title_of(bases[0][0])
+        if len(bases) > 1 and not material.peers:
+            charts.append(of_all_ranks(bases, title))
+        else:
+            charts += [
+                beside_peers(material, rows, with_ranks(title, rows, len(bases) > 1)) for rows in bases
+            ]
     return charts
+
+
+def of_all_ranks(bases: list[list[Row]], title: str) -> Chart:
+    lines = [line_of(rows, f"{rows[0].ranks} ranks", place % STYLES) for place, rows in enumerate(bases)]
+    told = [f"With {rows[0].ranks} ranks {words.growth(rows)}" for rows in (bases[0], bases[-1])]
+    return Chart(title, BY_SIZE, TIME, lines, " ".join(told), about=words_of(bases[0][0].variant))
 
 
 def curves_of_ways(
@@ -201,6 +216,38 @@ def about_labels(rows: list[Row], labels: list[str], base: Row) -> str:
     if any(label.startswith("base case") for label in labels):
         return f"base case: {words_of(base.variant)}" if base.variant else ""
     return common_of(rows)
+
+
+def curves_by_ranks(material: Material, group: str) -> list[Chart]:
+    """Of benchmarks measured at enough numbers of ranks: their base cases at the smallest size."""
+    named = []
+    for benchmark in benchmarks_in(material.run, group):
+        firsts = [
+            max(found, key=len)[0] for found in by_ranks(series_in(material.run, group, benchmark)).values()
+        ]
+        same = [row for row in firsts if (row.bytes, row.variant) == (firsts[0].bytes, firsts[0].variant)]
+        if len(same) >= SIZES_OF_A_CURVE:
+            size = f", {bytes_text(same[0].bytes)}" if same[0].bytes else ""
+            named.append((f"{title_of(same[0])}{size}", same))
+    charts, parts = [], -(-len(named) // STYLES)
+    for place in range(parts):
+        part = named[place * len(named) // parts : (place + 1) * len(named) // parts]
+        title = "time by ranks" + (f" ({place + 1} of {parts})" if parts > 1 else "")
+        lines = [
+            Line(name, [dataclasses.replace(point_of(row, name), x=float(row.ranks)) for row in rows], style)
+            for style, (name, rows) in enumerate(part)
+        ]
+        charts.append(Chart(title, Axis("ranks", "ranks"), TIME, lines, ranks_text(part)))
+    return charts
+
+
+def ranks_text(named: list[tuple[str, list[Row]]]) -> str:
+    """How many times as long the most ranks take as the fewest."""
+    few, many = named[0][1][0].ranks, named[0][1][-1].ranks
+    times = [
+        f"{name} {number_text(r[-1].median_seconds / r[0].median_seconds, 2)} times" for name, r in named
+    ]
+    return f"With {many} ranks it takes, of the time with {few}: {words.listed(times)}."
 
 
 def overlap_dots(material: Material, group: str) -> list[Dots]:

@@ -126,7 +126,8 @@ def figure(chart: Chart | Dots) -> Markup:
 
 
 def kept_together(text: str) -> str:
-    """No line ends between a number and its unit."""
+    """No line ends between a number and its unit, or within a formula."""
+    text = text.replace(" + M / ", "\u00a0+\u00a0M\u00a0/\u00a0").replace("t = ", "t\u00a0=\u00a0")
     return re.sub(r"(?<=\d) (?=(%|[KMGT]?i?B(/s)?|[nµm]?s|times|ranks)\b|%)", "\u00a0", text)
 
 
@@ -143,7 +144,7 @@ def headlines(material: Material):
             "div",
             element("div", what, class_="what"),
             element("div", number, class_="number"),
-            element("div", source, class_="from"),
+            element("div", kept_together(source), class_="from"),
             class_="tile",
         )
         for what, number, source in told
@@ -180,6 +181,7 @@ def group_section(material: Material, group: str):
     quantity = "rate" if group == "io" else "seconds"
     ways = groups.curves_of_ways(material, group, quantity, SHOWN_ABOVE)
     beside = [] if group in WAYS_ALONE else groups.curves_beside_peers(material, group, SHOWN_ABOVE)
+    ways += groups.curves_by_ranks(material, group)
     dots = groups.overlap_dots(material, group) + groups.dots_of_cases(material, group)
     if not (ways or beside or dots):
         return None

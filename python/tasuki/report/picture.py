@@ -29,7 +29,7 @@ def write(chosen: list[charts.Chart], path: str | pathlib.Path, heading: str) ->
 def draw(axes, chart: charts.Chart) -> None:
     """In the chart's own scales, from 0 to 1, so that ticks and the place of 0 B are those of the page."""
     x, y = chart.scales()
-    axes.set_title(chart.title, loc="left", fontsize=11)
+    axes.set_title(chart.title, loc="left", fontsize=11, pad=18 if chart.marks else 6)
     axes.set_xlim(0, 1), axes.set_ylim(0, 1)
     set_ticks(axes.xaxis, x, 7)
     set_ticks(axes.yaxis, y, 6)

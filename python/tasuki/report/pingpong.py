@@ -173,17 +173,14 @@ def throughput_text(material: Material, rows: list[Row]) -> str:
     half = half_peak(rows, highest)
     text = f"{material.names[0]} moves at most {rate_text(highest)} ({bytes_text(size)}) "
     text += f"and reaches half of that from {bytes_text(half)} on."
-    limit = {row.bytes: row.median_seconds for row in copies(material.run)}
-    shares = [(limit[row.bytes] / row.median_seconds, row) for row in rows if row.bytes in limit]
-    if shares:
-        share, row = max(shares, key=lambda pair: pair[0])
-        best = f"{percent_text(share)} of its throughput, at {bytes_text(row.bytes)}"
-        text += f" Beside a bare copy of the same size it does best with {best}."
+    limit = copies(material.run)
+    if limit:
+        text += f" The peak is {percent_text(highest / peak(limit)[0])} of that of a bare copy."
     segment = peak_segment(material, rows)
     if segment:
         sizes = words.sizes_text(segment.bytes_first, segment.bytes_last, rows[-1].bytes)
         seconds = time_text(max(0.0, segment.latency_seconds.value))
-        text += f" {sizes} the fit is t = {seconds} + M / ({rate_text(segment.bytes_per_second.value)})."
+        text += f" {sizes} the fit is t = {seconds} + M / {rate_text(segment.bytes_per_second.value)}."
     return text
 
 
