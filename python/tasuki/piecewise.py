@@ -23,7 +23,7 @@ import math
 import numpy
 from scipy import stats
 
-TUKEY = 4.685  # beyond so many deviations a point costs no more
+TUKEY = 5.2  # beyond so many deviations a point costs no more
 LOSS_MAX = TUKEY**2 / 3
 ODD = 4.0  # beyond so many deviations a point is odd, and left out of the last least squares
 NOISE_LEAST = 0.01  # lines that differ by less are not told apart

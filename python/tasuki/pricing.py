@@ -273,8 +273,10 @@ def on_lines(curve: Curve, bytes: float) -> Price | None:
     latency, bandwidth = line.latency_seconds, line.bytes_per_second
     moved = line.factor * bytes
     first, last = lines[0].bytes_first, lines[-1].bytes_last
+    scale = 1.0
     if bytes > last:
         how = f"extrapolated from {bytes_text(last)}"
+        scale = last_off(curve, line)
     elif bytes < first:
         how = f"extrapolated from {bytes_text(first)}"
     else:
@@ -283,7 +285,17 @@ def on_lines(curve: Curve, bytes: float) -> Price | None:
         return Price(line.seconds(bytes), None, None, how)
     low = latency.low + moved / bandwidth.high
     high = latency.high + (moved / bandwidth.low if bandwidth.low > 0 else math.inf)
-    return Price(line.seconds(bytes), low, high if math.isfinite(high) else None, how)
+    return Price(scale * line.seconds(bytes), scale * low, scale * high if high < math.inf else None, how)
+
+
+def last_off(curve: Curve, line) -> float:
+    """How much longer the largest size took than its line says: where a cache ends only there, all larger
+    sizes will. 1 where that time is not known well."""
+    if not curve.points:
+        return 1.0
+    last = curve.points[-1]
+    known = last.low is not None and last.high is not None and last.high < 1.3 * last.low
+    return last.seconds / line.seconds(last.bytes) if known else 1.0
 
 
 def mixed(left: Price, right: Price, share: float, how: str) -> Price:

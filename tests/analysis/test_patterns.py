@@ -79,6 +79,16 @@ def test_prices_say_how_they_were_found(pricer, operation, ranks, bytes, seconds
     assert (price.low is None) == how.startswith("substituted")
 
 
+def test_beyond_the_largest_size_it_goes_on_from_there():
+    """The last size took twice its line: a cache ended. Four times that size takes twice its line as well."""
+    sizes = synthetic.POWERS[3:]
+    times = synthetic.times_of(sizes, LINE)
+    times[-1] *= 2
+    pricer = pricing.Pricer.of_run(synthetic.run_of(synthetic.rows_of(sizes, times, mode="send")))
+    wanted = 2 * (1e-6 + 4 * sizes[-1] * 1e-10)
+    assert pricer.price("MPI_Send", 2, 4 * sizes[-1]).seconds == pytest.approx(wanted, rel=1e-3)
+
+
 def test_formulas_price_what_was_not_measured():
     pricer = pricing.Pricer(machines.load("k-computer"))
     assert pricer.price("MPI_Bcast", 384, 1 << 20).seconds == pytest.approx(169e-6 + (1 << 20) / 10400e6)

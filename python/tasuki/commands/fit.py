@@ -101,15 +101,22 @@ def loggp_told(run) -> dict:
 
 
 def estimate_text(estimate, text) -> str:
-    """The value and its interval: "1.30 µs ± 4 %", or the end that is known."""
+    """The value and its interval: "1.30 µs ± 4 %"; where it is wide, the end that is near, or both ends."""
     from tasuki.units import percent_text
 
-    if estimate.low > 0 and math.isfinite(estimate.high):
+    if estimate.low <= 0:
+        return f"≤ {text(estimate.high)}" if math.isfinite(estimate.high) else "not told"
+    wide = estimate.high > 2 * estimate.value, estimate.low < estimate.value / 2
+    if wide == (False, False):
         off = max(estimate.high / estimate.value - 1, 1 - estimate.low / estimate.value)
         return f"{text(estimate.value)} ± {percent_text(off)}"
-    if estimate.low > 0:
+    if wide == (False, True):
+        return f"≤ {text(estimate.high)}"
+    if wide == (True, False):
         return f"≥ {text(estimate.low)}"
-    return f"≤ {text(estimate.high)}" if math.isfinite(estimate.high) else "not told"
+    if math.isfinite(estimate.high):
+        return f"{text(estimate.low)} … {text(estimate.high)}"
+    return f"≥ {text(estimate.low)}"
 
 
 def print_fits(fits, sizes_min: int) -> None:

@@ -154,7 +154,8 @@ def of_run(run: Run) -> Machine:
     machine = Machine(
         name=f"{run.environment.get('host', 'local')}-{run.implementation.get('name', 'mpi')}",
         title=f"{run.implementation.get('name', 'an MPI')} {run.implementation.get('version', '')} on "
-        f"{run.environment.get('cpu', 'an unknown processor')}",
+        f"{run.environment.get('cpu', 'an unknown processor')}, "
+        f"{run.environment.get('processors', 'an unknown number of')} processors",
         sources={"run": f"tasuki bench, {run.environment.get('time', 'at an unknown time')}"},
         path=run.path,
     )
