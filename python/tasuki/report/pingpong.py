@@ -210,12 +210,21 @@ def time_text_of(material: Material, rows: list[Row], cache_line: list[Row]) -> 
         times = number_text(rows[0].median_seconds / cache_line[0].median_seconds, 2)
         text += f" A cache line alone takes {time_text(cache_line[0].median_seconds)} one way:"
         text += f" the shortest message takes {times} times that."
-    fit = material.fits.get(rows[0].series)
-    if fit and fit.breaks:
+    return text + fit_text(material.fits.get(rows[0].series))
+
+
+def fit_text(fit) -> str:
+    """Where the fit switches, and how well it goes through the points."""
+    if not fit or not fit.segments:
+        return ""
+    text = " The fit finds no switch of protocols: one latency and one bandwidth describe all sizes."
+    if fit.breaks:
         places = words.listed(
             [f"above {bytes_text(b.low)} and up to {bytes_text(b.high)}" for b in fit.breaks]
         )
-        text += f" The fit finds a switch {places}."
-    elif fit and fit.segments:
-        text += " The fit finds no switch of protocols: one latency and one bandwidth describe all sizes."
+        text = f" The fit finds a switch {places}."
+    text += f" The points lie {percent_text(fit.noise)} off it."
+    if fit.outliers:
+        sizes = words.listed([bytes_text(size) for size in fit.outliers])
+        text += f" It leaves out what does not follow it: {sizes}."
     return text
