@@ -163,14 +163,23 @@ def costs(sizes, times, noise: float):
     )
     places = numpy.arange(count)
     inside = (places >= firsts[:, None]) & (places < ends[:, None])
-    latency, slope = refined(sizes, times, noise, inside, latencies[best], slopes[best])
-    loss = numpy.where(inside, loss_of(deviations(sizes, times, latency, slope) / noise), 0).sum(axis=1)
-    begun = sums[best, ends] - sums[best, firsts]
-    worse = loss > begun
-    latency[worse], slope[worse] = latencies[best][worse], slopes[best][worse]
+    starts = latencies[best], slopes[best]
+    ends_of_steps = refined(sizes, times, noise, inside, *starts)
+    begun, stepped = (range_losses(sizes, times, noise, inside, *line) for line in (starts, ends_of_steps))
+    better = stepped < begun
+    latency, slope = (numpy.where(better, *pair) for pair in zip(ends_of_steps, starts, strict=True))
     table = numpy.full((3, count + 1, count + 1), numpy.inf)
-    table[:, firsts, ends] = numpy.minimum(loss, begun), latency, slope
+    table[:, firsts, ends] = numpy.minimum(stepped, begun), latency, slope
     return table
+
+
+def range_losses(sizes, times, noise: float, inside, latency, slope):
+    """The loss of each range. Chance makes points odd one by one: three neighbours that are all too slow, or
+    all too fast, are a piece of their own, and cost so much more that they will be one."""
+    off = numpy.where(inside, deviations(sizes, times, latency, slope) / noise, 0)
+    side = numpy.where(numpy.abs(off) > ODD, numpy.sign(off), 0)
+    three = numpy.abs(side[:, :-2] + side[:, 1:-1] + side[:, 2:]) == 3
+    return loss_of(off).sum(axis=1) + 2 * LOSS_MAX * three.sum(axis=1)
 
 
 def deviations(sizes, times, latency, slope):

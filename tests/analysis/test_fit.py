@@ -90,6 +90,16 @@ def test_one_wild_point_changes_nothing(place, times):
     assert segment.bytes_per_second.value == pytest.approx(1e10, rel=1e-3)
 
 
+def test_neighbours_that_are_all_slow_are_a_segment():
+    """Beyond 1 MiB a cache ends: the last three sizes take four times their line, and are not odd points."""
+    times = synthetic.times_of(synthetic.POWERS, [(1e-6, 1e-10), (0, 4e-10)], [1 << 20])
+    times = synthetic.noisy(numpy.random.default_rng(5), times, 0.02, odd=0)
+    found = fit.fit_series(synthetic.rows_of(synthetic.POWERS, times))
+    assert found.outliers == []
+    assert [(one.low, one.high) for one in found.breaks] == [(1 << 20, 1 << 21)]
+    assert found.segments[1].bytes_per_second.holds(2.5e9)
+
+
 def test_where_many_points_are_odd_the_line_is_wrong():
     """Three of five sizes lie on a line by chance: the other two still count, and the intervals are wide."""
     sizes = [8, 1024, 16384, 131072, 2097152]
