@@ -192,8 +192,6 @@ def by_messages(operation: str, ranks: int, bytes: float, message) -> float | No
     message; message(bytes) -> seconds. `bytes` as the suite counts them (docs/mbl.md). None: not known here.
     """
     rounds, others = rounds_of(ranks), ranks - 1
-    if ranks < 2:
-        return 0.0
     if operation == "barrier":  # dissemination
         return rounds * message(0)
     if operation in ("bcast", "reduce"):  # a binomial tree, or scatter and allgather (reduce: the mirror)

@@ -149,4 +149,5 @@ def test_trees_of_messages():
     assert model.by_messages("alltoall", 4, 10, message) == pytest.approx(3 * message(10))
     assert model.by_messages("allreduce", 1, 8, message) == 0
     assert model.by_messages("spawn", 8, 10, message) is None
+    assert model.by_messages("spawn", 1, 10, message) is None
     assert math.isclose(model.loggp(1001, 1, 2, 3, 0.5), 506)
