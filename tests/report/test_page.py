@@ -163,7 +163,15 @@ def test_is_small_and_whole(made):
 
 
 def test_can_be_printed(browser, made):
-    assert len(browser.open(made).ask("Page.printToPDF")["data"]) > 10_000
+    """Dark on white, whatever the screen's colors are, with two charts beside one another."""
+    page = browser.open(made, width=760, dark=True)
+    assert len(page.ask("Page.printToPDF")["data"]) > 10_000
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    page.ask("Emulation.setEmulatedMedia", media="print", features=dark)
+    colors = page.value(COLORS)
+    assert all(contrast(colors[name], "#ffffff") >= 4.5 for name in ("ink", "quiet", "accent", "s0"))
+    tops = "[...document.querySelectorAll('#pingpong figure')].map(one => one.getBoundingClientRect().top)"
+    assert len(set(page.value(tops))) == 1
 
 
 def test_shows_what_is_there(browser, tmp_path):
