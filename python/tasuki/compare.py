@@ -148,7 +148,21 @@ def compare(base: Run, *others: Run, tolerance: float = TOLERANCE, level: float 
         verdict_of(keyed[0][key], keyed[place][key], names[place], ratio, chance, bound, level)
         for (key, place, ratio), chance in zip(pairs, confidence.adjusted(chances), strict=True)
     ]
-    return Comparison(names[0], names[1:], tolerance, level, rows, missing, doubts(runs, names))
+    return Comparison(
+        names[0], names[1:], tolerance, level, rows, missing, doubts(runs, names) + control(rows)
+    )
+
+
+def control(rows: list[Verdict]) -> list[str]:
+    """Rows in which no MPI is at work cannot differ by it: what they say of the others."""
+    limits = [row for row in rows if row.group == "limit"]
+    differ = sum(row.verdict != "same" for row in limits)
+    if not differ:
+        return []
+    return [
+        f"{differ} of {len(limits)} rows of the group limit differ too, where no MPI is at work: so much do "
+        "jobs, or the state of the machine, differ"
+    ]
 
 
 def turned(ratio: confidence.Estimate) -> confidence.Estimate:

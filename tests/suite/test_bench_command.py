@@ -227,3 +227,26 @@ def test_every_quick_case_runs_on(name, tmp_path):
     listed = bench(*words, "--list", PYTHONPATH=INSTALLED).stdout
     assert len(run.rows) + len(run.left_out) == int(listed.splitlines()[-1].split()[0])
     assert len(run.frame()) == len(run.rows)
+
+
+def test_two_are_compared_in_turns(fake):
+    """Each round gives every row of both more samples, and a file of each is kept."""
+    words = ["compare", "--mpi", f"a={fake.prefix}", "--mpi", f"b={fake.prefix}", "--only", "other", "--json"]
+    words += ["--rounds", "3", "--work", fake.folder / "work", "-o", fake.folder / "kept", "--budget", "0.05"]
+    done = subprocess.run(
+        [sys.executable, "-m", "tasuki", *map(str, words)],
+        env=environment(FAKE_NOTES=str(fake.folder)),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["base"] == "a" and [row["verdict"] for row in document["rows"]] == ["same"] * 4
+    for name in ("a", "b"):
+        run = results.load(fake.folder / "kept" / f"{name}.json")
+        assert {tuple(row.parts) for row in run.rows} == {(3, 3, 3)}
+        assert len(run.rows) == len(fake_mpi.SIZES)
+    begun = (fake.folder / fake_mpi.BEGUN).read_text().splitlines()
+    assert len(begun) == 2 * 3 * len(fake_mpi.SIZES)
