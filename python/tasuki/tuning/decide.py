@@ -48,6 +48,20 @@ def compared(samples: Samples, case: Case, new: str, old: str) -> Ratio | None:
     return Ratio(median, median / APART, median * APART, 0)
 
 
+def regret_of(samples: Samples, case: Case, series: str) -> float | None:
+    """The time of a series over that of the best one, side by side where they were timed so; 1: none is
+    better; None: it was not measured, or there is no other."""
+    rivals = [name for name in samples.times(case) if name != series]
+    ratios = [compared(samples, case, series, rival) for rival in rivals]
+    known = [ratio.median for ratio in ratios if ratio is not None]
+    return max(1.0, *known) if known else None
+
+
+def regrets_of(samples: Samples, chosen: Mapping[Case, str]) -> dict[Case, float]:
+    found = {case: regret_of(samples, case, series) for case, series in chosen.items()}
+    return {case: regret for case, regret in found.items() if regret is not None}
+
+
 def decided(samples: Samples, case: Case, model: str, old: str) -> str:
     """The series to take in a case, by all its times."""
     times = samples.times(case)

@@ -67,6 +67,10 @@ class Samples:
     def add(self, case: Case, visit: dict[str, list[float]]) -> None:
         self.visits[case].append({series: list(times) for series, times in visit.items() if times})
 
+    def merge(self, other: Samples) -> None:
+        for case, visits in other.visits.items():
+            self.visits[case] += visits
+
     def cases(self) -> list[Case]:
         return list(self.visits)
 

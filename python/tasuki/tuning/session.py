@@ -110,6 +110,7 @@ class Session:
         if self.settings.check:
             check = self.see_again(decisions, olds)
             kept, ratios = decide.checked(check, decisions, olds)
+            self.samples.merge(check)
             kept = decide.as_the_library_can(self.samples, kept)
             taken_back = [case for case in cases if kept[case] != decisions[case]]
             decisions = kept
@@ -132,12 +133,12 @@ class Session:
 
     def ask(self, questions: list[Question], samples: Samples, deadline: float) -> bool:
         """As many of the questions as fit in before the deadline; False: not all did."""
-        chosen, end = [], time.monotonic()
+        chosen, end = [], time.monotonic() + measure.START_SECONDS * len(self.settings.ranks)
         for question in questions:
-            end += self.pace * measure.cost_seconds(question, self.expected.get(question.case, {}))
-            if end + measure.START_SECONDS * len(self.settings.ranks) > deadline:
-                break
-            chosen.append(question)
+            cost = self.pace * measure.cost_seconds(question, self.expected.get(question.case, {}))
+            if end + cost <= deadline:  # else it is too dear, and another may not be
+                chosen.append(question)
+                end += cost
         begin, jobs = time.monotonic(), len({question.case.ranks for question in chosen})
 
         def take(case, visit):
@@ -203,7 +204,8 @@ class Session:
 
     def changes_between(self, table: TuningTable) -> dict[Case, list[str]]:
         """Sizes between those that were measured where the choice would change: the middle of each run of
-        such sizes, with the series that the sizes beside it speak for."""
+        such sizes. With flags, which sizes above can have only where those below do (the program leaves out
+        what is not possible)."""
         kinds = sorted({(case.operation, case.ranks) for case in self.samples.cases() if case.bytes})
         fine = [Case(operation, size, ranks) for operation, ranks in kinds for size in BETWEEN]
         olds, news = self.choices(self.old, fine), self.choices(table, fine)
@@ -213,7 +215,7 @@ class Session:
             for first, last, (old, new) in decide.runs(pairs):
                 own = [Case(operation, size, ranks) for size in BETWEEN if first <= size <= last]
                 if old != new and not any(self.samples.times(case) for case in own):
-                    found[own[len(own) // 2]] = [old, new]
+                    found[own[len(own) // 2]] = [old, new, decide.FLAGS]
         return found
 
     def open_questions(self, models, olds, between) -> list[Question]:

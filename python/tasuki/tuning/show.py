@@ -93,9 +93,8 @@ def show(console: Console, rows: list[Parameter], outcome: Outcome) -> None:
         console.print(f"taken back, since the second look found them slower: {names}")
     for trouble in outcome.troubles:
         console.print(trouble, style="yellow")
-    times = outcome.samples.all_times()
     for word, chosen in (("before", outcome.olds), ("after", outcome.decisions)):
-        console.print(f"regret {word}: {regret.summary_of(regret.regrets_of(times, chosen))}")
+        console.print(f"regret {word}: {regret.summary_of(decide.regrets_of(outcome.samples, chosen))}")
     ratios = [ratio.median for ratio in outcome.checked.values()]
     if ratios:
         mean = math.exp(statistics.fmean(map(math.log, ratios)))
