@@ -2,7 +2,6 @@
 #include "method.hpp"
 
 #include <sched.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -226,8 +225,14 @@ bool is_crowded(MPI_Comm comm) {
   require(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node), "MPI_Comm_split_type");
   int ranks = 1;
   MPI_Comm_size(node, &ranks);
+  // Each rank may be bound to processors of its own: those of all count.
+  cpu_set_t processors;
+  CPU_ZERO(&processors);
+  ::sched_getaffinity(0, sizeof processors, &processors);
+  require(MPI_Allreduce(MPI_IN_PLACE, &processors, sizeof processors, MPI_BYTE, MPI_BOR, node),
+          "MPI_Allreduce");
   MPI_Comm_free(&node);
-  int crowded = ranks > ::sysconf(_SC_NPROCESSORS_ONLN);
+  int crowded = ranks > CPU_COUNT(&processors);
   require(MPI_Allreduce(MPI_IN_PLACE, &crowded, 1, MPI_INT, MPI_MAX, comm), "MPI_Allreduce");
   return crowded != 0;
 }

@@ -23,6 +23,8 @@ namespace mbl {
 namespace {
 
 constexpr int kExitWrongWord = 2;
+/// Between two looks of a rank that takes no part: each takes time from those that do.
+constexpr std::chrono::milliseconds kIdle(5);
 
 /// How many of `size` ranks the benchmark runs on; 0: it does not.
 int ranks_for(const Benchmark& benchmark, int size) {
@@ -135,7 +137,7 @@ class Places {
     for (int done = 0; done == 0;) {
       require(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
       if (done == 0 && place.comm == MPI_COMM_NULL) {
-        std::this_thread::sleep_for(std::chrono::microseconds(500));
+        std::this_thread::sleep_for(kIdle);
       }
     }
   }
