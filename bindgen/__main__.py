@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from bindgen import entries, functions, headers, tables
+from bindgen import entries, functions, headers, tables, trace
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -22,6 +22,7 @@ def files() -> dict[str, str]:
         "src/binding/generated/abi_tables_mpich.hpp": tables.generate("mpich"),
         **functions.generate(),
         **entries.generate(),
+        **trace.generate(),
     }
 
 

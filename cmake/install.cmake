@@ -3,7 +3,8 @@
 #   bin/      mpiexec (mpirun), mpicc, mpicxx (mpic++), tasuki
 #   include/  mpi.h (MPI-5.0 standard ABI), mpich/mpi.h (MPICH ABI)
 #   libexec/  tasuki-source-lines, which mpiexec runs; tasuki/: mbl, the benchmark suite, and what tasuki tune runs
-#   lib/      libmpi_abi.so.1 (.so), libmpi.so.12, libtasuki_heap.so, pkgconfig/, cmake/Tasuki/,
+#   lib/      libmpi_abi.so.1 (.so), libmpi.so.12, libtasuki_heap.so, libtasuki_trace.so, pkgconfig/,
+#             cmake/Tasuki/,
 #             tasuki/python/, the package that bin/tasuki runs (pip puts it where the other packages are)
 #   share/    tasuki/mbl, the suite's sources: tasuki builds them with other MPIs' compilers
 #
@@ -78,6 +79,7 @@ install(TARGETS mpi_mpich LIBRARY DESTINATION ${ROOT}${LIBDIR} NAMELINK_SKIP)
 if(TARGET tasuki_heap)
   install(TARGETS tasuki_heap LIBRARY DESTINATION ${ROOT}${LIBDIR})
 endif()
+install(TARGETS tasuki_trace LIBRARY DESTINATION ${ROOT}${LIBDIR})
 install(TARGETS mpiexec RUNTIME DESTINATION ${ROOT}${BINDIR})
 if(TARGET tasuki_source_lines)
   install(TARGETS tasuki_source_lines RUNTIME DESTINATION ${ROOT}${LIBEXECDIR})

@@ -17,9 +17,9 @@ namespace {
 
 /// A job of ours around this one: its ranks are not this job's.
 bool is_outer_job(const std::string& name) {
-  for (const char* own :
-       {local::kJobFdName, local::kJobPidName, local::kJobIdName, local::kRankName, local::kSizeName,
-        local::kLauncherIdName, "TASUKI_SINGLETON", local::kTuningTableName}) {
+  for (const char* own : {local::kJobFdName, local::kJobPidName, local::kJobIdName, local::kRankName,
+                          local::kSizeName, local::kLauncherIdName, "TASUKI_SINGLETON",
+                          local::kTuningTableName, "TASUKI_TRACE_PART", "TASUKI_TRACE_WORLD"}) {
     if (name == own) return true;
   }
   return false;
@@ -133,6 +133,10 @@ heap::Verdict heap_verdict(const char* wish, int ranks) {
 
 std::string installed_heap() {
   return installed(TASUKI_LIBDIR_FROM_BINDIR, "libtasuki_heap.so", R_OK);
+}
+
+std::string installed_trace() {
+  return installed(TASUKI_LIBDIR_FROM_BINDIR, "libtasuki_trace.so", R_OK);
 }
 
 std::string installed_program(const char* name) {

@@ -60,6 +60,9 @@ heap::Verdict heap_verdict(const char* wish, int ranks);
 /// The heap library of that installation, or an empty string.
 std::string installed_heap();
 
+/// The library of that installation that records calls (--trace), or an empty string.
+std::string installed_trace();
+
 /// A program of that installation that is not for users, or an empty string.
 std::string installed_program(const char* name);
 

@@ -35,6 +35,7 @@
 #include "launch/statistics.hpp"
 #include "launch/terminal_input.hpp"
 #include "launch/top.hpp"
+#include "launch/trace.hpp"
 #include "launch/world.hpp"
 
 namespace tasuki::launch {
@@ -101,6 +102,9 @@ class Job final : public Ready, private SpawnHandler {
       for (Rank& rank : world->ranks) each(*world, rank);
     }
   }
+
+  bool prepare_trace(World* world, Refusal* refusal);
+  void report_trace();
 
   // job_spawn.cpp
   std::string spawn(const SpawnRequest& request) override;
@@ -183,6 +187,7 @@ class Job final : public Ready, private SpawnHandler {
   std::string spawn_socket_;                    // its name; empty: nobody can spawn
   std::vector<std::unique_ptr<World>> worlds_;  // the command line's first, if there is one
   JobStatistics statistics_;                    // of worlds that are over; empty where nobody wants them
+  Trace trace_;                                 // of all worlds
   std::unique_ptr<Top> top_;                    // null: nobody wants it
   Leaks leaks_;                                 // that the ranks have told
   int worlds_made_ = 0;

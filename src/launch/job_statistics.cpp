@@ -1,4 +1,5 @@
-// What the ranks reported of their messages: taken out of the job segments, and given out at the end.
+// What the ranks reported of their messages, taken out of the job segments and given out at the end; and
+// --trace.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,6 +46,22 @@ void Job::report_statistics() {
   } else {
     say(text.substr(0, text.size() - 1));
   }
+}
+
+bool Job::prepare_trace(World* world, Refusal* refusal) {
+  if (!options_.trace) return true;
+  if (!world->spawned() && !trace_.begin(options_.trace_file, world->applications.front().command)) {
+    *refusal = {trace_.error(), 1};
+    return false;
+  }
+  for (Environment& environment : world->environments) environment.preload(trace_.library());
+  return true;
+}
+
+void Job::report_trace() {
+  if (!options_.trace || !trace_.begun()) return;
+  say("mpiexec: " + trace_.merge());
+  if (!trace_.error().empty() && status_ == 0) status_ = 1;
 }
 
 }  // namespace tasuki::launch

@@ -355,6 +355,13 @@ bool statistics_file(Parser& parser) {
   return true;
 }
 
+bool trace(Parser& parser) {
+  parser.options->trace = true;
+  if (!parser.has_attached) return true;
+  if (!parser.take(&parser.options->trace_file)) return false;
+  return !parser.options->trace_file.empty() || parser.fail(parser.given + "=: expected the name of a file");
+}
+
 bool doctor(Parser& parser) {
   std::string word = "text";
   if (parser.has_attached && !parser.take(&word)) return false;
@@ -458,6 +465,10 @@ constexpr Option kOptions[] = {
      "too; --stats=json: for programs, on standard output",
      statistics},
     {Group::kJob, "stats-file", "FILE", "the same, to FILE", statistics_file},
+    {Group::kJob, "trace", "",
+     "record every call that sends, receives or waits, for tasuki predict; to PROGRAM.trace, or with "
+     "--trace=FILE to FILE",
+     trace},
     {Group::kJob, "v verbose", "", "say what is done", verbose},
     {Group::kJob, "serve-spawns", "FD",
      "start no program, but what the one at the other end of the socket FD spawns: a program that runs alone "

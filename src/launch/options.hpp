@@ -69,6 +69,8 @@ struct Options {
   bool verbose = false;
   StatisticsForm statistics = StatisticsForm::kNone;
   std::string statistics_file;  // where to; empty: standard error, or standard output for kJson
+  bool trace = false;
+  std::string trace_file;  // where to; empty: the program's name and .trace
   DoctorForm doctor = DoctorForm::kUnasked;
   double stall_seconds = kStallUnset;  // a job that stands still so long is looked at; 0: never
   bool end_on_deadlock = false;

@@ -1,0 +1,46 @@
+// --trace: where the ranks' parts go while the job runs, and the one file that they become at its end
+// (docs/trace.md). The parts lie in a folder beside that file, which goes when they are merged; where mpiexec
+// is killed it stays, for `tasuki trace merge`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tasuki::launch {
+
+class Environment;
+
+class Trace {
+ public:
+  /// Makes the folder for a trace to `file`; an empty name stands for one made of the program's. Returns
+  /// false, and error() says why, when it cannot be made.
+  bool begin(const std::string& file, const std::vector<std::string>& command);
+  bool begun() const { return !folder_.empty(); }
+
+  /// What the ranks' environments preload.
+  const std::string& library() const { return library_; }
+  /// Tells a rank where its part goes. Nothing before begin().
+  void set_variables(Environment& environment, int world, const std::string& rank_name) const;
+
+  /// Makes one file of the parts. Returns a line about it; what went wrong is in error(), too.
+  std::string merge();
+  const std::string& error() const { return error_; }
+
+ private:
+  struct Part;
+  bool copy(const Part& part, int to);
+  std::string cannot(const char* what, const std::string& path);
+
+  std::string library_;
+  std::string file_;
+  std::string folder_;  // absolute; empty: not begun
+  std::string error_;
+  long long calls_ = 0;
+  long long sent_bytes_ = 0;
+  long long file_bytes_ = 0;
+};
+
+/// "heat.trace" for python3 heat.py, "solver.trace" for ./bin/solver.
+std::string trace_name(const std::vector<std::string>& command);
+
+}  // namespace tasuki::launch

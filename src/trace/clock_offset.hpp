@@ -1,0 +1,12 @@
+// What rank 0's CLOCK_MONOTONIC shows more than this process's: 0 on one machine, where all read the same
+// clock; on several, from ping-pongs with rank 0 in MPI_Init, to half the shortest one's time.
+#pragma once
+
+#include <cstdint>
+
+namespace tasuki::trace::TASUKI_TRACE_ABI {
+
+/// Collective over MPI_COMM_WORLD, by the library's own functions.
+std::int64_t clock_offset(int rank, int size);
+
+}  // namespace tasuki::trace::TASUKI_TRACE_ABI

@@ -1,0 +1,20 @@
+// The tables of one ABI, as the front sees them.
+#include "trace/call.hpp"
+#include "trace/libraries.hpp"
+
+namespace tasuki::trace {
+namespace TASUKI_TRACE_ABI {
+
+extern const Functions kTraced;
+Real real;
+
+}  // namespace TASUKI_TRACE_ABI
+
+AbiLibrary TASUKI_TRACE_LIBRARY() {
+  using namespace TASUKI_TRACE_ABI;
+  static_assert(sizeof(Functions) == sizeof kFunctionNames && sizeof(Helpers) == sizeof kHelperNames);
+  return {&kTraced, reinterpret_cast<void**>(&real), sizeof(Functions) / sizeof(void*),
+          sizeof(Helpers) / sizeof(void*)};
+}
+
+}  // namespace tasuki::trace

@@ -1,0 +1,211 @@
+"""mpiexec --trace: every call of known programs is in the trace with its peers, bytes and requests; in both
+ABIs and from mpi4py; by threads; of a rank that dies or never calls MPI_Finalize what it had written. Nothing
+is left beside the file."""
+
+import os
+import shutil
+import sys
+
+import pytest
+from harness import HERE, PREFIX, PROGRAMS, RANKS, ROOT, compile_program, run_command
+
+sys.path.insert(0, str(ROOT / "python"))
+
+from tasuki import trace as traces  # noqa: E402
+
+MPI4PY = """
+import numpy, sys
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+out, found = numpy.ones(10), numpy.zeros(10)
+request = comm.Isend(out, (comm.rank + 1) % comm.size, tag=3)
+comm.Recv(found, tag=3)
+request.Wait()
+comm.Allreduce(out, found)
+"""
+
+
+@pytest.fixture
+def record(mpiexec, tmp_path):
+    """record(ranks, program, …) -> (Done, Trace)"""
+
+    def run(ranks, *command, **how):
+        path = tmp_path / "made.trace"
+        done = mpiexec("-n", ranks, f"--trace={path}", *command, **how)
+        assert os.listdir(tmp_path) == ["made.trace"], done.text
+        return done, traces.load(path)
+
+    return run
+
+
+def compile_for_mpich():
+    program = PROGRAMS / "traced-mpich"
+    PROGRAMS.mkdir(parents=True, exist_ok=True)
+    library = PREFIX / "lib" / "libmpi.so.12"
+    header = f"-I{ROOT / 'src/binding/mpich'}"
+    done = run_command(
+        "cc", "-O1", header, "-pthread", HERE / "traced.c", "-o", program, library, timeout=120
+    )
+    assert done.returncode == 0, done.text
+    return program
+
+
+def standard():
+    return compile_program("traced.c", "-pthread")
+
+
+def expect_ring(frame, ranks):
+    """Every rank's messages, in the phase that the program named."""
+    for rank in range(ranks):
+        own = frame[frame["rank"] == rank]
+        ring = own[own["phase"] == "ring"].set_index("function")
+        after, before = (rank + 1) % ranks, (rank - 1) % ranks
+        sent = ring.loc["MPI_Isend"]
+        assert (sent["peer"], sent["tag"], sent["sent"]) == (after, 7, 500)
+        both = ring.loc["MPI_Sendrecv"]
+        assert (both["peer"], both["source"], both["sent"], both["received"]) == (after, before, 12, 12)
+        assert (ring.loc["MPI_Irecv", "source"], ring.loc["MPI_Irecv", "received"]) == (
+            traces.ANY_SOURCE,
+            1000,
+        )
+        assert (ring["comm_name"].loc[["MPI_Isend", "MPI_Sendrecv"]] == "MPI_COMM_WORLD").all()
+        put = own.set_index("function").loc["MPI_Put"]
+        assert (put["peer"], put["sent"], put["comm_kind"]) == (after, 8, "window")
+
+
+def expect_collectives(frame, ranks):
+    own = frame[frame["comm_name"] == "backwards"]
+    table = own.groupby("function")[["sent", "received"]].sum()
+    assert tuple(table.loc["MPI_Bcast"]) == (4, 4 * (ranks - 1))
+    assert tuple(table.loc["MPI_Allreduce"]) == (4 * ranks, 4 * ranks)
+    assert tuple(table.loc["MPI_Allgather"]) == (4 * ranks, 4 * ranks * ranks)
+    assert tuple(table.loc["MPI_Gather"]) == (4 * ranks, 4 * ranks)
+    # Rank 0 is the last of "backwards", and so the broadcast's root: in the world it is rank 0.
+    assert set(own[own["function"] == "MPI_Bcast"]["peer"]) == {0}
+    assert len(own[own["function"] == "MPI_Barrier"]) == ranks
+    assert len(set(own["comm"])) == 1
+
+
+def expect_requests(trace, ranks):
+    """The receive from anywhere got the message of the rank before, which was shorter than its buffer; the
+    persistent ones are started and done twice."""
+    for part in trace.parts:
+        done = list(zip(part.columns["done_source"], part.columns["done_bytes"] - 1, strict=True))
+        before = (part.rank - 1) % ranks
+        assert (before, 500) in done
+        assert done.count((before, 40)) == 2
+        assert len(part.columns["started"]) == 4
+        assert part.whole
+
+
+@pytest.mark.parametrize("program", [standard, compile_for_mpich])
+@pytest.mark.parametrize("ranks", RANKS)
+def test_calls_are_recorded(record, ranks, program):
+    done, trace = record(ranks, program(), "calls")
+    assert done.returncode == 0, done.text
+    assert f"of {ranks} rank" in done.stderr and trace.troubles == []
+    assert trace.parts[0].head["abi"] == ("standard" if program is standard else "mpich")
+    frame = trace.frame()
+    assert (frame["seconds"] >= 0).all() and (frame["end"] >= frame["begin"]).all()
+    expect_ring(frame, ranks)
+    expect_collectives(frame, ranks)
+    expect_requests(trace, ranks)
+    # While MPI_Pcontrol(0) held, one barrier of all; the hundred probes are a few records.
+    assert "MPI_Barrier" not in set(frame[frame["comm_name"] == "MPI_COMM_WORLD"]["function"])
+    probes = frame[frame["function"] == "MPI_Iprobe"]
+    assert probes["calls"].sum() == 100 * ranks
+    assert len(probes) < 100 * ranks or ranks > os.cpu_count()
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_mpi4py_is_recorded(record, ranks):
+    pytest.importorskip("mpi4py")
+    done, trace = record(ranks, sys.executable, "-c", MPI4PY)
+    assert done.returncode == 0, done.text
+    frame = trace.frame()
+    sends = frame[frame["function"].str.startswith("MPI_Isend")]
+    assert sorted(sends["sent"]) == [80] * ranks
+    assert sorted(sends["peer"]) == list(range(ranks))
+    receives = frame[frame["function"].str.startswith("MPI_Recv")]
+    assert sorted(zip(receives["rank"], receives["source"], strict=True)) == sorted(
+        (rank, (rank - 1) % ranks) for rank in range(ranks)
+    )
+    assert (frame[frame["function"].str.startswith("MPI_Allreduce")]["sent"] == 80).sum() == ranks
+
+
+def test_threads_are_told_apart(record):
+    done, trace = record(2, standard(), "threads")
+    assert done.returncode == 0, done.text
+    frame = trace.frame()
+    sends = frame[frame["function"] == "MPI_Isend"]
+    assert len(sends) == 2 * 4 * 500
+    of_threads = sends.groupby(["rank", "thread"])["tag"].agg(["nunique", "size"])
+    assert (of_threads["nunique"] == 1).all() and (of_threads["size"] == 500).all()
+    for part in trace.parts:
+        assert sorted(part.columns["done_serial"] > 0) == [True] * 2000
+
+
+def test_exit_without_finalize_leaves_all_calls(record):
+    done, trace = record(2, standard(), "silent")
+    frame = trace.frame()
+    assert (frame.groupby("rank")["function"].agg(lambda one: (one == "MPI_Sendrecv").sum()) == 100).all()
+    assert [text for text in trace.troubles if "without MPI_Finalize" in text], done.text
+
+
+def test_a_rank_that_dies_leaves_what_it_had_written(record):
+    done, trace = record(3, standard(), "die")
+    assert done.returncode == 128 + 9, done.text
+    assert len(trace.parts) == 3
+    assert all((part.columns["done"] >= 0).all() and len(part) > 100 for part in trace.parts)
+    assert len(trace.troubles) == 3
+
+
+def test_the_file_is_named_after_the_program(mpiexec, tmp_path):
+    shutil.copy(standard(), tmp_path / "solver")
+    done = mpiexec("-n", 2, "--trace", tmp_path / "solver", "bulk", 10, cwd=tmp_path)
+    assert done.returncode == 0, done.text
+    assert done.stderr.startswith("mpiexec: solver.trace: 24 calls of 2 ranks, 160 bytes sent; "), done.text
+    assert sorted(os.listdir(tmp_path)) == ["solver", "solver.trace"]
+
+
+def test_records_are_small(record):
+    """20,000 exchanges a rank, of two directions each: 16 bytes a call at most."""
+    done, trace = record(2, standard(), "bulk", 20000)
+    assert done.returncode == 0, done.text
+    assert os.path.getsize(trace.path) <= 16 * 40000
+    assert (trace.frame()["function"] == "MPI_Sendrecv").sum() == 40000
+
+
+def test_clocks_of_ranks_are_brought_together(record):
+    """As on several machines: the ranks measure how far their clocks are apart, which here is nothing."""
+    _, trace = record(3, standard(), "bulk", 10, environment={"TASUKI_TRACE_CLOCKS": "1"})
+    offsets = [int(part.head["clock_offset_ns"]) for part in trace.parts]
+    assert offsets[0] == 0
+    assert any(offsets), "none was measured"
+    assert max(map(abs, offsets)) < 1e9
+
+
+def test_a_program_without_mpi_has_no_trace(mpiexec, tmp_path):
+    done = mpiexec("-n", 2, f"--trace={tmp_path}/none.trace", "true")
+    assert done.returncode == 0 and "no rank called MPI_Init" in done.stderr, done.text
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "option, told",
+    [
+        ("--trace=/nowhere/a.trace", "cannot make a folder beside '/nowhere/a.trace'"),
+        ("--trace=", "--trace=: expected the name of a file"),
+    ],
+)
+def test_bad_names_are_refused(mpiexec, option, told):
+    done = mpiexec("-n", 1, option, "true")
+    assert done.returncode != 0 and told in done.stderr, done.text
+
+
+def test_a_job_within_is_not_recorded(record):
+    """mpiexec that a rank starts gives its ranks nothing of the outer job's recording."""
+    inner = f"{PREFIX}/bin/mpiexec -n 1 {standard()} bulk 5; exec {standard()} bulk 7"
+    done, trace = record(1, "sh", "-c", inner)
+    assert done.returncode == 0, done.text
+    assert (trace.frame()["function"] == "MPI_Sendrecv").sum() == 7
