@@ -35,6 +35,9 @@ def predict(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document and nothing else.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the lines as CSV.")] = False,
+    compute_factor: Annotated[
+        float, typer.Option(metavar="F", min=0, help="A trace's computing takes F times as long.")
+    ] = 1.0,
 ) -> None:
     """Predicts the communication time of a program.
 
@@ -66,9 +69,7 @@ def predict(
     try:
         pricer = pricer_of(run, machine, changes or [])
         if is_trace(program):
-            from tasuki import replay
-
-            replay.predict_command(program, pricer, as_json=as_json, as_csv=as_csv)
+            replay_trace(program, pricer, compute_factor, as_json, as_csv)
             return
         prediction = patterns.predict(patterns.load(program), pricer)
     except (ResultsError, machines.MachineError, pricing.PricingError, patterns.PatternsError) as error:
@@ -83,11 +84,24 @@ def predict(
 
 def is_trace(path: pathlib.Path) -> bool:
     """Whether a file begins as a trace does."""
+    from tasuki import trace
+
+    return trace.is_trace(path)
+
+
+def replay_trace(path: pathlib.Path, pricer, compute_factor: float, as_json: bool, as_csv: bool) -> None:
+    from tasuki import replay, trace
+
     try:
-        from tasuki import replay
-    except ImportError:
-        return False
-    return replay.is_trace(path)
+        found = replay.replay(trace.load(path), pricer, compute_factor)
+    except (trace.TraceError, replay.ReplayError) as error:
+        raise Refusal(str(error)) from None
+    if as_json:
+        print(json.dumps(found.document(), indent=1, ensure_ascii=False))
+    elif as_csv:
+        found.by("world", "rank", "phase", "function").to_csv(sys.stdout, index=False)
+    else:
+        print(found.text())
 
 
 def pricer_of(run: pathlib.Path | None, machine: str, changes: list[str]):

@@ -1,0 +1,723 @@
+"""Replay of a trace: what its calls cost by the model, on the machine they were recorded on or on another.
+
+Each thread of each rank is a timeline. Between its calls it computes, as long as was recorded (times a
+factor); its calls take what the pricer says of messages and collectives, and they wait for one another:
+
+- A send takes o_s of the sender. An eager message arrives L and the transfer later; of a rendezvous message
+  the receiver makes the transfer, once it is in a call that waits for it, and the sender waits for its end.
+- A receive takes o_r once the message is there. A call that waits for several takes them as they come.
+- To begin something (MPI_Isend, MPI_Irecv, MPI_Start, a nonblocking collective) waits for nobody. It takes
+  what such calls took in the trace, by their median, for that knows how cold the program's caches are.
+- A collective ends, for those who get data of all, the operation's price after the last rank came; for those
+  who get data of the root that price after the root came (and not before they came themselves); a rank that
+  only gives is done after o_s, where the block is eager.
+- Tests that found nothing take one call's time; the test that found something waits as MPI_Wait would.
+- What has no price (communicators, windows, files, MPI_Pack, …) takes what was recorded after the last rank
+  came.
+
+Every rank is taken to have a processor of its own: what was recorded of more ranks than processors holds
+times in which others ran, and `Replay.notes` says so.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import re
+
+import numpy as np
+
+from tasuki import trace as traces
+from tasuki.trace import Part, Trace
+
+# Start and end are no communication of the program's.
+LEFT_OUT = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize"}
+
+ALL = set(
+    "barrier allreduce allgather allgatherv alltoall alltoallv alltoallw reduce_scatter reduce_scatter_block "
+    "neighbor_allgather neighbor_allgatherv neighbor_alltoall neighbor_alltoallv neighbor_alltoallw".split()
+)
+FROM_ROOT = {"bcast", "scatter", "scatterv"}
+TO_ROOT = {"reduce", "gather", "gatherv"}
+PREFIX = {"scan", "exscan"}
+PRICED = ALL | FROM_ROOT | TO_ROOT | PREFIX
+UNPRICED = re.compile(
+    r"comm_(dup\w*|idup\w*|create\w*|split\w*|free|disconnect|set_info|accept|connect|spawn\w*)"
+    r"|intercomm_\w+|cart_(create|map|sub)|graph_(create|map)|dist_graph_create\w*"
+    r"|win_(create\w*|allocate\w*|free|fence|set_info)"
+    r"|file_(open|close|set_\w+|preallocate|sync|seek_shared)|file_i?(read|write)\w*_(all|ordered)\w*"
+)
+SENDS = {"send", "bsend", "ssend", "rsend", "psend"}
+PROBES = {"probe", "mprobe", "iprobe", "improbe"}
+COMPLETIONS = {"wait", "waitall", "waitany", "waitsome", "test", "testall", "testany", "testsome"}
+
+
+class ReplayError(ValueError):
+    """A trace that cannot be replayed."""
+
+
+class Message:
+    __slots__ = "bytes ready arrival posted entered done rendezvous cost sender receiver".split()
+
+    def __init__(self, size: int):
+        self.bytes = size
+        self.ready = None  # when the sender has said that it is there
+        self.arrival = None  # of an eager one
+        self.entered = None  # when the receiver began to wait for it
+        self.posted = None
+        self.done = None  # when the receiver has it
+        self.rendezvous = False
+        self.cost = None  # PointToPoint
+        self.sender = self.receiver = None  # timelines
+
+
+class Collective:
+    __slots__ = ("name", "size", "begins", "recorded", "root", "block", "waiting", "price", "members")
+
+    def __init__(self, name: str, members: tuple[int, ...]):
+        self.name, self.members, self.size = name, members, len(members)
+        self.begins: dict[int, float] = {}
+        self.recorded: dict[int, tuple[float, float]] = {}
+        self.root = traces.NOBODY
+        self.block = 0
+        self.waiting: list[Timeline] = []
+        self.price = None
+
+
+@dataclasses.dataclass(slots=True)
+class Half:
+    """This rank's half of a message, or its part in a collective."""
+
+    kind: str  # "send", "receive", "collective"
+    of: Message | Collective | None  # None: nobody is at the other end of the trace
+    buffered: bool = False  # the sender need not wait
+
+
+@dataclasses.dataclass(slots=True)
+class Event:
+    name: str
+    row: int
+    gap: float
+    length: float  # in MPI, as recorded
+    begins: list[Half]
+    waits: list[Half]
+    probe: Message | None = None
+    begin: float | None = None
+    end: float | None = None
+    unpriced: bool = False
+    floor: float = 0.0  # what it takes at least
+
+
+class Timeline:
+    def __init__(self, part: Part, thread: int, start: float):
+        self.part, self.thread, self.now = part, thread, start
+        self.events: list[Event] = []
+        self.next = 0
+        self.queued = False
+
+
+# ---- from a trace to events ----
+
+
+class Builder:
+    """Finds out which send meets which receive, and which calls are one collective."""
+
+    def __init__(self, trace: Trace):
+        self.trace = trace
+        self.sends: dict[tuple, list[tuple[int, Message]]] = collections.defaultdict(list)
+        self.receives: list[tuple[tuple, int, Half | Event]] = []
+        self.collectives: dict[tuple, Collective] = {}
+        self.timelines: list[Timeline] = []
+        self.unmatched = 0
+        for part in trace.parts:
+            PartBuilder(self, part).build()
+        self.match()
+
+    def match(self) -> None:
+        """A receive gets the first message of its source on its communicator with its tag (MPI 3.5)."""
+        waiting = {key: collections.OrderedDict(enumerate(found)) for key, found in self.sends.items()}
+        by_tag = {}
+        for key, found in waiting.items():
+            for place, (tag, _) in found.items():
+                by_tag.setdefault((key, tag), collections.deque()).append(place)
+        for key, tag, half in self.receives:
+            found = waiting.get(key, {})
+            if tag == -1:
+                place = next(iter(found), None)
+            else:
+                places = by_tag.get((key, tag), ())
+                while places and places[0] not in found:
+                    places.popleft()
+                place = places[0] if places else None
+            if place is None:
+                self.unmatched += 1
+            elif isinstance(half, Event):  # a probe leaves it there
+                half.probe = found[place][1]
+            else:
+                half.of = found.pop(place)[1]
+        for found in waiting.values():
+            for _, message in found.values():
+                message.receiver = None
+            self.unmatched += len(found)
+
+
+class PartBuilder:
+    def __init__(self, builder: Builder, part: Part):
+        self.builder, self.part = builder, part
+        self.rows = {name: part.columns[name].tolist() for name in part.columns}
+        self.requests: dict[int, list[Half]] = {}
+        self.templates: dict[int, int] = {}  # a persistent request's serial: the row that made it
+        self.calls: dict[int, int] = collections.Counter()  # collectives on a group so far
+        self.received: dict[int, tuple[int, int]] = {}  # of a request's serial: source and bytes
+        self.next_started = self.next_done = 0
+        self.lengths = lengths_of(part)
+
+    def build(self) -> None:
+        part, rows = self.part, self.rows
+        self.note_received()
+        threads: dict[int, Timeline] = {}
+        before: dict[int, float] = {}
+        for row in range(len(part)):
+            name = part.functions[rows["function"][row]]
+            thread = rows["thread"][row]
+            begin, end = rows["begin"][row] * 1e-9, rows["end"][row] * 1e-9
+            if name == traces.OWN:  # neither computing nor MPI
+                before[thread] = before.get(thread, begin) + end - begin
+                continue
+            if thread not in threads:
+                start = end if name in LEFT_OUT else begin
+                threads[thread] = Timeline(part, thread, start)
+                before[thread] = start
+            timeline = threads[thread]
+            if name not in LEFT_OUT:
+                gap = max(begin - before[thread], 0.0)
+                timeline.events.append(self.event(row, name, gap, timeline))
+            before[thread] = end
+        self.builder.timelines += threads.values()
+
+    def note_received(self) -> None:
+        rows = self.rows
+        serials = np.repeat(
+            self.part.columns["made_before"] + self.part.columns["made"], self.part.columns["done"]
+        )
+        serials = (serials - self.part.columns["done_serial"]).tolist()
+        self.done = serials
+        for serial, source, size in zip(serials, rows["done_source"], rows["done_bytes"], strict=True):
+            if size > 0:
+                self.received[serial] = source, size - 1
+
+    def event(self, row: int, name: str, gap: float, timeline: Timeline) -> Event:
+        rows = self.rows
+        bare = name.removeprefix("MPI_").removesuffix("_c").lower()
+        length = (rows["end"][row] - rows["begin"][row] - rows["outside"][row]) * 1e-9
+        event = Event(name, row, gap, length, [], [])
+        flags, made = rows["flags"][row], rows["made"][row]
+        if flags & traces.UNANSWERED:
+            event.floor = length / (rows["repeats"][row] + 1)
+        elif flags & traces.PERSISTENT:
+            self.templates[rows["made_before"][row]] = row
+            event.unpriced = True
+        elif flags & traces.STARTS:
+            self.start(event, row, made, timeline)
+        elif bare in COMPLETIONS:
+            count = rows["done"][row]
+            for serial in self.done[self.next_done : self.next_done + count]:
+                event.waits += self.requests.pop(serial, [])
+            self.next_done += count
+        else:
+            halves = self.halves(event, row, bare.removeprefix("i") if made else bare, row, timeline)
+            event.begins = halves
+            if made:
+                self.requests[rows["made_before"][row]] = halves
+            else:
+                event.waits = halves
+        if bare in PROBES and not flags & traces.UNANSWERED:
+            self.look(event, row, bare, timeline)
+        priced = event.begins or event.waits or bare in COMPLETIONS or bare in PROBES
+        event.unpriced = event.unpriced or not priced
+        if event.begins and not event.waits:
+            event.floor = self.lengths[row]
+        return event
+
+    def start(self, event: Event, row: int, made: int, timeline: Timeline) -> None:
+        for number in range(made):
+            serial = self.rows["made_before"][row] + number
+            persistent = serial - number - self.rows["started"][self.next_started]
+            self.next_started += 1
+            template = self.templates.get(persistent)
+            if template is None:
+                continue
+            name = self.part.functions[self.rows["function"][template]]
+            bare = name.removeprefix("MPI_").removesuffix("_c").lower().removesuffix("_init")
+            halves = self.halves(event, template, bare, row, timeline, serial)
+            event.begins += halves
+            self.requests[serial] = halves
+
+    def halves(self, event, row: int, bare: str, at: int, timeline: Timeline, serial: int | None = None):
+        """What the call of `row` begins; `at` is the row at which it does so."""
+        rows, found = self.rows, []
+        if serial is None and rows["made"][row]:
+            serial = rows["made_before"][row]
+        both = bare.startswith("sendrecv")
+        if bare in SENDS or both:
+            found.append(self.send(row, bare, timeline))
+        if bare in ("recv", "precv") or both:
+            found.append(self.receive(row, serial, timeline))
+        if bare in PRICED or UNPRICED.fullmatch(bare):
+            found.append(self.collective(row, bare, at, timeline))
+            event.unpriced = bare not in PRICED
+        return [half for half in found if half is not None]
+
+    def group(self, row: int) -> traces.Group | None:
+        return self.part.groups.get(self.rows["group"][row])
+
+    def send(self, row: int, bare: str, timeline: Timeline) -> Half | None:
+        peer, group = self.rows["peer"][row], self.group(row)
+        if peer < 0 or group is None:
+            return None if peer == traces.NULL_PROCESS else Half("send", None)
+        message = Message(self.rows["sent"][row])
+        message.sender = timeline
+        key = (self.part.world, group.number, self.part.rank, peer)
+        self.builder.sends[key].append((self.rows["tag"][row], message))
+        return Half("send", message, buffered=bare == "bsend")
+
+    def receive(self, row: int, serial: int | None, timeline: Timeline) -> Half | None:
+        source, group = self.rows["source"][row], self.group(row)
+        if serial is not None and serial in self.received and source == traces.ANY_SOURCE:
+            source = self.received[serial][0]
+        if source < 0 or group is None:
+            return None if source == traces.NULL_PROCESS else Half("receive", None)
+        half = Half("receive", None)
+        # A sendrecv has one column for two tags: the send's. Those of the two sides are mostly equal.
+        tag = -1 if self.rows["peer"][row] != traces.NOBODY else self.rows["tag"][row]
+        self.builder.receives.append(((self.part.world, group.number, source, self.part.rank), tag, half))
+        return half
+
+    def look(self, event: Event, row: int, bare: str, timeline: Timeline) -> None:
+        """A probe; what MPI_Mprobe found is received by it, for MPI_Mrecv does not say of whom."""
+        source, group = self.rows["source"][row], self.group(row)
+        if source < 0 or group is None:
+            return
+        key = (self.part.world, group.number, source, self.part.rank)
+        if bare in ("probe", "iprobe"):
+            self.builder.receives.append((key, self.rows["tag"][row], event))
+            return
+        half = Half("receive", None)
+        self.builder.receives.append((key, self.rows["tag"][row], half))
+        event.begins = event.waits = [half]
+
+    def collective(self, row: int, bare: str, at: int, timeline: Timeline) -> Half | None:
+        group = self.group(row)
+        if group is None:
+            return None
+        self.calls[group.number] += 1
+        key = (self.part.world, group.number, self.calls[group.number])
+        members = tuple(sorted(set(group.members + group.remote)))
+        one = self.builder.collectives.setdefault(key, Collective(bare, members))
+        if one.name != bare:
+            raise ReplayError(
+                f"{self.builder.trace.path}: rank {self.part.rank} calls {bare} as collective number "
+                f"{key[2]} on {group.name or 'a communicator'}, another rank {one.name}"
+            )
+        one.recorded[self.part.rank] = (self.rows["begin"][at] * 1e-9, self.rows["end"][at] * 1e-9)
+        one.root = self.rows["peer"][row] if self.rows["peer"][row] >= 0 else one.root
+        own = self.rows["received"][row] if bare == "reduce_scatter" else self.rows["block"][row]
+        one.block = max(one.block, own)
+        return Half("collective", one)
+
+
+def lengths_of(part: Part) -> list[float]:
+    """For each call the median of what calls like it took: of the same function, with a partner or with none
+    (MPI_PROC_NULL), and of about the same size. For those that wait for nobody."""
+    columns = part.columns
+    partner = (columns["peer"] >= 0) | (columns["source"] >= 0) | (columns["source"] == traces.ANY_SOURCE)
+    size = np.ceil(np.log2(np.maximum(columns["sent"] + columns["received"], 1))).astype(np.int64)
+    kinds = (columns["function"] * 2 + partner) * 64 + size
+    lengths = (columns["end"] - columns["begin"] - columns["outside"]) * 1e-9
+    found = np.zeros(len(lengths))
+    for kind in np.unique(kinds):
+        found[kinds == kind] = np.median(lengths[kinds == kind])
+    return found.tolist()
+
+
+# ---- the replay ----
+
+
+class Engine:
+    """Runs every timeline until it waits for another, until all are at their ends."""
+
+    def __init__(self, builder: Builder, pricer, compute_factor: float):
+        self.builder, self.pricer, self.compute_factor = builder, pricer, compute_factor
+        self.costs: dict[int, object] = {}
+        self.hows: dict[str, str] = {}
+        self.as_recorded = 0
+        self.queue: collections.deque[Timeline] = collections.deque()
+
+    def run(self) -> None:
+        timelines = self.builder.timelines
+        for timeline in timelines:
+            self.wake(timeline)
+        while True:
+            while self.queue:
+                timeline = self.queue.popleft()
+                timeline.queued = False
+                self.advance(timeline)
+            stuck = [one for one in timelines if one.next < len(one.events)]
+            if not stuck:
+                return
+            if not self.serve_elsewhere(stuck):
+                self.give_up(stuck)
+
+    def wake(self, timeline: Timeline | None) -> None:
+        if timeline is not None and not timeline.queued:
+            timeline.queued = True
+            self.queue.append(timeline)
+
+    def cost(self, size: int):
+        if size not in self.costs:
+            self.costs[size] = self.pricer.point_to_point(size)
+            self.hows.setdefault("messages", self.costs[size].how)
+        return self.costs[size]
+
+    def advance(self, timeline: Timeline) -> None:
+        while timeline.next < len(timeline.events):
+            event = timeline.events[timeline.next]
+            if event.begin is None:
+                self.enter(timeline, event)
+            end = self.end_of(timeline, event)
+            if end is None:
+                return
+            event.end = end
+            timeline.now = end
+            timeline.next += 1
+
+    def enter(self, timeline: Timeline, event: Event) -> None:
+        """What is known as soon as the call begins."""
+        event.begin = now = timeline.now + event.gap * self.compute_factor
+        for half in event.begins:
+            if half.kind == "send" and half.of is not None:
+                now = self.post_send(half.of, now)
+            elif half.kind == "receive" and half.of is not None:
+                half.of.posted, half.of.receiver = now, timeline
+            elif half.kind == "collective":
+                half.of.begins[timeline.part.rank] = now
+                if len(half.of.begins) == half.of.size or timeline.part.rank == half.of.root:
+                    for waiting in half.of.waiting:
+                        self.wake(waiting)
+        timeline.now = now
+        for half in event.waits:
+            if half.kind == "receive" and half.of is not None:
+                half.of.entered = now
+                half.of.receiver = timeline
+
+    def post_send(self, message: Message, now: float) -> float:
+        cost = message.cost = self.cost(message.bytes)
+        message.rendezvous = cost.rendezvous
+        message.ready = now + cost.sender_seconds
+        if not cost.rendezvous:
+            message.arrival = message.ready + cost.wire_seconds + cost.transfer_seconds
+        self.wake(message.receiver)
+        return message.ready
+
+    def end_of(self, timeline: Timeline, event: Event) -> float | None:
+        if event.unpriced and not event.waits:
+            return event.begin + event.length
+        if any(half.of is None for half in event.waits):  # its other end is not in the trace
+            event.unpriced = True
+            self.as_recorded += 1
+            return max(timeline.now, event.begin + event.length)
+        now = max(timeline.now, event.begin + event.floor)
+        if event.probe is not None:
+            if event.probe.ready is None:
+                event.probe.receiver = timeline
+                return None
+            return max(now, event.probe.arrival or event.probe.ready)
+        receives = [half.of for half in event.waits if half.kind == "receive" and half.of is not None]
+        if any(message.ready is None and message.done is None for message in receives):
+            return None
+        now = self.take(receives, now)
+        for half in event.waits:
+            if half.kind == "send":
+                end = self.end_of_send(half)
+            elif half.kind == "collective":
+                end = self.end_of_collective(timeline, half.of)
+            else:
+                continue
+            if end is None:
+                return None
+            now = max(now, end)
+        return now
+
+    def take(self, receives: list[Message], now: float) -> float:
+        """Receives what has come, in the order in which it came."""
+        todo = [message for message in receives if message.done is None]
+        for message in sorted(todo, key=lambda one: one.ready if one.rendezvous else one.arrival):
+            now = message.done = self.received_at(message, now)
+            self.wake(message.sender)
+        return max([now, *(message.done for message in receives)])
+
+    def received_at(self, message: Message, now: float) -> float:
+        cost = message.cost
+        if message.rendezvous:
+            return max(now, message.ready) + cost.wire_seconds + cost.transfer_seconds + cost.receiver_seconds
+        return max(now, message.arrival) + cost.receiver_seconds
+
+    def end_of_send(self, half: Half) -> float | None:
+        message = half.of
+        if message is None or half.buffered:
+            return 0.0
+        return message.done if message.rendezvous else message.ready
+
+    def end_of_collective(self, timeline: Timeline, one: Collective) -> float | None:
+        rank = timeline.part.rank
+        own = one.begins[rank]
+        needed = [member for member in one.members if member not in one.begins]
+        if one.name in FROM_ROOT:
+            needed = [one.root] if one.root in needed else []
+        elif one.name in TO_ROOT and rank != one.root:
+            needed = [] if not self.cost(one.block).rendezvous else [one.root] if one.root in needed else []
+        if needed:
+            if timeline not in one.waiting:
+                one.waiting.append(timeline)
+            return None
+        if one.name not in PRICED:
+            begins = max(begin for begin, _ in one.recorded.values())
+            return max(one.begins.values()) + max(one.recorded[rank][1] - begins, 0.0)
+        price = self.price(one)
+        message = self.cost(one.block)
+        if one.name in FROM_ROOT:
+            if rank == one.root and not message.rendezvous:
+                return own + min(message.sender_seconds, price)
+            return max(own, one.begins.get(one.root, own)) + price
+        if one.name in TO_ROOT and rank != one.root:
+            if not message.rendezvous:
+                return own + min(message.sender_seconds, price)
+            return max(own, one.begins.get(one.root, own)) + price
+        last = max(one.begins.values())
+        if one.name in PREFIX:
+            before = one.members[: one.members.index(rank) + 1]
+            last = max(one.begins[member] for member in before)
+        return last + price
+
+    def price(self, one: Collective) -> float:
+        if one.size < 2:
+            return 0.0
+        if one.price is None:
+            found = self.pricer.price("MPI_" + one.name.capitalize(), one.size, one.block)
+            one.price = found.seconds
+            self.hows.setdefault(one.name, found.how)
+        return one.price
+
+    def serve_elsewhere(self, stuck: list[Timeline]) -> bool:
+        """Whoever waits in any call receives what has been posted: that frees senders which nobody waits for
+        by name. And of several receives those that can go on need not wait for the others."""
+        moved = False
+        for timeline in stuck:
+            event = timeline.events[timeline.next]
+            ready = [
+                half.of
+                for half in event.waits
+                if half.kind == "receive" and half.of and half.of.ready is not None and half.of.done is None
+            ]
+            for message in ready:
+                message.done = self.received_at(message, timeline.now)
+                self.wake(message.sender)
+                moved = True
+            message = self.awaited_send(event)
+            if message is not None and message.receiver in stuck and message.posted is not None:
+                there = message.receiver.events[message.receiver.next].begin
+                message.done = self.received_at(message, max(there or 0.0, message.posted))
+                self.wake(timeline)
+                moved = True
+        return moved
+
+    def awaited_send(self, event: Event) -> Message | None:
+        for half in event.waits:
+            if half.kind == "send" and half.of and half.of.rendezvous and half.of.done is None:
+                return half.of
+        return None
+
+    def give_up(self, stuck: list[Timeline]) -> None:
+        """What waits for calls that are not in the trace takes the time that was recorded."""
+        timeline = min(stuck, key=lambda one: one.now)
+        event = timeline.events[timeline.next]
+        event.waits, event.probe, event.unpriced = [], None, True
+        self.as_recorded += 1
+        self.wake(timeline)
+
+
+# ---- what comes of it ----
+
+
+@dataclasses.dataclass
+class Replay:
+    trace: Trace
+    calls: object  # a data frame: world, rank, thread, function, phase, measured, predicted, priced
+    measured_seconds: float  # of the program: from the first MPI_Init's end to the last call's end
+    predicted_seconds: float
+    hows: dict[str, str]  # of operations: how their prices were found
+    notes: list[str]
+
+    @property
+    def measured(self) -> float:
+        """Seconds in MPI, of all ranks together."""
+        return float(self.calls["measured"].sum())
+
+    @property
+    def predicted(self) -> float:
+        return float(self.calls["predicted"].sum())
+
+    def document(self) -> dict:
+        """For a JSON file."""
+        return document_of(self)
+
+    def text(self) -> str:
+        """A table for people."""
+        return text_of(self)
+
+    def by(self, *columns: str):
+        """Calls, measured and predicted seconds for each value of the columns, the longest first."""
+        grouped = self.calls.groupby(list(columns), observed=True)
+        found = grouped.agg(
+            calls=("calls", "sum"), measured=("measured", "sum"), predicted=("predicted", "sum")
+        )
+        found["ratio"] = found["predicted"] / found["measured"].where(found["measured"] > 0)
+        return found.sort_values("measured", ascending=False).reset_index()
+
+
+def replay(trace: Trace, pricer, compute_factor: float = 1.0) -> Replay:
+    """Predicts each call of a trace. `pricer`: tasuki.pricing.Pricer, or what has its methods."""
+    if compute_factor < 0:
+        raise ReplayError(f"compute factor {compute_factor}, expected 0 or more")
+    builder = Builder(trace)
+    engine = Engine(builder, pricer, compute_factor)
+    engine.run()
+    calls = frame_of(builder)
+    starts = [timeline.events[0].begin for timeline in builder.timelines if timeline.events]
+    ends = [timeline.now for timeline in builder.timelines if timeline.events]
+    if not starts:
+        raise ReplayError(f"{trace.path}: no call between MPI_Init and MPI_Finalize was recorded")
+    recorded = [
+        (part.columns["begin"][len(part) - 1] - part.columns["end"][0]) * 1e-9
+        for part in trace.parts
+        if len(part)
+    ]
+    return Replay(
+        trace,
+        calls,
+        float(max(recorded)),
+        float(max(ends) - min(starts)),
+        engine.hows,
+        notes_of(trace, builder, engine, calls),
+    )
+
+
+def frame_of(builder: Builder):
+    import pandas
+
+    frames = []
+    for timeline in builder.timelines:
+        part, events = timeline.part, timeline.events
+        if not events:
+            continue
+        rows = np.array([event.row for event in events], dtype=np.int64)
+        phases = traces.category(part.columns["phase"][rows], part.phases)
+        frames.append(
+            pandas.DataFrame(
+                {
+                    "world": part.world,
+                    "rank": part.rank,
+                    "thread": timeline.thread,
+                    "function": [event.name for event in events],
+                    "phase": phases,
+                    "calls": part.columns["repeats"][rows] + 1,
+                    "measured": [event.length for event in events],
+                    "predicted": [event.end - event.begin for event in events],
+                    "priced": [not event.unpriced for event in events],
+                }
+            )
+        )
+    return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
+
+
+def notes_of(trace: Trace, builder: Builder, engine: Engine, calls) -> list[str]:
+    notes = list(trace.troubles)
+    if trace.processors and len(trace.parts) > trace.processors:
+        notes.append(
+            f"{len(trace.parts)} ranks shared {trace.processors} processors: what was recorded between and "
+            "in calls holds times in which other ranks ran, and the prediction takes each rank for alone"
+        )
+    if builder.unmatched:
+        notes.append(f"{builder.unmatched} sends and receives have no other end in the trace")
+    if engine.as_recorded:
+        notes.append(
+            f"{engine.as_recorded} calls wait for what is not in the trace: they take what was recorded"
+        )
+    recorded = calls.loc[~calls["priced"], "measured"].sum()
+    if recorded > 0:
+        share = recorded / calls["measured"].sum()
+        notes.append(
+            f"{100 * share:.2g} % of the measured time is of calls without a price: taken as recorded"
+        )
+    notes += [f"{name}: {how}" for name, how in engine.hows.items() if "substituted" in how or "extra" in how]
+    return notes
+
+
+# ---- for people and programs ----
+
+
+def document_of(found: Replay) -> dict:
+    def rows(*columns):
+        return json_rows(found.by(*columns))
+
+    return {
+        "trace": found.trace.path,
+        "ranks": len(found.trace.parts),
+        "measured_seconds": found.measured,
+        "predicted_seconds": found.predicted,
+        "measured_run_seconds": found.measured_seconds,
+        "predicted_run_seconds": found.predicted_seconds,
+        "functions": rows("function"),
+        "ranks_of": rows("world", "rank"),
+        "phases": rows("phase"),
+        "prices": found.hows,
+        "notes": found.notes,
+    }
+
+
+def json_rows(frame) -> list[dict]:
+    records = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return [{name: number_of(value) for name, value in record.items()} for record in records]
+
+
+def number_of(value):
+    return value.item() if hasattr(value, "item") else value
+
+
+def text_of(found: Replay) -> str:
+    from tasuki.units import time_text
+
+    ratio = found.predicted / found.measured - 1 if found.measured > 0 else 0.0
+    lines = [
+        f"{found.trace.path}: {len(found.trace.parts)} ranks, {int(found.calls['calls'].sum())} calls",
+        "",
+        f"time in MPI, all ranks:  measured {time_text(found.measured)}, "
+        f"predicted {time_text(found.predicted)} ({100 * ratio:+.1f} %)",
+        f"time of the program:     measured {time_text(found.measured_seconds)}, "
+        f"predicted {time_text(found.predicted_seconds)}",
+    ]
+    for title, columns in (("function", ["function"]), ("rank", ["world", "rank"]), ("phase", ["phase"])):
+        table = found.by(*columns)
+        if title == "phase" and len(table) < 2:
+            continue
+        lines += ["", f"{title:<28}{'calls':>10}{'measured':>14}{'predicted':>14}{'ratio':>8}"]
+        for row in table.to_dict("records"):
+            name = str(row[columns[-1]]) or "(none)"
+            if row.get("world"):
+                name = f"{row['world']}.{name}"
+            shown = "-" if not row["ratio"] == row["ratio"] else f"{row['ratio']:.2f}"
+            lines.append(
+                f"{name:<28}{row['calls']:>10}{time_text(row['measured']):>14}{time_text(row['predicted']):>14}{shown:>8}"
+            )
+    lines += [""] + [f"note: {note}" for note in found.notes] if found.notes else []
+    return "\n".join(lines)

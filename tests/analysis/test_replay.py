@@ -1,0 +1,269 @@
+"""tasuki.replay: made up traces with answers worked out by hand: eager and rendezvous messages, waits,
+persistent requests, wildcards, collectives, probes, what ranks that died leave; and on another machine."""
+
+import dataclasses
+import pathlib
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+
+import made_traces  # noqa: E402
+from made_traces import Rank  # noqa: E402
+from tasuki import trace as traces  # noqa: E402
+from tasuki.replay import ReplayError, replay  # noqa: E402
+
+MICRO = 1e-6
+
+
+@dataclasses.dataclass
+class Parts:
+    sender_seconds: float
+    wire_seconds: float
+    transfer_seconds: float
+    receiver_seconds: float
+    rendezvous: bool
+    how: str = "made up"
+
+
+@dataclasses.dataclass
+class Price:
+    seconds: float
+    how: str = "made up"
+
+
+class Prices:
+    """o_s 1 µs, L 2 µs, o_r 3 µs, 1 kB/µs, rendezvous above 10 kB; collectives 20 µs."""
+
+    def point_to_point(self, size):
+        return Parts(1 * MICRO, 2 * MICRO, size * 1e-9, 3 * MICRO, size > 10_000)
+
+    def price(self, operation, ranks, size):
+        assert operation.startswith("MPI_") and ranks > 1
+        return Price(20 * MICRO)
+
+
+@pytest.fixture
+def predicted(tmp_path):
+    """predicted(rank, …) -> {(rank, function): [microseconds of each of its calls]}, and the Replay"""
+
+    def run(*ranks, factor=1.0, prices=None):
+        trace = traces.load(made_traces.write(tmp_path / "a.trace", *ranks))
+        found = replay(trace, prices or Prices(), factor)
+        times = {}
+        for row in found.calls.itertuples():
+            times.setdefault((row.rank, row.function), []).append(row.predicted / MICRO)
+        return times, found
+
+    return run
+
+
+def started(rank, size, at=0.0):
+    return Rank(rank, size).call("MPI_Init", at, 10 + at, group=0)
+
+
+def test_an_eager_message(predicted):
+    """Sent at 20, there at 20 + 1 + 2 + 1, taken until 27; the receiver came at 15."""
+    first = started(0, 2).call("MPI_Send", 20, 21, peer=1, sent=1000)
+    second = started(1, 2).call("MPI_Recv", 15, 30, source=0, received=1000)
+    times, found = predicted(first, second)
+    assert times[0, "MPI_Send"] == pytest.approx([1])
+    assert times[1, "MPI_Recv"] == pytest.approx([12])
+    assert found.measured == pytest.approx(16e-6) and found.predicted == pytest.approx(13e-6)
+    assert not found.notes
+
+
+def test_a_late_receiver_finds_it_there(predicted):
+    first = started(0, 2).call("MPI_Send", 20, 21, peer=1, sent=1000)
+    second = started(1, 2).call("MPI_Recv", 100, 101, source=0, received=1000)
+    assert predicted(first, second)[0][1, "MPI_Recv"] == pytest.approx([3])
+
+
+def test_a_rendezvous_waits_for_the_receiver(predicted):
+    """Said at 21, the receiver comes at 100: transfer 2 + 50, o_r 3: both are through at 155."""
+    first = started(0, 2).call("MPI_Send", 20, 30, peer=1, sent=50_000)
+    second = started(1, 2).call("MPI_Recv", 100, 110, source=0, received=50_000)
+    times, _ = predicted(first, second)
+    assert times[0, "MPI_Send"] == pytest.approx([135]) and times[1, "MPI_Recv"] == pytest.approx([55])
+
+
+def test_waits_hold_later_calls_up(predicted):
+    """Rank 1 receives until 27 and computes 10: its answer leaves at 37; rank 0 has it at 41 + 3."""
+    first = started(0, 2).call("MPI_Send", 20, 21, peer=1, sent=1000)
+    first.call("MPI_Recv", 22, 90, source=1, received=1000)
+    second = started(1, 2).call("MPI_Recv", 15, 80, source=0, received=1000)
+    second.call("MPI_Send", 90, 91, peer=0, sent=1000)
+    times, _ = predicted(first, second)
+    assert times[0, "MPI_Recv"] == pytest.approx([44 - 22])
+    times, _ = predicted(
+        first, second, factor=2.0
+    )  # starts at 10: sent at 30, received 37, computed 57, 61 + 3
+    assert times[0, "MPI_Recv"] == pytest.approx([64 - 33])
+
+
+def exchange(rank, begin, size):
+    """Irecv, Isend, Waitall: each call of the first two takes 1 µs, as recorded."""
+    made = started(rank, 2)
+    made.call("MPI_Irecv", begin, begin + 1, source=1 - rank, tag=4, received=size, made=1)
+    made.call("MPI_Isend", begin + 2, begin + 3, peer=1 - rank, tag=4, sent=size, made=1)
+    return made.call("MPI_Waitall", begin + 4, begin + 99, done=[(0, 1 - rank, size), (1, -1, -1)], group=0)
+
+
+@pytest.mark.parametrize("size, ends", [(1000, 50 + 2 + 1 + 2 + 1 + 3), (50_000, 50 + 4 + 2 + 50 + 3)])
+def test_nonblocking_exchanges(predicted, size, ends):
+    """Both have what they wait for when the later one's message has come."""
+    times, found = predicted(exchange(0, 20, size), exchange(1, 50, size))
+    assert not [note for note in found.notes if "trace" in note], found.notes
+    begin = {0: 24, 1: 54}
+    assert times[0, "MPI_Waitall"][0] == pytest.approx(ends - begin[0], abs=2)
+    if size > 10_000:
+        assert times[1, "MPI_Waitall"][0] == pytest.approx(ends - begin[1], abs=2)
+
+
+def test_wildcards_follow_what_came(predicted):
+    """Two messages to rank 0, which takes anybody's: the statuses say that rank 2's was first."""
+    first = started(0, 3)
+    first.call("MPI_Irecv", 11, 11.5, source=traces.ANY_SOURCE, tag=-1, received=9000, made=1)
+    first.call("MPI_Wait", 12, 50, done=[(0, 2, 1000)], group=0)
+    first.call("MPI_Recv", 51, 90, source=1, received=1000, flags=traces.WILDCARD)
+    second = started(1, 3).call("MPI_Send", 60, 61, peer=0, sent=1000)
+    third = started(2, 3).call("MPI_Send", 30, 31, peer=0, sent=1000)
+    times, found = predicted(first, second, third)
+    assert times[0, "MPI_Wait"] == pytest.approx([30 + 1 + 2 + 1 + 3 - 12])
+    assert times[0, "MPI_Recv"] == pytest.approx([60 + 7 - 38])
+    assert not found.notes
+
+
+def test_tags_and_order_decide_what_meets(predicted):
+    first = started(0, 2).call("MPI_Send", 20, 21, peer=1, tag=1, sent=1000)
+    first.call("MPI_Send", 70, 71, peer=1, tag=2, sent=1000)
+    second = started(1, 2).call("MPI_Recv", 15, 80, source=0, tag=2, received=1000)
+    second.call("MPI_Recv", 81, 82, source=0, tag=1, received=1000)
+    assert predicted(first, second)[0][1, "MPI_Recv"] == pytest.approx([70 + 7 - 15, 3])
+
+
+def test_persistent_requests(predicted):
+    """Each round is a message of its own."""
+    first = started(0, 2).call("MPI_Send_init", 11, 12, peer=1, sent=1000, made=1, flags=traces.PERSISTENT)
+    second = started(1, 2).call(
+        "MPI_Recv_init", 11, 12, source=0, received=1000, made=1, flags=traces.PERSISTENT
+    )
+    for number, begin in enumerate((20, 200), 1):
+        first.call("MPI_Start", begin, begin + 1, made=1, started=[0], flags=traces.STARTS, group=0)
+        first.call("MPI_Wait", begin + 2, begin + 3, done=[(number, -1, -1)], group=0)
+        second.call("MPI_Start", begin - 5, begin - 4, made=1, started=[0], flags=traces.STARTS, group=0)
+        second.call("MPI_Wait", begin - 3, begin + 9, done=[(number, 0, 1000)], group=0)
+    times, found = predicted(first, second)
+    assert [note for note in found.notes if "other end" in note] == []
+    assert len(times[1, "MPI_Wait"]) == 2
+    assert times[1, "MPI_Wait"][0] == pytest.approx(20 + 7 - 17, abs=1)
+
+
+def test_collectives_wait_for_the_last(predicted):
+    ranks = [
+        started(rank, 3).call("MPI_Allreduce", 20 + 10 * rank, 60, sent=8, received=8, block=8)
+        for rank in range(3)
+    ]
+    times, _ = predicted(*ranks)
+    assert [times[rank, "MPI_Allreduce"] for rank in range(3)] == [
+        pytest.approx([one]) for one in (40, 30, 20)
+    ]
+
+
+def test_a_broadcast_needs_its_root_alone(predicted):
+    begins = (50, 20, 90)
+    ranks = [
+        started(rank, 3).call("MPI_Bcast", begin, begin + 1, peer=0, block=8)
+        for rank, begin in enumerate(begins)
+    ]
+    times, _ = predicted(*ranks)
+    assert times[0, "MPI_Bcast"] == pytest.approx([1])  # o_s
+    assert times[1, "MPI_Bcast"] == pytest.approx([50 + 20 - 20])
+    assert times[2, "MPI_Bcast"] == pytest.approx([20])
+
+
+def test_a_reduction_to_a_root_holds_nobody_else(predicted):
+    begins = (30, 20, 90)
+    ranks = [
+        started(rank, 3).call("MPI_Reduce", begin, begin + 1, peer=0, block=8)
+        for rank, begin in enumerate(begins)
+    ]
+    times, _ = predicted(*ranks)
+    assert times[0, "MPI_Reduce"] == pytest.approx([90 + 20 - 30])
+    assert times[1, "MPI_Reduce"] == times[2, "MPI_Reduce"] == pytest.approx([1])
+
+
+def test_nonblocking_collectives_overlap(predicted):
+    ranks = []
+    for rank in range(2):
+        made = started(rank, 2).call("MPI_Iallreduce", 20 + 10 * rank, 21 + 10 * rank, block=8, made=1)
+        ranks.append(made.call("MPI_Wait", 100, 101, done=[(0, -1, -1)], group=0))
+    times, _ = predicted(*ranks)
+    assert times[0, "MPI_Wait"] == pytest.approx([0])  # long done
+
+
+def test_unpriced_collectives_take_what_was_recorded(predicted):
+    """The last came at 40 and it ended at 45: 5 µs after the last, whenever that is."""
+    first = started(0, 2).call("MPI_Win_fence", 20, 45)
+    second = started(1, 2).call("MPI_Win_fence", 40, 45)
+    times, found = predicted(first, second)
+    assert times[0, "MPI_Win_fence"] == pytest.approx([25]) and times[1, "MPI_Win_fence"] == pytest.approx(
+        [5]
+    )
+    assert "without a price" in found.notes[0]
+
+
+def test_probes_wait_for_the_message(predicted):
+    first = started(0, 2).call("MPI_Send", 40, 41, peer=1, tag=6, sent=1000)
+    second = started(1, 2).call("MPI_Probe", 20, 60, source=0, tag=6)
+    second.call("MPI_Recv", 61, 62, source=0, tag=6, received=1000)
+    times, found = predicted(first, second)
+    assert times[1, "MPI_Probe"] == pytest.approx([24]) and times[1, "MPI_Recv"] == pytest.approx([3])
+    assert not found.notes
+
+
+def test_the_recorders_own_time_is_nobodys(predicted):
+    """Between rank 0's calls lie 10 µs of computing and 70 of the recorder."""
+    first = started(0, 2).call("(trace)", 15, 85, group=0).call("MPI_Send", 90, 91, peer=1, sent=1000)
+    second = started(1, 2).call("MPI_Recv", 15, 99, source=0, received=1000)
+    assert predicted(first, second)[0][1, "MPI_Recv"] == pytest.approx([20 + 7 - 15])
+
+
+def test_what_a_dead_rank_left_is_taken_as_recorded(predicted):
+    first = started(0, 2).call("MPI_Recv", 20, 50, source=1, received=8)
+    times, found = predicted(first, started(1, 2))
+    assert times[0, "MPI_Recv"] == pytest.approx([30])
+    assert any("no other end" in note for note in found.notes)
+    second = started(0, 2).call("MPI_Barrier", 20, 50)
+    times, found = predicted(second, started(1, 2))
+    assert times[0, "MPI_Barrier"] == pytest.approx([30])
+    assert any("not in the trace" in note for note in found.notes)
+
+
+def test_more_ranks_than_processors_are_told(predicted):
+    ranks = [Rank(rank, 3, processors=2).call("MPI_Barrier", 20, 50) for rank in range(3)]
+    assert "3 ranks shared 2 processors" in predicted(*ranks)[1].notes[0]
+
+
+def test_different_collectives_are_refused(predicted):
+    with pytest.raises(ReplayError, match="rank 1 calls barrier as collective number 1 .*another rank bcast"):
+        predicted(started(0, 2).call("MPI_Bcast", 20, 30, peer=0), started(1, 2).call("MPI_Barrier", 20, 30))
+    with pytest.raises(ReplayError, match="compute factor -1"):
+        predicted(started(0, 1).call("MPI_Barrier", 20, 30), factor=-1)
+    with pytest.raises(ReplayError, match="no call"):
+        predicted(started(0, 1))
+
+
+def test_sums_by_function_rank_and_phase(predicted):
+    first = started(0, 2).call("MPI_Send", 20, 21, peer=1, sent=1000, phase="first")
+    second = started(1, 2).call("MPI_Recv", 15, 30, source=0, received=1000)
+    _, found = predicted(first, second)
+    document = found.document()
+    by = {row["function"]: row for row in document["functions"]}
+    assert by["MPI_Recv"]["measured"] == pytest.approx(15e-6) and by["MPI_Recv"]["ratio"] == pytest.approx(
+        0.8
+    )
+    assert {row["phase"] for row in document["phases"]} == {"", "first"}
+    assert "MPI_Recv" in found.text()
