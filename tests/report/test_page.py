@@ -235,6 +235,21 @@ def test_warnings_stand_at_the_top(browser, tmp_path, runs):
         assert words in warned
 
 
+def test_limits_that_differ_are_told(browser, tmp_path):
+    """Where no MPI is at work there should be no difference: if there is, the ratios mean less."""
+    run, peer = (made_runs.run_of(name, groups=("limit", "start_up")) for name in ("tasuki", "mpich"))
+    for row in peer.rows:
+        if row.group == "limit":
+            row.seconds = [2 * seconds for seconds in row.seconds]
+            row.median_seconds, row.low_seconds = 2 * row.median_seconds, 2 * row.low_seconds
+            row.high_seconds *= 2
+    report.write_page(report.material_of([run, peer]), tmp_path / "limits.html")
+    page = browser.open(tmp_path / "limits.html")
+    told = page.value("document.querySelector('#compared .warnings').innerText")
+    assert "MPICH: 109 of 109 rows of the group limit differ" in told
+    assert "Of 3 rows Tasuki" in page.value("document.querySelector('#compared .lead').textContent")
+
+
 def test_picture(runs, tmp_path):
     path = tmp_path / "report.png"
     report.write_picture(report.material_of(runs), path)

@@ -38,13 +38,14 @@ def material_of(runs: list[Run], predictions: list[Prediction] | None = None) ->
 
 
 def compared_with(peer: Run, run: Run) -> compare.Comparison | None:
-    """The run's rows against the peer's, without those of the machine's limits; None: they share no row."""
-    peer, run = (
-        dataclasses.replace(one, rows=[row for row in one.rows if row.group != "limit"])
-        for one in (peer, run)
-    )
+    """The run's rows against the peer's; None: they share no row. Rows of the machine's limits are no verdict
+    on an MPI, but a control, which `warnings` tells of."""
     common = compare.rows_by_key(peer).keys() & compare.rows_by_key(run).keys()
-    return compare.compare(peer, run) if common else None
+    if not common:
+        return None
+    whole = compare.compare(peer, run)
+    rows = [row for row in whole.rows if row.group != "limit"]
+    return dataclasses.replace(whole, rows=rows, warnings=compare.control(whole.rows)) if rows else None
 
 
 def write_page(material: Material, path: str | pathlib.Path) -> None:

@@ -237,6 +237,7 @@ def compared(material: Material):
         "compared",
         "Beside the peers",
         element("p", kept_together(verdicts.comparisons_text(material)), class_="lead"),
+        verdicts.controls(material),
         verdicts.summary_table(material) if any(material.comparisons) else None,
         *verdicts.slower_tables(material),
     )

@@ -44,6 +44,14 @@ def comparisons_text(material: Material) -> str:
     return " ".join(told)
 
 
+def controls(material: Material) -> Markup | None:
+    """What the limits, which no MPI has a part in, say against the ratios."""
+    items = []
+    for comparison, (name, _) in zip(material.comparisons, material.peers, strict=True):
+        items += [element("li", f"{name}: {text}") for text in (comparison.warnings if comparison else [])]
+    return element("div", element("ul", items), class_="warnings") if items else None
+
+
 def summary_table(material: Material) -> Markup:
     """A line for each peer and group: the mean ratio and the counts."""
     rows = []
