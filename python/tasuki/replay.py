@@ -671,6 +671,8 @@ def document_of(found: Replay) -> dict:
         return json_rows(found.by(*columns))
 
     return {
+        "tasuki_prediction": 1,
+        "kind": "trace",
         "trace": found.trace.path,
         "ranks": len(found.trace.parts),
         "measured_seconds": found.measured,

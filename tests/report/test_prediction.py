@@ -63,16 +63,28 @@ def test_without_measured_times_it_is_a_table(browser, tmp_path):
 
 
 def test_a_trace_is_told_by_function_and_rank(browser, tmp_path):
-    lines = [
-        {"by": "function", "name": "MPI_Allreduce", "seconds": 1.1, "measured_seconds": 1.0, "count": 10},
-        {"by": "function", "name": "MPI_Send", "seconds": 0.9, "measured_seconds": 1.0, "count": 5},
-        {"by": "rank", "name": "0", "seconds": 2.0, "measured_seconds": 2.0},
-    ]
-    told = document(lines, kind="trace", program="heat.py", seconds=2.0, measured_seconds=2.0)
+    """In the shape of replay.Replay.document()."""
+    told = {
+        "tasuki_prediction": 1,
+        "kind": "trace",
+        "trace": "/somewhere/heat.trace",
+        "ranks": 2,
+        "predicted_seconds": 2.0,
+        "measured_seconds": 2.1,
+        "functions": [
+            {"function": "MPI_Allreduce", "calls": 10, "predicted": 1.1, "measured": 1.0, "ratio": 1.1},
+            {"function": "MPI_Send", "calls": 5, "predicted": 0.9, "measured": 1.1, "ratio": 0.82},
+            {"function": "MPI_Comm_rank", "calls": 1, "predicted": 0.0, "measured": 0.0, "ratio": None},
+        ],
+        "ranks_of": [{"world": 0, "rank": 1, "calls": 8, "predicted": 2.0, "measured": 2.1, "ratio": 0.95}],
+        "phases": [],
+    }
     page = page_of(browser, tmp_path, told)
     summaries = page.value("[...document.querySelectorAll('#prediction summary')].map(s => s.textContent)")
     assert summaries == ["By function", "By rank"]
-    assert "heat.py" in page.value("document.querySelector('#prediction h3').textContent")
+    assert "heat.trace" in page.value("document.querySelector('#prediction h3').textContent")
+    assert page.value("document.querySelectorAll('#prediction .point').length") == 3
+    assert "4.8\u00a0% too little" in page.value("document.querySelector('#prediction figcaption').innerText")
 
 
 @pytest.mark.parametrize(

@@ -114,10 +114,12 @@ def prediction_table(prediction: Prediction, by: str) -> Markup:
                 entry.name,
                 str(entry.ranks or ""),
                 bytes_text(entry.bytes) if entry.bytes is not None else "",
-                number_text(entry.count) if entry.count else "",
+                f"{entry.count:,g}" if entry.count else "",
                 time_text(entry.seconds),
                 measured,
                 off_text(entry),
             ]
         )
-    return table(PREDICTION_HEADS, rows, f"{prediction.title}, by {by}")
+    filled = [place for place in range(len(PREDICTION_HEADS)) if any(row[place] for row in rows)]
+    rows = [[row[place] for place in filled] for row in rows]
+    return table([PREDICTION_HEADS[place] for place in filled], rows, f"{prediction.title}, by {by}")

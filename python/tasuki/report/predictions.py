@@ -61,6 +61,8 @@ def load(path: str | pathlib.Path) -> Prediction:
     if document["tasuki_prediction"] != VERSION:
         told = document["tasuki_prediction"]
         raise ResultsError(f"{path}: tasuki_prediction = {told!r}, expected {VERSION}")
+    if document.get("kind") == "trace":
+        document = document | of_trace(document)
     lines = document.get("lines")
     if not isinstance(lines, list) or not lines:
         raise ResultsError(f"{path}: lines = {lines!r}, expected at least one")
@@ -68,6 +70,22 @@ def load(path: str | pathlib.Path) -> Prediction:
     total = entry_of({"name": "all"} | document, str(path))
     title = str(document.get("program") or path.stem)
     return Prediction(title, str(document.get("machine") or ""), total, entries)
+
+
+def of_trace(document: dict) -> dict:
+    """The fields of a list's document, from those of a trace's: its functions, ranks and phases as lines."""
+    lines = []
+    for field, by, *names in (
+        ("functions", "function", "function"),
+        ("ranks_of", "rank", "world", "rank"),
+        ("phases", "phase", "phase"),
+    ):
+        for row in document.get(field) or []:
+            name = ", ".join(f"{part} {row[part]}" if len(names) > 1 else str(row[part]) for part in names)
+            line = {"by": by, "name": name, "count": row.get("calls")}
+            lines.append(line | {"seconds": row.get("predicted"), "measured_seconds": row.get("measured")})
+    program = pathlib.Path(str(document.get("trace") or "")).name
+    return {"lines": lines, "program": program, "seconds": document.get("predicted_seconds"), "ranks": None}
 
 
 def entry_of(line: object, place: str) -> Entry:
