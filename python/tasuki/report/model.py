@@ -114,7 +114,7 @@ def prediction_table(prediction: Prediction, by: str) -> Markup:
                 entry.name,
                 str(entry.ranks or ""),
                 bytes_text(entry.bytes) if entry.bytes is not None else "",
-                f"{entry.count:,g}" if entry.count else "",
+                f"{entry.count:,.0f}" if entry.count else "",
                 time_text(entry.seconds),
                 measured,
                 off_text(entry),
