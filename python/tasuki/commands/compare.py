@@ -147,7 +147,7 @@ def measured(found: list, settings, rounds: int, out: pathlib.Path, work: pathli
     for session in sessions:
         session.run.path = str(places[session.implementation.name])
         session.run.save(session.run.path)
-    console.print(f"results: {', '.join(str(place) for place in places.values())}", markup=False)
+    console.print(f"results: {', '.join(session.run.path for session in sessions)}", markup=False)
     return [session.run for session in sessions]
 
 
