@@ -12,7 +12,7 @@ import time
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from tasuki import suite
 from tasuki.commands import Refusal, options
@@ -182,7 +182,7 @@ class Bar(suite.Watch):
     """The progress on a terminal. It is drawn twice a second at most: ranks may need the processor."""
 
     def __init__(self, console: Console):
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed}/{task.total}"))
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         self.progress = Progress(
             *columns, TimeRemainingColumn(), console=console, transient=True, refresh_per_second=2
         )
