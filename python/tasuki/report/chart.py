@@ -7,6 +7,7 @@ color alone. LIMIT and OTHER_LIMIT are the grey of what bounds the measured valu
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from tasuki.report import axes
 
@@ -41,10 +42,16 @@ class Line:
 
 @dataclasses.dataclass
 class Mark:
-    """A place on the x axis, drawn as a vertical line with a text."""
+    """A range of the x axis, drawn as a pale band with a text above its middle. `low` above 0."""
 
-    x: float
+    low: float
+    high: float
     text: str
+
+    @property
+    def x(self) -> float:
+        """The middle, on a logarithmic axis."""
+        return math.sqrt(self.low * self.high)
 
 
 @dataclasses.dataclass

@@ -40,7 +40,7 @@ def draw(axes, chart: charts.Chart) -> None:
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
     for mark in chart.marks:
-        axes.axvline(x.place(mark.x), color=MARK_COLOR, linestyle=":", linewidth=1)
+        axes.axvspan(x.place(mark.low), x.place(mark.high), color=MARK_COLOR, alpha=0.12, linewidth=0)
         axes.text(x.place(mark.x), 1.0, mark.text, color=MARK_COLOR, fontsize=8, ha="center", va="bottom")
     for line in sorted(chart.lines, key=lambda line: (line.style >= 0, -line.style)):
         draw_line(axes, line, x, y)

@@ -140,11 +140,12 @@ def fitted(material: Material, rows: list[Row], quantity: str) -> list[Line]:
 
 
 def switch_marks(material: Material, rows: list[Row]) -> list[Mark]:
-    """A mark in the middle of each bracket in which the fit found a switch."""
+    """A mark for each bracket in which the fit found a switch."""
     fit = material.fits.get(rows[0].series)
     breaks = fit.breaks if fit else []
     return [
-        Mark(math.sqrt(max(1, place.low) * place.high), f"≤ {bytes_text(place.high)}") for place in breaks
+        Mark(max(1, place.low), place.high, f"{bytes_text(place.low)}–{bytes_text(place.high)}")
+        for place in breaks
     ]
 
 

@@ -137,10 +137,13 @@ def mark_text_span(scale: Scale, mark: charts.Mark) -> tuple[float, float]:
 def marks(frame: Frame, chart: charts.Chart, rows: list[int]) -> Markup:
     parts = []
     for mark, row in zip(sorted(chart.marks, key=lambda mark: mark.x), rows, strict=True):
-        x = fixed(frame.across(mark.x))
+        left, right = frame.across(mark.low), frame.across(mark.high)
         y = frame.top - 4 - LABEL_HEIGHT * row
         begin, _ = mark_text_span(frame.x, mark)
-        parts.append(element("line", x1=x, x2=x, y1=fixed(y + 2), y2=frame.bottom, class_="mark"))
+        width, height = fixed(max(right - left, 1)), fixed(frame.bottom - y - 2)
+        parts.append(
+            element("rect", x=fixed(left), y=fixed(y + 2), width=width, height=height, class_="mark")
+        )
         parts.append(element("text", mark.text, x=fixed(begin), y=fixed(y), class_="marked"))
     return joined(parts)
 
@@ -259,7 +262,7 @@ def legend(names: list[tuple[str, int, str]], switches: bool = False) -> Markup:
         )
         items.append(element("li", swatch, " ", name))
     if switches:
-        line = element("line", x1=15, x2=15, y1=0, y2=14, class_="mark")
+        line = element("rect", x=9, y=0, width=12, height=14, class_="mark")
         swatch = element("svg", line, viewBox="0 0 30 14", width=30, height=14, aria_hidden="true")
-        items.append(element("li", swatch, " the fit switches, at this size at the latest"))
+        items.append(element("li", swatch, " the fit switches between these sizes"))
     return element("ul", items, class_="legend")
