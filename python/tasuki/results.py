@@ -109,19 +109,24 @@ class Run:
             raise ResultsError(f"{path}: {error.strerror}") from None
 
 
-def load(path: str | pathlib.Path) -> Run:
-    """Reads and checks a file of results."""
-    path = pathlib.Path(path)
+def read_document(path: str | pathlib.Path, field: str, version: int, expected: str) -> dict:
+    """The JSON object of a file whose `field` holds the version of its format; `expected`: what wrote it."""
     try:
-        document = json.loads(path.read_text())
+        document = json.loads(pathlib.Path(path).read_text())
     except OSError as error:
         raise ResultsError(f"{path}: {error.strerror}") from None
     except ValueError as error:
         raise ResultsError(f"{path}: is no whole JSON document: {error}") from None
-    if not isinstance(document, dict) or "tasuki_results" not in document:
-        raise ResultsError(f"{path}: has no field tasuki_results: expected a file that `tasuki bench` wrote")
-    if document["tasuki_results"] != VERSION:
-        raise ResultsError(f"{path}: tasuki_results = {document['tasuki_results']!r}, expected {VERSION}")
+    if not isinstance(document, dict) or field not in document:
+        raise ResultsError(f"{path}: has no field {field}: expected {expected}")
+    if document[field] != version:
+        raise ResultsError(f"{path}: {field} = {document[field]!r}, expected {version}")
+    return document
+
+
+def load(path: str | pathlib.Path) -> Run:
+    """Reads and checks a file of results."""
+    document = read_document(path, "tasuki_results", VERSION, "a file that `tasuki bench` wrote")
     parts = {}
     for name, kind in (("implementation", dict), ("environment", dict), ("settings", dict), ("rows", list)):
         if not isinstance(document.get(name), kind):

@@ -7,11 +7,10 @@ or of a function, rank or phase of a trace (`by`).
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import pathlib
 
-from tasuki.results import ResultsError
+from tasuki.results import ResultsError, read_document
 
 VERSION = 1
 
@@ -47,20 +46,7 @@ class Prediction:
 
 def load(path: str | pathlib.Path) -> Prediction:
     """Reads and checks what `tasuki predict --json` wrote."""
-    path = pathlib.Path(path)
-    try:
-        document = json.loads(path.read_text())
-    except OSError as error:
-        raise ResultsError(f"{path}: {error.strerror}") from None
-    except ValueError as error:
-        raise ResultsError(f"{path}: is no whole JSON document: {error}") from None
-    if not isinstance(document, dict) or "tasuki_prediction" not in document:
-        raise ResultsError(
-            f"{path}: has no field tasuki_prediction: expected what `tasuki predict --json` wrote"
-        )
-    if document["tasuki_prediction"] != VERSION:
-        told = document["tasuki_prediction"]
-        raise ResultsError(f"{path}: tasuki_prediction = {told!r}, expected {VERSION}")
+    document = read_document(path, "tasuki_prediction", VERSION, "what `tasuki predict --json` wrote")
     if document.get("kind") == "trace":
         document = document | of_trace(document)
     lines = document.get("lines")
