@@ -12,7 +12,7 @@ const char kHelp[] =
   mpiexec -n 2 mbl --list [--quick]    the cases, a line of JSON each: id, bytes, ranks, doc
   mpiexec -n 2 mbl [options]           measures them; a line of JSON each
 
-  --quick             fewer sizes and variants, and a budget of 0.03 s
+  --quick             fewer sizes and variants, and a budget of 0.08 s
   --budget SECONDS    for the samples of a case (0.1)
   --width FRACTION    a case is settled when the 95 % interval of its median is narrower than
                       this part of the median (0.05)
@@ -25,7 +25,7 @@ const char kHelp[] =
 
 namespace {
 
-constexpr double kQuickBudgetSeconds = 0.03;
+constexpr double kQuickBudgetSeconds = 0.08;
 
 /// The word as a number above 0, and at most `most`; else what is wrong goes to `options`.
 double positive(const std::string& option, const char* word, double most, Options& options) {

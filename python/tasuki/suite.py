@@ -18,7 +18,7 @@ from tasuki import environment, launching, programs
 from tasuki.implementation import Implementation, ImplementationError
 from tasuki.results import ResultsError, Row, Run, row_of, summarise
 
-QUICK_BUDGET, BUDGET = 0.03, 0.1  # seconds a case
+QUICK_BUDGET, BUDGET = 0.08, 0.1  # seconds a case
 WIDTH = 0.05
 CASE_LIMIT_MIN, CASE_LIMIT_BUDGETS = 30.0, 100  # how long a case may take before it counts as hanging
 LIST_LIMIT = 120.0

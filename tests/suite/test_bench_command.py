@@ -127,7 +127,7 @@ def test_resume_refuses_another_machine_settings_or_mpi(fake):
     (fake.folder / "moved.json").write_text(json.dumps(document))
     for words, told in (
         (("-o", fake.folder / "moved.json"), "environment.cpu was 'another'"),
-        (("-o", fake.out, "--quick"), "settings.budget_seconds was 0.1 and is 0.03"),
+        (("-o", fake.out, "--quick"), "settings.budget_seconds was 0.1 and is 0.08"),
         (("-o", fake.out, "--mpi", f"other={fake.prefix}"), "implementation.name was 'fake' and is 'other'"),
         ((), "expected -o FILE"),
     ):

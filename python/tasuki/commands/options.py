@@ -20,7 +20,7 @@ Budget = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="Time for the samples of a case, all rounds together: 0.1 when not given, with --quick 0.03.",
+        help="Time for the samples of a case, all rounds together: 0.1 when not given, with --quick 0.08.",
     ),
 ]
 Work = Annotated[
