@@ -196,7 +196,7 @@ constexpr const char* kOtherNames[] = {
     "TASUKI_CXX",          "TASUKI_PREFIX",        "TASUKI_NODES",           "TASUKI_TUNING_TABLE",
     "TASUKI_DOCTOR",       "TASUKI_STALL_SECONDS", "TASUKI_END_ON_DEADLOCK", "TASUKI_LAUNCHER_ID",
     "TASUKI_PYTHON",       "TASUKI_TRACE",         "TASUKI_TRACE_PART",      "TASUKI_TRACE_WORLD",
-    "TASUKI_TRACE_CLOCKS",
+    "TASUKI_TRACE_CLOCKS", "TASUKI_HEAP_LINK",
 };
 
 /// Digits, then optionally k, M or G (powers of 1024) where `suffixes` are allowed.
