@@ -56,8 +56,12 @@ class Row:
     @property
     def series(self) -> str:
         """What the sizes are a series of: "point_to_point/pingpong/mode=send@2"."""
-        variant = ",".join(f"{name}={value}" for name, value in self.variant.items())
-        return "/".join(filter(None, (self.group, self.benchmark, variant))) + f"@{self.ranks}"
+        return self.named(self.variant)
+
+    def named(self, variant: dict[str, str]) -> str:
+        """The series with only these words of its variant."""
+        words = ",".join(f"{name}={value}" for name, value in variant.items())
+        return "/".join(filter(None, (self.group, self.benchmark, words))) + f"@{self.ranks}"
 
     @property
     def bytes_per_second(self) -> float:
@@ -80,6 +84,21 @@ class Run:
         for row in sorted(self.rows, key=lambda row: row.bytes):
             found.setdefault(row.series, []).append(row)
         return found
+
+    def short_names(self) -> dict[str, str]:
+        """Each series by what tells it from its benchmark's base case, which is the one with the most sizes:
+        "point_to_point/pingpong/mode=rsend@2"."""
+        series = list(self.series().values())
+        bases: dict[tuple[str, str], list[Row]] = {}
+        for rows in series:
+            place = rows[0].group, rows[0].benchmark
+            bases[place] = max(bases.get(place, []), rows, key=len)
+        names = {}
+        for row in (rows[0] for rows in series):
+            base = bases[row.group, row.benchmark][0].variant
+            told = {name: value for name, value in row.variant.items() if base.get(name) != value}
+            names[row.series] = row.named(told)
+        return names
 
     def frame(self):
         """The rows as a pandas.DataFrame: one line a case, one column a field and each variant's name."""

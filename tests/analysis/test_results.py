@@ -44,6 +44,16 @@ def test_the_frame_has_a_column_for_each_variant(tmp_path):
     assert frame["bytes_per_second"].tolist() == pytest.approx([8e6])
 
 
+def test_short_names_tell_what_differs_from_the_base_case(tmp_path):
+    other = {"variant": {"mode": "isend"}, "bytes": 8}
+    run = results.load(written(tmp_path, rows=[ROW | other, ROW, ROW | {"bytes": 16}, ROW | {"ranks": 4}]))
+    assert run.short_names() == {
+        "point_to_point/pingpong/mode=send@2": "point_to_point/pingpong@2",
+        "point_to_point/pingpong/mode=isend@2": "point_to_point/pingpong/mode=isend@2",
+        "point_to_point/pingpong/mode=send@4": "point_to_point/pingpong@4",
+    }
+
+
 @pytest.mark.parametrize(
     "changes, told",
     [

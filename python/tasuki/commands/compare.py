@@ -163,28 +163,31 @@ def tell(runs: list, tolerance: float, every: bool, as_json: bool, fail_on: list
         told = {name: [dataclasses.asdict(one) for one in found] for name, found in findings.items()}
         print(json.dumps(document | {"guidelines": told}, indent=1))
     else:
-        show(made, findings, every)
+        show(made, findings, every, {name: text for run in runs for name, text in run.short_names().items()})
     slower = made is not None and any(row.verdict == "slower" for row in made.rows)
     violated = any(guidelines.violations(found) for found in findings.values())
     failed = ("slower" in fail_on and slower) or ("violated" in fail_on and violated)
     sys.exit(1 if failed else 0)
 
 
-def show(made, findings: dict, every: bool) -> None:
+def show(made, findings: dict, every: bool, names: dict[str, str]) -> None:
+    """`names`: short ones of the series."""
     from rich.console import Console
 
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(highlight=False, width=150)
     if made:
-        show_rows(console, made, every)
+        show_rows(console, made, every, names)
         show_summary(console, made)
         for name, rows in made.missing.items():
             if rows:
                 console.print(f"{name} has no {rows[0]}" + f" (and {len(rows) - 1} others)" * (len(rows) > 1))
         for warning in made.warnings:
             console.print(f"note: {warning}", style="yellow", markup=False)
+    if made or any(findings.values()):
+        console.print("cases are named by what tells them from their benchmark's base case", style="dim")
     for name, found in findings.items():
-        show_guidelines(console, name, found, every)
+        show_guidelines(console, name, found, every, names)
 
 
 def colour_of(verdict: str) -> str:
@@ -196,13 +199,13 @@ def ratio_text(ratio: float) -> str:
     return "<0.001" if ratio < 0.001 else ">1000" if ratio > 1000 else f"{ratio:.3g}"
 
 
-def show_rows(console, made, every: bool) -> None:
+def show_rows(console, made, every: bool, names: dict[str, str]) -> None:
     from rich.table import Table
 
     from tasuki.units import bytes_text, time_text
 
     rows = [row for row in made.rows if every or row.verdict != "same"]
-    rows.sort(key=lambda row: (row.verdict, -row.ratio if row.verdict == "slower" else row.ratio))
+    rows.sort(key=lambda row: (row.verdict != "slower", -row.ratio if row.verdict == "slower" else row.ratio))
     if not rows:
         console.print(f"no row differs by more than {made.tolerance:.0%} beyond chance")
         return
@@ -216,7 +219,7 @@ def show_rows(console, made, every: bool) -> None:
         verdict = row.verdict if row.tight else f"{row.verdict}?"
         times = (time_text(row.base_seconds), row.other, time_text(row.other_seconds))
         cells = (bytes_text(row.bytes), *times, ratio_text(row.ratio), interval)
-        table.add_row(row.series, *cells, f"[{colour_of(row.verdict)}]{verdict}[/]")
+        table.add_row(names[row.series], *cells, f"[{colour_of(row.verdict)}]{verdict}[/]")
     console.print(table)
     if len(shown) < len(rows):
         console.print(f"and {len(rows) - len(shown)} more (--all shows every row)")
@@ -234,7 +237,7 @@ def show_summary(console, made) -> None:
     console.print(table)
 
 
-def show_guidelines(console, name: str, found: list, every: bool) -> None:
+def show_guidelines(console, name: str, found: list, every: bool, names: dict[str, str]) -> None:
     from rich.table import Table
 
     from tasuki import guidelines
@@ -254,7 +257,9 @@ def show_guidelines(console, name: str, found: list, every: bool) -> None:
     for one in shown:
         interval = f"{ratio_text(one.low)} … {ratio_text(one.high)}"
         times = (time_text(one.left_seconds), time_text(one.right_seconds))
-        table.add_row(one.rule, one.subject, bytes_text(one.bytes), *times, ratio_text(one.ratio), interval)
+        table.add_row(
+            one.rule, names[one.subject], bytes_text(one.bytes), *times, ratio_text(one.ratio), interval
+        )
     console.print(table)
     if len(shown) < len(worst):
         console.print(f"and {len(worst) - len(shown)} more (--all shows every one)")
