@@ -4,7 +4,6 @@ different is found; and what the command line says of files that cannot be compa
 import json
 import math
 import pathlib
-import subprocess
 import sys
 
 import numpy
@@ -12,6 +11,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 
+from command import tasuki
 from tasuki import compare, confidence, results
 
 LEVEL = 0.05
@@ -161,14 +161,7 @@ def test_adjusting_leaves_the_order_and_grows_with_their_number():
 
 
 def command(*words):
-    return subprocess.run(
-        [sys.executable, "-m", "tasuki", "compare", *map(str, words)],
-        cwd=pathlib.Path(compare.__file__).parents[1],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return tasuki("compare", *words)
 
 
 @pytest.fixture

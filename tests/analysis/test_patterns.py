@@ -3,7 +3,6 @@ between, beyond and substituted; what nothing tells is refused, and so are bad l
 
 import json
 import pathlib
-import subprocess
 import sys
 
 import pytest
@@ -12,6 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 import synthetic  # noqa: E402
+from command import tasuki  # noqa: E402
 from tasuki import machines, model, patterns, pricing  # noqa: E402
 
 LINE = [(1e-6, 1e-10)]
@@ -173,12 +173,6 @@ def test_a_bad_list_is_refused(tmp_path, line, told):
 
 
 # ---- the commands --------------------------------------------------------------------------------------
-
-
-def tasuki(*words):
-    command = [sys.executable, "-m", "tasuki.cli", *map(str, words)]
-    environment = {"PYTHONPATH": str(ROOT / "python"), "PATH": "/usr/bin:/bin"}
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
 
 
 def test_predict_prints_a_table_and_json():
