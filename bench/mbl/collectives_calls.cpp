@@ -184,9 +184,8 @@ constexpr Flow kToEachNeighbor = {kEach,
 
 using Sizes = std::vector<std::int64_t>;
 const Sizes kEmpty = {0}, kShort = {8}, kEnds = {8, 64 * kKiB};
-const Sizes kMany = {8, 64, 512, 4 * kKiB, 16 * kKiB, 32 * kKiB, 64 * kKiB, 256 * kKiB, kMiB, 4 * kMiB};
-const Sizes kBlocks = {8, 512, 4 * kKiB, 32 * kKiB, 64 * kKiB, 256 * kKiB, kMiB};
-const Sizes kSome = {8, 4 * kKiB, 32 * kKiB, 256 * kKiB, kMiB, 4 * kMiB};
+// Of those that programs call most, as many as tell protocols apart (tasuki fit).
+const Sizes kMany = powers_of_two(8, 4 * kMiB), kBlocks = powers_of_two(8, kMiB);
 
 }  // namespace
 
@@ -217,7 +216,7 @@ const std::vector<Operation>& operations() {
        kEnds,
        {}},
       {"alltoall", "MPI_Alltoall of M bytes of each rank for each", alltoall, kEachToEach, each,
-       Also::kInPlace, kSome, kEnds},
+       Also::kInPlace, kBlocks, kEnds},
       {"alltoallv",
        "MPI_Alltoallv of M bytes of each rank for each",
        alltoallv,
@@ -234,7 +233,7 @@ const std::vector<Operation>& operations() {
        Also::kUneven,
        kShort,
        {}},
-      {"reduce", "MPI_Reduce of M bytes of doubles, MPI_SUM", reduce, kSumToRoot, once, kPlain, kSome, {}},
+      {"reduce", "MPI_Reduce of M bytes of doubles, MPI_SUM", reduce, kSumToRoot, once, kPlain, kMany, {}},
       {"allreduce", "MPI_Allreduce of M bytes of doubles, MPI_SUM", allreduce, kSumToAll, twice,
        Also::kInPlace, kMany, kEnds},
       {"reduce_scatter",

@@ -115,7 +115,7 @@ void add_limits(Catalogue& catalogue) {
           "copy", std::string("mode=") + kCopyModes[mode] + ",touched=" + (touched ? "yes" : "no"),
           "a message by one memcpy and a flag, without MPI");
       copy.bytes = powers_of_two(512, 8 * kMiB);
-      copy.quick_bytes = {512, 4 * kKiB, 32 * kKiB, 128 * kKiB, kMiB, 8 * kMiB};
+      copy.quick_bytes = copy.bytes;
       if (touched) copy.quick_bytes = {128 * kKiB, kMiB};
       copy.make = [mode, touched](const Setting& setting) {
         return std::make_unique<CopyPattern>(setting, mode, touched);

@@ -12,6 +12,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 
 import synthetic
 from tasuki import fit
+from tasuki.commands.fit import estimate_text
+from tasuki.units import bytes_text
 
 DRAWS = 200
 # Of 200 draws with a true coverage of 95 %, fewer than 185 hold the truth once in 40 times.
@@ -179,3 +181,19 @@ def test_a_run_has_a_fit_of_each_series():
     assert table["variant.mode"][1] == "send"
     with pytest.raises(fit.FitError, match="0 sizes above 0"):
         fits[0].seconds(8)
+
+
+@pytest.mark.parametrize(
+    "value, low, high, told",
+    [
+        (100.0, 95.0, 104.0, "100 B ± 5.0 %"),
+        (100.0, 95.0, 300.0, "≥ 95 B"),
+        (100.0, 20.0, 104.0, "≤ 104 B"),
+        (100.0, 20.0, 300.0, "20 B … 300 B"),
+        (math.inf, 95.0, math.inf, "≥ 95 B"),
+        (100.0, 0.0, 104.0, "≤ 104 B"),
+        (math.inf, 0.0, math.inf, "not told"),
+    ],
+)
+def test_an_interval_is_told_by_the_ends_that_the_data_know(value, low, high, told):
+    assert estimate_text(fit.Estimate(value, low, high), bytes_text) == told

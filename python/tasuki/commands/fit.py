@@ -104,8 +104,10 @@ def estimate_text(estimate, text) -> str:
     """The value and its interval: "1.30 µs ± 4 %"; where it is wide, the end that is near, or both ends."""
     from tasuki.units import percent_text
 
+    if not math.isfinite(estimate.high):
+        return f"≥ {text(estimate.low)}" if estimate.low > 0 else "not told"
     if estimate.low <= 0:
-        return f"≤ {text(estimate.high)}" if math.isfinite(estimate.high) else "not told"
+        return f"≤ {text(estimate.high)}"
     wide = estimate.high > 2 * estimate.value, estimate.low < estimate.value / 2
     if wide == (False, False):
         off = max(estimate.high / estimate.value - 1, 1 - estimate.low / estimate.value)
@@ -114,9 +116,7 @@ def estimate_text(estimate, text) -> str:
         return f"≤ {text(estimate.high)}"
     if wide == (True, False):
         return f"≥ {text(estimate.low)}"
-    if math.isfinite(estimate.high):
-        return f"{text(estimate.low)} … {text(estimate.high)}"
-    return f"≥ {text(estimate.low)}"
+    return f"{text(estimate.low)} … {text(estimate.high)}"
 
 
 def print_fits(fits, sizes_min: int) -> None:

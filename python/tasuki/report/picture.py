@@ -5,10 +5,12 @@ from __future__ import annotations
 import pathlib
 
 from tasuki.report import chart as charts
+from tasuki.report import svg
 from tasuki.report.axes import Scale
 
 INCHES, DOTS_PER_INCH = (6.0, 4.3), 160  # of one chart
 COLORS = ("#0063a8", "#c04f00", "#007d5a", "#9c4a82", "#7a6a00", "#4a4fb5")
+MARK_POINTS = 11  # the height of a row of marks' texts
 LIMIT_COLOR, MARK_COLOR, TEXT_COLOR, RULE_COLOR = "#6d7580", "#b03a1e", "#59616b", "#dcdcd6"
 MARKERS = ("o", "s", "^", "D", "x", "+")
 
@@ -29,7 +31,8 @@ def write(chosen: list[charts.Chart], path: str | pathlib.Path, heading: str) ->
 def draw(axes, chart: charts.Chart) -> None:
     """In the chart's own scales, from 0 to 1, so that ticks and the place of 0 B are those of the page."""
     x, y = chart.scales()
-    axes.set_title(chart.title, loc="left", fontsize=11, pad=18 if chart.marks else 6)
+    rows = svg.mark_rows(chart)
+    axes.set_title(chart.title, loc="left", fontsize=11, pad=6 + MARK_POINTS * (max(rows, default=-1) + 1))
     axes.set_xlim(0, 1), axes.set_ylim(0, 1)
     set_ticks(axes.xaxis, x, 7)
     set_ticks(axes.yaxis, y, 6)
@@ -39,9 +42,11 @@ def draw(axes, chart: charts.Chart) -> None:
     axes.tick_params(labelsize=9, labelcolor=TEXT_COLOR, length=3)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
-    for mark in chart.marks:
+    for mark, row in zip(sorted(chart.marks, key=lambda mark: mark.x), rows, strict=True):
         axes.axvspan(x.place(mark.low), x.place(mark.high), color=MARK_COLOR, alpha=0.12, linewidth=0)
-        axes.text(x.place(mark.x), 1.0, mark.text, color=MARK_COLOR, fontsize=8, ha="center", va="bottom")
+        place = {"xy": (x.place(mark.x), 1.0), "xytext": (0, 1 + MARK_POINTS * row)}
+        how = {"textcoords": "offset points", "fontsize": 8, "ha": "center", "va": "bottom"}
+        axes.annotate(mark.text, **place, **how, color=MARK_COLOR)
     for line in sorted(chart.lines, key=lambda line: (line.style >= 0, -line.style)):
         draw_line(axes, line, x, y)
     for point in chart.labels:
