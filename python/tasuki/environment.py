@@ -109,12 +109,19 @@ def describe(variables: dict[str, str]) -> dict:
     }
 
 
+def busy_text(load: float) -> str:
+    """What a load says of times that are taken now; empty where the machine is free."""
+    if load <= BUSY_LOAD:
+        return ""
+    return f"the load was {load:.1f}: others use this machine, and the times show it"
+
+
 def doubts(environment: dict, ranks: list[int]) -> list[str]:
     """What of the machine makes its results less sure, a line each."""
     found = []
     load, here = environment["load_before"][0], environment["processors"]
-    if load > BUSY_LOAD:
-        found.append(f"the load was {load:.1f}: others use this machine, and the times show it")
+    if busy := busy_text(load):
+        found.append(busy)
     crowded = [str(count) for count in ranks if count > here]
     if crowded:
         found.append(f"{', '.join(crowded)} ranks share {here} processors: times depend on who runs when")

@@ -94,6 +94,7 @@ def tune(
 
 def run(console, ranks, budget, operations, table, source, check, prefix):
     """The outcome, and the rows of all parameters."""
+    from tasuki import environment
     from tasuki.tuning import programs, regret, session, tables
 
     settings = session.Settings(
@@ -105,10 +106,8 @@ def run(console, ranks, budget, operations, table, source, check, prefix):
     found = programs.find(prefix)
     settings.table = None if table is None else tables.load(table, found.price)
     settings.source = None if source is None else regret.load_samples(source)
-    load = os.getloadavg()[0]
-    if load > 0.8:
-        text = f"load {load:.1f}: others use this machine, and the times will show it"
-        console.print(text, style="yellow")
+    if busy := environment.busy_text(os.getloadavg()[0]):
+        console.print(busy, style="yellow")
     with watching(console, settings.budget_seconds) as watch:
         outcome = session.Session(found, settings, watch).tune()
     return outcome, tables.parameters(found.price)

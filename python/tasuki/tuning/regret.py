@@ -196,10 +196,8 @@ def main() -> None:
     found, processors = programs.find(args.prefix), environment.processors()
     args.out.mkdir(parents=True, exist_ok=True)
     load = os.getloadavg()[0]
-    if load > 0.8:
-        console.print(
-            f"load {load:.1f}: others use this machine, and the figures will show it", style="yellow"
-        )
+    if busy := environment.busy_text(load):
+        console.print(busy, style="yellow")
     table = tables.builtin(found.price) if args.table is None else tables.load(args.table, found.price)
     cases = [as_barrier(case) for case in grid(args.operations, args.ranks, args.sizes)]
     series = prices.possible_series(found.price, cases, processors, [table.values])
