@@ -5,10 +5,10 @@
 #include <cstring>
 #include <utility>
 
+#include "datatype/wire_type.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/point_to_point.hpp"
 #include "rma/windows.hpp"
-#include "rma/wire_type.hpp"
 #include "runtime/progress.hpp"
 #include "transport/transport.hpp"
 

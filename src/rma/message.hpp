@@ -11,8 +11,8 @@
 //  that of
 //    the other, in whatever layout either has it. Its tag is named in the active message.
 //
-// Datatypes of the target travel as described in wire_type.hpp, once to each target: a Header then names them
-// by a number. Dense data needs none.
+// Datatypes of the target travel as datatype/wire_type.hpp describes them, once to each target: a Header then
+// names them by a number. Dense data needs none.
 //
 // A flush is an active message that the target answers when everything of this origin before it is done.
 //

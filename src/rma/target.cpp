@@ -4,10 +4,10 @@
 #include <string>
 
 #include "datatype/layout.hpp"
+#include "datatype/wire_type.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/point_to_point.hpp"
 #include "rma/message.hpp"
-#include "rma/wire_type.hpp"
 #include "runtime/bootstrap.hpp"
 
 namespace tasuki::rma {

@@ -1,22 +1,24 @@
 // Datatypes as words: size, extent, true bounds, then the layout's nodes from the root on, each with its
 // shape.
-#include "rma/wire_type.hpp"
+#include "datatype/wire_type.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "datatype/layout.hpp"
 
-namespace tasuki::rma {
+namespace tasuki {
 namespace {
 
 using Words = std::vector<std::int64_t>;
 constexpr int kDepthMax = 200;
 
-void encode(const Layout& node, Words* words) {
+/// Appends a node and what is below it. False: that would be more than `words_max` words in all.
+bool encode(const Layout& node, std::size_t words_max, Words* words) {
   words->insert(words->end(), {static_cast<std::int64_t>(node.shape), node.size, node.runs, node.offset,
                                node.count, node.stride, node.block_bytes, node.child ? 1 : 0});
-  if (node.child) encode(*node.child, words);
+  if (node.child && !encode(*node.child, words_max, words)) return false;
+  if (words->size() + 2 * node.blocks.size() + 5 * node.pieces.size() > words_max) return false;
   if (node.shape == Layout::Shape::kBlocks) {
     words->push_back(static_cast<std::int64_t>(node.blocks.size()));
     for (const Layout::Block& block : node.blocks)
@@ -26,9 +28,10 @@ void encode(const Layout& node, Words* words) {
     words->push_back(static_cast<std::int64_t>(node.pieces.size()));
     for (const Layout::Piece& piece : node.pieces) {
       words->insert(words->end(), {piece.displacement, piece.packed_begin, piece.count, piece.stride});
-      encode(*piece.child, words);
+      if (!encode(*piece.child, words_max, words)) return false;
     }
   }
+  return words->size() <= words_max;
 }
 
 /// Reads words one by one; past the end it gives zeros and remembers.
@@ -203,9 +206,9 @@ LayoutRef decode(Reader& reader, int depth) {
 
 }  // namespace
 
-std::vector<std::int64_t> encode_type(const Datatype& datatype) {
+std::vector<std::int64_t> encode_type(const Datatype& datatype, std::size_t words_max) {
   Words words{datatype.size, datatype.extent, datatype.true_lb, datatype.true_extent};
-  encode(*datatype.layout, &words);
+  if (!encode(*datatype.layout, words_max, &words)) return {};
   return words;
 }
 
@@ -224,4 +227,4 @@ Ref<Datatype> decode_type(const std::int64_t* words, std::size_t count) {
   return made;
 }
 
-}  // namespace tasuki::rma
+}  // namespace tasuki

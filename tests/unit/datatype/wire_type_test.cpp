@@ -1,5 +1,5 @@
-// Datatypes as they travel to a target: that what arrives moves the same bytes, and that garbage is told.
-#include "rma/wire_type.hpp"
+// Datatypes as they travel to other ranks: that what arrives moves the same bytes, and that garbage is told.
+#include "datatype/wire_type.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,13 +13,15 @@
 #include "object/objects.hpp"
 #include "support/world.hpp"
 
-namespace tasuki::rma {
+namespace tasuki {
 namespace {
 
 void expect_same_moves(const Datatype& type) {
   const std::vector<std::int64_t> words = encode_type(type);
   const Ref<Datatype> copy = decode_type(words.data(), words.size());
   ASSERT_TRUE(copy);
+  EXPECT_EQ(encode_type(type, words.size()), words);
+  EXPECT_TRUE(encode_type(type, words.size() - 1).empty());
   EXPECT_EQ(copy->size, type.size);
   EXPECT_EQ(copy->extent, type.extent);
   constexpr Count kCount = 3;
@@ -97,4 +99,4 @@ TEST(WireType, GarbageIsTold) {
 }
 
 }  // namespace
-}  // namespace tasuki::rma
+}  // namespace tasuki
