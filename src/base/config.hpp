@@ -44,7 +44,8 @@ struct Config {
 
   // Between virtual nodes (mpiexec --nodes).
   std::int64_t network_latency_ns = 2000;
-  std::int64_t network_mb_per_second = 5000;  // from one rank to another; 0: no limit
+  std::int64_t network_mb_per_second = 5000;    // from one rank to another; 0: no limit
+  std::int64_t network_node_mb_per_second = 0;  // out of a node, and into it; 0: no limit
 
   // The algorithm of each collective operation: 0 for the cheapest, else 1 + its place among those of the
   // operation in base/algorithm_table.hpp.

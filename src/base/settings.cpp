@@ -143,6 +143,10 @@ constexpr Setting kRows[] = {
            Change::kBeforeInit, Scope::kLocal, Verbosity::kTunerBasic, Part::kTransport,
            "how many times 10^6 bytes a second go from one rank to another of another virtual node; 0: as "
            "many as the memory gives; mpiexec --network-bandwidth sets it"),
+    number("TASUKI_NETWORK_NODE_MB_PER_SECOND", SettingType::kNumber, &Config::network_node_mb_per_second, 0,
+           1'000'000, Change::kBeforeInit, Scope::kAllEqual, Verbosity::kTunerBasic, Part::kTransport,
+           "how many times 10^6 bytes a second all ranks of a virtual node together can send to other nodes, "
+           "and receive from them; 0: there is no such limit; mpiexec --network-node-bandwidth sets it"),
     number("TASUKI_SPIN_COUNT", SettingType::kNumber, &Config::spin_count, 0, 1'000'000'000, Change::kAnyTime,
            Scope::kLocal, Verbosity::kTunerBasic, Part::kProgress,
            "how often a waiting rank looks before it yields its processor; automatic: none when the job has "

@@ -287,15 +287,23 @@ bool network_latency(Parser& parser) {
   return true;
 }
 
-bool network_bandwidth(Parser& parser) {
+bool take_bandwidth(Parser& parser, const char* variable) {
   std::string word;
   std::int64_t mb_per_second = 0;
   if (!parser.take(&word)) return false;
   if (!parse_bandwidth(word, &mb_per_second))
     return parser.fail(parser.given + " " + word +
                        ": expected 1MB/s to 1TB/s, like 5GB/s or 400MB/s, or unlimited");
-  parser.options->environment.push_back({"TASUKI_NETWORK_MB_PER_SECOND", std::to_string(mb_per_second)});
+  parser.options->environment.push_back({variable, std::to_string(mb_per_second)});
   return true;
+}
+
+bool network_bandwidth(Parser& parser) {
+  return take_bandwidth(parser, "TASUKI_NETWORK_MB_PER_SECOND");
+}
+
+bool network_node_bandwidth(Parser& parser) {
+  return take_bandwidth(parser, "TASUKI_NETWORK_NODE_MB_PER_SECOND");
 }
 
 bool report_bindings(Parser& parser) {
@@ -447,6 +455,9 @@ constexpr Option kOptions[] = {
      "end the job after that time, with exit status 124; MPIEXEC_TIMEOUT sets it too", timeout},
     {Group::kJob, "initial-errhandler", "NAME",
      "the error handler that communicators begin with: mpi_errors_are_fatal (when not given), "
+    {Group::kPlacement, "network-node-bandwidth", "RATE",
+     "how much all ranks of a node together send to others, and receive: unlimited when not given",
+     network_node_bandwidth},
      "mpi_errors_abort or "
      "mpi_errors_return",
      initial_errhandler},

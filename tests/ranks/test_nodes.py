@@ -37,8 +37,17 @@ PROGRAMS = {
 @pytest.mark.parametrize("source", PROGRAMS)
 @pytest.mark.parametrize("ranks, nodes", [(2, 2), (4, 3)])
 def test_programs_over_nodes(mpiexec, build, tmp_path, source, ranks, nodes):
+    run_over_nodes(mpiexec, build, tmp_path, source, ranks, nodes)
+
+
+def test_programs_over_nodes_whose_links_are_shared(mpiexec, build, tmp_path):
+    run_over_nodes(mpiexec, build, tmp_path, "exchange.c", 4, 2, "--network-node-bandwidth=1GB/s")
+
+
+def run_over_nodes(mpiexec, build, tmp_path, source, ranks, nodes, *network):
     argument = {"windows.c": ["nodes"], "files.c": [tmp_path / "file"]}.get(source, [])
-    done = mpiexec("-n", ranks, "--nodes", nodes, *NETWORK, build(source), *argument, timeout=120)
+    words = ("-n", ranks, "--nodes", nodes, *NETWORK, *network)
+    done = mpiexec(*words, build(source), *argument, timeout=120)
     assert done.returncode == 0, done.text
     assert done.stdout.count(PROGRAMS[source]) == 1, done.text
 
@@ -89,6 +98,7 @@ def test_the_environment_names_at_most_as_many_nodes_as_ranks(mpiexec, build):
         (("--nodes", 2, "--network-latency=-1us"), "expected a time"),
         (("--nodes", 2, "--network-bandwidth", "5"), "--network-bandwidth 5: expected"),
         (("--nodes", 2, "--network-bandwidth", "0GB/s"), "expected 1MB/s to 1TB/s"),
+        (("--nodes", 2, "--network-node-bandwidth", "2"), "--network-node-bandwidth 2: expected"),
     ],
 )
 def test_bad_options_are_told(mpiexec, words, complaint):

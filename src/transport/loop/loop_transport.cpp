@@ -15,11 +15,15 @@ namespace tasuki {
 namespace {
 
 using loop::LoopRingShared;
+using loop::NodeLink;
+using loop::NodeLinkShared;
 using loop::Record;
 using loop::RecordKind;
 
 constexpr int kPacketsPerPoll = 32;  // of one source
 constexpr std::int64_t kNever = INT64_MAX;
+constexpr std::uint64_t kRoomBytes = 64 << 10;  // for what waits for a node's link in
+constexpr std::int64_t kSlotLeastNs = 1000;     // of a node's link
 constexpr std::int64_t kLongestNs = std::int64_t{3600} * 1'000'000'000;  // that any packet travels
 // The system wakes a sleeper that much later than it asked for, or a little less.
 constexpr std::int64_t kLateNs = 100'000;
@@ -37,7 +41,8 @@ std::size_t bits_bytes(std::size_t size) {
 
 std::size_t LoopTransport::bytes_needed(int size) {
   const auto ranks = static_cast<std::size_t>(size);
-  return ranks * bits_bytes(ranks) + ranks * ranks * (sizeof(LoopRingShared) + ring_capacity(ranks));
+  return ranks * bits_bytes(ranks) + ranks * ranks * (sizeof(LoopRingShared) + ring_capacity(ranks)) +
+         2 * ranks * sizeof(NodeLinkShared);
 }
 
 LoopTransport::LoopTransport(std::unique_ptr<Transport> behind, std::byte* region, std::vector<int> nodes,
@@ -65,6 +70,11 @@ LoopTransport::LoopTransport(std::unique_ptr<Transport> behind, std::byte* regio
     links_[peer].receiver = loop::LoopReceiver(ring_at(peer, self), capacity_);
     links_[peer].bits = bits_of(peer) + self / 64;
   }
+  if (model_.node_mb_per_second == 0) return;
+  auto* const nodes_links = reinterpret_cast<NodeLinkShared*>(ring_at(0, size));
+  const std::int64_t slot_ns = std::max(kSlotLeastNs, model_.node_occupied_ns(loop::kSlotBytes));
+  out_ = NodeLink(nodes_links + node_, slot_ns);
+  for (std::size_t node = 0; node < size; ++node) in_.emplace_back(nodes_links + size + node, slot_ns);
 }
 
 std::uint32_t LoopTransport::bulk_bytes_max() const {
@@ -109,8 +119,20 @@ bool LoopTransport::put(int peer, const HeadWords& head, const void* data, std::
 
 void LoopTransport::send(int peer, Record* record, std::uint64_t bytes) {
   Link& to = link(peer);
-  to.free_ns = std::max(clock_ns(), to.free_ns) + model_.occupied_ns(bytes);
-  to.sender.commit(record, to.free_ns + model_.latency_ns);
+  const std::int64_t begin_ns = std::max(clock_ns(), to.free_ns);
+  to.free_ns = begin_ns + model_.occupied_ns(bytes);
+  std::int64_t there_ns = to.free_ns;
+  if (!in_.empty()) {
+    const std::int64_t occupied_ns = model_.node_occupied_ns(bytes);
+    to.free_ns = std::max(to.free_ns, out_.book(begin_ns, occupied_ns));
+    NodeLink& in = in_[static_cast<std::size_t>(nodes_[static_cast<std::size_t>(peer)])];
+    there_ns = std::max(to.free_ns, in.book(to.free_ns - occupied_ns, occupied_ns));
+    // What finds no room at the other node stays in the link out, and nothing passes it there.
+    const std::int64_t held_ns = there_ns - to.free_ns - model_.node_occupied_ns(kRoomBytes);
+    if (held_ns > 0) to.free_ns = out_.book(to.free_ns, held_ns);
+  }
+  to.due_ns = std::max(to.due_ns, there_ns + model_.latency_ns);
+  to.sender.commit(record, to.due_ns);
   const std::uint64_t bit = std::uint64_t{1} << rank_ % 64;
   if ((to.bits->load(std::memory_order_seq_cst) & bit) == 0)
     to.bits->fetch_or(bit, std::memory_order_seq_cst);

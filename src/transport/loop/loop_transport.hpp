@@ -6,7 +6,10 @@
 // of the ordered pair (loop_ring.hpp) and copied out again at the receiver. Each ordered pair is a link of
 // its own: a packet that is committed at time t begins to travel when the link is free, occupies it for its
 // bytes divided by the bandwidth, and is due one latency after its last byte has left. It is not delivered
-// before. That is all of the model: links do not slow each other down.
+// before. Where the nodes have links, too (NetworkModel::node_mb_per_second), a packet then goes through its
+// node's link out and the other's link in, which it shares with the packets of all their ranks
+// (node_link.hpp). 64 KiB may wait for a link in; what else is for it waits in the link out, and nothing
+// passes it there, as in networks that lose nothing. That is all of the model.
 //
 // Ranks sleep and are woken by the doorbells of the transport behind it. Nobody sleeps past the time when a
 // packet that it knows of is due: the system wakes sleepers late, so the last of that time is spent awake.
@@ -31,6 +34,7 @@
 
 #include "base/config.hpp"
 #include "transport/loop/loop_ring.hpp"
+#include "transport/loop/node_link.hpp"
 #include "transport/transport.hpp"
 
 namespace tasuki {
@@ -38,15 +42,18 @@ namespace tasuki {
 /// What a link between two virtual nodes is like.
 struct NetworkModel {
   std::int64_t latency_ns = 0;
-  std::int64_t mb_per_second = 0;  // 10^6 bytes; 0: no limit
+  std::int64_t mb_per_second = 0;       // 10^6 bytes, between two ranks; 0: no limit
+  std::int64_t node_mb_per_second = 0;  // out of a node, and into it; 0: no limit
 
   static NetworkModel of(const Config& config) {
-    return {config.network_latency_ns, config.network_mb_per_second};
+    return {config.network_latency_ns, config.network_mb_per_second, config.network_node_mb_per_second};
   }
-  std::int64_t occupied_ns(std::uint64_t bytes) const {
-    return mb_per_second == 0
-               ? 0
-               : static_cast<std::int64_t>(bytes * 1000 / static_cast<std::uint64_t>(mb_per_second));
+  std::int64_t occupied_ns(std::uint64_t bytes) const { return time_ns(bytes, mb_per_second); }
+  std::int64_t node_occupied_ns(std::uint64_t bytes) const { return time_ns(bytes, node_mb_per_second); }
+
+ private:
+  static std::int64_t time_ns(std::uint64_t bytes, std::int64_t rate) {
+    return rate == 0 ? 0 : static_cast<std::int64_t>(bytes * 1000 / static_cast<std::uint64_t>(rate));
   }
 };
 
@@ -98,6 +105,7 @@ class LoopTransport final : public Transport {
     loop::LoopReceiver receiver;
     loop::Record* reserved = nullptr;
     std::int64_t free_ns = 0;  // when the last packet's last byte leaves
+    std::int64_t due_ns = 0;   // of the last packet
     Word* bits = nullptr;      // of the peer: the word that holds this rank's
     bool active = false;       // its packets are looked for at every poll
   };
@@ -116,10 +124,12 @@ class LoopTransport final : public Transport {
   const std::vector<int> nodes_;  // by rank
   const int node_;                // of this rank
   const NetworkModel model_;
-  const std::uint64_t capacity_;  // of each ring
-  Word* bits_;                    // this rank's
-  std::vector<Link> links_;       // by rank; those of the own node are not used
-  std::vector<int> active_;       // ranks whose rings may hold packets
+  const std::uint64_t capacity_;    // of each ring
+  Word* bits_;                      // this rank's
+  loop::NodeLink out_;              // of the own node
+  std::vector<loop::NodeLink> in_;  // by node; empty: nodes have no links
+  std::vector<Link> links_;         // by rank; those of the own node are not used
+  std::vector<int> active_;         // ranks whose rings may hold packets
   bool polling_ = false;
   int damaged_peer_ = -1;                  // whose room given back cannot be right
   std::atomic<std::int64_t> next_due_ns_;  // relaxed; sleep() reads it without the process lock

@@ -192,10 +192,13 @@ TEST(Options, Nodes) {
   EXPECT_EQ(parsed({"-n", "4", "a"}).node_order, NodeOrder::kBlock);
   EXPECT_EQ(parsed({"-n", "4", "--map-by", "slot", "a"}).node_order, NodeOrder::kBlock);
   EXPECT_EQ(parsed({"-n", "4", "--map-by", "node", "a"}).node_order, NodeOrder::kCyclic);
-  const Options slow = parsed({"--network-latency", "1.5us", "--network-bandwidth=400MB/s", "a"});
-  ASSERT_EQ(slow.environment.size(), 2u);
+  const Options slow = parsed(
+      {"--network-latency", "1.5us", "--network-bandwidth=400MB/s", "--network-node-bandwidth=1GB/s", "a"});
+  ASSERT_EQ(slow.environment.size(), 3u);
   EXPECT_EQ(slow.environment[0].name + "=" + slow.environment[0].value, "TASUKI_NETWORK_LATENCY_NS=1500");
   EXPECT_EQ(slow.environment[1].name + "=" + slow.environment[1].value, "TASUKI_NETWORK_MB_PER_SECOND=400");
+  EXPECT_EQ(slow.environment[2].name + "=" + slow.environment[2].value,
+            "TASUKI_NETWORK_NODE_MB_PER_SECOND=1000");
 }
 
 TEST(Options, NodesOfTheEnvironment) {

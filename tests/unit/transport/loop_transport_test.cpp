@@ -118,6 +118,69 @@ TEST(LoopTransport, TheLinkIsOccupied) {
   EXPECT_EQ(NetworkModel{}.occupied_ns(1 << 30), 0);
 }
 
+// Ranks 0 and 1 of a node share its link out, ranks 3 and 4 of another theirs in: either takes twice as long
+// with two packets, whoever sends them, while a link of other nodes is free.
+TEST(LoopTransport, NodesShareALink) {
+  constexpr NetworkModel kModel{.latency_ns = 0, .mb_per_second = 0, .node_mb_per_second = 10};
+  constexpr std::uint32_t kBytes = 20'000 - kHeadBytesMax;  // 2 ms each
+  constexpr std::int64_t kEachNs = 2'000'000;
+  const std::int64_t slot_ns = kModel.node_occupied_ns(loop::kSlotBytes);
+  const auto last_due_ns = [&](int first_to, int second_from, int second_to) {
+    Net net({0, 0, 1, 2, 2}, kModel);
+    const std::int64_t begin_ns = clock_ns();
+    EXPECT_TRUE(try_send(net[0], first_to, kBytes) && try_send(net[second_from], second_to, kBytes));
+    Clocked first;
+    Clocked second;
+    receive(net[first_to], first, 1);
+    EXPECT_GE(first.times[0] - begin_ns, kEachNs);
+    receive(net[second_to], second, 1);
+    return second.times[0] - begin_ns;
+  };
+  EXPECT_GE(last_due_ns(2, 1, 3), 2 * kEachNs - slot_ns);  // one link out
+  EXPECT_GE(last_due_ns(3, 2, 4), 2 * kEachNs - slot_ns);  // one link in
+  EXPECT_GE(last_due_ns(3, 2, 0), kEachNs);                // none in common
+}
+
+/// A link in the memory of one process.
+struct OneLink {
+  std::unique_ptr<loop::NodeLinkShared> shared = std::make_unique<loop::NodeLinkShared>();
+  loop::NodeLink link{shared.get(), 1000};
+};
+
+TEST(NodeLink, TimeIsTakenOnce) {
+  OneLink one;
+  EXPECT_EQ(one.link.book(5000, 300), 5300);
+  EXPECT_EQ(one.link.book(5000, 700), 6000);      // the rest of the slot
+  EXPECT_EQ(one.link.book(5000, 2500), 8500);     // two slots and a half
+  EXPECT_EQ(one.link.book(9000, 1000), 10'000);   // booked ahead
+  EXPECT_EQ(one.link.book(7000, 1000), 10'500);   // half a slot before that one, and half behind
+  EXPECT_EQ(one.link.book(100, 400), 500);        // and long before
+  EXPECT_EQ(one.link.book(20'900, 300), 21'200);  // across the end of a slot
+  EXPECT_EQ(one.link.book(30'000, 0), 30'000);
+}
+
+// The slots go round: those of an earlier round are free, and a time that is over takes nothing.
+TEST(NodeLink, SlotsGoRound) {
+  OneLink one;
+  constexpr auto kRoundNs = std::int64_t{loop::kSlots} * 1000;
+  EXPECT_EQ(one.link.book(0, 1000), 1000);
+  EXPECT_EQ(one.link.book(kRoundNs, 600), kRoundNs + 600);
+  EXPECT_EQ(one.link.book(kRoundNs, 600), kRoundNs + 1200);
+  EXPECT_EQ(one.link.book(0, 1000), 3000);  // slots 0 and 1 belong to the later round
+}
+
+// All of it full, or nonsense in every slot: booking ends.
+TEST(NodeLink, BookingEnds) {
+  OneLink one;
+  one.link.book(0, std::int64_t{loop::kSlots} * 1000);
+  EXPECT_GE(one.link.book(0, 500), 500);
+  for (const std::uint64_t nonsense :
+       {~std::uint64_t{0}, ~std::uint64_t{0} >> 1, std::uint64_t{0xffffffff}}) {
+    for (auto& slot : one.shared->slots) slot = nonsense;
+    EXPECT_GE(one.link.book(123, 500), 623);
+  }
+}
+
 // The doorbell rang before the receiver armed: only the packet's own time can end its sleep.
 TEST(LoopTransport, NobodySleepsPastAPacket) {
   Net net({0, 1}, {.latency_ns = 5'000'000, .mb_per_second = 0});
