@@ -80,6 +80,10 @@ class Bootstrap {
   /// What this rank shares with the ranks of this job, as far as it does. Called once.
   virtual std::unique_ptr<GlobalMemory> make_global_memory() { return make_private_memory(); }
 
+  /// Memory that all ranks of this job on this machine map, RangeTable::bytes_needed(size()) of it, aligned
+  /// to 64 and zero at first: the locks of file ranges. Null where there is none.
+  virtual std::byte* file_locks() { return nullptr; }
+
   /// The process of a rank of this job, where it is known: once it has sent something, it is.
   virtual ProcessMark process_of(int /*rank*/) const { return {}; }
 

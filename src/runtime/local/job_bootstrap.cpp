@@ -108,6 +108,8 @@ class JobBootstrap final : public Bootstrap {
     return std::make_unique<ArenaMemory>(job_.rank, std::move(arenas), find_heap());
   }
 
+  std::byte* file_locks() override { return file_locks_of(job_.header, job_.size); }
+
   ProcessMark process_of(int rank) const override {
     const RankBlock& its = job_.blocks[rank];
     return {.pid = its.claimed_pid.load(std::memory_order_relaxed),

@@ -1,8 +1,9 @@
 // The job segment: the one piece of memory that mpiexec and all ranks of a job on this node share.
 //
 // mpiexec makes it as a memfd, so it has no name that could leak and does not count against /dev/shm. It
-// holds a header page, one control block and one CallBoard per rank, and the transport's region, whose size
-// the ranks agree on (they, not mpiexec, know the library's configuration). The ranks inherit the descriptor;
+// holds a header page, one control block and one CallBoard per rank, the table of locks on file ranges, and
+// the transport's region, whose size the ranks agree on (they, not mpiexec, know the library's
+// configuration). The ranks inherit the descriptor;
 // see attach.hpp.
 //
 // Ownership: every field names its writer. mpiexec fills the header before it starts the first rank.
@@ -23,11 +24,12 @@
 #include "base/call_board.hpp"
 #include "base/statistics.hpp"
 #include "memory/arena_memory.hpp"
+#include "memory/range_table.hpp"
 
 namespace tasuki::local {
 
 inline constexpr std::uint64_t kJobMagic = 0x626f6a696b757361;  // "asukijob"
-inline constexpr std::uint32_t kJobVersion = 10;
+inline constexpr std::uint32_t kJobVersion = 12;
 inline constexpr std::size_t kPageBytes = 4096;  // alignment of the parts, whatever the machine's page
 inline constexpr std::size_t kAbortMessageBytes = 1024;
 inline constexpr std::size_t kPortBytes = 256;   // a port's name, with the final NUL
@@ -99,9 +101,13 @@ inline constexpr std::size_t boards_offset(int size) {
   return kPageBytes + round_to_page(static_cast<std::size_t>(size) * sizeof(RankBlock));
 }
 
+inline constexpr std::size_t file_locks_offset(int size) {
+  return boards_offset(size) + static_cast<std::size_t>(size) * kBoardBytes;
+}
+
 /// Where the transport's region begins, which is also the segment's size before the ranks agreed on more.
 inline constexpr std::size_t transport_offset(int size) {
-  return boards_offset(size) + static_cast<std::size_t>(size) * kBoardBytes;
+  return file_locks_offset(size) + round_to_page(RangeTable::bytes_needed(size));
 }
 
 /// Where they are, whatever the header says: it tells so to those who do not know the layout.
@@ -113,6 +119,11 @@ inline RankBlock* rank_blocks(JobHeader* header) {
 inline CallBoard* board_of_rank(JobHeader* header, int size, int rank) {
   return reinterpret_cast<CallBoard*>(reinterpret_cast<std::byte*>(header) + boards_offset(size) +
                                       static_cast<std::size_t>(rank) * kBoardBytes);
+}
+
+/// The locks of file ranges: a RangeTable of all ranks.
+inline std::byte* file_locks_of(JobHeader* header, int size) {
+  return reinterpret_cast<std::byte*>(header) + file_locks_offset(size);
 }
 
 /// The name of the memory file.

@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include "base/file_size.hpp"
 #include "base/memory_file.hpp"
 #include "base/random_number.hpp"
+#include "memory/range_table.hpp"
 #include "runtime/local/local.hpp"
 #include "runtime/local/processors.hpp"
 #include "transport/shm/shm_transport.hpp"
@@ -53,6 +55,8 @@ class Singleton final : public Bootstrap {
     return std::make_unique<ShmTransport>(region_, 0, 1, config, true);
   }
 
+  std::byte* file_locks() override { return file_locks_.data(); }
+
   void mark_initialized() override {}
   void mark_finalized() override {}
 
@@ -70,6 +74,7 @@ class Singleton final : public Bootstrap {
   std::uint64_t job_id_;
   OwnLauncher launcher_;
   SharedRegion region_;
+  alignas(64) std::array<std::byte, RangeTable::bytes_needed(1)> file_locks_{};
 };
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "environment/environment.hpp"
+#include "memory/range_table.hpp"
 #include "object/callbacks.hpp"
 #include "runtime/bootstrap.hpp"
 #include "transport/inproc/inproc_transport.hpp"
@@ -40,6 +41,9 @@ struct World {
         region_bytes(ShmTransport::bytes_needed(size, options.config)) {
     region = static_cast<std::byte*>(::operator new (region_bytes, std::align_val_t{4096}));
     std::memset(region, 0, region_bytes);
+    const std::size_t lock_bytes = RangeTable::bytes_needed(size);
+    file_locks = static_cast<std::byte*>(::operator new (lock_bytes, std::align_val_t{64}));
+    std::memset(file_locks, 0, lock_bytes);
     for (int rank = 0; rank < size; ++rank) marks.push_back(mark_value(options.job, rank));
     if (options.odd_heaps_private) {
       arenas = static_cast<std::byte*>(mmap(nullptr, kArenaBytes * static_cast<std::size_t>(size),
@@ -54,6 +58,7 @@ struct World {
   ~World() {
     ::operator delete (region, std::align_val_t{4096});
     ::operator delete (loops, std::align_val_t{4096});
+    ::operator delete (file_locks, std::align_val_t{64});
     if (arenas != nullptr) munmap(arenas, kArenaBytes * static_cast<std::size_t>(size));
   }
   static constexpr std::size_t kArenaBytes = std::size_t{1} << 30;  // of address space
@@ -63,6 +68,7 @@ struct World {
   InprocNetwork network;
   std::size_t region_bytes;
   std::byte* region;
+  std::byte* file_locks;
   std::byte* loops = nullptr;        // between nodes, where there are several
   std::vector<std::uint64_t> marks;  // by rank
   std::byte* arenas = nullptr;       // kArenaBytes for each rank; null: none
@@ -127,6 +133,7 @@ class ThreadBootstrap final : public Bootstrap {
     }
     return make_common_memory(std::move(reached), world_.options.odd_ranks_private && rank_ % 2 == 1);
   }
+  std::byte* file_locks() override { return world_.options.file_locks ? world_.file_locks : nullptr; }
   ProcessMark process_of(int rank) const override {
     const std::uint64_t& mark = world_.marks[static_cast<std::size_t>(rank)];
     return {.pid = static_cast<std::int32_t>(getpid()),
