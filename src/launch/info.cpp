@@ -58,6 +58,7 @@ std::string table(const Now& now) {
   text += item("", "MPICH, libmpi.so.12");
   text += item("compiler", "g++ " __VERSION__ ", " TASUKI_BUILD);
   text += item("hwloc", TASUKI_HWLOC ? "yes" : "no: every processor is taken for a core");
+  text += item("io_uring", TASUKI_URING ? "yes, where the kernel permits it" : "no: built without liburing");
   text += item("processors", std::to_string(local::processors_available()));
   text += item("heap of several ranks", now.heap.global ? "global" : "private");
   text += paragraph(std::string("Because ") + now.heap.reason + ".");
@@ -150,6 +151,7 @@ std::string json(const Now& now) {
          field("abis", "[\"libmpi_abi.so.1\", \"libmpi.so.12\"]") + ",\n  " +
          field("compiler", quoted("g++ " __VERSION__)) + ",\n  " + field("build", quoted(TASUKI_BUILD)) +
          ",\n  " + field("hwloc", TASUKI_HWLOC ? "true" : "false") + ",\n  " +
+         field("io_uring", TASUKI_URING ? "true" : "false") + ",\n  " +
          field("processors", std::to_string(local::processors_available())) + ",\n  " +
          field("heap", quoted(now.heap.global ? "global" : "private")) + ",\n  " +
          field("heap_reason", quoted(now.heap.reason)) + ",\n  " +

@@ -1,0 +1,169 @@
+// Files of the operating system: opening, sizes and room. How bytes get there is PieceMover's matter.
+#include "storage/posix.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <vector>
+
+#include "storage/mapped_writer.hpp"
+#include "storage/piece_mover.hpp"
+
+namespace tasuki {
+namespace {
+
+template <class Call>
+auto uninterrupted(Call call) {
+  decltype(call()) result;
+  do {
+    result = call();
+  } while (result < 0 && errno == EINTR);
+  return result;
+}
+
+int error_of(long result) {
+  return result < 0 ? errno : 0;
+}
+
+Transfer all_of(std::span<const FilePiece> pieces) {
+  Transfer done;
+  for (const FilePiece& piece : pieces) done.bytes += piece.bytes;
+  return done;
+}
+
+class PosixFile final : public FileDriver {
+ public:
+  PosixFile(int fd, const OpenHow& how, const PosixParts& parts)
+      : fd_(fd),
+        system_(parts.system),
+        mapped_(fd, how.read && how.write && how.several_write),
+        mover_(fd, how.io_uring, parts.make_ring, how.tell) {}
+  ~PosixFile() override { close(); }
+
+  int close() override {
+    if (fd_ < 0) return 0;
+    mover_.end();
+    const int fd = fd_;
+    fd_ = -1;
+    const int error = error_of(::close(fd));
+    return error == EINTR ? 0 : error;  // Linux has closed it all the same
+  }
+
+  std::uint64_t identity() override {
+    struct stat status;
+    if (fstat(fd_, &status) != 0) return 0;
+    return (status.st_dev * 0x9e3779b97f4a7c15u) ^ (status.st_ino * 0xc2b2ae3d27d4eb4fu);
+  }
+
+  bool is_in_memory() override {
+    struct statfs system;
+    return fstatfs(fd_, &system) == 0 && (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
+  }
+
+  int size(Offset* bytes) override {
+    struct stat status;
+    if (fstat(fd_, &status) != 0) return errno;
+    *bytes = status.st_size;
+    return 0;
+  }
+
+  int resize(Offset bytes) override {
+    return error_of(uninterrupted([&] { return ftruncate(fd_, bytes); }));
+  }
+
+  int preallocate(Offset bytes) override {
+    if (bytes == 0) return 0;
+    const int error = error_of(uninterrupted([&] { return fallocate(fd_, 0, 0, bytes); }));
+    return error == EOPNOTSUPP || error == ENOSYS ? extend_by_zeros(bytes) : error;
+  }
+
+  int sync() override {
+    return error_of(uninterrupted([&] { return fsync(fd_); }));
+  }
+
+  bool writes_beside_others(Offset end) override { return mapped_.reaches(end); }
+
+  Striping striping() override { return striping_of(*system_, fd_); }
+
+  Transfer read_at(std::span<const FilePiece> pieces) override { return mover_.move(false, pieces); }
+  Transfer write_at(std::span<const FilePiece> pieces) override {
+    if (mapped_.write(pieces)) return all_of(pieces);
+    return mover_.move(true, pieces);
+  }
+  void begin(bool write, std::span<const FilePiece> pieces) override {
+    written_.reset();
+    if (write && mapped_.write(pieces)) {
+      written_ = all_of(pieces);
+    } else {
+      mover_.begin(write, pieces);
+    }
+  }
+  Transfer finish() override { return written_ ? *written_ : mover_.finish(); }
+  bool is_under_way() const override { return mover_.is_under_way(); }
+
+ private:
+  /// For file systems without fallocate: room behind the end comes from writing zeros there.
+  int extend_by_zeros(Offset bytes) {
+    constexpr Count kBlockBytes = 1 << 20;
+    Offset end = 0;
+    if (const int error = size(&end)) return error;
+    std::vector<std::byte> zeros(
+        static_cast<std::size_t>(std::min(kBlockBytes, std::max<Offset>(bytes - end, 0))));
+    while (end < bytes) {
+      const FilePiece piece{end, zeros.data(), std::min<Offset>(kBlockBytes, bytes - end)};
+      const Transfer done = write_at({&piece, 1});
+      if (done.error != 0) return done.error;
+      end += done.bytes;
+    }
+    return 0;
+  }
+
+  int fd_;
+  std::shared_ptr<StripingSystem> system_;
+  MappedWriter mapped_;
+  std::optional<Transfer> written_;  // what begin() wrote by `mapped_`
+  PieceMover mover_;
+};
+
+class PosixStorage final : public Storage {
+ public:
+  explicit PosixStorage(PosixParts parts) : parts_(std::move(parts)) {}
+
+  int open(const std::string& path, const OpenHow& how, std::unique_ptr<FileDriver>* driver) override {
+    int flags = O_CLOEXEC | (how.read && how.write ? O_RDWR : how.write ? O_WRONLY : O_RDONLY);
+    if (how.create) flags |= O_CREAT | (how.exclusive ? O_EXCL : 0);
+    int fd = -1;
+    if (const int error =
+            open_striped(*parts_.system, path, flags, how.permissions, how.striping, how.tell, &fd))
+      return error;
+    auto file = std::make_unique<PosixFile>(fd, how, parts_);
+    struct stat status;
+    if (fstat(fd, &status) != 0) return errno;
+    if (S_ISDIR(status.st_mode)) return EISDIR;
+    *driver = std::move(file);
+    return 0;
+  }
+
+  int remove(const std::string& path) override { return error_of(::unlink(path.c_str())); }
+
+ private:
+  PosixParts parts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Storage> make_posix_storage(PosixParts parts) {
+  return std::make_unique<PosixStorage>(std::move(parts));
+}
+
+std::unique_ptr<Storage> make_posix_storage() {
+  return make_posix_storage(PosixParts{});
+}
+
+}  // namespace tasuki

@@ -1,0 +1,393 @@
+// Drivers of files: pieces become few calls of the system and arrive all the same, by whichever way; a ring
+// that is short, is interrupted or refuses loses nothing; striping is asked for and told.
+//
+// The oracle knows nothing of calls: a file in memory, read and written piece by piece.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstring>
+#include <string_view>
+
+#include "io/hints.hpp"
+#include "io/support.hpp"
+#include "storage/lustre.hpp"
+#include "storage/piece_calls.hpp"
+#include "storage/posix.hpp"
+
+namespace tasuki::test {
+namespace {
+
+/// Pieces over memory of their own, in a file of `file_bytes`.
+struct Pieces {
+  Bytes memory;
+  std::vector<FilePiece> list;
+  Count bytes = 0;
+
+  void add(Offset offset, Count length) {
+    list.push_back({offset, nullptr, length});
+    bytes += length;
+  }
+  /// Gives each piece its part of the memory.
+  void place(unsigned char fill) {
+    memory.assign(static_cast<std::size_t>(bytes), fill);
+    auto* next = reinterpret_cast<std::byte*>(memory.data());
+    for (FilePiece& piece : list) {
+      piece.memory = next;
+      next += piece.bytes;
+    }
+  }
+};
+
+/// Ascending pieces with gaps of every kind, some of them touching, and now and then one that lies before.
+Pieces random_pieces(Random& random, Offset file_bytes) {
+  Pieces made;
+  Offset at = pick(random, 70, 120);
+  const Count many = random() % 4 == 0 ? 3000 : 40;
+  for (Count count = pick(random, 1, many); count > 0 && at < file_bytes; --count) {
+    const Count length = std::min<Count>(pick(random, 1, random() % 3 == 0 ? 5000 : 60), file_bytes - at);
+    made.add(at, length);
+    at += length;
+    const auto kind = random() % 8;
+    if (kind == 0) at += pick(random, 1, 9000);
+    if (kind == 1) at += kGapBytesMax + pick(random, -1, 1);
+    if (kind > 4) at += pick(random, 1, 200);
+  }
+  if (random() % 3 == 0) made.add(pick(random, 0, 50), 20);
+  made.place(0xee);
+  return made;
+}
+
+Bytes random_bytes(Random& random, std::size_t bytes) {
+  Bytes made(bytes);
+  for (unsigned char& one : made) one = static_cast<unsigned char>(random());
+  return made;
+}
+
+void fill_file(const char* name, const Bytes& bytes) {
+  FILE* file = std::fopen(name, "wb");
+  ASSERT_NE(file, nullptr);
+  for (const unsigned char byte : bytes) std::fputc(byte, file);
+  std::fclose(file);
+}
+
+/// A ring that does everything at finish(), by system calls, and not always well.
+class ClumsyRing final : public Ring {
+ public:
+  explicit ClumsyRing(std::uint64_t seed) : random_(seed) {}
+
+  void begin(int fd, bool write, std::span<RingCall> calls) override {
+    fd_ = fd;
+    write_ = write;
+    calls_ = calls;
+  }
+  bool finish() override {
+    for (RingCall& call : calls_) {
+      switch (random_() % 12) {
+        case 0:
+          call.result = -EINTR;
+          break;
+        case 1:
+          call.result = -EAGAIN;
+          break;
+        case 2: {  // short
+          const iovec part{call.vectors->iov_base, (call.vectors->iov_len + 1) / 2};
+          call.result = write_ ? pwritev(fd_, &part, 1, call.offset) : preadv(fd_, &part, 1, call.offset);
+          break;
+        }
+        default: {
+          const int count = static_cast<int>(call.count);
+          call.result = write_ ? pwritev(fd_, call.vectors, count, call.offset)
+                               : preadv(fd_, call.vectors, count, call.offset);
+        }
+      }
+      if (call.result == -1) call.result = -errno;
+    }
+    calls_ = {};
+    return random_() % 4 != 0;
+  }
+
+ private:
+  Random random_;
+  int fd_ = -1;
+  bool write_ = false;
+  std::span<RingCall> calls_;
+};
+
+/// The ways of getting pieces there.
+struct Way {
+  const char* name;
+  HintSwitch ring_use;
+  RingMaker make_ring;
+};
+
+std::vector<Way> all_ways(Random& random) {
+  const RingMaker clumsy = [&random](std::string*) { return std::make_unique<ClumsyRing>(random()); };
+  const RingMaker none = [](std::string* refusal) {
+    *refusal = "not today";
+    return nullptr;
+  };
+  return {{"system calls", HintSwitch::kDisable, make_ring},    {"ring", HintSwitch::kEnable, make_ring},
+          {"automatic", HintSwitch::kAutomatic, make_ring},     {"clumsy ring", HintSwitch::kEnable, clumsy},
+          {"clumsy automatic", HintSwitch::kAutomatic, clumsy}, {"no ring", HintSwitch::kEnable, none}};
+}
+
+std::unique_ptr<FileDriver> open_driver(const Way& way, const char* name, bool write = true) {
+  PosixParts parts;
+  parts.make_ring = way.make_ring;
+  std::unique_ptr<FileDriver> driver;
+  OpenHow how{.read = true, .write = write};
+  how.io_uring = way.ring_use;
+  EXPECT_EQ(make_posix_storage(std::move(parts))->open(name, how, &driver), 0);
+  return driver;
+}
+
+Transfer move(FileDriver& driver, bool write, const Pieces& pieces, bool at_once) {
+  if (at_once) return write ? driver.write_at(pieces.list) : driver.read_at(pieces.list);
+  driver.begin(write, pieces.list);
+  return driver.finish();
+}
+
+TEST(Drivers, PiecesArriveByEveryWay) {
+  Random random(7);
+  for (const Way& way : all_ways(random)) {
+    SCOPED_TRACE(way.name);
+    for (int round = 0; round < 25; ++round) {
+      const FileName name;
+      Bytes expected = random_bytes(random, 60000);
+      fill_file(name.get(), expected);
+      auto driver = open_driver(way, name.get());
+      Pieces written = random_pieces(random, 70000);
+      for (unsigned char& one : written.memory) one = static_cast<unsigned char>(random());
+      for (const FilePiece& piece : written.list) {
+        const auto end = static_cast<std::size_t>(piece.offset + piece.bytes);
+        if (expected.size() < end) expected.resize(end);
+        std::memcpy(expected.data() + piece.offset, piece.memory, static_cast<std::size_t>(piece.bytes));
+      }
+      const Transfer done = move(*driver, true, written, round % 2 == 0);
+      EXPECT_EQ(done.error, 0);
+      EXPECT_EQ(done.bytes, written.bytes);
+      ASSERT_EQ(content(name.get()), expected);
+
+      Pieces read = random_pieces(random, static_cast<Offset>(expected.size()));
+      const Transfer got = move(*driver, false, read, round % 3 != 0);
+      EXPECT_EQ(got.error, 0);
+      ASSERT_EQ(got.bytes, read.bytes);
+      for (const FilePiece& piece : read.list)
+        ASSERT_EQ(
+            std::memcmp(piece.memory, expected.data() + piece.offset, static_cast<std::size_t>(piece.bytes)),
+            0);
+      EXPECT_EQ(driver->close(), 0);
+    }
+  }
+}
+
+TEST(Drivers, AReadEndsWithTheFile) {
+  Random random(3);
+  for (const Way& way : all_ways(random)) {
+    SCOPED_TRACE(way.name);
+    // The end lies in a piece, between two pieces in a gap that is read over, before one that is not,
+    // nowhere.
+    for (const Offset size : {0, 5, 100, 105, 150, 250, 5050, 5100}) {
+      const FileName name;
+      fill_file(name.get(), Bytes(static_cast<std::size_t>(size), 'x'));
+      auto driver = open_driver(way, name.get(), false);
+      for (const bool at_once : {true, false}) {
+        Pieces pieces;
+        Count there = 0;
+        for (const Offset at : {0, 140, 200, 5000}) {
+          pieces.add(at, 100 - at % 60);
+          there += std::clamp<Count>(size - at, 0, 100 - at % 60);
+        }
+        pieces.place('.');
+        const Transfer done = move(*driver, false, pieces, at_once);
+        EXPECT_EQ(done.error, 0);
+        EXPECT_EQ(done.bytes, there) << size;
+        EXPECT_EQ(std::count(pieces.memory.begin(), pieces.memory.end(), 'x'), there) << size;
+      }
+    }
+  }
+}
+
+TEST(Drivers, AFullDeviceIsToldByEveryWay) {
+  Random random(5);
+  for (const Way& way : all_ways(random)) {
+    SCOPED_TRACE(way.name);
+    auto driver = open_driver(way, "/dev/full");
+    for (const bool at_once : {true, false}) {
+      Pieces pieces;
+      for (const Offset at : {0, 100, 5000, 20000}) pieces.add(at, 50);
+      pieces.place('x');
+      const Transfer done = move(*driver, true, pieces, at_once);
+      EXPECT_EQ(done.error, ENOSPC);
+      EXPECT_EQ(done.bytes, 0);
+    }
+  }
+}
+
+/// Writes beyond the largest file that the process may have: returns what is wrong.
+int exceed_file_size(const Way& way, const char* name) {
+  std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit limit{10000, 10000};
+  if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return 1;
+  auto driver = open_driver(way, name);
+  Pieces pieces;
+  for (const Offset at : {0, 4000, 9900, 14000}) pieces.add(at, 200);
+  pieces.place('x');
+  const Transfer done = move(*driver, true, pieces, false);
+  if (done.error != EFBIG) return 2;
+  return done.bytes == 500 ? 0 : 3;
+}
+
+TEST(Drivers, WhatWasWrittenBeforeAnErrorCounts) {
+  Random random(6);
+  for (const Way& way : all_ways(random)) {
+    SCOPED_TRACE(way.name);
+    const FileName name;
+    const pid_t child = fork();
+    if (child == 0) _exit(exceed_file_size(way, name.get()));
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+    EXPECT_EQ(content(name.get()).size(), 10000u);
+  }
+}
+
+TEST(Drivers, BeyondTwoAndFourGiB) {
+  Random random(8);
+  for (const Way& way : all_ways(random)) {
+    SCOPED_TRACE(way.name);
+    const FileName name;
+    auto driver = open_driver(way, name.get());
+    Pieces pieces;
+    for (const Offset gib : {1, 2, 4, 5}) pieces.add((gib << 30) - 100, 300);
+    pieces.place('y');
+    EXPECT_EQ(move(*driver, true, pieces, false).bytes, 1200);
+    Offset size = 0;
+    EXPECT_EQ(driver->size(&size), 0);
+    EXPECT_EQ(size, (Offset{5} << 30) + 200);
+    pieces.place('.');
+    EXPECT_EQ(move(*driver, false, pieces, true).bytes, 1200);
+    EXPECT_EQ(pieces.memory, Bytes(1200, 'y'));
+  }
+}
+
+TEST(Drivers, WhatIsNotUnderWayIsDone) {
+  Random random(8);
+  for (const Way& way : all_ways(random)) {
+    SCOPED_TRACE(way.name);
+    const FileName name;
+    auto driver = open_driver(way, name.get());
+    Pieces pieces;
+    for (Offset i = 0; i < 100; ++i) pieces.add(i * 100, 100);
+    pieces.place('w');
+    EXPECT_FALSE(driver->is_under_way());
+    driver->begin(true, pieces.list);
+    const std::string_view called(way.name);
+    if (called == "clumsy ring") EXPECT_TRUE(driver->is_under_way());
+    if (called == "system calls" || called == "no ring") EXPECT_FALSE(driver->is_under_way());
+    if (!driver->is_under_way()) EXPECT_EQ(content(name.get()), Bytes(10000, 'w'));
+    EXPECT_EQ(driver->finish().bytes, pieces.bytes);
+    EXPECT_FALSE(driver->is_under_way());
+  }
+}
+
+TEST(Drivers, ClosingWaitsForWhatWasBegun) {
+  for (const HintSwitch use : {HintSwitch::kEnable, HintSwitch::kAutomatic}) {
+    const FileName name;
+    Pieces pieces;
+    for (Offset i = 0; i < 1000; ++i) pieces.add(i * 8192, 4096);
+    pieces.place('z');
+    {
+      auto driver = open_driver({"", use, make_ring}, name.get());
+      driver->begin(true, pieces.list);
+    }
+    pieces.place('.');
+    auto driver = open_driver({"", use, make_ring}, name.get());
+    driver->begin(false, pieces.list);
+    EXPECT_EQ(driver->close(), 0);
+    EXPECT_EQ(pieces.memory, Bytes(static_cast<std::size_t>(pieces.bytes), 'z'));
+  }
+}
+
+TEST(Drivers, AChildMayCloseWhatItInherited) {
+  const FileName name;
+  Pieces pieces;
+  for (Offset i = 0; i < 500; ++i) pieces.add(i * 8192, 4096);
+  pieces.place('z');
+  auto driver = open_driver({"", HintSwitch::kEnable, make_ring}, name.get());
+  EXPECT_EQ(move(*driver, true, pieces, true).error, 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    driver = nullptr;
+    _exit(0);
+  }
+  pieces.place('.');
+  driver->begin(false, pieces.list);
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(driver->finish().bytes, pieces.bytes);
+  EXPECT_EQ(pieces.memory, Bytes(static_cast<std::size_t>(pieces.bytes), 'z'));
+}
+
+TEST(Drivers, ARefusedRingIsToldOnce) {
+  const FileName name;
+  PosixParts parts;
+  parts.make_ring = [](std::string* refusal) {
+    *refusal = "not today";
+    return nullptr;
+  };
+  std::vector<std::string> told;
+  OpenHow how{.read = true, .write = true};
+  how.io_uring = HintSwitch::kEnable;
+  how.tell = [&told](const std::string& line) { told.push_back(line); };
+  std::unique_ptr<FileDriver> driver;
+  ASSERT_EQ(make_posix_storage(std::move(parts))->open(name.get(), how, &driver), 0);
+  Pieces pieces;
+  for (const Offset at : {0, 9000}) pieces.add(at, 50);
+  pieces.place('x');
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(move(*driver, true, pieces, true).bytes, 100);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_NE(told[0].find("not today"), std::string::npos) << told[0];
+}
+
+TEST(PieceCalls, SmallGapsAreOneCallAndLargeOnesAreNot) {
+  const auto calls = [](Count gap, bool over) {
+    Pieces pieces;
+    for (Offset i = 0; i < 100; ++i) pieces.add(i * (64 + gap), 64);
+    pieces.place(0);
+    std::vector<std::byte> unread(static_cast<std::size_t>(kGapBytesMax));
+    std::vector<iovec> vectors(kCallVectorsMax);
+    Count made = 0;
+    for (PiecePlace place; place.index < pieces.list.size(); ++made)
+      place = make_call(pieces.list, place, over ? unread.data() : nullptr, vectors).end;
+    return made;
+  };
+  EXPECT_EQ(calls(0, false), 1);
+  EXPECT_EQ(calls(1, true), 1);
+  EXPECT_EQ(calls(kGapBytesMax, true), 1);
+  EXPECT_EQ(calls(kGapBytesMax + 1, true), 100);
+  EXPECT_EQ(calls(1, false), 100);  // a write keeps to its own bytes
+}
+
+TEST(PieceCalls, OneCallIsNeverTooLarge) {
+  std::byte byte{};
+  const FilePiece huge{7, &byte, (Count{5} << 30) + 3};
+  std::vector<iovec> vectors(4);
+  PiecePlace place;
+  Count bytes = 0;
+  while (place.index < 1) {
+    const PieceCall call = make_call({&huge, 1}, place, nullptr, vectors);
+    EXPECT_EQ(call.offset, 7 + bytes);
+    EXPECT_LE(call.bytes, kCallBytesMax);
+    EXPECT_EQ(advance({&huge, 1}, &place, call.bytes), call.bytes);
+    bytes += call.bytes;
+  }
+  EXPECT_EQ(bytes, huge.bytes);
+}
+
+}  // namespace
+}  // namespace tasuki::test
