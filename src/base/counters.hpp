@@ -75,6 +75,29 @@ struct QueueLevels {
   Level unexpected_messages;
 };
 
+/// Time spent, and bytes moved in it.
+struct PhaseSum {
+  std::uint64_t ns = 0;
+  std::uint64_t bytes = 0;
+
+  void add(std::int64_t spent_ns, std::int64_t moved_bytes) {
+    ns += static_cast<std::uint64_t>(spent_ns);
+    bytes += static_cast<std::uint64_t>(moved_bytes);
+  }
+};
+
+/// What goes to and from files (src/io). The phases are those of collective accesses (io/phase_times.hpp);
+/// the time of a phase that overlaps with another one counts in both.
+struct FileCounts {
+  std::uint64_t collective_accesses = 0;
+  std::uint64_t two_phase_accesses = 0;  // of these
+  std::uint64_t cycles = 0;              // of two-phase accesses
+  PhaseSum read, exchange, write;
+  Traffic independent_reads;   // as `messages`: accesses
+  Traffic independent_writes;  //
+  std::uint64_t sieved_windows = 0;
+};
+
 /// What `progress_state` tells.
 enum ProgressState : std::uint64_t { kAwake = 0, kAsleep = 1 };
 
@@ -106,6 +129,8 @@ struct Counters {
 
   std::uint64_t collectives = 0;
   std::uint64_t algorithms[kAlgorithmsMax] = {};  // by number in base/algorithm_table.hpp
+
+  FileCounts files;
 
   std::uint64_t communicators = 0;
   std::uint64_t errors = 0;

@@ -153,7 +153,7 @@ constexpr Setting kRows[] = {
            "more ranks than processors"),
     {"TASUKI_EXPLAIN", SettingType::kChoice, &Config::explain, 0, kExplain.size - 1, &kExplain,
      Change::kAnyTime, Scope::kLocal, Verbosity::kUserBasic, Part::kEnvironment,
-     "say on standard error which way messages take, and why: rank 0 alone, or all ranks"},
+     "say on standard error which way messages and accesses to files take, and why: rank 0 alone, or all"},
     {"TASUKI_INITIAL_ERRHANDLER", SettingType::kChoice, &Config::initial_errhandler, 0, kErrhandler.size - 1,
      &kErrhandler, Change::kBeforeInit, Scope::kLocal, Verbosity::kUserBasic, Part::kEnvironment,
      "the error handler that communicators begin with; mpiexec -initial-errhandler sets it"},
@@ -191,6 +191,10 @@ constexpr TextSetting kTextSettings[] = {
      "the table of the machine's parameters from which the algorithms of collectives are chosen "
      "(docs/tuning.md); "
      "automatic: those of the library"},
+    {"TASUKI_IO_TIMES", &Config::io_times_file, "the path of a file",
+     "the file to which all ranks append when the phases of their collective accesses to files began and "
+     "ended "
+     "(docs/io.md); mpiexec --io-times sets it"},
 };
 
 /// Set by mpiexec or read by other parts; no settings.

@@ -33,10 +33,11 @@ enum class Part : std::uint8_t {
   kMatching,
   kProgress,
   kCollectives,
+  kFiles,
   kObjects,
   kEnvironment,
 };
-inline constexpr int kParts = 8;
+inline constexpr int kParts = 9;
 
 struct PartRow {
   const char* name;
@@ -51,6 +52,7 @@ inline constexpr PartRow kPartTable[kParts] = {
     {"matching", Part::kLibrary, "receives that wait for messages, and messages that wait for receives"},
     {"progress", Part::kLibrary, "polling, yielding and sleeping"},
     {"collectives", Part::kLibrary, "collective operations and their algorithms"},
+    {"io", Part::kLibrary, "access to files, and the phases of collective access"},
     {"objects", Part::kLibrary, "communicators, requests and errors"},
     {"environment", Part::kLibrary, "start, end, and what the library says"},
 };

@@ -4,6 +4,9 @@
 #include "coll/coll.hpp"
 #include "coll/collectives.hpp"
 #include "coll/inter.hpp"
+#include "coll/quick.hpp"
+#include "datatype/predefined.hpp"
+#include "object/objects.hpp"
 
 namespace tasuki {
 namespace {
@@ -38,6 +41,11 @@ Code barrier_by_messages(Comm& comm) {
 }
 
 Code allgather_bytes(Comm& comm, const void* mine, void* all, Count bytes) {
+  if (Stage* stage = comm.stage.get(); stage != nullptr) {
+    const auto* byte = predefined_object<Datatype>(*comm.process.objects, kMpiByte);
+    Code code = kSuccess;
+    if (quick_allgather(comm, *stage, mine, bytes, byte, all, bytes, *byte, &code)) return code;
+  }
   return run_collective(comm, [&](Execution& execution) -> Code {
     execution.describe(CollectiveCall::kInternal, {.bytes = bytes});
     execution.arguments.send = mine;

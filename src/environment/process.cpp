@@ -12,6 +12,7 @@
 #include "dynamic/dynamic.hpp"
 #include "environment/environment.hpp"
 #include "io/file.hpp"
+#include "io/phase_times.hpp"
 #include "memory/global_memory.hpp"
 #include "memory/heap.hpp"
 #include "object/objects.hpp"
@@ -100,6 +101,7 @@ Process::Process(Bootstrap& starter, Config configuration)
   load_tuning(*this);
   dynamic = std::make_unique<Dynamic>(*this);
   files = std::make_unique<Files>();
+  keep_phase_spans(*this);
   windows = std::make_unique<rma::Windows>(*this);
   rank_reporter = std::make_unique<RankReporter>(*this);
   progress->set_board(board, *rank_reporter);
@@ -169,6 +171,7 @@ Code finish_world(Process& process) {
 
 void rest(Process& process) {
   flush_sends(process);
+  write_phase_spans(process);
   process.transport->leave();
   process.bootstrap.mark_finalized();
 }

@@ -57,6 +57,36 @@ Count move_staged(const Access& access, FileStream& stream) {
   return stream.moved();
 }
 
+PositionRange positions_of(const Access& access) {
+  const Count begin = access.offset * access.file.view.etype_in_file->size;
+  return {begin, begin + access.file_bytes};
+}
+
+/// From the first byte of the file that the access touches to the last one.
+FileRange range_of(const Access& access) {
+  const View& view = access.file.view;
+  const PositionRange positions = positions_of(access);
+  return {view.run_at(positions.begin).offset, view.run_at(positions.end - 1).offset + 1};
+}
+
+/// Lets the other ranks know, for a scope, that this one writes.
+class MuchWriting {
+ public:
+  explicit MuchWriting(const Access& access)
+      : state_(access.write && access.file_bytes >= kMuchBytes ? access.file.shared.get() : nullptr) {
+    if (state_ != nullptr) state_->begin_writing();
+  }
+  ~MuchWriting() {
+    if (state_ != nullptr) state_->end_writing();
+  }
+  MuchWriting(const MuchWriting&) = delete;
+  MuchWriting& operator=(const MuchWriting&) = delete;
+
+ private:
+  static constexpr Count kMuchBytes = 256 << 10;
+  SharedState* state_;
+};
+
 Code fail_transfer(const Access& access, const FileStream& stream) {
   File& file = access.file;
   const std::string doing = (access.write ? "write " : "read ") + std::to_string(access.file_bytes) +
@@ -105,18 +135,31 @@ Code transfer(const Access& access, Status* status) {
   status->source = file.comm->rank;
   status->tag = 0;
   if (access.file_bytes == 0) return kSuccess;
-  FileStream stream(file.view, *file.driver, access.write, access.offset * file.view.etype_in_file->size);
-  const SharedLock lock(file.atomic ? file.shared.get() : nullptr);
+  const PositionRange positions = positions_of(access);
+  FileStream stream(file, access.write, positions);
+  const RangeLock lock(file.locks.get(), file.atomic ? range_of(access) : FileRange{},
+                       access.write ? RangeUse::kExclusive : RangeUse::kShared);
+  const MuchWriting writing(access);
   if (access.write) file.written = true;
   if (!file.view.representation->is_native()) {
     const Code code = move_converted(access, stream, &status->bytes);
     if (code != kSuccess) return code;
-  } else if (has_long_runs(*access.datatype)) {
+  } else if (access.datatype->contiguous || (has_long_runs(*access.datatype) && !stream.may_sieve())) {
     status->bytes = move_direct(access, stream);
   } else {
     status->bytes = move_staged(access, stream);
   }
   return stream.error() == 0 ? kSuccess : fail_transfer(access, stream);
+}
+
+std::byte* dense_data(const Access& access) {
+  const Datatype& type = *access.datatype;
+  const auto buffer = reinterpret_cast<std::uintptr_t>(access.buffer);
+  if (type.contiguous) return reinterpret_cast<std::byte*>(buffer);
+  const Layout& layout = *type.layout;
+  if (layout.shape != Layout::Shape::kRun) return nullptr;
+  if (access.count > 1 && type.extent != layout.size) return nullptr;
+  return reinterpret_cast<std::byte*>(buffer + static_cast<std::uintptr_t>(layout.offset));
 }
 
 }  // namespace tasuki

@@ -30,4 +30,7 @@ Code check_place(const Access& access);
 /// read at the end of the file is short. REQUIRES: measure() and check_place() found nothing wrong.
 Code transfer(const Access& access, Status* status);
 
+/// Where the bytes of the access lie one behind the other in memory, in their order; null where they do not.
+std::byte* dense_data(const Access& access);
+
 }  // namespace tasuki

@@ -1,6 +1,10 @@
-// Where collective access is decided. All ranks of the file come here with their parts; what moves which
-// bytes is this file's choice alone. For now each rank moves its own: on one machine the page cache is
-// shared, so the gain of two phases is left to larger systems.
+// Where collective access is decided. All ranks of the file come here, also those whose arguments were wrong:
+// they take part with nothing. In one small exchange each says what it brings; then all know where
+// everybody's data lies in the file, choose the same way (io/choice.hpp), and go it:
+//   independent  each rank moves its own (io/access.hpp)
+//   two-phase    some ranks, the aggregators, access the file for all (io/two_phase.hpp)
+// Two-phase access ends with an agreement: an error at one rank is an error at all, and nobody returns while
+// others use its memory.
 #pragma once
 
 #include "io/access.hpp"
@@ -12,7 +16,8 @@ namespace tasuki {
 /// with nothing and gets its own error back. Returns once all ranks have come.
 Code place_in_order(Access* access, Code code);
 
-/// Moves this rank's part of a collective access. Errors are each rank's own (MPI 14.7).
-Code transfer_collectively(const Access& access, Status* status);
+/// Moves this rank's part of a collective access. `code`: what the checks found at this rank; one that failed
+/// gets its own error back.
+Code transfer_collectively(const Access& access, Code code, Status* status);
 
 }  // namespace tasuki

@@ -36,22 +36,32 @@ Code prepare(Access* access, Pointer pointer) {
   return code;
 }
 
+/// An access that is no collective one, or waits for no other rank.
+Code transfer_alone(const Access& access, Status* status) {
+  const Code code = transfer(access, status);
+  FileCounts& counts = access.file.process.counters.files;
+  (access.write ? counts.independent_writes : counts.independent_reads)
+      .add(static_cast<std::uint64_t>(status->bytes));
+  return code;
+}
+
 Code access_now(Access access, Pointer pointer, Status* status) {
   if (const Code code = prepare(&access, pointer)) return code;
   Status ignored;
-  return transfer(access, status != nullptr ? status : &ignored);
+  return transfer_alone(access, status != nullptr ? status : &ignored);
 }
 
+/// A rank whose arguments are wrong takes part with nothing: the others may wait for it.
 Code access_together(Access access, Pointer pointer, Status* status) {
-  if (const Code code = prepare(&access, pointer)) return code;
+  const Code code = prepare(&access, pointer);
   Status ignored;
-  return transfer_collectively(access, status != nullptr ? status : &ignored);
+  return transfer_collectively(access, code, status != nullptr ? status : &ignored);
 }
 
 Code access_later(Access access, Pointer pointer, Request** request) {
   if (const Code code = prepare(&access, pointer)) return code;
   auto* made = new FileRequest(access.file);
-  const Code code = transfer(access, &made->status);
+  const Code code = transfer_alone(access, &made->status);
   made->status.error = code;
   made->complete();
   *request = made;
@@ -84,8 +94,9 @@ Code begin_split(Access access, Pointer pointer, Split split) {
   if (state.active != Split::kNone)
     return access.file.process.fail(kErrIo, "a split collective is active on the file: call %s_end first",
                                     split_name(state.active));
-  if (const Code code = prepare(&access, pointer)) return code;
-  state.code = transfer_collectively(access, &state.status);
+  const Code code = prepare(&access, pointer);
+  state.code = transfer_collectively(access, code, &state.status);
+  if (code != kSuccess) return code;
   state.active = split;
   state.buffer = access.buffer;
   return kSuccess;

@@ -14,16 +14,22 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/process.hpp"
 #include "base/types.hpp"
 #include "datatype/datatype.hpp"
-#include "io/driver.hpp"
+#include "io/hint_file.hpp"
+#include "io/hints.hpp"
+#include "io/phase_spans.hpp"
+#include "io/range_locks.hpp"
 #include "io/representation.hpp"
 #include "io/shared_state.hpp"
 #include "io/view.hpp"
+#include "io/view_table.hpp"
 #include "object/comm.hpp"
 #include "p2p/request.hpp"
+#include "storage/driver.hpp"
 
 namespace tasuki {
 
@@ -82,13 +88,26 @@ struct File final : ErrorOwner {
   int amode;
   Ref<Comm> comm;
   std::unique_ptr<FileDriver> driver;
+  Striping striping;  // as rank 0 found it when the file was opened: alike at all ranks
   std::unique_ptr<SharedState> shared;
+  std::unique_ptr<RangeLocks> locks;     // once it is open
+  std::vector<std::byte> slice_memory;   // of io/aggregate.hpp; empty until it is needed
+  std::unique_ptr<std::byte[]> scratch;  // of io/sieve.hpp; likewise
+  Count scratch_bytes = 0;
+  bool in_memory = false;  // nothing about the file waits for a device
   View view;
-  Offset position = 0;  // the individual file pointer, in etypes
+  std::unique_ptr<const FileMap> map;          // of the view; null: not made yet (io/sieve.hpp)
+  bool has_first_view = true;                  // the one that opening sets, which is alike at all ranks
+  std::unique_ptr<const ViewTable> views;      // all ranks'; null: not told since they were set
+  const ViewTable* undecided_views = nullptr;  // of which it could not be told whether they leave holes
+  Offset position = 0;                         // the individual file pointer, in etypes
   bool atomic = false;
-  bool written = false;  // by this rank, since the last sync
-  Ref<Info> info;        // the hints in force
+  bool written = false;           // by this rank, since the last sync
+  bool written_together = false;  // by some for others, since the last sync: alike at all ranks
+  IoHints hints;                  // what this file goes by
+  std::vector<int> aggregators;   // in their order, as hints or the last two-phase access have them; or empty
   SplitState split;
+  std::uint32_t collective_accesses = 0;  // begun so far (io/phase_times.hpp)
 };
 
 /// A nonblocking access. The transfer is done when it is made; errors wait for the completion call.
@@ -108,7 +127,10 @@ struct Files {
 
   std::unique_ptr<Storage> storage;
   std::map<std::string, std::shared_ptr<DataRepresentation>> representations;
-  Ref<File> closed_in_error;  // alive until its error handler has heard of it
+  std::unique_ptr<PhaseSpans> spans;  // null: nobody wants them
+  Ref<File> closed_in_error;          // alive until its error handler has heard of it
+  HintFile hint_file;
+  std::vector<std::size_t> told;  // numbers of the lines that explain_file() wrote
 };
 
 }  // namespace tasuki

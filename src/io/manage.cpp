@@ -1,7 +1,6 @@
 // Questions about open files and changes of the file as a whole (MPI 14.2.4 to 14.2.8), consistency (14.6),
 // error handlers (14.7).
-#include <array>
-#include <string_view>
+#include <string>
 
 #include "io/api.hpp"
 #include "io/errors.hpp"
@@ -11,45 +10,6 @@
 
 namespace tasuki {
 namespace {
-
-enum class HintValue : std::uint8_t { kPositive, kBoolean, kText };
-struct Hint {
-  std::string_view key;
-  HintValue value;
-};
-
-/// The reserved hints of MPI 14.2.8.
-constexpr std::array<Hint, 15> kHints = {{
-    {"access_style", HintValue::kText},
-    {"collective_buffering", HintValue::kBoolean},
-    {"cb_block_size", HintValue::kPositive},
-    {"cb_buffer_size", HintValue::kPositive},
-    {"cb_nodes", HintValue::kPositive},
-    {"chunked", HintValue::kText},
-    {"chunked_item", HintValue::kText},
-    {"chunked_size", HintValue::kText},
-    {"file_perm", HintValue::kText},
-    {"io_node_list", HintValue::kText},
-    {"mpi_assert_no_unaligned_access", HintValue::kBoolean},
-    {"nb_proc", HintValue::kPositive},
-    {"num_io_nodes", HintValue::kPositive},
-    {"striping_factor", HintValue::kPositive},
-    {"striping_unit", HintValue::kPositive},
-}};
-
-bool makes_sense(HintValue kind, const std::string& value) {
-  switch (kind) {
-    case HintValue::kPositive:
-      return !value.empty() && value.size() <= 18 &&
-             value.find_first_not_of("0123456789") == std::string::npos &&
-             value.find_first_not_of('0') != std::string::npos;
-    case HintValue::kBoolean:
-      return value == "true" || value == "false";
-    case HintValue::kText:
-      return !value.empty();
-  }
-  return false;
-}
 
 /// The storage is changed by rank 0; all agree on how it went. REQUIRES: a collective call.
 template <class Change>
@@ -69,6 +29,21 @@ Code change_size(File& file, Offset size, const char* doing, Change change) {
   return agree(*file.comm, code);
 }
 
+void set_where_told(Info* info, const char* key, const std::string& value) {
+  if (!value.empty() && value.size() <= kInfoValueMax) set_info(info, key, value);
+}
+
+/// "0 4 1", or less where that would be too long for an info: then it ends in "...".
+std::string text_of(const std::vector<int>& ranks) {
+  std::string text;
+  for (const int rank : ranks) {
+    const std::string more = (text.empty() ? "" : " ") + std::to_string(rank);
+    if (text.size() + more.size() + 4 > kInfoValueMax) return text + " ...";
+    text += more;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string File::description() const {
@@ -81,15 +56,6 @@ Files::Files() : storage(make_posix_storage()) {
     made->name = name;
     if (made->name == "external32") made->form = DataRepresentation::Form::kExternal32;
     representations[name] = made;
-  }
-}
-
-void take_file_hints(File& file, const Info* info) {
-  if (!file.info) file.info = Ref<Info>(new Info);
-  for (const Hint& hint : kHints) {
-    const std::string key(hint.key);
-    const std::string* value = find_info(info, key);
-    if (value != nullptr && makes_sense(hint.value, *value)) set_info(file.info.get(), key, *value);
   }
 }
 
@@ -121,14 +87,16 @@ Code file_get_amode(Process&, File* fh, int* amode) {
 }
 
 Code file_set_info(Process&, File* fh, Info* info) {
-  take_file_hints(*fh, info);
-  return agree(*fh->comm, kSuccess);
+  return change_hints(*fh, info);
 }
 
 Code file_get_info(Process&, File* fh, Info** info_used) {
   Info* made = new Info;
-  made->entries = fh->info->entries;
-  if (fh->name.size() <= kInfoValueMax) set_info(made, "filename", fh->name);
+  for (const HintRule& rule : hint_rules()) set_where_told(made, rule.key, rule.show(*fh));
+  const bool is_lustre = fh->striping.targets > 0;
+  set_where_told(made, "romio_filesystem_type", is_lustre ? "LUSTRE:" : "UFS:");
+  set_where_told(made, "romio_aggregator_list", text_of(fh->aggregators));
+  set_where_told(made, "filename", fh->name);
   *info_used = made;
   return kSuccess;
 }
@@ -151,6 +119,9 @@ Code file_sync(Process& process, File* fh) {
     fh->written = error != 0;
     if (error != 0) code = fail_system(process, error, "sync", fh->name);
   }
+  // What this rank has written is there. What others have written for it is once they have got here, too.
+  if (!fh->written_together) return code;
+  fh->written_together = false;
   return agree(*fh->comm, code);
 }
 

@@ -7,14 +7,19 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <string_view>
 
 #include "coll/coll.hpp"
 #include "io/api.hpp"
 #include "io/errors.hpp"
+#include "io/explain.hpp"
 #include "io/hints.hpp"
+#include "io/phase_times.hpp"
 #include "object/comm_create.hpp"
 #include "object/objects.hpp"
+#include "runtime/bootstrap.hpp"
+#include "storage/deferred.hpp"
 
 namespace tasuki {
 namespace {
@@ -55,71 +60,109 @@ Code check_name(Process& process, const char* filename) {
   return process.fail(kErrBadFile, "filename = \"%s\", expected the name of a file", filename);
 }
 
-unsigned permissions_of(const Info* info) {
-  const std::string* hint = find_info(info, "file_perm");
-  if (hint == nullptr) return 0666;
-  char* end = nullptr;
-  const unsigned long value = std::strtoul(hint->c_str(), &end, 8);
-  return *end == '\0' && !hint->empty() && value <= 0777 ? static_cast<unsigned>(value) : 0666;
-}
-
-Code open_driver(File& file, const Info* info, bool create) {
-  OpenHow how{.read = file.can_read(), .write = file.can_write(), .permissions = permissions_of(info)};
+OpenHow open_how(File& file, bool create) {
+  const IoHints& hints = file.hints;
+  OpenHow how{.read = file.can_read(), .write = file.can_write()};
+  if (hints.permissions >= 0) how.permissions = static_cast<unsigned>(hints.permissions);
   how.create = create && (file.amode & kModeCreate) != 0;
   how.exclusive = how.create && (file.amode & kModeExcl) != 0;
-  const int error = file.process.files->storage->open(file.name, how, &file.driver);
+  how.striping = {hints.striping_factor, hints.striping_unit_bytes, hints.start_device};
+  how.several_write = file.comm->size() > 1 && file.process.bootstrap.processors_available() > 1;
+  how.io_uring = hints.io_uring;
+  how.tell = [&file](const std::string& line) { explain_file(file, "%s", line.c_str()); };
+  return how;
+}
+
+Code open_driver(File& file, bool create) {
+  const int error = file.process.files->storage->open(file.name, open_how(file, create), &file.driver);
   return error == 0 ? kSuccess : fail_system(file.process, error, "open", file.name);
 }
 
-/// The default view: the bytes of the file. With MPI_MODE_APPEND the file pointers begin at its end.
+/// With romio_no_indep_rw those that aggregate open the file with the others' knowledge, and rank 0, which
+/// makes it; the others do when they need it.
+bool opens_at_once(const File& file) {
+  const std::vector<int>& aggregators = file.aggregators;
+  return !file.hints.defers_open() ||
+         std::find(aggregators.begin(), aggregators.end(), file.comm->rank) != aggregators.end();
+}
+
+/// The default view: the bytes of the file.
 Code set_first_view(File& file) {
   Process& process = file.process;
   Datatype* byte = predefined_object<Datatype>(*process.objects, kMpiByte);
-  const Code code = make_view(process, 0, byte, byte, process.files->representations.at("native"),
-                              file.can_write(), &file.view);
-  if (code != kSuccess || (file.amode & kModeAppend) == 0) return code;
+  return make_view(process, 0, byte, byte, process.files->representations.at("native"), file.can_write(),
+                   &file.view);
+}
+
+/// Where file pointers begin: with MPI_MODE_APPEND at the end of the file.
+Code find_first_position(File& file) {
+  if ((file.amode & kModeAppend) == 0) return kSuccess;
   const int error = file.driver->size(&file.position);
-  return error == 0 ? kSuccess : fail_system(process, error, "find the size of", file.name);
+  return error == 0 ? kSuccess : fail_system(file.process, error, "find the size of", file.name);
 }
 
 /// What rank 0 tells the others once the file is there.
 struct Opened {
   std::int32_t failed;
-  std::int32_t unused;
+  std::int32_t in_memory;
   SegmentAddress shared;
+  std::uint64_t identity;  // of the file, for locks on its ranges
+  Striping striping;
 };
 
-Code open_first(File& file, const Info* info, Opened* opened) {
-  Code code = open_driver(file, info, true);
+/// A driver that knows none leaves the name.
+std::uint64_t identity_of(File& file) {
+  const std::uint64_t identity = file.driver->identity();
+  return identity != 0 ? identity : std::hash<std::string>{}(file.name);
+}
+
+Code open_first(File& file, Opened* opened) {
+  Code code = open_driver(file, true);
   if (code == kSuccess) code = set_first_view(file);
+  if (code == kSuccess) code = find_first_position(file);
   std::string error;
   if (code == kSuccess) {
-    file.shared = SharedState::create(file.comm->size() == 1, &error);
+    file.shared = SharedState::create(file.comm->size(), &error);
     if (file.shared == nullptr) code = file.process.fail(kErrNoMem, "%s", error.c_str());
   }
   if (code == kSuccess) {
     file.shared->set_position(file.position);
     opened->shared = file.shared->address();
+    opened->striping = file.driver->striping();
+    opened->identity = identity_of(file);
+    file.in_memory = file.driver->is_in_memory();
+    opened->in_memory = file.in_memory ? 1 : 0;
+    file.locks = std::make_unique<RangeLocks>(*file.comm, *file.shared, opened->identity);
   }
   opened->failed = code != kSuccess ? 1 : 0;
   return code;
 }
 
-Code open_other(File& file, const Info* info, const Opened& opened) {
-  if (const Code code = open_driver(file, info, false)) return code;
+Code open_other(File& file, const Opened& opened) {
+  if (opens_at_once(file)) {
+    if (const Code code = open_driver(file, false)) return code;
+  } else {
+    file.driver =
+        make_deferred_driver(*file.process.files->storage, file.name, open_how(file, false), opened.striping);
+  }
   if (const Code code = set_first_view(file)) return code;
   std::string error;
-  file.shared = SharedState::open(opened.shared, &error);
-  return file.shared != nullptr ? kSuccess : file.process.fail(kErrNoMem, "%s", error.c_str());
+  file.shared = SharedState::open(opened.shared, file.comm->size(), &error);
+  if (file.shared == nullptr) return file.process.fail(kErrNoMem, "%s", error.c_str());
+  file.position = file.shared->position();
+  file.in_memory = opened.in_memory != 0;
+  file.locks = std::make_unique<RangeLocks>(*file.comm, *file.shared, opened.identity);
+  return kSuccess;
 }
 
 /// REQUIRES: all ranks of the file come here.
-Code open_everywhere(File& file, const Info* info) {
+Code open_everywhere(File& file) {
   Opened opened{};
   Code code = kSuccess;
-  if (file.comm->rank == 0) code = open_first(file, info, &opened);
+  if (file.comm->rank == 0) code = open_first(file, &opened);
   if (const Code failed = bcast_bytes(*file.comm, &opened, sizeof opened, 0)) return failed;
-  if (file.comm->rank != 0 && opened.failed == 0) code = open_other(file, info, opened);
+  file.striping = opened.striping;
+  if (file.comm->rank != 0 && opened.failed == 0) code = open_other(file, opened);
   code = agree(*file.comm, code);
   if (file.shared != nullptr) file.shared->stop_sharing();
   return code;
@@ -161,8 +204,9 @@ Code file_open(Process& process, Comm* comm, const char* filename, int amode, In
   Ref<File> file(new File(process, path_of(filename), amode));
   file->comm = std::move(own);
   file->errhandler = process.objects->null_file.errhandler;
-  take_file_hints(*file, info);
-  if (const Code failed = open_everywhere(*file, info)) return failed;
+  if (const Code failed = take_first_hints(*file, info)) return failed;
+  if (const Code failed = open_everywhere(*file)) return failed;
+  if (file->comm->rank == 0) explain_hints_of_storage(*file, info);
   *fh = file.take();
   return kSuccess;
 }
@@ -178,6 +222,7 @@ Code file_close(Process& process, File** fh) {
     const int error = process.files->storage->remove(file.name);
     if (error != 0 && code == kSuccess) code = fail_system(process, error, "delete", file.name);
   }
+  write_phase_spans(process);
   code = agree(*file.comm, code);
   if (code != kSuccess) process.files->closed_in_error = Ref<File>::share(&file);
   release(*fh);

@@ -102,10 +102,12 @@ Code file_set_view(Process&, File* fh, Offset disp, Datatype* etype, Datatype* f
           agree_on(*fh->comm, code, "datarep or the extent of etype", fingerprint(datarep, unit)))
     return failed;
   fh->view = std::move(view);
+  fh->has_first_view = false;
+  fh->views = nullptr;
+  fh->map = nullptr;
   fh->position = 0;
-  take_file_hints(*fh, info);
   if (fh->comm->rank == 0) fh->shared->set_position(0);
-  return agree(*fh->comm, kSuccess);
+  return change_hints(*fh, info);
 }
 
 Code file_get_view(Process&, File* fh, Offset* disp, Datatype** etype, Datatype** filetype,

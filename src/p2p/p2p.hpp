@@ -14,6 +14,11 @@ namespace tasuki {
 Request* start_send(const void* buffer, Count count, Datatype& datatype, int dest, int tag, Comm& comm,
                     Plane plane);
 
+/// The same in the synchronous mode: the request is done only once the message has met its receive, so that
+/// who waits for it never runs far ahead of the receiver.
+Request* start_synchronous_send(const void* buffer, Count count, Datatype& datatype, int dest, int tag,
+                                Comm& comm, Plane plane);
+
 /// Sends a whole message in one packet now, if its protocol, its peer's queue and the FIFO allow; else
 /// returns false, and nothing has happened. `dest` is a rank of `comm`.
 bool send_at_once(const void* buffer, Count count, const Datatype& datatype, int dest, int tag, Comm& comm,

@@ -151,6 +151,15 @@ Request* start_send(const void* buffer, Count count, Datatype& datatype, int des
   return request;
 }
 
+Request* start_synchronous_send(const void* buffer, Count count, Datatype& datatype, int dest, int tag,
+                                Comm& comm, Plane plane) {
+  PointToPoint& p2p = *comm.process.p2p;
+  SendRequest* request =
+      p2p.make_send(buffer, count, datatype, dest, tag, comm, plane, SendMode::kSynchronous);
+  p2p.begin(*request);
+  return request;
+}
+
 // ----- the engine ------------------------------------------------------------------------------------------
 
 void PointToPoint::begin(SendRequest& request) {

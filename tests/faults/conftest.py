@@ -41,7 +41,7 @@ def plain_c(source, name, *flags):
 
 @pytest.fixture(scope="session")
 def restrict():
-    """restrict [cma] [fd] [ptrace] -- command: see restrict.c."""
+    """restrict [cma] [fd] [ptrace] [uring] -- command: see restrict.c."""
     return plain_c("restrict.c", "restrict")
 
 
@@ -55,6 +55,12 @@ def undumpable():
 def jumping_clock():
     """A library to preload; see clock.c."""
     return plain_c("clock.c", "clock.so", "-shared", "-fPIC")
+
+
+@pytest.fixture(scope="session")
+def bad_storage():
+    """A library to preload; see bad_storage.c."""
+    return plain_c("bad_storage.c", "bad_storage.so", "-shared", "-fPIC")
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,9 @@
-/* restrict [cma] [fd] [ptrace] -- program arguments…: runs a program that may not do what it could.
+/* restrict [cma] [fd] [ptrace] [uring] -- program arguments…: runs a program that may not do what it could.
  *
  * cma         process_vm_readv and process_vm_writev fail with EPERM, as container runtimes have it (seccomp)
  * fd          pidfd_getfd and process_madvise too
  * ptrace      without the capability that lets root look into every process
+ * uring       io_uring_setup fails with EPERM
  * Compiled as a shared library with -DUNDUMPABLE it is for LD_PRELOAD instead: the process that loads it
  * cannot be looked into by others of its user (/proc/PID/fd, ptrace), as programs that changed their user. */
 #define _GNU_SOURCE
@@ -44,11 +45,13 @@ static int forbid(const int* calls, unsigned count) {
 int main(int argc, char** argv) {
   const int cma[] = {SYS_process_vm_readv, SYS_process_vm_writev};
   const int fd[] = {SYS_pidfd_getfd, SYS_process_madvise};
+  const int uring[] = {SYS_io_uring_setup};
   int at = 1;
   for (; at < argc && strcmp(argv[at], "--") != 0; ++at) {
     int failed = 1;
     if (strcmp(argv[at], "cma") == 0) failed = forbid(cma, 2);
     if (strcmp(argv[at], "fd") == 0) failed = forbid(fd, 2);
+    if (strcmp(argv[at], "uring") == 0) failed = forbid(uring, 1);
     if (strcmp(argv[at], "ptrace") == 0) failed = geteuid() == 0 ? prctl(PR_CAPBSET_DROP, CAP_SYS_PTRACE) : 0;
     if (failed != 0) return perror(argv[at]), 125;
   }

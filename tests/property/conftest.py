@@ -34,9 +34,12 @@ def seed():
 
 @pytest.fixture
 def mpi_python():
-    """mpi_python("x.py", ranks, *arguments, abi=…, timeout=…, environment=…) -> Done: a program's run."""
+    """mpi_python("x.py", ranks, *arguments, abi=…, timeout=…, environment=…) -> Done: a program's run.
 
-    def run(program, ranks, *arguments, abi="standard", timeout=100, environment=None):
+    `options`: of mpiexec, besides -n.
+    """
+
+    def run(program, ranks, *arguments, abi="standard", timeout=100, environment=None, options=()):
         variables = {
             "PROPERTY_LIBRARY": harness.PREFIX / "lib" / LIBRARIES[abi],
             "PROPERTY_ABI": abi,
@@ -45,7 +48,8 @@ def mpi_python():
             "PYTHONDONTWRITEBYTECODE": "1",
             **(environment or {}),
         }
-        command = [harness.PREFIX / "bin/mpiexec", "-n", ranks, sys.executable, HERE / program, *arguments]
+        command = [harness.PREFIX / "bin/mpiexec", *options, "-n", ranks, sys.executable, HERE / program]
+        command += arguments
         return harness.run_command(*command, timeout=timeout, environment=variables)
 
     return run

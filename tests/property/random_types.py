@@ -52,9 +52,18 @@ class Types:
     def number(self, low: int, high: int) -> int:
         return self.random.randint(low, high)
 
+    def leaf(self) -> Sample:
+        return named(self.random.choice(self.names))
+
+    def fits(self, map_: typemap.Map) -> bool:
+        """Whether a type of this map is wanted."""
+        low, high = map_.span(1)
+        farthest = max(map(abs, (low, high, map_.extent)))
+        return len(map_.entries) <= ENTRIES_MAX and high - low <= SPAN_MAX and farthest <= SPAN_MAX
+
     def type(self, depth: int) -> Sample:
         if depth == 0 or self.random.random() < 0.05:
-            return named(self.random.choice(self.names))
+            return self.leaf()
         while True:
             old = self.type(depth - 1)
             maker = self.random.choice(MAKERS)
@@ -62,12 +71,7 @@ class Types:
             if plan is None:
                 continue
             name, arguments, combiner, contents, map_ = plan
-            low, high = map_.span(1)
-            if (
-                len(map_.entries) > ENTRIES_MAX
-                or high - low > SPAN_MAX
-                or max(map(abs, (low, high, map_.extent))) > SPAN_MAX
-            ):
+            if not self.fits(map_):
                 continue
             wide = self.random.random() < 0.4
             handle = self.keep(name, wide, *arguments)

@@ -403,6 +403,7 @@ TEST(Access, SharedPointerGivesEachRankItsOwnPlace) {
                      api::file_write_shared(process, &file, &value, 4, named(process, kMpiByte), &status));
     }
     expect_success(process, api::file_sync(process, &file));
+    expect_success(process, api::barrier(process, process.objects->world));
     std::vector<int> all(100);
     expect_success(process,
                    api::file_read_at(process, &file, 0, all.data(), 400, named(process, kMpiByte), &status));

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 
-#include "io/driver.hpp"
+#include "io/faulty_storage.hpp"
 #include "io/support.hpp"
 #include "object/api.hpp"
 #include "p2p/api.hpp"
+#include "storage/driver.hpp"
 
 namespace tasuki::test {
 namespace {
@@ -101,6 +102,7 @@ TEST(Files, SequentialFilesHaveOnlyTheSharedPointer) {
         EXPECT_EQ(file.view.displacement, 2);
         expect_success(process, api::file_write_ordered(process, &file, &letter, 1, byte, &status));
         expect_success(process, api::file_sync(process, &file));
+        expect_success(process, api::barrier(process, process.objects->world));
         EXPECT_EQ(content(file.name.c_str()), (Bytes{'a', 'b', 'a', 'b'}));
       },
       kModeWronly | kModeCreate | kModeSequential);
@@ -135,7 +137,7 @@ TEST(Files, HintsThatAreKnownAreKept) {
     Info* used = nullptr;
     expect_success(process, api::file_get_info(process, &file, &used));
     EXPECT_EQ(*find_info(used, "cb_nodes"), "2");
-    EXPECT_EQ(find_info(used, "cb_buffer_size"), nullptr);
+    EXPECT_EQ(*find_info(used, "cb_buffer_size"), "16777216");
     EXPECT_EQ(find_info(used, "no_such_hint"), nullptr);
     EXPECT_EQ(*find_info(used, "filename"), file.name);
     release(used);
@@ -273,57 +275,6 @@ TEST(Files, ErrorHandlersOfFiles) {
   });
 }
 
-/// A storage whose files fail at a byte: what is before it moves.
-class FailingFile final : public FileDriver {
- public:
-  FailingFile(std::unique_ptr<FileDriver> inner, Offset at, int error)
-      : inner_(std::move(inner)), at_(at), error_(error) {}
-  int close() override { return inner_->close(); }
-  int size(Offset* bytes) override { return inner_->size(bytes); }
-  int resize(Offset) override { return error_; }
-  int preallocate(Offset) override { return error_; }
-  int sync() override { return error_; }
-  Transfer read_at(std::span<const FilePiece> pieces) override { return cut(pieces, false); }
-  Transfer write_at(std::span<const FilePiece> pieces) override { return cut(pieces, true); }
-
- private:
-  Transfer cut(std::span<const FilePiece> pieces, bool write) {
-    std::vector<FilePiece> good;
-    int error = 0;
-    for (FilePiece piece : pieces) {
-      if (piece.offset + piece.bytes > at_) {
-        error = error_;
-        piece.bytes = at_ - piece.offset;
-      }
-      if (piece.bytes > 0) good.push_back(piece);
-      if (error != 0) break;
-    }
-    Transfer done = write ? inner_->write_at(good) : inner_->read_at(good);
-    if (done.error == 0) done.error = error;
-    return done;
-  }
-  std::unique_ptr<FileDriver> inner_;
-  Offset at_;
-  int error_;
-};
-
-class FailingStorage final : public Storage {
- public:
-  FailingStorage(Offset at, int error) : inner_(make_posix_storage()), at_(at), error_(error) {}
-  int open(const std::string& path, const OpenHow& how, std::unique_ptr<FileDriver>* driver) override {
-    std::unique_ptr<FileDriver> inner;
-    if (const int error = inner_->open(path, how, &inner)) return error;
-    *driver = std::make_unique<FailingFile>(std::move(inner), at_, error_);
-    return 0;
-  }
-  int remove(const std::string& path) override { return inner_->remove(path); }
-
- private:
-  std::unique_ptr<Storage> inner_;
-  Offset at_;
-  int error_;
-};
-
 TEST(Files, ErrorsOfTheStorageKeepTheirReason) {
   struct Expected {
     int error;
@@ -335,7 +286,11 @@ TEST(Files, ErrorsOfTheStorageKeepTheirReason) {
         Expected{EDQUOT, kErrQuota, "quota"}}) {
     const FileName name;
     run_ranks(2, [&](Process& process) {
-      process.files->storage = std::make_unique<FailingStorage>(100, expected.error);
+      Faults faults{.bad_at = 100,
+                    .reads_error = expected.error,
+                    .writes_error = expected.error,
+                    .other_error = expected.error};
+      process.files->storage = std::make_unique<FaultyStorage>(faults);
       File* file = open_file(process, process.objects->world, name.get(), kModeRdwr | kModeCreate);
       const Mapped view = mapped_blocks(process, mapped_byte(process, 1), {1}, {process.rank}, 2);
       commit(view);

@@ -55,6 +55,7 @@ TEST(Representation, External32ScalesWhatCountsInExtents) {
     Status status;
     expect_success(process, api::file_write_all(process, &file, mine, 6, wide, &status));
     expect_success(process, api::file_sync(process, &file));
+    expect_success(process, api::barrier(process, process.objects->world));
     const Bytes all = content(file.name.c_str());
     ASSERT_EQ(all.size(), 24u);
     for (int row = 0; row < 3; ++row) {

@@ -31,7 +31,7 @@ class FileName {
   FileName() {
     const char* folder = std::getenv("TMPDIR");
     char name[256];
-    std::snprintf(name, sizeof name, "%s/tasuki-io-XXXXXX", folder != nullptr ? folder : "/tmp");
+    std::snprintf(name, sizeof name, "%s/io-test-XXXXXX", folder != nullptr ? folder : "/tmp");
     const int fd = mkstemp(name);
     if (fd >= 0) ::close(fd);
     name_ = name;
