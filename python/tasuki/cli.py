@@ -14,7 +14,7 @@ import sys
 import typer
 from rich.markup import escape
 
-from tasuki.commands import Refusal, bench, compare, fit, predict, report, trace, tune
+from tasuki.commands import Refusal, bench, compare, fit, io_chart, predict, report, trace, tune
 
 HELP = """Measure an MPI library, model it, and let it choose.
 
@@ -58,7 +58,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help=flowing(HELP),
 )
-for command in (bench, fit, predict, trace, tune, compare, report):
+for command in (bench, fit, predict, trace, io_chart, tune, compare, report):
     command.register(app)
 for registered in app.registered_commands:
     registered.help = flowing(registered.callback.__doc__ or "")

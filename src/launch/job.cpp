@@ -107,7 +107,7 @@ bool Job::prepare(World* world, Refusal* refusal) {
   }
   hand_on_tuning(world);
   note_checking(*world);
-  if (!find_programs(world, refusal) || !prepare_trace(world, refusal)) return false;
+  if (!find_programs(world, refusal) || !prepare_recordings(world, refusal)) return false;
   std::vector<int> applications;
   for (std::size_t number = 0; number < world->applications.size(); ++number) {
     applications.insert(applications.end(), static_cast<std::size_t>(world->applications[number].ranks),
@@ -256,7 +256,7 @@ int Job::main_loop() {
   flush_sinks();
   report_leaks();
   report_statistics();
-  report_trace();
+  report_recordings();
   if (options_.verbose) say(format("mpiexec: the job is over with exit status %d", status_));
   flush_sinks();
   return status_;

@@ -25,6 +25,7 @@
 #include "launch/examination.hpp"
 #include "launch/failure.hpp"
 #include "launch/guard.hpp"
+#include "launch/io_times.hpp"
 #include "launch/leaks.hpp"
 #include "launch/memory_limit.hpp"
 #include "launch/options.hpp"
@@ -103,8 +104,8 @@ class Job final : public Ready, private SpawnHandler {
     }
   }
 
-  bool prepare_trace(World* world, Refusal* refusal);
-  void report_trace();
+  bool prepare_recordings(World* world, Refusal* refusal);
+  void report_recordings();
 
   // job_spawn.cpp
   std::string spawn(const SpawnRequest& request) override;
@@ -188,6 +189,7 @@ class Job final : public Ready, private SpawnHandler {
   std::vector<std::unique_ptr<World>> worlds_;  // the command line's first, if there is one
   JobStatistics statistics_;                    // of worlds that are over; empty where nobody wants them
   Trace trace_;                                 // of all worlds
+  IoTimes io_times_;                            // of all worlds
   std::unique_ptr<Top> top_;                    // null: nobody wants it
   Leaks leaks_;                                 // that the ranks have told
   int worlds_made_ = 0;

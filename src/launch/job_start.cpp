@@ -46,6 +46,7 @@ bool Job::start_rank(World* world, int rank, Refusal* refusal) {
   Environment& environment = world->environments[starting.application];
   set_job_variables(environment, {segment.fd(), static_cast<int>(getpid()), segment.job_id(), world->size()},
                     rank);
+  io_times_.set_variables(environment);
   trace_.set_variables(environment, world->number, world->rank_name(rank));
   const std::vector<char*> variables = environment.pointers();
 

@@ -1,5 +1,5 @@
 // What the ranks reported of their messages, taken out of the job segments and given out at the end; and
-// --trace.
+// what --trace and --io-times record.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,7 +48,12 @@ void Job::report_statistics() {
   }
 }
 
-bool Job::prepare_trace(World* world, Refusal* refusal) {
+bool Job::prepare_recordings(World* world, Refusal* refusal) {
+  if (options_.io_times && !world->spawned() &&
+      !io_times_.begin(options_.io_times_file, world->applications.front().command)) {
+    *refusal = {io_times_.error(), 1};
+    return false;
+  }
   if (!options_.trace) return true;
   if (!world->spawned() && !trace_.begin(options_.trace_file, world->applications.front().command)) {
     *refusal = {trace_.error(), 1};
@@ -58,7 +63,8 @@ bool Job::prepare_trace(World* world, Refusal* refusal) {
   return true;
 }
 
-void Job::report_trace() {
+void Job::report_recordings() {
+  if (io_times_.begun()) say("mpiexec: " + io_times_.report());
   if (!options_.trace || !trace_.begun()) return;
   say("mpiexec: " + trace_.merge());
   if (!trace_.error().empty() && status_ == 0) status_ = 1;

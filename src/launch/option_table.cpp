@@ -370,6 +370,14 @@ bool trace(Parser& parser) {
   return !parser.options->trace_file.empty() || parser.fail(parser.given + "=: expected the name of a file");
 }
 
+bool io_times(Parser& parser) {
+  parser.options->io_times = true;
+  if (!parser.has_attached) return true;
+  if (!parser.take(&parser.options->io_times_file)) return false;
+  return !parser.options->io_times_file.empty() ||
+         parser.fail(parser.given + "=: expected the name of a file");
+}
+
 bool doctor(Parser& parser) {
   std::string word = "text";
   if (parser.has_attached && !parser.take(&word)) return false;
@@ -447,6 +455,9 @@ constexpr Option kOptions[] = {
      "how long a packet travels between virtual nodes: 2us when not given", network_latency},
     {Group::kPlacement, "network-bandwidth", "RATE",
      "how much goes from one rank to another there: 5GB/s when not given; unlimited", network_bandwidth},
+    {Group::kPlacement, "network-node-bandwidth", "RATE",
+     "how much all ranks of a node together send to others, and receive: unlimited when not given",
+     network_node_bandwidth},
     {Group::kPlacement, "report-bindings", "", "say which processors each rank is bound to", report_bindings},
     {Group::kJob, "configfile app appfile", "FILE",
      "read programs from FILE, one a line, each with its options", application_file},
@@ -455,9 +466,6 @@ constexpr Option kOptions[] = {
      "end the job after that time, with exit status 124; MPIEXEC_TIMEOUT sets it too", timeout},
     {Group::kJob, "initial-errhandler", "NAME",
      "the error handler that communicators begin with: mpi_errors_are_fatal (when not given), "
-    {Group::kPlacement, "network-node-bandwidth", "RATE",
-     "how much all ranks of a node together send to others, and receive: unlimited when not given",
-     network_node_bandwidth},
      "mpi_errors_abort or "
      "mpi_errors_return",
      initial_errhandler},
@@ -480,6 +488,10 @@ constexpr Option kOptions[] = {
      "record every call that sends, receives or waits, for tasuki predict; to PROGRAM.trace, or with "
      "--trace=FILE to FILE",
      trace},
+    {Group::kJob, "io-times", "",
+     "record when the phases of collective accesses to files began and ended, for tasuki io-chart; to "
+     "PROGRAM.iotimes, or with --io-times=FILE to FILE",
+     io_times},
     {Group::kJob, "v verbose", "", "say what is done", verbose},
     {Group::kJob, "serve-spawns", "FD",
      "start no program, but what the one at the other end of the socket FD spawns: a program that runs alone "

@@ -71,6 +71,8 @@ struct Options {
   std::string statistics_file;  // where to; empty: standard error, or standard output for kJson
   bool trace = false;
   std::string trace_file;  // where to; empty: the program's name and .trace
+  bool io_times = false;
+  std::string io_times_file;  // where to; empty: the program's name and .iotimes
   DoctorForm doctor = DoctorForm::kUnasked;
   double stall_seconds = kStallUnset;  // a job that stands still so long is looked at; 0: never
   bool end_on_deadlock = false;

@@ -8,12 +8,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
 #include "launch/environment.hpp"
+#include "launch/recording.hpp"
 #include "launch/text.hpp"
 
 namespace tasuki::launch {
@@ -23,16 +23,6 @@ namespace {
 // checksum.
 constexpr std::size_t kFileHeadBytes = 12;
 constexpr std::size_t kBlockHeadBytes = 16;
-
-std::string last_word(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
-std::string absolute(const std::string& path) {
-  char here[PATH_MAX];
-  if (path[0] == '/' || getcwd(here, sizeof here) == nullptr) return path;
-  return std::string(here) + "/" + path;
-}
 
 /// Reads a varint at `*at` of what was read of a payload, and moves on; 0 behind its end.
 std::uint64_t read_varint(const std::string& text, std::size_t* at) {
@@ -84,17 +74,6 @@ struct Trace::Part {
   }
 };
 
-std::string trace_name(const std::vector<std::string>& command) {
-  std::string name = last_word(command[0]);
-  if (name.starts_with("python")) {
-    const auto is_script = [](const std::string& word) { return word.ends_with(".py"); };
-    const auto script = std::find_if(command.begin(), command.end(), is_script);
-    if (script != command.end()) name = last_word(*script);
-  }
-  if (name.ends_with(".py")) name.resize(name.size() - 3);
-  return name + ".trace";
-}
-
 std::string Trace::cannot(const char* what, const std::string& path) {
   error_ = format("--trace: cannot %s '%s': %s", what, path.c_str(), strerror(errno));
   return error_;
@@ -108,8 +87,8 @@ bool Trace::begin(const std::string& file, const std::vector<std::string>& comma
                                        library_.c_str());
     return false;
   }
-  file_ = file.empty() ? trace_name(command) : file;
-  std::string folder = absolute(file_) + ".parts-XXXXXX";
+  file_ = file.empty() ? name_after(command, ".trace") : file;
+  std::string folder = absolute_path(file_) + ".parts-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) {
     cannot("make a folder beside", file_);
     return false;

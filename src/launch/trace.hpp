@@ -40,7 +40,4 @@ class Trace {
   long long file_bytes_ = 0;
 };
 
-/// "heat.trace" for python3 heat.py, "solver.trace" for ./bin/solver.
-std::string trace_name(const std::vector<std::string>& command);
-
 }  // namespace tasuki::launch
