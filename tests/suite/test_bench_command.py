@@ -209,9 +209,11 @@ def test_it_lists_and_measures_nothing(fake):
 
 
 IMPLEMENTATIONS = {"tasuki": PREFIX, "mpich": PEERS / "mpich", "openmpi": PEERS / "openmpi"}
+LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
+SLOW = pytest.mark.skipif(not LONG, reason="takes as long as the others together: make test-long")
 
 
-@pytest.mark.parametrize("name", IMPLEMENTATIONS)
+@pytest.mark.parametrize("name", ["tasuki", "mpich", pytest.param("openmpi", marks=SLOW)])
 def test_every_quick_case_runs_on(name, tmp_path):
     """Only for a millisecond each: that it runs and gives right data is what is looked at."""
     prefix = IMPLEMENTATIONS[name]

@@ -22,11 +22,13 @@ C_FAMILY = (".c", ".cpp", ".h", ".hpp")
 
 
 class Tree:
-    """The files of a repository: path -> text. `root` is where tools find them, where a rule needs one."""
+    """The files of a repository: path -> text. `root` is where tools find them, where a rule needs one;
+    `pictures` are the files that are no text."""
 
-    def __init__(self, files, root=None):
+    def __init__(self, files, root=None, pictures=()):
         self.files = files
         self.root = root
+        self.pictures = pictures
 
     @staticmethod
     def of_repository(root):
@@ -37,14 +39,16 @@ class Tree:
             capture_output=True,
             text=True,
         ).stdout.split("\n")
-        files = {}
+        files, pictures = {}, []
         for name in names:
             path = root / name
             if name and path.is_file() and not path.is_symlink():
                 content = path.read_bytes()
-                if b"\0" not in content:
+                if b"\0" in content:
+                    pictures.append(name)
+                else:
                     files[name] = content.decode()
-        return Tree(files, root)
+        return Tree(files, root, pictures)
 
     def select(self, *suffixes, generated=True):
         for name, text in sorted(self.files.items()):
@@ -388,7 +392,7 @@ def anchors(text):
 
 
 def links_resolve(tree):
-    known = set(tree.files) | {
+    known = {*tree.files, *tree.pictures} | {
         str(parent) for name in tree.files for parent in pathlib.PurePath(name).parents
     }
     wrong = []
