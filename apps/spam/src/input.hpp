@@ -1,18 +1,30 @@
-// Input files (TOML; apps/spam/examples/paper.toml is one, with comments).
+// Input files (TOML; apps/spam/examples/paper.toml is one, with comments), and what the command line says
+// instead of them.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "settings.hpp"
 
 namespace spam {
 
-/// Throws Error, "FILE:LINE: KEY: what is wrong, and what was expected": for a file that cannot be read, TOML
-/// that is none, an unknown key or table, a missing one, a value of the wrong type, out of its range, or not
-/// finite.
-Settings read_input(const std::string& file);
+/// A value from the command line, in the place of the file's.
+struct Override {
+  std::string option;  // "--mapping", for messages
+  std::string key;     // "parallel.mapping"
+  std::variant<std::int64_t, std::string> value;
+};
 
-/// The same from text that is there already; `file` is for messages.
-Settings parse_input(const std::string& text, const std::string& file);
+/// The file's text. Throws Error if it cannot be read.
+std::string read_text(const std::string& file);
+
+/// Throws Error, "FILE:LINE: KEY: what is wrong, and what was expected": for TOML that is none, an unknown
+/// key or table, a missing one, a value of the wrong type, out of its range, or not finite. `file` is for
+/// messages. What is wrong with an override is told of its option.
+Settings parse_input(const std::string& text, const std::string& file,
+                     const std::vector<Override>& overrides = {});
 
 }  // namespace spam
