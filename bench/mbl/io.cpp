@@ -1,10 +1,9 @@
 // MPI-IO. In one operation of
-//   write, read        every rank moves `bytes` by one of the functions of data access; the data of a rank
-//   lie in
-//                      one piece (contiguous), or those of all ranks take turns by the KiB (strided)
-//   hpio_write, _read  the same with the regions of the HPIO benchmark: so long, with so much space between,
-//   in
-//                      memory, file, or both; with and without hints
+//   write, read        every rank moves `bytes` by one of the functions of data access; the data of a
+//                      rank lie in one piece (contiguous), or those of all ranks take turns by the KiB
+//                      (strided)
+//   hpio_write, _read  the same with the regions of the HPIO benchmark: so long, with so much space
+//                      between, in memory, file, or both; with and without hints
 //   sync               every rank writes `bytes` (or nothing) and MPI_File_sync
 //   open, set_view, seek_shared, set_size, preallocate   those functions; `bytes` for each rank
 // Files have room for some rounds, so that pointers go on; all rounds move the same bytes of memory. What a

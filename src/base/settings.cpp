@@ -189,12 +189,10 @@ constexpr std::array<Setting, std::size(kRows) + kOperations> kSettings = [] {
 constexpr TextSetting kTextSettings[] = {
     {"TASUKI_TUNING_FILE", &Config::tuning_file, "the path of a file",
      "the table of the machine's parameters from which the algorithms of collectives are chosen "
-     "(docs/tuning.md); "
-     "automatic: those of the library"},
+     "(docs/tuning.md); automatic: those of the library"},
     {"TASUKI_IO_TIMES", &Config::io_times_file, "the path of a file",
-     "the file to which all ranks append when the phases of their collective accesses to files began and "
-     "ended "
-     "(docs/io.md); mpiexec --io-times sets it"},
+     "the file to which all ranks append when the phases of their collective accesses to files began "
+     "and ended (docs/io.md); mpiexec --io-times sets it"},
 };
 
 /// Set by mpiexec or read by other parts; no settings.

@@ -7,8 +7,8 @@
 namespace tasuki {
 namespace {
 
-// Nanoseconds, of files in memory on the machine that bench/io.py was written on. Slower storage has more for
-// a call and a byte on either side, so the choice stays.
+// Nanoseconds, of files in memory on the machine that bench/io.cpp was written on. Slower storage has more
+// for a call and a byte on either side, so the choice stays.
 constexpr double kCallNs = 600;           // a run of the file that goes by itself
 constexpr double kOwnCallNs = 900;        // the same of each rank's own: ranks touch the same pages
 constexpr double kMeetingCallNs = 1050;   // a write that waits for those of others

@@ -10,8 +10,8 @@
 //
 // Invariants:
 //  1. At most kSpansMax spans are kept. Those beyond are counted, and the file says how many they were.
-//  2. Nothing here fails an access: what cannot be written is told once, in one line, and then no more is
-//  kept.
+//  2. Nothing here fails an access: what cannot be written is told once, in one line, and then no
+//     more is kept.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,11 @@
 // Two-phase access: all ranks' parts of one collective access, as all of them know it, and its two ways
 // through the aggregators.
 //
-//   collective.cpp   finds out what all ranks want, chooses the way, makes the AccessPlan; agrees on the
-//   outcome aggregate.cpp    an aggregator's window: gathered from its parts and written, or read and handed
-//   out exchange.cpp     cycles, messages in the chosen order, and what overlaps with what
+//   collective.cpp  finds out what all ranks want, chooses the way and makes the AccessPlan;
+//                   at the end all ranks agree there on how it went
+//   aggregate.cpp   an aggregator's window: gathered from its parts and written,
+//                   or read and handed out
+//   exchange.cpp    cycles, messages in the chosen order, and what overlaps with what
 //
 // A rank's part in a window is one range of positions of its map (io/file_map.hpp), so of its packed data. It
 // is *offered* where the aggregator can address that data itself (global memory on the same node, dense or

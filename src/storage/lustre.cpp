@@ -4,9 +4,8 @@
 //                         28 targets (16 bit), 30 in requests the first target (16 bit); then, where the
 //                         magic is not kPlain, 16 bytes of a pool's name; then 24 bytes for each target, the
 //                         last four of which are its index
-//   a composite layout    at  0 magic, 14 components (16 bit); from 32 on 48 bytes for each of them: at 24
-//   where
-//                         its plain layout begins, at 28 how long that is
+//   a composite layout    at  0 magic, 14 components (16 bit); from 32 on 48 bytes for each of them:
+//                         at 24 where its plain layout begins, at 28 how long that is
 #include "storage/lustre.hpp"
 
 #include <algorithm>

@@ -9,12 +9,10 @@
 //
 // Invariants:
 //  1. taken <= written <= taken + capacity; both only grow. The bytes between them hold whole records.
-//  2. A record begins at a multiple of kLoopLineBytes and does not wrap: where the next one would not fit
-//  before
-//     the end, a record of kind kSkip fills the rest.
-//  3. A packet takes at most capacity / 4 and two lines, and the reader reports at least every quarter that
-//  it
-//     took; so a writer that waits for room gets it once the reader has taken everything.
+//  2. A record begins at a multiple of kLoopLineBytes and does not wrap: where the next one would not
+//     fit before the end, a record of kind kSkip fills the rest.
+//  3. A packet takes at most capacity / 4 and two lines, and the reader reports at least every quarter
+//     that it took; so a writer that waits for room gets it once the reader has taken everything.
 #pragma once
 
 #include <algorithm>

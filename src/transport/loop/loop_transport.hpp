@@ -20,8 +20,8 @@
 // Thread safety: as transport.hpp. Each object belongs to one rank; all share the region.
 //
 // Invariants:
-//  1. A ring that holds a packet is in active_, or its bit is set, or its sender is between publishing the
-//  packet and setting it. The receiver takes the bits before it looks at the rings.
+//  1. A ring that holds a packet is in active_, or its bit is set, or its sender is between publishing
+//     the packet and setting it. The receiver takes the bits before it looks at the rings.
 //  2. next_due_ns_ is no later than the time at which any packet that the last poll saw and left is due.
 #pragma once
 
