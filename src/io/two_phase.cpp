@@ -15,10 +15,10 @@ Outcome move_offered(File& file, const AccessPlan& plan, const PhasePlace& place
     const FileRange window = plan.domains.window(plan.own_number, cycle);
     if (window.bytes() == 0) break;
     parts.clear();
-    for (const RankPart& part : plan.parts) {
-      if (part.range.bytes() == 0) continue;
-      const PositionRange here = part.map->range_in(part.range, window.begin, window.end);
+    for (int rank = 0; rank < static_cast<int>(plan.parts.size()); ++rank) {
+      const PositionRange here = plan.range_in(rank, window);
       if (here.bytes() == 0) continue;
+      const RankPart& part = plan.parts[static_cast<std::size_t>(rank)];
       const GlobalAddress at = part.data + static_cast<GlobalAddress>(here.begin - part.range.begin);
       parts.push_back({part.map, here, reinterpret_cast<std::byte*>(at)});
     }
