@@ -113,7 +113,6 @@ class Meeting {
   const ViewTable& views_;
   Staging staging_;
   std::vector<Facts> facts_;  // by rank
-  FileMap own_map_;           // where the view is not told to others; else the table has it
   bool all_offered_ = false;
   bool all_told_ = true;
   AccessPlan plan_;
@@ -122,11 +121,7 @@ class Meeting {
 /// Where this rank's part lies.
 void Meeting::describe(Facts* mine) {
   const FileMap* map = views_.map_of(comm_.rank);
-  if (map == nullptr) {
-    const Datatype& tile = *file_.view.filetype_in_file;
-    own_map_ = FileMap(file_.view.displacement, tile.extent, tile.layout);
-    map = &own_map_;
-  }
+  if (map == nullptr) map = &map_of_view(file_);
   mine->position = access_.offset * file_.view.etype_in_file->size;
   mine->bytes = access_.file_bytes;
   mine->ordered = map->is_ordered(mine->position + mine->bytes) ? 1 : 0;
@@ -243,7 +238,7 @@ void Meeting::plan(const CollectiveChoice& choice) {
     if (facts.bytes > 0) {
       part.map = views_.map_of(rank);
       part.is_told = part.map != nullptr;
-      if (!part.is_told && rank == comm_.rank) part.map = &own_map_;
+      if (!part.is_told && rank == comm_.rank) part.map = &map_of_view(file_);
       part.hull = facts.hull;
       part.range = {facts.position, facts.position + facts.bytes};
       part.data = facts.data;

@@ -96,7 +96,7 @@ struct File final : ErrorOwner {
   Count scratch_bytes = 0;
   bool in_memory = false;  // nothing about the file waits for a device
   View view;
-  std::unique_ptr<const FileMap> map;          // of the view; null: not made yet (io/sieve.hpp)
+  std::unique_ptr<const FileMap> map;          // of the view; null: map_of_view() makes it
   bool has_first_view = true;                  // the one that opening sets, which is alike at all ranks
   std::unique_ptr<const ViewTable> views;      // all ranks'; null: not told since they were set
   const ViewTable* undecided_views = nullptr;  // of which it could not be told whether they leave holes

@@ -130,14 +130,6 @@ bool Sieve::write(const PositionRange& window, const FileRange& extent, const st
   return true;
 }
 
-const FileMap& map_of_view(File& file) {
-  if (file.map == nullptr) {
-    const Datatype& tile = *file.view.filetype_in_file;
-    file.map = std::make_unique<const FileMap>(file.view.displacement, tile.extent, tile.layout);
-  }
-  return *file.map;
-}
-
 std::byte* scratch_memory(File& file, Count bytes) {
   if (file.scratch_bytes < bytes) {
     file.scratch = nullptr;  // one at a time

@@ -64,9 +64,6 @@ class Sieve {
   const Count window_bytes_;
 };
 
-/// Where the file's view has its data; stays until another view is set.
-const FileMap& map_of_view(File& file);
-
 /// At least `bytes` of memory that the file keeps. What is in it is lost at the next wait.
 std::byte* scratch_memory(File& file, Count bytes);
 

@@ -82,12 +82,19 @@ Code exchange_views(const View& view, Comm& comm, std::vector<FileMap>* maps) {
 
 }  // namespace
 
+const FileMap& map_of_view(File& file) {
+  if (file.map == nullptr) {
+    const Datatype& tile = *file.view.filetype_in_file;
+    file.map = std::make_unique<const FileMap>(file.view.displacement, tile.extent, tile.layout);
+  }
+  return *file.map;
+}
+
 Code tell_views(File& file, const ViewTable** table) {
   if (file.views == nullptr) {
     auto made = std::make_unique<ViewTable>();
-    const Datatype& type = *file.view.filetype_in_file;
     if (file.has_first_view || file.comm->size() == 1) {  // which all ranks know
-      made->maps_ = {FileMap(file.view.displacement, type.extent, type.layout)};
+      made->maps_ = {map_of_view(file)};
     } else if (const Code code = exchange_views(file.view, *file.comm, &made->maps_)) {
       return code;
     }

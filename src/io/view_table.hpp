@@ -36,6 +36,9 @@ class ViewTable {
   bool are_all_told_ = true;
 };
 
+/// Where the file's own view has its data; stays until another view is set.
+const FileMap& map_of_view(File& file);
+
 /// Collective on the file: gives what all ranks know of the views that are set, and tells each other first
 /// where that was not done since. `*table` stays until the next view is set.
 Code tell_views(File& file, const ViewTable** table);
