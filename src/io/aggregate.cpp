@@ -2,9 +2,9 @@
 #include "io/aggregate.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/clock.hpp"
+#include "io/holes.hpp"
 #include "runtime/progress.hpp"
 
 namespace tasuki {
@@ -57,10 +57,6 @@ Next run_of(const WindowPart& part, Count position) {
 }
 
 }  // namespace
-
-bool can_fill_holes(const File& file) {
-  return file.can_read() && file.locks != nullptr && file.locks->are_shared_by_all();
-}
 
 Aggregate::Aggregate(File& file, const AccessPlan& plan, const PhasePlace& place)
     : file_(file),
@@ -191,12 +187,11 @@ void Aggregate::write_buffered() {
 bool Aggregate::fill_holes(std::byte* buffer) {
   const std::int64_t since_ns = clock_ns();
   const FilePiece piece{slice_.hull.begin, buffer, slice_.hull.bytes()};
-  const Transfer done = file_.driver->read_at({&piece, 1});
+  const Transfer done = read_with_zeros(*file_.driver, piece);
   if (done.error != 0) {
     fail(done.error, slice_.hull.begin);
     return false;
   }
-  std::memset(buffer + done.bytes, 0, static_cast<std::size_t>(piece.bytes - done.bytes));
   note_phase(file_.process, place_, Phase::kRead, since_ns, done.bytes);
   return true;
 }

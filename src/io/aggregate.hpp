@@ -35,9 +35,6 @@ namespace tasuki {
 /// Of a buffer: the bytes between two multiples of it.
 inline constexpr Count kSliceBytes = 256 << 10;
 
-/// Whether this rank may read bytes of the file that nobody wants to write, and write them back.
-bool can_fill_holes(const File& file);
-
 /// What a rank has in a window.
 struct WindowPart {
   const FileMap* map;

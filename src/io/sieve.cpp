@@ -2,9 +2,9 @@
 #include "io/sieve.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
+#include "io/holes.hpp"
 #include "storage/piece_calls.hpp"
 
 namespace tasuki {
@@ -57,7 +57,7 @@ bool sieving_pays(const WindowShape& shape) {
 std::unique_ptr<Sieve> Sieve::make(File& file, bool write, bool locked, const PositionRange& range) {
   const HintSwitch wanted = write ? file.hints.sieve_write : file.hints.sieve_read;
   if (wanted == HintSwitch::kDisable || range.bytes() == 0) return nullptr;
-  if (write && (!file.can_read() || !file.locks->are_shared_by_all())) return nullptr;
+  if (write && !can_fill_holes(file)) return nullptr;
   const FileMap& map = map_of_view(file);
   if (wanted == HintSwitch::kAutomatic && map.run_bytes() > kRunBytesMax) return nullptr;
   if (map.run_at(range.begin).bytes >= range.bytes() || !map.is_ordered(range.end)) return nullptr;
@@ -119,9 +119,7 @@ bool Sieve::write(const PositionRange& window, const FileRange& extent, const st
   const RangeLock lock(locked_ ? nullptr : file_.locks.get(), extent, RangeUse::kExclusive);
   std::byte* memory = scratch_memory(file_, extent.bytes());
   const FilePiece piece{extent.begin, memory, extent.bytes()};
-  const Transfer before = file_.driver->read_at({&piece, 1});
-  if (before.error != 0) return false;
-  std::memset(memory + before.bytes, 0, static_cast<std::size_t>(piece.bytes - before.bytes));
+  if (read_with_zeros(*file_.driver, piece).error != 0) return false;
   const FileMap& map = map_of_view(file_);
   map.to_window(window, packed, memory, extent.begin);
   *done = file_.driver->write_at({&piece, 1});
