@@ -150,13 +150,8 @@ bool Aggregate::goes_by_runs() const {
 
 /// The buffers take turns: one may still be written while the next slice is gathered.
 std::byte* Aggregate::next_buffer() {
-  std::vector<std::byte>& memory = file_.slice_memory;
-  constexpr std::size_t kLineBytes = 64;
-  constexpr auto kBytes = static_cast<std::size_t>(kSliceBytes);
-  if (memory.empty()) memory.resize(2 * kBytes + kLineBytes);
-  const auto first = reinterpret_cast<std::uintptr_t>(memory.data()) + kLineBytes - 1;
   buffer_ ^= 1;
-  return reinterpret_cast<std::byte*>(first / kLineBytes * kLineBytes) + buffer_ * kBytes;
+  return file_.slices.take(2 * kSliceBytes) + buffer_ * kSliceBytes;
 }
 
 void Aggregate::write_buffered() {

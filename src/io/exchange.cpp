@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -18,6 +17,7 @@
 #include "io/exchange_messages.hpp"
 #include "io/exchange_parts.hpp"
 #include "io/pacer.hpp"
+#include "io/room.hpp"
 #include "io/untold_views.hpp"
 
 namespace tasuki {
@@ -25,23 +25,6 @@ namespace {
 
 constexpr Count kCyclesUnderWay = 2;        // one whose messages fly while the other one is moved
 constexpr Count kPacedBytesMin = 64 << 10;  // shorter ones may be under way before they are received
-
-/// Memory that only grows, and whose bytes mean nothing when it has been asked for.
-class Room {
- public:
-  std::byte* take(Count bytes) {
-    if (bytes > bytes_) {
-      memory_.reset();
-      memory_.reset(new std::byte[static_cast<std::size_t>(bytes)]);
-      bytes_ = bytes;
-    }
-    return memory_.get();
-  }
-
- private:
-  std::unique_ptr<std::byte[]> memory_;
-  Count bytes_ = 0;
-};
 
 /// A part of this rank's, packed.
 struct OwnPart {

@@ -24,6 +24,7 @@
 #include "io/phase_spans.hpp"
 #include "io/range_locks.hpp"
 #include "io/representation.hpp"
+#include "io/room.hpp"
 #include "io/shared_state.hpp"
 #include "io/view.hpp"
 #include "io/view_table.hpp"
@@ -90,11 +91,10 @@ struct File final : ErrorOwner {
   std::unique_ptr<FileDriver> driver;
   Striping striping;  // as rank 0 found it when the file was opened: alike at all ranks
   std::unique_ptr<SharedState> shared;
-  std::unique_ptr<RangeLocks> locks;     // once it is open
-  std::vector<std::byte> slice_memory;   // of io/aggregate.hpp; empty until it is needed
-  std::unique_ptr<std::byte[]> scratch;  // of io/sieve.hpp; likewise
-  Count scratch_bytes = 0;
-  bool in_memory = false;  // nothing about the file waits for a device
+  std::unique_ptr<RangeLocks> locks;  // once it is open
+  Room slices;                        // two of io/aggregate.hpp
+  Room sieved;                        // the window of io/sieve.hpp: its bytes are lost at the next wait
+  bool in_memory = false;             // nothing about the file waits for a device
   View view;
   std::unique_ptr<const FileMap> map;          // of the view; null: map_of_view() makes it
   bool has_first_view = true;                  // the one that opening sets, which is alike at all ranks

@@ -103,7 +103,7 @@ bool Sieve::move(const PositionRange& window, std::byte* packed, Transfer* done)
 }
 
 Transfer Sieve::read(const PositionRange& window, const FileRange& extent, std::byte* packed) {
-  std::byte* memory = scratch_memory(file_, extent.bytes());
+  std::byte* memory = file_.sieved.take(extent.bytes());
   const FilePiece piece{extent.begin, memory, extent.bytes()};
   Transfer done = file_.driver->read_at({&piece, 1});
   const FileMap& map = map_of_view(file_);
@@ -117,7 +117,7 @@ Transfer Sieve::read(const PositionRange& window, const FileRange& extent, std::
 bool Sieve::write(const PositionRange& window, const FileRange& extent, const std::byte* packed,
                   Transfer* done) {
   const RangeLock lock(locked_ ? nullptr : file_.locks.get(), extent, RangeUse::kExclusive);
-  std::byte* memory = scratch_memory(file_, extent.bytes());
+  std::byte* memory = file_.sieved.take(extent.bytes());
   const FilePiece piece{extent.begin, memory, extent.bytes()};
   if (read_with_zeros(*file_.driver, piece).error != 0) return false;
   const FileMap& map = map_of_view(file_);
@@ -126,15 +126,6 @@ bool Sieve::write(const PositionRange& window, const FileRange& extent, const st
   const Offset end = extent.begin + done->bytes;
   done->bytes = end == extent.end ? window.bytes() : map.range_in(window, extent.begin, end).bytes();
   return true;
-}
-
-std::byte* scratch_memory(File& file, Count bytes) {
-  if (file.scratch_bytes < bytes) {
-    file.scratch = nullptr;  // one at a time
-    file.scratch.reset(new std::byte[static_cast<std::size_t>(bytes)]);
-    file.scratch_bytes = bytes;
-  }
-  return file.scratch.get();
 }
 
 }  // namespace tasuki

@@ -64,7 +64,4 @@ class Sieve {
   const Count window_bytes_;
 };
 
-/// At least `bytes` of memory that the file keeps. What is in it is lost at the next wait.
-std::byte* scratch_memory(File& file, Count bytes);
-
 }  // namespace tasuki

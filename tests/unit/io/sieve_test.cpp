@@ -158,7 +158,7 @@ TEST(Sieving, AgainstTheOracle) {
     File* file = open_file(process, process.objects->self, name.get(), kModeRdwr);
     play_rounds(process, *file, name.get(), 7, 400);
     EXPECT_GT(process.counters.files.sieved_windows, 100U);
-    EXPECT_LE(file->scratch_bytes, 400);
+    EXPECT_LE(file->sieved.bytes(), 400);
     expect_success(process, api::file_close(process, &file));
   });
 }
