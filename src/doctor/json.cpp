@@ -1,5 +1,6 @@
 // A diagnosis as JSON, for programs. The keys and their meaning: docs/doctor.md. Whoever changes them changes
 // kJsonVersion.
+#include "base/json.hpp"
 #include "doctor/call.hpp"
 
 namespace tasuki::doctor {
@@ -25,21 +26,13 @@ std::size_t letter_bytes(std::string_view text) {
 
 /// A string of JSON. Bytes that are no UTF-8, as names of files may have, become question marks.
 std::string quoted(std::string_view text) {
-  std::string out = "\"";
+  std::string letters;
   while (!text.empty()) {
     const std::size_t bytes = letter_bytes(text);
-    if (bytes == 0) {
-      out += '?';
-    } else if (text.front() == '"' || text.front() == '\\') {
-      out += {'\\', text.front()};
-    } else if (static_cast<unsigned char>(text.front()) < 0x20 || text.front() == 0x7f) {
-      out += format("\\u%04x", static_cast<unsigned>(text.front()));
-    } else {
-      out += text.substr(0, bytes);
-    }
+    letters += bytes == 0 ? "?" : text.substr(0, bytes);
     text.remove_prefix(bytes == 0 ? 1 : bytes);
   }
-  return out + "\"";
+  return json_string(letters);
 }
 
 /// Writes one object or array: commas in between.

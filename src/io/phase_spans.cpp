@@ -12,6 +12,8 @@
 #include <cstring>
 #include <tuple>
 
+#include "base/json.hpp"
+
 namespace tasuki {
 namespace {
 
@@ -27,22 +29,6 @@ constexpr const char* kPhaseNames[] = {"read", "exchange", "write"};
   const int bytes = std::vsnprintf(part, sizeof part, format, arguments);
   va_end(arguments);
   text->append(part, static_cast<std::size_t>(bytes));
-}
-
-/// As a string of JSON: bytes that are no ASCII go as they are.
-std::string quoted(const std::string& text) {
-  std::string made = "\"";
-  for (const char letter : text) {
-    if (letter == '"' || letter == '\\') {
-      made += '\\';
-      made += letter;
-    } else if (static_cast<unsigned char>(letter) < 0x20) {
-      append_to(&made, "\\u%04x", static_cast<unsigned>(letter));
-    } else {
-      made += letter;
-    }
-  }
-  return made + '"';
 }
 
 auto order_of(const PhasePlace& place) {
@@ -144,7 +130,7 @@ std::string PhaseSpans::line_of(const CollectiveAccess& access, std::span<const 
   std::string text;
   append_to(&text, "{\"call\":%u,\"job\":\"%016llx\",\"rank\":%d,\"file\":", access.place.call,
             static_cast<unsigned long long>(writer_.job), writer_.rank);
-  text += quoted(access.name);
+  text += json_string(access.name);
   append_to(&text, ",\"opened\":%llu,\"function\":\"%s\",\"way\":\"%s\",\"aggregator\":",
             static_cast<unsigned long long>(access.place.file), function_name(access.function),
             access.outcome.two_phase ? "two-phase" : "independent");
