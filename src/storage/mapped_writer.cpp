@@ -5,12 +5,13 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+
+#include "storage/file_system.hpp"
 
 namespace tasuki {
 namespace {
@@ -22,14 +23,13 @@ constexpr std::size_t kVectorsMax = 512;          // in one call
 constexpr Count kBytesMin = 128 << 10;
 constexpr Count kPieceBytesMin = 2 << 10;
 
-bool lies_in_memory(int fd) {
-  struct statfs status;
-  return fstatfs(fd, &status) == 0 && status.f_type == TMPFS_MAGIC && sysconf(_SC_PAGESIZE) <= kWindowBytes;
+bool can_be_mapped(int fd) {
+  return file_system_of(fd) == TMPFS_MAGIC && sysconf(_SC_PAGESIZE) <= kWindowBytes;
 }
 
 }  // namespace
 
-MappedWriter::MappedWriter(int fd, bool wanted) : fd_(fd), usable_(wanted && lies_in_memory(fd)) {}
+MappedWriter::MappedWriter(int fd, bool wanted) : fd_(fd), usable_(wanted && can_be_mapped(fd)) {}
 
 /// Long pieces that ascend, within the file as it is: nothing else is mapped.
 bool MappedWriter::pays(std::span<const FilePiece> pieces) const {

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "storage/file_system.hpp"
 #include "storage/mapped_writer.hpp"
 #include "storage/piece_mover.hpp"
 
@@ -62,8 +62,8 @@ class PosixFile final : public FileDriver {
   }
 
   bool is_in_memory() override {
-    struct statfs system;
-    return fstatfs(fd_, &system) == 0 && (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC);
+    const std::uint32_t kind = file_system_of(fd_);
+    return kind == TMPFS_MAGIC || kind == RAMFS_MAGIC;
   }
 
   int size(Offset* bytes) override {

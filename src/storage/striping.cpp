@@ -12,6 +12,7 @@
 #include <cstring>
 #include <vector>
 
+#include "storage/file_system.hpp"
 #include "storage/lustre.hpp"
 
 namespace tasuki {
@@ -34,10 +35,8 @@ class RealSystem final : public StripingSystem {
     return 0;
   }
   int type_of_file(int fd, std::uint32_t* type) override {
-    struct statfs facts;
-    if (fstatfs(fd, &facts) != 0) return -1;
-    *type = static_cast<std::uint32_t>(facts.f_type);
-    return 0;
+    *type = file_system_of(fd);
+    return *type != 0 ? 0 : -1;
   }
   ssize_t attribute(int fd, const char* name, void* value, std::size_t bytes) override {
     return fgetxattr(fd, name, value, bytes);
