@@ -55,6 +55,8 @@ class ForceEngine {
   virtual void reset_counts(const Domain& domain) = 0;
   /// Pairs computed by each thread since the start, for the table of thread schedules.
   virtual std::vector<double> pairs_by_thread() const = 0;
+  /// What border() has spent on a list of pairs since the last call: sorting, as the paper counts.
+  virtual double take_listing_seconds() { return 0; }
 };
 
 /// The reach (grid.hpp) of the blocked engine's rows; the list engine's is 1.

@@ -5,9 +5,9 @@
 //   the heating of each    g (1 - q)^2 u^2 / (2 R^2)  (together what the motion loses)
 //
 // It needs no division and no root besides that of q. In a continuum of the number density n it acts as a
-// viscosity: eta = (n^2 / 16) * integral over the plane of g (1 - q)^2 r^4 / R^2 = pi g n^2 R^4 / 1344 for shear,
-// and three times that for compression in one direction (momentum's flux through a line is half the sum over
-// pairs of force times distance, with u = r . grad v . r; the integral of q^5 (1 - q)^2 is 1 / 168).
+// viscosity: eta = (n^2 / 16) * integral over the plane of g (1 - q)^2 r^4 / R^2 = pi g n^2 R^4 / 1344 for
+// shear, and three times that for compression in one direction (momentum's flux through a line is half the
+// sum over pairs of force times distance, with u = r . grad v . r; the integral of q^5 (1 - q)^2 is 1 / 168).
 #pragma once
 
 namespace spam {

@@ -126,6 +126,7 @@ void Simulation::compute_forces(int stage, bool density) {
   phases_.enter(Phase::kForce);
   engine_->border(domain_, state, *halo_, density, &forces_);
   phases_.leave();
+  phases_.move(engine_->take_listing_seconds(), Phase::kForce, Phase::kSorting);
 }
 
 void Simulation::sort_particles() {
