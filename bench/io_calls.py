@@ -4,27 +4,17 @@ bench/io_calls.cpp by 1 and 4 ranks, on tmpfs and in the folder for temporary fi
 output. docs/io.md has what they said on one machine.
 """
 
-import argparse
-import os
 import pathlib
-import subprocess
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
+import own_program
+
 TMPFS = pathlib.Path("/dev/shm")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--prefix", type=pathlib.Path, required=True, help="the installed tree")
-    parser.add_argument("--out", type=pathlib.Path, required=True)
-    args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-    program = args.out / "io_calls"
-    flags = ("-O2", "-std=c++20", HERE / "io_calls.cpp", "-o", program)
-    subprocess.run([args.prefix / "bin/mpicxx", *flags], check=True)
-
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("TASUKI_")}
+    args = own_program.make_parser(__doc__).parse_args()
+    program = own_program.build("io_calls", args.prefix, args.out)
     folders = [pathlib.Path(tempfile.gettempdir())]
     if TMPFS.is_dir():
         folders.insert(0, TMPFS)
@@ -33,7 +23,7 @@ def main():
             for ranks in (1, 4):
                 print(f"\n{folder}, {ranks} rank{'s' if ranks > 1 else ''}:\n", flush=True)
                 words = [args.prefix / "bin/mpiexec", "-n", ranks, program, pathlib.Path(own) / "data"]
-                subprocess.run([str(word) for word in words], env=variables, check=True, timeout=300)
+                own_program.run(words, 300, check=True)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ once more; all cycles are alike.
 Prints a table; writes OUT/io_orders.json and OUT/io_orders.png.
 """
 
-import argparse
 import collections
 import json
 import os
@@ -19,11 +18,11 @@ import statistics
 import subprocess
 import sys
 
+import own_program
 from rich.console import Console
 from rich.table import Table
 from tasuki import io_times
 
-HERE = pathlib.Path(__file__).resolve().parent
 ORDERS = ("rank", "pairwise", "nd_shift", "nd_rank_shift", "weighted")
 NODES, RANKS = 4, 8
 MIB = 1 << 20
@@ -77,15 +76,8 @@ def run(prefix, program, out, placement, buffer_bytes, rounds):
     words = [prefix / "bin/mpiexec", "-n", RANKS, "--nodes", NODES, "--map-by", PLACEMENTS[placement]]
     words += [f"--network-node-bandwidth={MB_PER_SECOND}MB/s", "--network-bandwidth=unlimited"]
     words += [f"--io-times={times}", program, file, BYTES, buffer_bytes, rounds, *ORDERS]
-    variables = {name: value for name, value in os.environ.items() if not name.startswith("TASUKI_")}
     try:
-        done = subprocess.run(
-            [str(word) for word in words],
-            env=variables,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS_MAX,
-        )
+        done = own_program.run(words, SECONDS_MAX, capture_output=True, text=True)
     except subprocess.TimeoutExpired:
         sys.exit(f"{' '.join(map(str, words))}\ndid not end within {SECONDS_MAX} s")
     finally:
@@ -231,15 +223,10 @@ def draw(rows, path):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--prefix", type=pathlib.Path, required=True, help="the installed tree")
-    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser = own_program.make_parser(__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-    program = args.out / "io_orders"
-    flags = ("-O2", "-std=c++20", HERE / "io_orders.cpp", "-o", program)
-    subprocess.run([args.prefix / "bin/mpicxx", *flags], check=True)
+    program = own_program.build("io_orders", args.prefix, args.out)
     rows = measure(args.prefix, program, args.out, args.rounds)
     console = Console(highlight=False)
     console = console if console.is_terminal else Console(highlight=False, width=120)

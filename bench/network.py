@@ -6,16 +6,12 @@ bandwidth is that of the increase from 256 KiB to 2 MiB. Both are printed as rat
 is what the machine takes itself: the copies cost time too, and so does waking up who waits.
 """
 
-import argparse
 import json
-import os
-import pathlib
-import subprocess
 
+import own_program
 from rich.console import Console
 from rich.table import Table
 
-HERE = pathlib.Path(__file__).resolve().parent
 MIB = 1 << 20
 SIZES = (8, MIB // 4, 2 * MIB)
 # Nanoseconds and 10^6 bytes a second.
@@ -24,11 +20,8 @@ NETWORKS = [(1000, 10000), (2000, 5000), (5000, 5000), (20000, 2000), (100000, 1
 
 def best_seconds(prefix, program, *options):
     """Size -> the least seconds of a message one way."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("TASUKI_")}
     command = [prefix / "bin/mpiexec", "-n", 2, *options, program, *SIZES]
-    done = subprocess.run(
-        [str(word) for word in command], env=environment, capture_output=True, text=True, timeout=300
-    )
+    done = own_program.run(command, 300, capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
     rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -36,15 +29,8 @@ def best_seconds(prefix, program, *options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--prefix", type=pathlib.Path, required=True, help="the installed tree")
-    parser.add_argument("--out", type=pathlib.Path, required=True)
-    args = parser.parse_args()
-    args.out.mkdir(parents=True, exist_ok=True)
-    program = args.out / "network"
-    flags = ("-O2", "-std=c++20", HERE / "network.cpp", "-o", program)
-    subprocess.run([args.prefix / "bin/mpicxx", *flags], check=True)
-
+    args = own_program.make_parser(__doc__).parse_args()
+    program = own_program.build("network", args.prefix, args.out)
     here = best_seconds(args.prefix, program)
     table = Table("latency set", "measured", "ratio", "bandwidth set", "measured", "ratio")
     results = []
