@@ -4,6 +4,8 @@
 //   io FILE [KEY=VALUE ...]      the rows, with these hints
 //   io --limit FILE              the limits of the rows
 //
+// Before FILE, --only TEXT keeps those rows whose names contain the text.
+//
 // A time is that of one call on a file that is there already, from a barrier to the end of the slowest rank.
 // What is read is compared with what was written, once for each row. Plain MPI; one thread.
 #include <fcntl.h>
@@ -13,7 +15,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -216,14 +217,17 @@ int main(int argc, char** argv) {
   int rank, size;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  const bool limit = argc > 1 && std::strcmp(argv[1], "--limit") == 0;
-  const int first = limit ? 2 : 1;
+  int first = 1;
+  const bool limit = argc > first && std::strcmp(argv[first], "--limit") == 0;
+  if (limit) ++first;
+  const bool chosen = argc > first && std::strcmp(argv[first], "--only") == 0;
+  const char* only = chosen && argc > first + 1 ? argv[first + 1] : "";
+  if (chosen) first += 2;
   if (argc <= first) {
-    if (rank == 0) std::fprintf(stderr, "usage: io [--limit] FILE [KEY=VALUE ...]\n");
+    if (rank == 0) std::fprintf(stderr, "usage: io [--limit] [--only TEXT] FILE [KEY=VALUE ...]\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   MPI_Info hints = MPI_INFO_NULL;
-  const char* only = std::getenv("BENCH_IO_ONLY");
   if (argc > first + 1) MPI_Info_create(&hints);
   for (int i = first + 1; i < argc; ++i) {
     const std::string hint = argv[i];
@@ -231,7 +235,7 @@ int main(int argc, char** argv) {
     MPI_Info_set(hints, hint.substr(0, equals).c_str(), hint.substr(equals + 1).c_str());
   }
   for (const Row& row : kRows) {
-    if (only != nullptr && std::string(row.name).find(only) == std::string::npos) continue;
+    if (std::string(row.name).find(only) == std::string::npos) continue;
     if (limit) {
       measure_limit(row, argv[first], rank, size);
     } else {

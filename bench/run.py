@@ -110,35 +110,53 @@ def compile_with(one, program, out):
     return [target]
 
 
-def call(one, words):
+def call(one, words, seconds_max=SECONDS_MAX):
     return subprocess.run(
         [str(word) for word in words],
         env=one.variables(left_out=implementation.OF_ANY_MPI),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=SECONDS_MAX,
+        timeout=seconds_max,
     )
+
+
+def rows_of(one, program, words, ranks, seconds_max=SECONDS_MAX):
+    """Rows of one run of a program, as far as it came, and, if not to its end, a line that says why."""
+    what = f"{one.name}: {program} with {ranks} ranks"
+    try:
+        done = call(one, one.launch(ranks, *words), seconds_max)
+        text, trouble = done.stdout, None
+        if done.returncode != 0:
+            trouble = f"{what}: {(done.stderr or done.stdout).strip()[-300:]}"
+    except subprocess.TimeoutExpired as expired:
+        text = expired.stdout.decode() if isinstance(expired.stdout, bytes) else expired.stdout or ""
+        trouble = f"{what} did not end within {seconds_max} s"
+    whole = [line for line in text.splitlines() if line.startswith("{") and line.endswith("}")]
+    return [json.loads(line) for line in whole], trouble
 
 
 def run(one, program, words, ranks):
     """Rows of one run of a program, or a line that says why there are none."""
-    try:
-        begin = time.monotonic()
-        done = call(one, one.launch(ranks, *words))
-        seconds = time.monotonic() - begin
-    except subprocess.TimeoutExpired:
-        return [], f"{one.name}: {program} with {ranks} ranks did not end within {SECONDS_MAX} s"
-    if done.returncode != 0:
-        told = (done.stderr or done.stdout).strip()[-300:]
-        return [], f"{one.name}: {program} with {ranks} ranks: {told}"
-    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    begin = time.monotonic()
+    rows, trouble = rows_of(one, program, words, ranks)
+    seconds = time.monotonic() - begin
     if program in WHOLE_RUNS:
         rows = [{"row": program, "bytes": 0, "touched": False, "ranks": ranks, "seconds": [seconds]}]
-    return rows, None
+    return [] if trouble else rows, trouble
 
 
-def implementations(args):
+def add_arguments(parser):
+    """What every comparison with others is told."""
+    parser.add_argument("--prefix", type=pathlib.Path, required=True, help="our installed tree")
+    parser.add_argument(
+        "--peers", type=pathlib.Path, required=True, help="folder of the others' environments"
+    )
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--rounds", type=int, default=3)
+
+
+def implementations(args, variants=()):
     """Those that are there, ourselves first, and the names of those that are not."""
     present, absent = [], []
     places = {"tasuki": args.prefix, **{name: args.peers / name for name in ("mpich", "openmpi", "impi")}}
@@ -147,10 +165,10 @@ def implementations(args):
             present.append(implementation.find(f"{name}={place}"))
         else:
             absent.append(name)
-    variants = [
-        dataclasses.replace(present[0], name=name, own_variables=VARIANTS[name]) for name in args.variants
-    ]
-    return present[:1] + variants + present[1:], absent
+    if not present or present[0].name != "tasuki":
+        sys.exit(f"{args.prefix}/bin/mpiexec is not there: run `make build` first")
+    others = [dataclasses.replace(present[0], name=name, own_variables=VARIANTS[name]) for name in variants]
+    return present[:1] + others + present[1:], absent
 
 
 def environment_of_machine(present):
@@ -158,6 +176,33 @@ def environment_of_machine(present):
     machine["compiler"] = environment.compiler_version()
     machine["implementations"] = {one.name: one.version for one in present}
     return machine
+
+
+def warn_if_busy(machine, console):
+    load = machine["load_before"][0]
+    if load > environment.BUSY_LOAD:
+        console.print(
+            f"load {load:.1f}: others use this machine, and the figures will show it", style="yellow"
+        )
+
+
+def finish(args, name, machine, found, console):
+    """Writes all that was found to the file of that name, and says where."""
+    path = args.out / name
+    path.write_text(json.dumps({"environment": machine, **found}, indent=1))
+    console.print(f"{machine['cpu']}, {machine['processors']} processors; all figures in {path}")
+
+
+def tell_gaps(args, absent, troubles, console):
+    for name in absent:
+        console.print(f"{name} is left out: it is not in {args.peers} (make peers)", style="yellow")
+    for trouble in troubles:
+        console.print(trouble, style="red", markup=False)
+
+
+def make_console():
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=150)
 
 
 def key_of(row):
@@ -277,12 +322,7 @@ def figure_text(seconds, key):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--prefix", type=pathlib.Path, required=True, help="our installed tree")
-    parser.add_argument(
-        "--peers", type=pathlib.Path, required=True, help="folder of the others' environments"
-    )
-    parser.add_argument("--out", type=pathlib.Path, required=True)
-    parser.add_argument("--rounds", type=int, default=3)
+    add_arguments(parser)
     parser.add_argument("--quick", action="store_true", help="one round of the main rows")
     parser.add_argument(
         "--variants", nargs="*", default=[], choices=VARIANTS, help="ourselves in other ways, too"
@@ -301,26 +341,15 @@ def parse_arguments():
 
 
 def main():
-    args, console = parse_arguments(), Console(highlight=False)
-    console = console if console.is_terminal else Console(highlight=False, width=150)
-    present, absent = implementations(args)
-    if not present or present[0].name != "tasuki":
-        sys.exit(f"{args.prefix}/bin/mpiexec is not there: run `make build` first")
+    args, console = parse_arguments(), make_console()
+    present, absent = implementations(args, args.variants)
     machine = environment_of_machine(present)
-    busy = machine["load_before"][0] > environment.BUSY_LOAD
-    if busy:
-        console.print(
-            f"load {machine['load_before'][0]:.1f}: others use this machine, and the figures will show it",
-            style="yellow",
-        )
+    warn_if_busy(machine, console)
     seconds, troubles = collect(present, args, console)
     machine["load_after"] = os.getloadavg()
     folded = with_limits(seconds)
     console.print(make_table(folded, present, args.statistic))
-    for name in absent:
-        console.print(f"{name} is left out: it is not in {args.peers} (make peers)", style="yellow")
-    for trouble in troubles:
-        console.print(trouble, style="red", markup=False)
+    tell_gaps(args, absent, troubles, console)
     rows = [
         dict(
             zip(
@@ -331,9 +360,7 @@ def main():
         )
         for (name, key), values in seconds.items()
     ]
-    path = args.out / "bench.json"
-    path.write_text(json.dumps({"environment": machine, "rounds": args.rounds, "rows": rows}, indent=1))
-    console.print(f"{machine['cpu']}, {machine['processors']} processors; all figures in {path}")
+    finish(args, "bench.json", machine, {"rounds": args.rounds, "rows": rows}, console)
     return 1 if troubles else 0
 
 

@@ -10,18 +10,14 @@ Prints the tables and writes OUT/bench_io.json: every call of every round, with 
 """
 
 import argparse
-import json
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 
-from rich.console import Console
+import run
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
-from run import compile_with, environment_of_machine, implementations
-from tasuki import environment, implementation
 
 SECONDS_MAX = 150
 TMPFS = pathlib.Path("/dev/shm")
@@ -36,37 +32,11 @@ GOALS = {
 }
 
 
-def run(one, program, ranks, arguments, only):
-    """Rows of one run of the program, or a line that says why there are none."""
-    words = [str(word) for word in one.launch(ranks, *program, *arguments)]
-    variables = one.variables(left_out=implementation.OF_ANY_MPI)
-    if only:
-        variables = {**variables, "BENCH_IO_ONLY": only}
-    what = f"{one.name} with {ranks} ranks"
-    try:
-        done = subprocess.run(
-            words,
-            env=variables,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=SECONDS_MAX,
-        )
-    except subprocess.TimeoutExpired as expired:
-        text = expired.stdout.decode() if isinstance(expired.stdout, bytes) else expired.stdout or ""
-        return rows_of(text), f"{what} did not end within {SECONDS_MAX} s"
-    trouble = f"{what}: {(done.stderr or done.stdout).strip()[-300:]}" if done.returncode != 0 else None
-    return rows_of(done.stdout), trouble
-
-
-def rows_of(text):
-    return [json.loads(line) for line in text.splitlines() if line.startswith("{") and line.endswith("}")]
-
-
 def collect(present, args, console):
     """(place, ranks, row, what) -> name -> seconds of all calls, interleaved; and what went wrong."""
     args.out.mkdir(parents=True, exist_ok=True)
-    built = {one.name: compile_with(one, "io", args.out) for one in present}
+    built = {one.name: run.compile_with(one, "io", args.out) for one in present}
+    only = ["--only", args.only] if args.only else []
     runs = [(place, ranks, one) for place in args.places for ranks in args.ranks for one in present]
     found, troubles = {}, []
     columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -76,11 +46,12 @@ def collect(present, args, console):
             for (name, folder), ranks, one in runs:
                 progress.update(task, description=f"{one.name} {ranks} ranks, {name}")
                 file = folder / f"bench-io-{os.getpid()}"
-                tries = [(one.name, [file, *args.hint])]
+                tries = [(one.name, [*only, file, *args.hint])]
                 if one is present[0]:
-                    tries.append(("limit", ["--limit", file]))
+                    tries.append(("limit", ["--limit", *only, file]))
                 for label, arguments in tries:
-                    rows, trouble = run(one, built[one.name], ranks, arguments, args.only)
+                    words = [*built[one.name], *arguments]
+                    rows, trouble = run.rows_of(one, "io", words, ranks, SECONDS_MAX)
                     file.unlink(missing_ok=True)
                     if trouble and trouble not in troubles:
                         troubles.append(trouble)
@@ -117,20 +88,14 @@ def make_table(title, found, present):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--prefix", type=pathlib.Path, required=True, help="our installed tree")
-    parser.add_argument(
-        "--peers", type=pathlib.Path, required=True, help="folder of the others' environments"
-    )
-    parser.add_argument("--out", type=pathlib.Path, required=True)
+    run.add_arguments(parser)
     parser.add_argument("--disk", type=pathlib.Path, help="folder on a disk; default: OUT")
     parser.add_argument("--on", choices=["tmpfs", "disk", "both"], default="both")
     parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4, 8])
-    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", help="rows whose name contains this")
     parser.add_argument(
         "--hint", action="append", default=[], metavar="KEY=VALUE", help="for all implementations"
     )
-    parser.set_defaults(variants=[])
     args = parser.parse_args()
     for hint in args.hint:
         if not hint.partition("=")[0] or not hint.partition("=")[2]:
@@ -141,17 +106,10 @@ def parse_arguments():
 
 
 def main():
-    args, console = parse_arguments(), Console(highlight=False)
-    console = console if console.is_terminal else Console(highlight=False, width=150)
-    present, absent = implementations(args)
-    if not present or present[0].name != "tasuki":
-        sys.exit(f"{args.prefix}/bin/mpiexec is not there: run `make build` first")
-    machine = environment_of_machine(present)
-    if machine["load_before"][0] > environment.BUSY_LOAD:
-        console.print(
-            f"load {machine['load_before'][0]:.1f}: others use this machine, and the figures will show it",
-            style="yellow",
-        )
+    args, console = parse_arguments(), run.make_console()
+    present, absent = run.implementations(args)
+    machine = run.environment_of_machine(present)
+    run.warn_if_busy(machine, console)
     found, troubles = collect(present, args, console)
     machine["load_after"] = os.getloadavg()
     for name, folder in args.places:
@@ -159,23 +117,15 @@ def main():
             part = {key: values for key, values in found.items() if key[:2] == (name, ranks)}
             if part:
                 console.print(make_table(f"{name} ({folder}), {ranks} ranks", part, present))
-    for name in absent:
-        console.print(f"{name} is left out: it is not in {args.peers} (make peers)", style="yellow")
-    for trouble in troubles:
-        console.print(trouble, style="red", markup=False)
+    run.tell_gaps(args, absent, troubles, console)
     keys = ("place", "ranks", "row", "what")
     rows = [
         {**dict(zip(keys, key, strict=True)), "implementation": name, "seconds": values}
         for key, seconds in found.items()
         for name, values in seconds.items()
     ]
-    path = args.out / "bench_io.json"
-    path.write_text(
-        json.dumps(
-            {"environment": machine, "rounds": args.rounds, "hints": args.hint, "rows": rows}, indent=1
-        )
-    )
-    console.print(f"{machine['cpu']}, {machine['processors']} processors; all figures in {path}")
+    found = {"rounds": args.rounds, "hints": args.hint, "rows": rows}
+    run.finish(args, "bench_io.json", machine, found, console)
     return 1 if troubles else 0
 
 
