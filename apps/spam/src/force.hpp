@@ -62,6 +62,11 @@ class ForceEngine {
 /// The reach (grid.hpp) of the blocked engine's rows; the list engine's is 1.
 inline constexpr int kBlockedReach = 4;
 
+/// The cells that the settings' engine works with.
+inline Grid grid_of(const Settings& settings) {
+  return Grid(settings.space, settings.parallel.engine == Engine::kList ? 1 : kBlockedReach);
+}
+
 std::unique_ptr<ForceEngine> make_blocked_engine(const Settings& settings);
 std::unique_ptr<ForceEngine> make_list_engine(const Settings& settings);
 /// The one that the settings name. REQUIRES: settings.parallel.threads > 0, as run() is given them.

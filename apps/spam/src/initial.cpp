@@ -113,8 +113,11 @@ void make_initial_state(const Settings& settings, Domain* domain) {
     if (domain->owned_number(column) >= 0) append(particle, id, &particles);
   };
   if (!initial.given.empty()) {
-    for (std::size_t i = 0; i < initial.given.size(); ++i)
-      keep(initial.given[i], static_cast<std::int64_t>(i));
+    for (std::size_t i = 0; i < initial.given.size(); ++i) {
+      GivenParticle given = initial.given[i];
+      fold_into_space(settings.space, &given.x, &given.y, &given.vx, &given.vy);
+      keep(given, static_cast<std::int64_t>(i));
+    }
     return;
   }
   const Spread spread(initial.profile);

@@ -2,11 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-
 #include "document.hpp"
 #include "error.hpp"
 #include "mapping.hpp"
@@ -123,22 +118,6 @@ Output read_output(const Table& table) {
 }
 
 }  // namespace
-
-std::string read_text(const std::string& file) {
-  std::string text;
-  std::FILE* in = std::fopen(file.c_str(), "rb");
-  std::array<char, 4096> piece;
-  std::size_t bytes = 1;
-  while (in != nullptr && bytes > 0) {
-    bytes = std::fread(piece.data(), 1, piece.size(), in);
-    text.append(piece.data(), bytes);
-  }
-  const bool failed = in == nullptr || std::ferror(in) != 0;
-  const std::string why = std::strerror(errno);
-  if (in != nullptr) std::fclose(in);
-  if (failed) throw Error(fmt::format("{}: cannot be read: {}", file, why));
-  return text;
-}
 
 Settings parse_input(const std::string& text, const std::string& file,
                      const std::vector<Override>& overrides) {

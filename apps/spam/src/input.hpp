@@ -18,9 +18,6 @@ struct Override {
   std::variant<std::int64_t, std::string> value;
 };
 
-/// The file's text. Throws Error if it cannot be read.
-std::string read_text(const std::string& file);
-
 /// Throws Error, "FILE:LINE: KEY: what is wrong, and what was expected": for TOML that is none, an unknown
 /// key or table, a missing one, a value of the wrong type, out of its range, or not finite. `file` is for
 /// messages. What is wrong with an override is told of its option.

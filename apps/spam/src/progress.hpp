@@ -13,15 +13,23 @@ class Progress {
   /// Silent on other ranks, or where nothing shall be told.
   Progress(bool tells, std::int64_t first_step, std::int64_t last_step);
 
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  /// Ends the line on the terminal, so that an error begins a new one.
+  ~Progress();
+
   void after_step(std::int64_t step);
   void checked(const Totals& first, const Totals& now);
   void end();
 
  private:
+  void tell(std::int64_t step);
+
   bool tells_, terminal_;
+  bool line_open_ = false;
   std::int64_t first_step_, last_step_;
-  double begun_, told_;
-  double energy_change_ = 0;
+  double begun_seconds_, told_seconds_;
+  double energy_change_ = 0;  // relative
 };
 
 }  // namespace spam

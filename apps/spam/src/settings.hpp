@@ -72,7 +72,7 @@ struct Parallel {
   std::int64_t remap_interval = 50;  // steps; 0: never again
   Engine engine = Engine::kBlocked;
   HaloKind halo = HaloKind::kMessages;
-  int threads = 1;  // of each rank; where the input says 0, as many as OpenMP has
+  int threads = 1;  // of each rank; where the input says 0, OMP_NUM_THREADS, or 1 without it
   // Of the engine kList, the paper's:
   Schedule schedule = Schedule::kDynamic;
   Update update = Update::kReduction;

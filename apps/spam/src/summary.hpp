@@ -1,14 +1,16 @@
 // DIRECTORY/run.json: what ran, how long its phases took on each rank, and how the load was spread. `spam
 // sweep` and the benchmarks read it.
 //
-//   {"format": "spam-run-1", "input": "paper.toml", "library": "...", "ranks": 4, "threads": 1,
-//    "engine": "blocked", "mapping": "cyclic(4)", "halo": "messages", "schedule": …, "update": …, "sorting":
-//    …, "particles": 43200, "columns": 516, "rows": 5, "steps": 50, "seconds": 1.23, the steps, without
-//    remapping and output, as the paper counts; the slowest rank "phases": {"force": [by rank], …}, seconds
-//    in all steps "pairs": [by rank], "candidates": [by rank],    per step (four stages) "pairs_by_thread":
-//    [[by thread] by rank],       per step "particles_by_rank": [at the end], "messages": [by rank],
-//    "message_bytes": [by rank],   per step, of the halo "first": {totals}, "last": {totals}} particles,
-//    kinetic, potential, heat, momentum_x, momentum_y
+// - "format": "spam-run-1", "input", "library", "ranks", "threads", "engine", "mapping", "remap_interval",
+//   "halo", "schedule", "chunks_per_thread", "update", "sorting", "particles", "columns", "rows", "steps":
+//   what ran; "mapping" as it was written: "cyclic(4)".
+// - "seconds": the steps' time without remapping and output, as the paper counts, of the slowest rank.
+// - "phases": {"force": [by rank], …} in seconds, of all steps (phases.hpp has the names).
+// - "pairs", "candidates": [by rank], "pairs_by_thread": [[by thread] by rank]: per step, that is in four
+// stages.
+// - "messages", "message_bytes": [by rank], of the halo, per step.
+// - "particles_by_rank": [by rank], at the end.
+// - "first", "last": {"particles", "kinetic", "potential", "heat", "momentum_x", "momentum_y"}.
 #pragma once
 
 #include <mpi.h>

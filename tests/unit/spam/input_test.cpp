@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "error.hpp"
+#include "text_file.hpp"
 
 namespace spam {
 namespace {
