@@ -213,7 +213,7 @@ void ListEngine::fill_list(int first_column, int end_column, PairList* list) con
   if (list->pairs.capacity() < list->column_begin.back()) list->pairs.clear();  // nothing to be moved
   list->pairs.resize(list->column_begin.back());
   for (int k = first_column; k < end_column; ++k)
-    cells_.list_pairs(k, &list->pairs[0] + list->column_begin[static_cast<std::size_t>(k - first_column)]);
+    cells_.list_pairs(k, list->pairs.data() + list->column_begin[static_cast<std::size_t>(k - first_column)]);
 }
 
 /// Own particles by the threads that hold them, then their copies and the ghosts.
