@@ -66,6 +66,7 @@ Job::~Job() {
 }
 
 int Job::run() {
+  spare_launcher();
   adopt_orphans();
   guard_.start(mark_);
   spawn_socket_ = spawns_.listen();

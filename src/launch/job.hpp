@@ -118,6 +118,7 @@ class Job final : public Ready, private SpawnHandler {
   void report_leaks();
 
   // job_start.cpp
+  void spare_launcher();
   bool start_all(World* world, Refusal* refusal);
   bool start_rank(World* world, int rank, Refusal* refusal);
   bool connect_outputs(World* world, int rank, Start* start, std::vector<int>* to_close, Refusal* refusal);
@@ -160,6 +161,7 @@ class Job final : public Ready, private SpawnHandler {
   void on_signal(int signal);
   void suspend();
   void begin_ending();
+  void wait_for_memory();
   void kill_ranks();
   void signal_groups(int signal);
   bool groups_left();
@@ -174,6 +176,7 @@ class Job final : public Ready, private SpawnHandler {
   int signal_fd_;
   std::string host_;
   const MemoryLimit memory_limit_;  // as it stood before the ranks
+  std::string kill_score_;          // of the ranks; empty: as mpiexec
   EventLoop loop_;
   Sink output_;
   Sink error_;

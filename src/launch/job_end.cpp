@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 
 #include "base/clock.hpp"
 #include "launch/job.hpp"
@@ -23,6 +24,11 @@ constexpr std::int64_t kRankGiveUpNs = 5'000'000'000;
 constexpr std::int64_t kLeftoverGiveUpNs = 100'000'000;
 
 constexpr std::int64_t kGraceNs = 300'000'000;  // between SIGTERM and SIGKILL
+
+// What it takes to tell of the failure: a helper process that reads debug information.
+constexpr std::int64_t kMemoryBytesMin = 16 << 20;
+constexpr std::int64_t kMemoryGiveUpNs = 1'000'000'000;
+constexpr long kMemoryPollNs = 2'000'000;
 
 /// waitid's answer in the form of waitpid's.
 int as_wait_status(const siginfo_t& info) {
@@ -110,8 +116,19 @@ bool Job::any_other_in_world(const Ended& ended) {
   return false;
 }
 
+/// What a rank had whom the kernel killed comes back when nobody maps it any more, and whoever asks for
+/// memory before is killed, too: so the others go at once, and we ask for none until there is some.
+void Job::wait_for_memory() {
+  const std::int64_t end_ns = clock_ns() + kMemoryGiveUpNs;
+  const timespec pause{0, kMemoryPollNs};
+  if (memory_limit_.room_bytes() >= kMemoryBytesMin) return;
+  signal_groups(SIGKILL);
+  while (memory_limit_.room_bytes() < kMemoryBytesMin && clock_ns() < end_ns) nanosleep(&pause, nullptr);
+}
+
 void Job::fail(const Ended& ended) {
   RankEnd end = end_of(ended);
+  if (exit_status(end) == 128 + SIGKILL && memory_limit_.has_killed()) wait_for_memory();
   end.memory_exceeded = memory_limit_.exceeded();
   if (status_ == 0) status_ = exit_status(end);
   Rank& rank = ended.world->ranks[static_cast<std::size_t>(ended.rank)];

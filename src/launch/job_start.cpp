@@ -3,16 +3,24 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
+#include "base/kill_score.hpp"
 #include "launch/job.hpp"
 #include "launch/processor_set.hpp"
 #include "launch/rank_files.hpp"
 #include "launch/text.hpp"
+#include "runtime/local/processors.hpp"
 
 namespace tasuki::launch {
 namespace {
+
+// What a rank's score is above mpiexec's own: an mpiexec of many small ranks has more memory than each of
+// them, but not a tenth of all that there is.
+constexpr int kRankKillScore = 100;
 
 /// Two pipes a rank need more descriptors than the usual limit leaves to a large job.
 void raise_file_limit() {
@@ -23,6 +31,16 @@ void raise_file_limit() {
 }
 
 }  // namespace
+
+/// When memory runs out the kernel is to kill a rank, and not mpiexec, which is to tell of it: not even when
+/// it is mpiexec that has most, or when all ranks have died and what they share is still being given back.
+void Job::spare_launcher() {
+  const std::string found = local::read_text(kKillScorePath);
+  if (found.empty()) return;
+  kill_score_ =
+      std::to_string(std::min(std::atoi(found.c_str()) + kRankKillScore, std::atoi(kKillScoreMost)));
+  set_kill_score(kKillScoreLeast);  // where that is permitted
+}
 
 /// Returns false when one could not be started; others may run then.
 bool Job::start_all(World* world, Refusal* refusal) {
@@ -57,6 +75,7 @@ bool Job::start_rank(World* world, int rank, Refusal* refusal) {
   start.directory = application.directory.empty() ? nullptr : application.directory.c_str();
   start.segment_fd = segment.fd();
   start.inherited = &inherited_;
+  if (!kill_score_.empty()) start.kill_score = kill_score_.c_str();
   ProcessorSet processors;
   if (!world->bindings.processors.empty()) {
     processors = ProcessorSet(world->bindings.processors[static_cast<std::size_t>(rank)]);

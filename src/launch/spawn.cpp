@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <csignal>
 
+#include "base/kill_score.hpp"
+
 namespace tasuki::launch {
 namespace {
 
@@ -67,6 +69,7 @@ void execute_by_shell(const Start& start) {
   if (start.directory != nullptr && chdir(start.directory) != 0) give_up(outcome, "enter its directory");
   // A set that this container refuses is no reason to fail: the rank then runs unbound.
   if (start.processors != nullptr) sched_setaffinity(0, start.processors_bytes, start.processors);
+  if (start.kill_score != nullptr) set_kill_score(start.kill_score);
   restore_inherited(*start.inherited);
   execve(start.path, start.arguments, start.environment);
   if (errno == ENOEXEC) execute_by_shell(start);

@@ -27,6 +27,7 @@ struct Start {
   const cpu_set_t* processors = nullptr;  // null: as mpiexec
   std::size_t processors_bytes = 0;
   const Inherited* inherited = nullptr;
+  const char* kill_score = nullptr;  // for set_kill_score(); null: as mpiexec
 };
 
 struct Started {

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/kill_score.hpp"
 #include "base/mapped_files.hpp"
 #include "source_lines/places.hpp"
 #include "source_lines/stack.hpp"
@@ -62,6 +63,7 @@ void answer_stack(Places& places, int question, int pid) {
 }  // namespace
 
 int main() {
+  set_kill_score(kKillScoreMost);  // mpiexec can do without
   Places places;
   std::vector<std::pair<int, int>> stacks;  // question, process
   int question = 0;

@@ -1,5 +1,6 @@
 """Memory that runs out in a control group: the kernel kills, and mpiexec says what it was."""
 
+import pathlib
 import re
 
 import harness
@@ -40,6 +41,15 @@ def test_a_program_that_takes_too_much(faults, group, heap):
 def test_a_receive_that_is_the_drop_too_much(faults, group, heap):
     """Memory of the receiver that nobody touched before the message came."""
     run_to_the_limit(group, heap, faults, "receive", 512)
+
+
+def test_ranks_go_before_mpiexec():
+    """By the kernel's score. mpiexec's own is the least there is where that is permitted."""
+    show = "cat /proc/self/oom_score_adj /proc/$PPID/oom_score_adj"
+    done = harness.run_command(harness.PREFIX / "bin/mpiexec", "-n", 1, "sh", "-c", show)
+    rank, launcher = (int(word) for word in done.stdout.split())
+    own = int(pathlib.Path("/proc/self/oom_score_adj").read_text())
+    assert rank == min(own + 100, 1000) and launcher in (own, -1000), done.text
 
 
 def test_what_fits_is_right(faults, group):

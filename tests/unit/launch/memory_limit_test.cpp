@@ -45,6 +45,25 @@ TEST_F(MemoryLimitTest, Version1) {
   EXPECT_EQ(limit.exceeded(), "the memory limit of its control group, 64 MiB, was reached");
 }
 
+TEST_F(MemoryLimitTest, RoomIsTheLeastThatGroupAndParentsLeave) {
+  write("job/memory.max", "1000\n");
+  write("job/memory.current", "400\n");
+  write("job/step/memory.max", "500\n");
+  write("job/step/memory.current", "100\n");
+  write("job/step/memory.events", "oom_kill 0\n");
+  const MemoryLimit limit(root_, "0::/job/step\n");
+  EXPECT_EQ(limit.room_bytes(), 400);
+  write("job/memory.current", "990\n");
+  EXPECT_EQ(limit.room_bytes(), 10);
+  EXPECT_FALSE(limit.has_killed());
+  EXPECT_GT(MemoryLimit(root_, "0::/\n").room_bytes(), std::int64_t{1} << 50);
+
+  write("memory/job/memory.oom_control", "oom_kill 0\n");
+  write("memory/job/memory.stat", "hierarchical_memory_limit 3000\n");
+  write("memory/job/memory.usage_in_bytes", "1000\n");
+  EXPECT_EQ(MemoryLimit(root_, "8:memory:/job\n").room_bytes(), 2000);
+}
+
 TEST_F(MemoryLimitTest, WithoutALimitItIsTheMachine) {
   write("memory.events", "oom_kill 0\n");
   const MemoryLimit limit(root_, "0::/\n");
