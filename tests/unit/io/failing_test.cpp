@@ -68,10 +68,18 @@ void expect_turns(const Bytes& bytes, Offset displacement, Count hole, unsigned 
   }
 }
 
-void run_on(const Way& way, const std::function<void(Process&)>& body) {
+/// Runs `body` on storage that fails as each rank's `faults` say.
+void run_on(const Way& way, const std::function<void(Process&, Faults& faults)>& body) {
   WorldOptions options;
   options.nodes = way.nodes;
-  run_ranks(kRanks, body, options);
+  run_ranks(
+      kRanks,
+      [&](Process& process) {
+        Faults faults;
+        process.files->storage = std::make_unique<FaultyStorage>(faults);
+        body(process, faults);
+      },
+      options);
 }
 
 Code write_turns(Process& process, File* file, Status* status) {
@@ -84,6 +92,13 @@ Code read_turns(Process& process, File* file, Bytes* data, Status* status) {
   data->assign(static_cast<std::size_t>(kRuns * kRunBytes), '.');
   return api::file_read_at_all(process, file, 0, data->data(), kRuns * kRunBytes, named(process, kMpiByte),
                                status);
+}
+
+void expect_read_back(Process& process, File* file) {
+  Bytes data;
+  Status status;
+  expect_success(process, read_turns(process, file, &data, &status));
+  EXPECT_EQ(data, Bytes(data.size(), letter(process.rank)));
 }
 
 struct Kind {
@@ -99,9 +114,7 @@ TEST(Failing, OneAggregatorsWriteFailsAtEveryRank) {
       const FileName name;
       const Offset before = 4096;
       const Offset after = before + kRuns * kRanks * (kRunBytes + hole) + 5000;
-      run_on(way, [&](Process& process) {
-        Faults faults;
-        process.files->storage = std::make_unique<FaultyStorage>(faults);
+      run_on(way, [&](Process& process, Faults& faults) {
         File* file = open_with(process, name.get(), way);
         Status status;
         if (process.rank == 0) {
@@ -151,9 +164,7 @@ TEST(Failing, OneRanksStorageFailsAtEveryRank) {
     for (int bad = 0; bad < kRanks; ++bad) {
       SCOPED_TRACE(std::string(way.name) + ", rank " + std::to_string(bad));
       const FileName name;
-      run_on(way, [&](Process& process) {
-        Faults faults;
-        process.files->storage = std::make_unique<FaultyStorage>(faults);
+      run_on(way, [&](Process& process, Faults& faults) {
         File* file = open_with(process, name.get(), way);
         set_turns(process, file, 0, 0);
         Status status;
@@ -168,8 +179,7 @@ TEST(Failing, OneRanksStorageFailsAtEveryRank) {
         Bytes data;
         EXPECT_EQ(failure(process, read_turns(process, file, &data, &status)), kErrIo);
         faults.reads_error = 0;
-        expect_success(process, read_turns(process, file, &data, &status));
-        EXPECT_EQ(data, Bytes(data.size(), letter(process.rank)));
+        expect_read_back(process, file);
         expect_success(process, api::file_close(process, &file));
       });
       expect_turns(content(name.get()), 0, 0, 0);
@@ -181,9 +191,7 @@ TEST(Failing, TheErrorOfASplitCollectiveComesAtItsEnd) {
   for (const Way& way : ways()) {
     SCOPED_TRACE(way.name);
     const FileName name;
-    run_on(way, [&](Process& process) {
-      Faults faults;
-      process.files->storage = std::make_unique<FaultyStorage>(faults);
+    run_on(way, [&](Process& process, Faults& faults) {
       File* file = open_with(process, name.get(), way);
       set_turns(process, file, 0, 0);
       if (process.rank == 2) faults.good_bytes = 0, faults.writes_error = EIO;
@@ -202,9 +210,7 @@ TEST(Failing, TheErrorOfASplitCollectiveComesAtItsEnd) {
 TEST(Failing, WithoutAggregatorsAnErrorIsItsRanks) {
   const FileName name;
   const Way way{"each its own", {{"romio_cb_write", "disable"}, {"romio_ds_write", "disable"}}};
-  run_on(way, [&](Process& process) {
-    Faults faults;
-    process.files->storage = std::make_unique<FaultyStorage>(faults);
+  run_on(way, [&](Process& process, Faults& faults) {
     File* file = open_with(process, name.get(), way);
     set_turns(process, file, 0, 0);
     if (process.rank == 1) faults.good_bytes = 2 * kRunBytes, faults.writes_error = ENOSPC;
@@ -228,17 +234,13 @@ TEST(Failing, ASlowStorageIsOnlySlow) {
   for (const Way& way : ways()) {
     SCOPED_TRACE(way.name);
     const FileName name;
-    run_on(way, [&](Process& process) {
-      Faults faults;
+    run_on(way, [&](Process& process, Faults& faults) {
       if (process.rank % 2 == 1) faults.pause = std::chrono::microseconds(2000);
-      process.files->storage = std::make_unique<FaultyStorage>(faults);
       File* file = open_with(process, name.get(), way);
       set_turns(process, file, 0, 90);
       Status status;
       expect_success(process, write_turns(process, file, &status));
-      Bytes data;
-      expect_success(process, read_turns(process, file, &data, &status));
-      EXPECT_EQ(data, Bytes(data.size(), letter(process.rank)));
+      expect_read_back(process, file);
       EXPECT_GT(faults.transfers, 0);  // every rank was an aggregator
       expect_success(process, api::file_close(process, &file));
     });
@@ -251,19 +253,15 @@ TEST(Failing, StripesAreAsRankZeroFoundThem) {
   for (const Way& way : ways()) {
     SCOPED_TRACE(way.name);
     const FileName name;
-    run_on(way, [&](Process& process) {
-      Faults faults;
+    run_on(way, [&](Process& process, Faults& faults) {
       if (process.rank != 1) faults.striping = {3 + process.rank, (64 << 10) << process.rank, 0};
-      process.files->storage = std::make_unique<FaultyStorage>(faults);
       File* file = open_with(process, name.get(), way);
       EXPECT_EQ(file->striping.targets, 3);
       EXPECT_EQ(file->striping.unit_bytes, 64 << 10);
       set_turns(process, file, 0, 90);
       Status status;
       expect_success(process, write_turns(process, file, &status));
-      Bytes data;
-      expect_success(process, read_turns(process, file, &data, &status));
-      EXPECT_EQ(data, Bytes(data.size(), letter(process.rank)));
+      expect_read_back(process, file);
       expect_success(process, api::file_close(process, &file));
     });
     expect_turns(content(name.get()), 0, 90, 0);

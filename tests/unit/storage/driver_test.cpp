@@ -60,6 +60,14 @@ Pieces random_pieces(Random& random, Offset file_bytes) {
   return made;
 }
 
+/// Equal pieces, `step` bytes from one to the next.
+Pieces regular_pieces(Count count, Count step, Count length, unsigned char fill) {
+  Pieces made;
+  for (Count i = 0; i < count; ++i) made.add(i * step, length);
+  made.place(fill);
+  return made;
+}
+
 Bytes random_bytes(Random& random, std::size_t bytes) {
   Bytes made(bytes);
   for (unsigned char& one : made) one = static_cast<unsigned char>(random());
@@ -280,9 +288,7 @@ TEST(Drivers, WhatIsNotUnderWayIsDone) {
     SCOPED_TRACE(way.name);
     const FileName name;
     auto driver = open_driver(way, name.get());
-    Pieces pieces;
-    for (Offset i = 0; i < 100; ++i) pieces.add(i * 100, 100);
-    pieces.place('w');
+    const Pieces pieces = regular_pieces(100, 100, 100, 'w');
     EXPECT_FALSE(driver->is_under_way());
     driver->begin(true, pieces.list);
     const std::string_view called(way.name);
@@ -297,9 +303,7 @@ TEST(Drivers, WhatIsNotUnderWayIsDone) {
 TEST(Drivers, ClosingWaitsForWhatWasBegun) {
   for (const HintSwitch use : {HintSwitch::kEnable, HintSwitch::kAutomatic}) {
     const FileName name;
-    Pieces pieces;
-    for (Offset i = 0; i < 1000; ++i) pieces.add(i * 8192, 4096);
-    pieces.place('z');
+    Pieces pieces = regular_pieces(1000, 8192, 4096, 'z');
     {
       auto driver = open_driver({"", use, make_ring}, name.get());
       driver->begin(true, pieces.list);
@@ -314,9 +318,7 @@ TEST(Drivers, ClosingWaitsForWhatWasBegun) {
 
 TEST(Drivers, AChildMayCloseWhatItInherited) {
   const FileName name;
-  Pieces pieces;
-  for (Offset i = 0; i < 500; ++i) pieces.add(i * 8192, 4096);
-  pieces.place('z');
+  Pieces pieces = regular_pieces(500, 8192, 4096, 'z');
   auto driver = open_driver({"", HintSwitch::kEnable, make_ring}, name.get());
   EXPECT_EQ(move(*driver, true, pieces, true).error, 0);
   const pid_t child = fork();
@@ -356,9 +358,7 @@ TEST(Drivers, ARefusedRingIsToldOnce) {
 
 TEST(PieceCalls, SmallGapsAreOneCallAndLargeOnesAreNot) {
   const auto calls = [](Count gap, bool over) {
-    Pieces pieces;
-    for (Offset i = 0; i < 100; ++i) pieces.add(i * (64 + gap), 64);
-    pieces.place(0);
+    const Pieces pieces = regular_pieces(100, 64 + gap, 64, 0);
     std::vector<std::byte> unread(static_cast<std::size_t>(kGapBytesMax));
     std::vector<iovec> vectors(kCallVectorsMax);
     Count made = 0;
