@@ -1,12 +1,14 @@
 # What is installed, and where. The tree can be moved: nothing in it names its own place.
 #
-#   bin/      mpiexec (mpirun), mpicc, mpicxx (mpic++), tasuki
+#   bin/      mpiexec (mpirun), mpicc, mpicxx (mpic++), tasuki, spam
 #   include/  mpi.h (MPI-5.0 standard ABI), mpich/mpi.h (MPICH ABI)
-#   libexec/  tasuki-source-lines, which mpiexec runs; tasuki/: mbl, the benchmark suite, and what tasuki tune runs
+#   libexec/  tasuki-source-lines, which mpiexec runs; tasuki/: mbl, the benchmark suite, what tasuki tune runs, and
+#             spam-tools, which spam runs
 #   lib/      libmpi_abi.so.1 (.so), libmpi.so.12, libtasuki_heap.so, libtasuki_trace.so, pkgconfig/,
 #             cmake/Tasuki/,
-#             tasuki/python/, the package that bin/tasuki runs (pip puts it where the other packages are)
-#   share/    tasuki/mbl, the suite's sources: tasuki builds them with other MPIs' compilers
+#             tasuki/python/, the packages that bin/tasuki and spam-tools run (pip puts the former where others are)
+#   share/    tasuki/mbl, the suite's sources: tasuki builds them with other MPIs' compilers; tasuki/spam, likewise,
+#             with examples of its input
 #
 # There is no libmpi.so: -lmpi would link the MPICH ABI to a program compiled with the standard mpi.h. Who means
 # to link the MPICH ABI says -I<prefix>/include/mpich -l:libmpi.so.12.
@@ -58,6 +60,14 @@ function(tasuki_pkgconfig PC_NAME PC_LANGUAGE)
   install(FILES ${MADE}/${PC_NAME}.pc DESTINATION ${ROOT}${LIBDIR}/pkgconfig)
 endfunction()
 
+# A script that runs a Python package of the installed tree.
+function(tasuki_tool TOOL DIRECTORY TOOL_MAIN TOOL_ABOUT)
+  file(RELATIVE_PATH PREFIX_FROM_TOOL /${DIRECTORY} /)
+  string(REGEX REPLACE "/$" "" PREFIX_FROM_TOOL "${PREFIX_FROM_TOOL}")
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/tool.in ${MADE}/${TOOL} @ONLY)
+  install(PROGRAMS ${MADE}/${TOOL} DESTINATION ${ROOT}${DIRECTORY})
+endfunction()
+
 tasuki_compiler_wrapper(mpicc C CC cc)
 tasuki_compiler_wrapper(mpicxx C++ CXX cxx)
 tasuki_link(mpicxx mpic++ ${BINDIR})
@@ -96,8 +106,17 @@ foreach(program mbl price algorithms)
   endif()
 endforeach()
 if(NOT SKBUILD)
-  configure_file(${PROJECT_SOURCE_DIR}/cmake/tasuki.in ${MADE}/tasuki @ONLY)
-  install(PROGRAMS ${MADE}/tasuki DESTINATION ${BINDIR})
+  tasuki_tool(tasuki ${BINDIR} python "measures MPI libraries, models them and lets Tasuki choose by it.")
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/ DESTINATION ${LIBDIR}/tasuki/python
+          PATTERN __pycache__ EXCLUDE)
+endif()
+
+# The reference application: the program, its Python tools, and its sources, which others build with their MPI.
+if(TARGET spam)
+  install(TARGETS spam RUNTIME DESTINATION ${ROOT}${BINDIR})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/apps/spam DESTINATION ${ROOT}${DATADIR}/tasuki
+          PATTERN python EXCLUDE)
+  tasuki_tool(spam-tools ${LIBEXECDIR}/tasuki python/spam.py "draws the runs of spam, and sweeps over its options.")
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/apps/spam/python/ DESTINATION ${LIBDIR}/tasuki/python
           PATTERN __pycache__ EXCLUDE)
 endif()
