@@ -1,3 +1,4 @@
+// Options are a table: each stands for a key of the input file, which checks their values (document.hpp).
 #include "command_line.hpp"
 
 #include <fmt/format.h>

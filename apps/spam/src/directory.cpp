@@ -1,3 +1,4 @@
+// Only files named as a run's are looked at: what else lies in the directory stays.
 #include "directory.hpp"
 
 #include <fmt/format.h>

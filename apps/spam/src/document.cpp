@@ -1,3 +1,4 @@
+// Where toml++ knows what is written and in which line, and errors are put into words.
 #include "document.hpp"
 
 #include <fmt/format.h>

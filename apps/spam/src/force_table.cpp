@@ -1,3 +1,4 @@
+// The first stage of a run, step by step as run.cpp does it, and its forces gathered.
 #include "force_table.hpp"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Places from the inverse of the cumulated profile; random numbers from a hash of seed and id.
 #include "initial.hpp"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The keys of an input file: their types, bounds and what must hold between them.
 #include "input.hpp"
 
 #include <fmt/format.h>

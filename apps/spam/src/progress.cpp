@@ -1,3 +1,4 @@
+// A rank writes to a pipe of its launcher; whether that one writes to a terminal is what counts.
 #include "progress.hpp"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+// Numbers of each rank are gathered at rank 0, which writes them as JSON.
 #include "summary.hpp"
 
 #include <algorithm>

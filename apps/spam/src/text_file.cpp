@@ -1,3 +1,4 @@
+// Errors name the file and the system's reason.
 #include "text_file.hpp"
 
 #include <fmt/format.h>
