@@ -53,14 +53,27 @@ class Domain {
   Particles particles;  // the state at the beginning of the step
 
  private:
+  void deal_columns(std::span<const double> column_cost);
+  void count_cells(int piece);
+  void begin_cells();
+  void place_particles(int piece);
+  void gather_particles(int thread);
+  /// As many parts of the particles as there are threads, in the order of before the sort.
+  ColumnRange piece_particles(int piece) const;
+  std::size_t cells() const { return columns_.size() * static_cast<std::size_t>(grid_.rows); }
+
   Grid grid_;
   int rank_, ranks_, threads_;
   Owners owners_;
   std::vector<int> columns_, column_begin_, row_begin_;
   std::vector<int> number_of_;  // by column of space
   std::vector<ColumnRange> thread_columns_;
-  Particles sorted_;  // room for sort()
-  std::vector<int> cell_of_;
+  // Room for sort():
+  std::vector<double> cost_before_;  // of owned columns
+  std::vector<int> thread_ends_;
+  Array<int> cell_of_, from_;  // by particle of before, and of after
+  std::vector<int> cell_at_;   // [piece][cell]: how many, then where the next one goes
+  Particles sorted_;
 };
 
 }  // namespace spam

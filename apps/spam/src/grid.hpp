@@ -36,7 +36,7 @@ struct Grid {
 
  private:
   static int place(double at, int count) {
-    return at >= count ? count - 1 : std::max(0, static_cast<int>(at));
+    return static_cast<int>(std::min(std::max(at, 0.0), count - 1.0));  // which compilers vectorise
   }
 };
 

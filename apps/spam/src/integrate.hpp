@@ -21,12 +21,12 @@ class Integrator {
                   const StageState& next);
 
   /// After those of stage 3: the new state, folded into space. Returns the greatest distance that a particle
-  /// of this rank has moved in x or y.
+  /// of this rank has moved in x or y; infinity if a number is not finite.
   double end_step(const Forces& forces, const StageState& now, const Space& space, Domain* domain);
 
  private:
   double time_step_, mass_;
-  Array<double> sum_vx_, sum_vy_, sum_ax_, sum_ay_, sum_heating_;  // k1 + 2 k2 + 2 k3
+  Array<double> sum_vx_, sum_vy_, sum_ax_, sum_ay_, sum_heating_;  // k1 + 2 k2 + 2 k3; a: the forces
 };
 
 }  // namespace spam

@@ -11,7 +11,7 @@ namespace spam {
 
 struct MappingRequest {
   int ranks = 1;
-  int parameter = 0;             // the k of "cyclic(k)"; 0: not given
+  int parameter = 0;             // the k of "cyclic(k)"
   std::span<const double> cost;  // of each column, > 0: what its force loops took, as counted (force.hpp)
 };
 
@@ -21,20 +21,21 @@ using Owners = std::vector<int>;  // the rank that owns each column
 /// same request and get the same answer.
 using Mapping = Owners (*)(const MappingRequest&);
 
-/// Registers a mapping at program start, under a name.
+/// Registers a mapping at program start, under a name. `parameter`: what "name" without "(k)" means; 0: it
+/// takes none.
 class MappingKind {
  public:
-  MappingKind(const char* name, Mapping mapping, bool takes_parameter, const char* about);
+  MappingKind(const char* name, Mapping mapping, int parameter, const char* about);
 };
 
 /// A mapping as users write it: "flat", "cyclic(4)". Throws Error with the names that there are.
 struct ChosenMapping {
+  std::string name;
   Mapping mapping = nullptr;
   int parameter = 0;
 
-  Owners operator()(int ranks, std::span<const double> cost) const {
-    return mapping({ranks, parameter, cost});
-  }
+  /// Throws Error if there are fewer columns than ranks, or the mapping forgot a column or a rank.
+  Owners operator()(int ranks, std::span<const double> cost) const;
 };
 ChosenMapping parse_mapping(const std::string& text);
 
