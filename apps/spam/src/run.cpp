@@ -71,7 +71,7 @@ void Simulation::run() {
   begin();
   Progress progress(domain_.rank() == 0 && !options_.quiet, step_, settings_.integration.steps);
   for (;; ++step_) {
-    if (is_due(settings_.parallel.remap_interval) && !is_last()) remap_columns();
+    if (is_due(settings_.parallel.remap_interval)) remap_columns();
     sort_particles();
     const bool observed = step_ == begun_at_ || is_last() || is_due(settings_.output.check_interval) ||
                           is_due(settings_.output.snapshot_interval);
@@ -140,7 +140,8 @@ void Simulation::sort_particles() {
   phases_.leave();
 }
 
-/// Deals out the columns by what they cost in the last step.
+/// Deals out the columns by what they cost in the last step; after the last one, too: a restart file holds
+/// what a longer run has at that step.
 void Simulation::remap_columns() {
   phases_.enter(Phase::kRemap);
   const std::span<const int> columns = domain_.columns();
