@@ -1,0 +1,135 @@
+#include "force_block.hpp"
+
+#include <algorithm>
+
+namespace spam {
+namespace {
+
+// Farther than any range from any particle, and its square is a number still.
+constexpr double kFarAway = 1e100;
+
+int round_up(int count) {
+  return (count + kLanesMax - 1) / kLanesMax * kLanesMax;
+}
+
+int floor_quotient(int number, int by) {
+  return number >= 0 ? number / by : -((by - 1 - number) / by);
+}
+
+}  // namespace
+
+ImageRows::ImageRows(const Space& space, const Grid& grid)
+    : own_rows_(grid.rows),
+      reach_(grid.reach),
+      mirror_below_(space.y.low == Boundary::kMirror),
+      mirror_above_(space.y.high == Boundary::kMirror) {
+  const int rows = grid.rows;
+  for (int row = -reach_; row < rows + reach_; ++row) {
+    Row image;
+    if (row >= 0 && row < rows) {
+      image.original = row;
+    } else if (space.y.periodic()) {
+      const int periods = floor_quotient(row, rows);
+      image = {row - periods * rows, {1, periods * space.height}};
+    } else if (row < 0 && mirror_below_ && -1 - row < rows) {
+      image = {-1 - row, {-1, 0}};
+    } else if (row >= rows && mirror_above_ && 2 * rows - 1 - row >= 0) {
+      image = {2 * rows - 1 - row, {-1, 2 * space.height}};
+    }
+    rows_.push_back(image);
+  }
+}
+
+void Block::resize(int count, BlockParts parts) {
+  const auto length = static_cast<std::size_t>(count);
+  const auto fit = [length](Array<double>* array) {
+    if (array->size() < length) array->resize(length + length / 4);
+  };
+  for (auto* array : {&arrays.x, &arrays.y, &arrays.fx, &arrays.fy}) fit(array);
+  if (parts.velocities)
+    for (auto* array : {&arrays.vx, &arrays.vy, &arrays.heating}) fit(array);
+  if (parts.density) fit(&arrays.density);
+}
+
+void Block::copy_row(const ColumnView& column, int from, int to, int at, const Displaced& x,
+                     const Displaced& y) {
+  for (int k = from; k < to; ++k, ++at) {
+    const auto p = static_cast<std::size_t>(at);
+    arrays.x[p] = x.offset + x.sign * column.x[k];
+    arrays.y[p] = y.offset + y.sign * column.y[k];
+    if (parts_.velocities) {
+      arrays.vx[p] = x.sign * column.vx[k];
+      arrays.vy[p] = y.sign * column.vy[k];
+    }
+  }
+}
+
+void Block::load(const ColumnView& column, const ImageRows& images, const Displaced& x, BlockParts parts) {
+  const int rows = images.rows();
+  reach_ = images.reach();
+  parts_ = parts;
+  own_count_ = column.row_begin[rows];
+  // Behind a mirror loops end at whole vectors, so that no image is taken for an original.
+  const bool apart = images.mirror_below() || images.mirror_above();
+  row_begin_.clear();
+  row_end_.clear();
+  int count = 0;
+  for (int row = -reach_; row < rows + reach_; ++row) {
+    if (apart && (row == 0 || row == rows)) count = round_up(count);
+    row_begin_.push_back(count);
+    const int original = images.at(row).original;
+    if (original >= 0) count += column.row_begin[original + 1] - column.row_begin[original];
+    row_end_.push_back(count);
+  }
+  row_begin_.push_back(count);
+  const int length = round_up(count);
+  resize(length, parts);
+  const auto fill = [](Array<double>* array, int from, int to, double value) {
+    std::fill(array->begin() + from, array->begin() + to, value);
+  };
+  const auto pad = [&](int from, int to) {
+    for (auto* array : {&arrays.x, &arrays.y}) fill(array, from, to, kFarAway);
+    if (parts.velocities)
+      for (auto* array : {&arrays.vx, &arrays.vy}) fill(array, from, to, 0);
+  };
+  if (apart)
+    for (const int begin : {row_begin(0), row_begin(rows)}) pad(std::max(0, begin - kLanesMax), begin);
+  pad(count, length);
+  for (int row = -reach_; row < 0; ++row) {
+    const ImageRows::Row& image = images.at(row);
+    if (image.original >= 0)
+      copy_row(column, column.row_begin[image.original], column.row_begin[image.original + 1], row_begin(row),
+               x, image.y);
+  }
+  copy_row(column, 0, own_count_, own_begin(), x, {});
+  for (int row = rows; row < rows + reach_; ++row) {
+    const ImageRows::Row& image = images.at(row);
+    if (image.original >= 0)
+      copy_row(column, column.row_begin[image.original], column.row_begin[image.original + 1], row_begin(row),
+               x, image.y);
+  }
+  for (auto* array : {&arrays.fx, &arrays.fy}) fill(array, 0, length, 0);
+  if (parts.velocities) fill(&arrays.heating, 0, length, 0);
+  if (parts.density) fill(&arrays.density, 0, length, 0);
+}
+
+void Block::add_to(const Target& target, const ImageRows& images, double scale) const {
+  const auto add = [this](const Array<double>& from, int at, int count, double times, double* to) {
+    for (int k = 0; k < count; ++k) to[k] += times * from[static_cast<std::size_t>(at + k)];
+  };
+  const int rows = images.rows();
+  for (int row = -reach_; row < rows + reach_; ++row) {
+    // The column's own rows are one piece.
+    const bool own = row == 0;
+    const ImageRows::Row& image = images.at(row);
+    if (image.original < 0 || (row > 0 && row < rows)) continue;
+    const int begin = row_begin(row), count = own ? own_count_ : row_end(row) - begin;
+    const int first = row_begin(image.original) - own_begin();
+    add(arrays.fx, begin, count, scale, target.fx + first);
+    add(arrays.fy, begin, count, scale * image.y.sign, target.fy + first);
+    if (target.heating != nullptr) add(arrays.heating, begin, count, 1, target.heating + first);
+    if (target.density != nullptr) add(arrays.density, begin, count, 1, target.density + first);
+  }
+}
+
+}  // namespace spam

@@ -1,0 +1,320 @@
+// Our force engine: a thread goes through its columns from left to right, and has the one it is at and the
+// next one in its cache as blocks (force_block.hpp). Particles meet the later ones of their own column, and
+// those of the next column, in long vectors; a pair is found and used by the same thread, in the same
+// instruction.
+//
+// Invariants:
+//   1. A thread writes the forces of its own particles only. What its last column does to a column that it
+//   does
+//      not own itself (the next thread's first, or column 0 over a periodic edge) goes into its Workspace and
+//      is added by the owner after a barrier, in the order of the threads: sums do not depend on chance.
+//   2. Of columns of other ranks and of images behind mirrors in x there is a copy; only our side is
+//   computed.
+#include <omp.h>
+
+#include <algorithm>
+
+#include "force.hpp"
+#include "force_kernel.hpp"
+#include "lucy.hpp"
+
+namespace spam {
+namespace {
+
+// Columns between two looks at messages.
+constexpr int kColumnsPerPoll = 8;
+
+// What belongs to one thread.
+struct alignas(kLineBytes) Workspace {
+  Block current, next, other;
+  LaneSums sums;
+  // Forces on an owned column of another piece; -1: none.
+  int spilled_to = -1;
+  Array<double> spilled_fx, spilled_fy, spilled_heating, spilled_density;
+  double pairs = 0;
+};
+
+class BlockedEngine : public ForceEngine {
+ public:
+  explicit BlockedEngine(const Settings& settings);
+
+  void prepare(const Domain& domain, const Halo&) override { images_ = ImageRows(space_, domain.grid()); }
+  void inner(const Domain& domain, const StageState& state, bool density, Forces* forces,
+             const std::function<void()>& poll) override;
+  void border(const Domain& domain, const StageState& state, const Halo& halo, bool density,
+              Forces* forces) override;
+  std::span<const ColumnCounts> counts() const override { return counts_; }
+  void reset_counts(const Domain& domain) override { counts_.assign(domain.columns().size(), {}); }
+  std::vector<double> pairs_by_thread() const override;
+
+ private:
+  /// A call of inner() or border().
+  struct Task {
+    const Domain& domain;
+    const StageState& state;
+    BlockParts parts;
+    Forces* forces;
+  };
+  // A column beside another one: its number, and where it stands.
+  struct Beside {
+    int column = -1;  // of space; -1: there is none
+    Displaced x;
+  };
+
+  Beside after(int column) const;
+  Beside before(int column) const;
+  ColumnView view(const Task& task, int owned) const;
+  Block::Target target(const Task& task, int owned) const;
+  Block::Target spill(const Task& task, Workspace* work) const;
+  void go_through(const Task& task, ColumnRange piece, Workspace* work, const std::function<void()>* poll);
+  void own_column(const Task& task, int owned, Workspace* work);
+  void add_spilled(const Task& task, ColumnRange piece);
+  void meet_ghosts(const Task& task, const Halo& halo, int owned, Workspace* work);
+  void clear_sums(const Task& task, Workspace* work) const;
+  void sum_lanes(const Task& task, int owned, const Workspace& work, bool first) const;
+  enum class Way { kOneSide, kBothSides, kWithin };
+  void pass(const Task& task, Way way, int owned, Block* with, int row_min, int row_end, Workspace* work);
+  void prepare_forces(const Task& task);
+
+  Space space_;
+  Material material_;
+  PairConstants constants_;
+  const Kernels& kernels_;
+  ImageRows images_;
+  int space_columns_ = 0;
+  std::vector<Workspace> workspaces_;
+  std::vector<ColumnCounts> counts_;
+};
+
+PairConstants constants_of(const Material& material) {
+  const Lucy lucy(material.range);
+  PairConstants constants;
+  constants.inverse_range = lucy.inverse_range;
+  constants.range_squared = material.range * material.range;
+  constants.push = material.beta / 60 * material.mass * material.mass * lucy.push(0);
+  constants.drag = material.viscosity / constants.range_squared;
+  constants.density_weight = material.mass * lucy.weight_scale;
+  return constants;
+}
+
+BlockedEngine::BlockedEngine(const Settings& settings)
+    : space_(settings.space),
+      material_(settings.material),
+      constants_(constants_of(settings.material)),
+      kernels_(choose_kernels(settings.material.viscosity > 0)),
+      workspaces_(static_cast<std::size_t>(settings.parallel.threads)) {}
+
+BlockedEngine::Beside BlockedEngine::after(int column) const {
+  if (column + 1 < space_columns_) return {column + 1, {}};
+  if (space_.x.periodic()) return {0, {1, space_.width}};
+  return {};
+}
+
+BlockedEngine::Beside BlockedEngine::before(int column) const {
+  if (column > 0) return {column - 1, {}};
+  if (space_.x.periodic()) return {space_columns_ - 1, {1, -space_.width}};
+  return {};
+}
+
+ColumnView BlockedEngine::view(const Task& task, int owned) const {
+  const int first = task.domain.column_begin()[static_cast<std::size_t>(owned)];
+  const StageState& s = task.state;
+  return {s.x + first, s.y + first, s.vx + first, s.vy + first, task.domain.row_begin(owned).data()};
+}
+
+Block::Target BlockedEngine::target(const Task& task, int owned) const {
+  const int first = task.domain.column_begin()[static_cast<std::size_t>(owned)];
+  Forces& f = *task.forces;
+  return {f.fx.data() + first, f.fy.data() + first,
+          task.parts.velocities ? f.heating.data() + first : nullptr,
+          task.parts.density ? f.density.data() + first : nullptr};
+}
+
+Block::Target BlockedEngine::spill(const Task& task, Workspace* work) const {
+  const std::span<const int> rows = task.domain.row_begin(work->spilled_to);
+  const auto count = static_cast<std::size_t>(rows.back());
+  work->spilled_fx.assign(count, 0);
+  work->spilled_fy.assign(count, 0);
+  if (task.parts.velocities) work->spilled_heating.assign(count, 0);
+  if (task.parts.density) work->spilled_density.assign(count, 0);
+  return {work->spilled_fx.data(), work->spilled_fy.data(),
+          task.parts.velocities ? work->spilled_heating.data() : nullptr,
+          task.parts.density ? work->spilled_density.data() : nullptr};
+}
+
+void BlockedEngine::clear_sums(const Task& task, Workspace* work) const {
+  const auto length = static_cast<std::size_t>(work->current.own_count()) * kLanesMax;
+  const auto clear = [length](Array<double>* array) {
+    if (array->size() < length) array->resize(length + length / 4);
+    std::fill_n(array->begin(), length, 0.0);
+  };
+  clear(&work->sums.fx);
+  clear(&work->sums.fy);
+  if (task.parts.velocities) clear(&work->sums.heating);
+  if (task.parts.density) clear(&work->sums.density);
+}
+
+/// Brings the sums of a column to the forces, which they begin with or are added to.
+void BlockedEngine::sum_lanes(const Task& task, int owned, const Workspace& work, bool first) const {
+  const int count = work.current.own_count();
+  const auto sum = [count, first](const Array<double>& parts, double scale, double begin, double* to) {
+    const double* part = parts.data();
+    for (int k = 0; k < count; ++k, part += kLanesMax) {
+      double total = 0;
+      for (int lane = 0; lane < kLanesMax; ++lane) total += part[lane];
+      to[k] = (first ? begin : to[k]) + scale * total;
+    }
+  };
+  const Block::Target to = target(task, owned);
+  sum(work.sums.fx, constants_.force_scale(), 0, to.fx);
+  sum(work.sums.fy, constants_.force_scale(), 0, to.fy);
+  if (to.heating != nullptr) sum(work.sums.heating, 1, 0, to.heating);
+  if (to.density != nullptr) sum(work.sums.density, 1, constants_.density_weight, to.density);
+}
+
+void BlockedEngine::pass(const Task& task, Way way, int owned, Block* with, int row_min, int row_end,
+                         Workspace* work) {
+  Pass pass{&work->current, with, images_.rows(), images_.reach(), row_min, row_end, &work->sums, 0, 0};
+  const auto& loops = way == Way::kOneSide     ? kernels_.one_side
+                      : way == Way::kBothSides ? kernels_.both_sides
+                                               : kernels_.within;
+  loops[task.parts.density](constants_, &pass);
+  ColumnCounts& counts = counts_[static_cast<std::size_t>(owned)];
+  counts.pairs += pass.pairs;
+  counts.candidates += pass.candidates;
+  work->pairs += pass.pairs;
+}
+
+/// The pairs of work->current with itself and with its images.
+void BlockedEngine::own_column(const Task& task, int owned, Workspace* work) {
+  const int rows = images_.rows(), reach = images_.reach();
+  Block* current = &work->current;
+  const bool above = images_.mirror_above();
+  pass(task, Way::kWithin, owned, current, 0, above ? rows : rows + reach, work);
+  if (images_.mirror_below()) pass(task, Way::kOneSide, owned, current, -reach, 0, work);
+  if (above) pass(task, Way::kOneSide, owned, current, rows, rows + reach, work);
+  const int column = task.domain.columns()[static_cast<std::size_t>(owned)];
+  const auto meet_mirrored = [&](double edge) {
+    work->other.load(view(task, owned), images_, {-1, 2 * edge}, task.parts);
+    pass(task, Way::kOneSide, owned, &work->other, -reach, rows + reach, work);
+  };
+  if (column == 0 && space_.x.low == Boundary::kMirror) meet_mirrored(0);
+  if (column == space_columns_ - 1 && space_.x.high == Boundary::kMirror) meet_mirrored(space_.width);
+}
+
+void BlockedEngine::go_through(const Task& task, ColumnRange piece, Workspace* work,
+                               const std::function<void()>* poll) {
+  const Domain& domain = task.domain;
+  const int row_min = -images_.reach(), row_end = images_.rows() + images_.reach();
+  work->spilled_to = -1;
+  bool loaded = false;
+  for (int owned = piece.begin; owned < piece.end; ++owned) {
+    if (loaded)
+      std::swap(work->current, work->next);
+    else
+      work->current.load(view(task, owned), images_, {}, task.parts);
+    clear_sums(task, work);
+    own_column(task, owned, work);
+    const Beside beside = after(domain.columns()[static_cast<std::size_t>(owned)]);
+    const int next = beside.column < 0 ? -1 : domain.owned_number(beside.column);
+    loaded = false;
+    if (next >= 0) {
+      loaded = next == owned + 1 && next < piece.end;
+      work->next.load(view(task, next), images_, beside.x, task.parts);
+      pass(task, Way::kBothSides, owned, &work->next, row_min, row_end, work);
+      if (!loaded) {
+        work->spilled_to = next;
+        work->next.add_to(spill(task, work), images_, constants_.force_scale());
+      }
+    }
+    sum_lanes(task, owned, *work, true);
+    work->current.add_to(target(task, owned), images_, constants_.force_scale());
+    if (poll != nullptr && (owned - piece.begin) % kColumnsPerPoll == 0) (*poll)();
+  }
+}
+
+/// What others' last columns did to this piece's.
+void BlockedEngine::add_spilled(const Task& task, ColumnRange piece) {
+  const auto add = [](const Array<double>& from, double* to) {
+    for (std::size_t k = 0; k < from.size(); ++k) to[k] += from[k];
+  };
+  for (const Workspace& work : workspaces_) {
+    if (work.spilled_to < piece.begin || work.spilled_to >= piece.end) continue;
+    const Block::Target to = target(task, work.spilled_to);
+    add(work.spilled_fx, to.fx);
+    add(work.spilled_fy, to.fy);
+    if (to.heating != nullptr) add(work.spilled_heating, to.heating);
+    if (to.density != nullptr) add(work.spilled_density, to.density);
+  }
+}
+
+void BlockedEngine::prepare_forces(const Task& task) {
+  const auto count = static_cast<std::size_t>(task.domain.particles.size());
+  task.forces->fx.resize(count);
+  task.forces->fy.resize(count);
+  task.forces->heating.resize(task.parts.velocities ? count : 0);
+  task.forces->density.resize(task.parts.density ? count : 0);
+  space_columns_ = task.domain.grid().columns;
+}
+
+void BlockedEngine::inner(const Domain& domain, const StageState& state, bool density, Forces* forces,
+                          const std::function<void()>& poll) {
+  const Task task{domain, state, {material_.viscosity > 0, density}, forces};
+  prepare_forces(task);
+  const int threads = domain.threads();
+#pragma omp parallel num_threads(threads)
+  {
+    // OpenMP may give us fewer threads than pieces.
+    const int stride = omp_get_num_threads(), self = omp_get_thread_num();
+    for (int piece = self; piece < threads; piece += stride)
+      go_through(task, domain.thread_columns(piece), &workspaces_[static_cast<std::size_t>(piece)],
+                 self == 0 ? &poll : nullptr);
+#pragma omp barrier
+    for (int piece = self; piece < threads; piece += stride) add_spilled(task, domain.thread_columns(piece));
+  }
+}
+
+void BlockedEngine::meet_ghosts(const Task& task, const Halo& halo, int owned, Workspace* work) {
+  const int column = task.domain.columns()[static_cast<std::size_t>(owned)];
+  bool loaded = false;
+  for (const Beside& beside : {before(column), after(column)}) {
+    if (beside.column < 0 || task.domain.owned_number(beside.column) >= 0) continue;
+    if (!loaded) {
+      work->current.load(view(task, owned), images_, {}, task.parts);
+      clear_sums(task, work);
+      loaded = true;
+    }
+    work->other.load(halo.ghost(beside.column), images_, beside.x, task.parts);
+    pass(task, Way::kOneSide, owned, &work->other, -images_.reach(), images_.rows() + images_.reach(), work);
+  }
+  if (loaded) sum_lanes(task, owned, *work, false);
+}
+
+void BlockedEngine::border(const Domain& domain, const StageState& state, const Halo& halo, bool density,
+                           Forces* forces) {
+  const Task task{domain, state, {material_.viscosity > 0, density}, forces};
+  const int threads = domain.threads();
+#pragma omp parallel num_threads(threads)
+  {
+    const int stride = omp_get_num_threads();
+    for (int piece = omp_get_thread_num(); piece < threads; piece += stride) {
+      const ColumnRange columns = domain.thread_columns(piece);
+      for (int owned = columns.begin; owned < columns.end; ++owned)
+        meet_ghosts(task, halo, owned, &workspaces_[static_cast<std::size_t>(piece)]);
+    }
+  }
+}
+
+std::vector<double> BlockedEngine::pairs_by_thread() const {
+  std::vector<double> pairs;
+  for (const Workspace& work : workspaces_) pairs.push_back(work.pairs);
+  return pairs;
+}
+
+}  // namespace
+
+std::unique_ptr<ForceEngine> make_blocked_engine(const Settings& settings) {
+  return std::make_unique<BlockedEngine>(settings);
+}
+
+}  // namespace spam
