@@ -95,7 +95,8 @@ def compile_program(source, *flags, compiler="mpicc"):
     """
     source = HERE / source
     mpicc = PREFIX / "bin" / compiler
-    headers = sorted([*HERE.glob("*.h"), *source.parent.glob("*.hpp")])
+    folders = [source.parent, *(pathlib.Path(flag[2:]) for flag in map(str, flags) if flag.startswith("-I"))]
+    headers = sorted([*HERE.glob("*.h"), *(path for folder in folders for path in folder.glob("*.hpp"))])
     sources = [flag for flag in flags if isinstance(flag, pathlib.Path)]
     key = hashlib.sha256(" ".join(map(str, flags)).encode() + str(mpicc).encode())
     for part in [source, *sources, *headers, PREFIX / "include" / "mpi.h"]:

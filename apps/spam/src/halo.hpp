@@ -35,7 +35,8 @@ class Halo {
  public:
   virtual ~Halo() = default;
 
-  /// After each sort. Collective among neighbours; throws Error if a rank that is no neighbour is needed.
+  /// After each sort, with a domain that stays as it is until the next. Where owners have changed, collective
+  /// over all ranks. Throws RankError if particles came from farther off than a column.
   virtual void plan(const Domain& domain) = 0;
 
   /// Where the state of a stage is to be written: one entry for each particle of the domain. What lies there
