@@ -55,12 +55,13 @@ void balanced_cuts(std::span<const double> cost_before, std::span<int> ends) {
       --first;
     ends[static_cast<std::size_t>(piece - 1)] = first;
   }
-  // Then from the front the column nearest to an equal share, between the earliest and the last that the
-  // bound allows.
+  // Then from the front the column nearest to an equal share of the rest, between the earliest and the last
+  // that the bound allows.
   for (int piece = 0, begin = 0; piece < pieces - 1; ++piece) {
     int& end = ends[static_cast<std::size_t>(piece)];
     const int last = std::min(reach(cost_before, begin, bound), columns - (pieces - 1 - piece));
-    const double share = cost_before.back() * (piece + 1) / pieces;
+    const double done = cost_before[static_cast<std::size_t>(begin)];
+    const double share = done + (cost_before.back() - done) / (pieces - piece);
     const auto above = std::lower_bound(cost_before.begin(), cost_before.end(), share);
     int nearest = static_cast<int>(above - cost_before.begin());
     if (nearest > 0 && share - above[-1] < *above - share) --nearest;

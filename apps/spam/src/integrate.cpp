@@ -14,20 +14,18 @@ namespace {
 
 constexpr int kBlock = 512;  // particles whose arrays fit into a core's nearest cache
 
-/// Adds a stage's rates to their sum, or begins it with them, and looks ahead from the step's begin by a
-/// time.
-SPAM_VECTORISED void look_ahead(int count, bool begins, double weight, double time, const double* begun,
-                                const double* rate, double* sum, double* next) {
+/// Adds a stage's rates to their sum, or begins it with them.
+template <bool begins>
+SPAM_VECTORISED void add_rates(int count, double weight, const double* rate, double* sum) {
 #pragma omp simd
-  for (int i = 0; i < count; ++i) {
-    sum[i] = (begins ? 0 : sum[i]) + weight * rate[i];
-    next[i] = begun[i] + time * rate[i];
-  }
+  for (int i = 0; i < count; ++i) sum[i] = begins ? weight * rate[i] : sum[i] + weight * rate[i];
 }
 
-SPAM_VECTORISED void add_rates(int count, bool begins, double weight, const double* rate, double* sum) {
+/// Where the step's begin leads to in a time.
+SPAM_VECTORISED void look_ahead(int count, double time, const double* begun, const double* rate,
+                                double* next) {
 #pragma omp simd
-  for (int i = 0; i < count; ++i) sum[i] = (begins ? 0 : sum[i]) + weight * rate[i];
+  for (int i = 0; i < count; ++i) next[i] = begun[i] + time * rate[i];
 }
 
 /// Adds the last stage's rates, and goes the step. Returns the greatest change.
@@ -89,18 +87,20 @@ void Integrator::next_stage(const Domain& domain, int stage, const Forces& force
   const Particles& begun = domain.particles;
   const bool begins = stage == 0, has_heat = !forces.heating.empty();
   const double weight = begins ? 1 : 2;
+  const auto add = begins ? add_rates<true> : add_rates<false>;
   const double time = stage == kStages - 2 ? time_step_ : time_step_ / 2;
   if (has_heat) sum_heating_.resize(begun.heat.size());
   for_blocks(domain, [&](int at, int count, int) {
     const auto advance = [&](double mass, const Array<double>& from, const double* rate, Array<double>& sum,
                              double* to) {
-      look_ahead(count, begins, weight, time / mass, from.data() + at, rate + at, sum.data() + at, to + at);
+      add(count, weight, rate + at, sum.data() + at);
+      look_ahead(count, time / mass, from.data() + at, rate + at, to + at);
     };
     advance(1, begun.x, now.vx, sum_vx_, next.x);
     advance(1, begun.y, now.vy, sum_vy_, next.y);
     advance(mass_, begun.vx, forces.fx.data(), sum_ax_, next.vx);
     advance(mass_, begun.vy, forces.fy.data(), sum_ay_, next.vy);
-    if (has_heat) add_rates(count, begins, weight, forces.heating.data() + at, sum_heating_.data() + at);
+    if (has_heat) add(count, weight, forces.heating.data() + at, sum_heating_.data() + at);
   });
 }
 
