@@ -81,9 +81,10 @@ void Hdf5File::write_array(const char* path, hid_t type, const void* values,
                            std::initializer_list<hsize_t> shape) {
   const Handle space(
       checked(H5Screate_simple(static_cast<int>(shape.size()), shape.begin(), nullptr), "written"), H5Sclose);
-  const Handle array(
-      checked(H5Dcreate2(file_, path, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), "written"),
-      H5Dclose);
+  const Handle how(checked(H5Pcreate(H5P_DATASET_CREATE), "written"), H5Pclose);
+  checked(H5Pset_obj_track_times(how, false), "written");  // the same state makes the same bytes at any time
+  const Handle array(checked(H5Dcreate2(file_, path, type, space, H5P_DEFAULT, how, H5P_DEFAULT), "written"),
+                     H5Dclose);
   checked(H5Dwrite(array, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), "written");
 }
 

@@ -9,7 +9,7 @@ import importlib.util
 import sys
 
 PYTHON_MIN = (3, 11)
-PACKAGES = ("typer", "rich", "numpy", "pandas", "matplotlib", "h5py")
+PACKAGES = ("typer", "rich", "numpy", "scipy", "pandas", "matplotlib", "h5py")
 
 
 def main():

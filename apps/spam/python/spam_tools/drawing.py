@@ -1,7 +1,8 @@
 """The figure of a state: for each quantity the strip of space in colours, and below it its mean along x.
 
-Many particles are shown as means over small boxes, few as points. The strip is drawn higher than it is, as
-the figure says. A film draws state after state into the same figure, on the same scales.
+Few particles are shown as points; of many, a place in the strip has the mean of the nearest ones. The strip
+is drawn higher than it is, as the figure says. A film draws state after state into the same figure, on the
+same scales.
 """
 
 from __future__ import annotations
@@ -18,10 +19,15 @@ from spam_tools.states import State
 
 WIDTH_INCHES = 10.0
 PLOT_INCHES = 8.2  # of the width: about what the x axis has
-STRIP_INCHES_MIN, STRIP_INCHES_MAX, PROFILE_INCHES = 0.62, 3.5, 1.35
+STRIP_INCHES_MIN, STRIP_INCHES_MAX, PROFILE_INCHES = 0.62, 2.4, 1.35
 POINTS_MAX = 2000  # so many particles are drawn one by one
-PARTICLES_IN_BOX, BOXES_MAX = 12, 400  # on the average, and along x at most
-TEXT_COLOR, FIRST_COLOR, EMPTY_COLOR = "#59616b", "#9aa1a8", "#e9e9e6"
+PLACES_ALONG_X = 600  # in the strip
+NEAREST, DISTANCE_MAX = (
+    6,
+    5.0,
+)  # particles that a place shows; the distance counts in mean distances of particles
+PARTICLES_IN_PIECE, PIECES_MAX = 16, 400  # of the profile
+TEXT_COLOR, FIRST_COLOR, EMPTY_COLOR = "#59616b", "#bcc2c7", "#e9e9e6"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,33 +52,37 @@ def quantities_of(states: list[State]) -> list[Quantity]:
     return [quantity for quantity in QUANTITIES if quantity.column != "heat" or hot]
 
 
-def limits_of(values: numpy.ndarray) -> tuple[float, float]:
-    """The range of a colour scale: a few particles far from all others do not count."""
-    low, high = (float(end) for end in numpy.percentile(values, [0.5, 99.5]))
-    if high - low > 1e-9 * max(abs(low), abs(high)):
-        return low, high
-    return low - 0.5, high + 0.5
+def widened(low: float, high: float, share: float = 0.0) -> tuple[float, float]:
+    """A scale with some room at its ends, and with some inside where all values are the same."""
+    size = max(abs(low), abs(high))
+    margin = share * (high - low) if high - low > 1e-9 * size else 0.05 * size or 0.5
+    return low - margin, high + margin
 
 
 class Drawing:
-    """One figure. `limits`: of each quantity, by its column. `first` is drawn in grey behind every state."""
+    """One figure. `first` is drawn in grey behind every state. Whoever draws several states makes room for
+    all of them first, so that the scales stay as they are."""
 
-    def __init__(self, quantities: list[Quantity], limits: dict[str, tuple[float, float]], first: State):
+    def __init__(self, quantities: list[Quantity], first: State):
         self.first, self.width, self.height = first, first.width, first.height
         count = len(first.particles)
         self.points = count <= POINTS_MAX
-        box = math.sqrt(self.width * self.height * PARTICLES_IN_BOX / count)
-        self.boxes = (
-            min(BOXES_MAX, max(1, round(self.width / box))),
-            max(1, round(self.height / box)),
-        )
+        self.point_size = 3 if count > 100 else 7
+        self.pieces = min(PIECES_MAX, max(1, count // PARTICLES_IN_PIECE))
+        self.spacing = math.sqrt(self.width * self.height / count)
         strip = PLOT_INCHES * self.height / self.width
         self.strip_inches = min(max(strip, STRIP_INCHES_MIN), STRIP_INCHES_MAX)
         self.stretch = self.strip_inches / strip
-        self.panels = self.make_figure(quantities, limits)
+        shape = (PLACES_ALONG_X, max(1, round(PLACES_ALONG_X * self.strip_inches / PLOT_INCHES)))
+        x, y = (
+            (numpy.arange(number) + 0.5) * size / number
+            for number, size in zip(shape, (self.width, self.height), strict=True)
+        )
+        self.places = numpy.stack(numpy.meshgrid(x, y), axis=-1)
+        self.panels = self.make_figure(quantities)
         self.title = self.figure.suptitle("", x=0.01, ha="left", fontsize=11)
 
-    def make_figure(self, quantities, limits) -> list[Panel]:
+    def make_figure(self, quantities) -> list[Panel]:
         heights = [self.strip_inches, PROFILE_INCHES] * len(quantities)
         size = (WIDTH_INCHES, sum(heights) + 0.22 * len(heights) + 0.8)
         self.figure = Figure(figsize=size, dpi=110, layout="constrained")
@@ -80,19 +90,29 @@ class Drawing:
         axes = self.figure.subplots(
             len(heights), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights}
         )[:, 0]
-        panels = [
-            Panel(self, quantity, limits[quantity.column], *axes[2 * i : 2 * i + 2])
-            for i, quantity in enumerate(quantities)
-        ]
+        panels = [Panel(self, quantity, *axes[2 * i : 2 * i + 2]) for i, quantity in enumerate(quantities)]
         stretched = f"; the strip's y is stretched {self.stretch:.0f} times" if self.stretch >= 1.5 else ""
         axes[-1].set_xlabel(f"x{stretched}", fontsize=9, color=TEXT_COLOR)
         axes[0].set_xlim(0, self.width)
         return panels
 
-    def draw(self, state: State, title: str) -> None:
+    def make_room(self, state: State) -> None:
+        """Widens the scales, so that a state fits in."""
         for panel in self.panels:
-            panel.draw(state)
+            panel.make_room(state)
+
+    def draw(self, state: State, title: str) -> None:
+        near = None if self.points else self.particles_near(state)
+        for panel in self.panels:
+            panel.draw(state, near)
         self.title.set_text(title)
+
+    def particles_near(self, state: State) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """By place: the numbers of the particles next to it, and whether one is near at all."""
+        from scipy.spatial import KDTree
+
+        distances, numbers = KDTree(state.particles[["x", "y"]]).query(self.places, k=NEAREST)
+        return numbers, distances[..., 0] < DISTANCE_MAX * self.spacing
 
     def save(self, path) -> None:
         self.figure.savefig(path)
@@ -101,17 +121,20 @@ class Drawing:
 class Panel:
     """A quantity: its strip, its colour bar, its profile."""
 
-    def __init__(self, drawing: Drawing, quantity: Quantity, limits, strip, profile):
+    def __init__(self, drawing: Drawing, quantity: Quantity, strip, profile):
         self.drawing, self.quantity = drawing, quantity
         self.strip, self.profile = strip, profile
-        scale = Normalize(*limits)
+        self.scale = Normalize(0, 1)
+        self.ends, self.mean_ends = [math.inf, -math.inf], [math.inf, -math.inf]
         if drawing.points:
-            self.image = strip.scatter([], [], c=[], s=6, cmap=quantity.colors, norm=scale)
+            self.image = strip.scatter(
+                [], [], c=[], s=drawing.point_size**2, cmap=quantity.colors, norm=self.scale
+            )
         else:
             self.image = strip.imshow(
                 [[math.nan]],
                 cmap=quantity.colors,
-                norm=scale,
+                norm=self.scale,
                 origin="lower",
                 aspect="auto",
                 interpolation="nearest",
@@ -121,53 +144,61 @@ class Panel:
         strip.set_ylim(0, drawing.height)
         strip.set_ylabel("y", fontsize=9, color=TEXT_COLOR)
         strip.set_title(quantity.name, fontsize=10, loc="left", pad=3)
-        bar = drawing.figure.colorbar(self.image, ax=strip, extend="both", pad=0.01, aspect=7)
-        bar.ax.tick_params(labelsize=8, labelcolor=TEXT_COLOR)
-        self.prepare_profile(limits)
-
-    def prepare_profile(self, limits) -> None:
-        """The first state's line, and the one that draw() moves."""
-        margin = 0.12 * (limits[1] - limits[0])
-        self.profile.set_ylim(limits[0] - margin, limits[1] + margin)
-        style = (
-            {"linestyle": "none", "marker": ".", "markersize": 3}
-            if self.drawing.points
-            else {"linewidth": 1.2}
+        bar = drawing.figure.colorbar(
+            self.image, ax=strip, extend="both", pad=0.01, aspect=drawing.strip_inches / 0.09
         )
+        bar.ax.tick_params(labelsize=8, labelcolor=TEXT_COLOR)
+        self.prepare_profile()
+
+    def prepare_profile(self) -> None:
+        """The first state's line, and the one that draw() moves."""
+        points = {"linestyle": "none", "marker": ".", "markersize": self.drawing.point_size}
         first = self.drawing.first
-        self.profile.plot(*self.along_x(first), color=FIRST_COLOR, label=f"t = {first.time:.6g}", **style)
-        (self.line,) = self.profile.plot([], [], color=self.quantity.line, **style)
+        self.profile.plot(
+            *self.along_x(first),
+            color=FIRST_COLOR,
+            label=f"t = {first.time:.6g}",
+            **(points if self.drawing.points else {"linewidth": 2.4}),
+        )
+        (self.line,) = self.profile.plot(
+            [], [], color=self.quantity.line, **(points if self.drawing.points else {"linewidth": 1.2})
+        )
+        self.make_room(first)
         for side in ("top", "right"):
             self.profile.spines[side].set_visible(False)
         for axes in (self.strip, self.profile):
             axes.tick_params(labelsize=8, labelcolor=TEXT_COLOR, length=3)
         self.profile.grid(color="#ececea", linewidth=0.6)
 
-    def draw(self, state: State) -> None:
-        particles = state.particles
-        if self.drawing.points:
-            self.image.set_offsets(particles[["x", "y"]].to_numpy())
-            self.image.set_array(particles[self.quantity.column].to_numpy())
+    def make_room(self, state: State) -> None:
+        """A few particles far from all others do not count for the colours."""
+        values = state.particles[self.quantity.column]
+        for ends, found in (
+            (self.ends, numpy.percentile(values, [0.5, 99.5])),
+            (self.mean_ends, self.along_x(state)[1]),
+        ):
+            ends[:] = min(ends[0], numpy.nanmin(found)), max(ends[1], numpy.nanmax(found))
+        self.scale.vmin, self.scale.vmax = widened(*self.ends)
+        self.profile.set_ylim(*widened(*self.mean_ends, share=0.08))
+
+    def draw(self, state: State, near: tuple[numpy.ndarray, numpy.ndarray] | None) -> None:
+        """`near`: of each place, as particles_near() says; without it particles are drawn one by one."""
+        values = state.particles[self.quantity.column].to_numpy()
+        if near:
+            numbers, is_near = near
+            self.image.set_data(numpy.where(is_near, values[numbers].mean(axis=-1), math.nan))
         else:
-            self.image.set_data(self.boxed(state).T)
+            self.image.set_offsets(state.particles[["x", "y"]].to_numpy())
+            self.image.set_array(values)
         self.line.set_data(*self.along_x(state))
         self.line.set_label(f"t = {state.time:.6g}")
         self.profile.legend(fontsize=8, frameon=False, ncols=2, loc="best", borderpad=0.1)
-
-    def boxed(self, state: State) -> numpy.ndarray:
-        """The mean of the quantity in each box; nan where no particle is."""
-        where = (state.particles.x, state.particles.y)
-        how = {"bins": self.drawing.boxes, "range": ((0, state.width), (0, state.height))}
-        counts, _, _ = numpy.histogram2d(*where, **how)
-        sums, _, _ = numpy.histogram2d(*where, weights=state.particles[self.quantity.column], **how)
-        with numpy.errstate(invalid="ignore"):
-            return sums / counts
 
     def along_x(self, state: State) -> tuple[numpy.ndarray, numpy.ndarray]:
         x, values = state.particles.x.to_numpy(), state.particles[self.quantity.column].to_numpy()
         if self.drawing.points:
             return x, values
-        how = {"bins": self.drawing.boxes[0], "range": (0, state.width)}
+        how = {"bins": self.drawing.pieces, "range": (0, state.width)}
         counts, edges = numpy.histogram(x, **how)
         sums, _ = numpy.histogram(x, weights=values, **how)
         with numpy.errstate(invalid="ignore"):

@@ -56,18 +56,10 @@ def write_film(paths: list[pathlib.Path], run: dict, out: pathlib.Path, writer) 
     from spam_tools import drawing, states
 
     console = Console(stderr=True)
-    columns: dict[str, list] = {quantity.column: [] for quantity in drawing.QUANTITIES}
-    quantities = []
+    first, last = states.read_state(paths[0]), states.read_state(paths[-1])
+    figure = drawing.Drawing(drawing.quantities_of([first, last]), first)
     for path in track(paths, "reading", console=console, transient=True):
-        state = states.read_state(path)
-        quantities = max(quantities, drawing.quantities_of([state]), key=len)
-        for column, ends in columns.items():
-            ends.append(drawing.limits_of(state.particles[column]))
-    limits = {
-        column: (min(low for low, _ in ends), max(high for _, high in ends))
-        for column, ends in columns.items()
-    }
-    figure = drawing.Drawing(quantities, limits, states.read_state(paths[0]))
+        figure.make_room(states.read_state(path))
     with writer.saving(figure.figure, out, DOTS_PER_INCH):
         for path in track(paths, "drawing", console=console, transient=True):
             state = states.read_state(path)

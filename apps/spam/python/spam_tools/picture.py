@@ -49,17 +49,9 @@ def picture(
 
 def write_picture(first, last, run: dict, out: pathlib.Path) -> None:
     """A file with `last`, and `first` to compare."""
-    import numpy
-
     from spam_tools import drawing
 
-    quantities = drawing.quantities_of([first, last])
-    limits = {
-        quantity.column: drawing.limits_of(
-            numpy.concatenate([state.particles[quantity.column] for state in (first, last)])
-        )
-        for quantity in quantities
-    }
-    figure = drawing.Drawing(quantities, limits, first)
+    figure = drawing.Drawing(drawing.quantities_of([first, last]), first)
+    figure.make_room(last)
     figure.draw(last, drawing.title_of(last, run))
     figure.save(out)
