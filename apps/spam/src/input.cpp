@@ -88,7 +88,7 @@ Initial read_initial(const Table& table, const Space& space) {
   return initial;
 }
 
-Parallel read_parallel(const Table& table) {
+Parallel read_parallel(const Table& table, bool unsafe) {
   Parallel parallel;
   parallel.mapping = table.text("mapping", parallel.mapping);
   try {
@@ -102,6 +102,9 @@ Parallel read_parallel(const Table& table) {
   parallel.threads = static_cast<int>(table.integer("threads", 0, 4096, parallel.threads));
   parallel.schedule = table.choice("schedule", parallel.schedule);
   parallel.update = table.choice("update", parallel.update);
+  if (parallel.engine == Engine::kList && parallel.update == Update::kNone && !unsafe)
+    table.fail("update",
+               "\"none\" loses forces where threads meet; expected critical, reduction, or --unsafe");
   parallel.sorting = table.choice("sorting", parallel.sorting);
   parallel.chunks_per_thread =
       static_cast<int>(table.integer("chunks_per_thread", 1, 1 << 20, parallel.chunks_per_thread));
@@ -120,8 +123,8 @@ Output read_output(const Table& table) {
 
 }  // namespace
 
-Settings parse_input(const std::string& text, const std::string& file,
-                     const std::vector<Override>& overrides) {
+Settings parse_input(const std::string& text, const std::string& file, const std::vector<Override>& overrides,
+                     bool unsafe) {
   const Document document(text, file, overrides);
   const Table root(document, {"space", "material", "initial", "integration", "parallel", "output"});
   const Table space = root.table("space", true, {"width", "height", "cell_size", "boundary_x", "boundary_y"});
@@ -143,7 +146,7 @@ Settings parse_input(const std::string& text, const std::string& file,
   settings.initial = read_initial(initial, settings.space);
   settings.integration.time_step = integration.number("time_step", kAboveZero);
   settings.integration.steps = integration.integer("steps", 0, kMany);
-  settings.parallel = read_parallel(parallel);
+  settings.parallel = read_parallel(parallel, unsafe);
   settings.output = read_output(output);
   return settings;
 }

@@ -22,6 +22,6 @@ struct Override {
 /// key or table, a missing one, a value of the wrong type, out of its range, or not finite. `file` is for
 /// messages. What is wrong with an override is told of its option.
 Settings parse_input(const std::string& text, const std::string& file,
-                     const std::vector<Override>& overrides = {});
+                     const std::vector<Override>& overrides = {}, bool unsafe = false);
 
 }  // namespace spam

@@ -57,18 +57,13 @@ int resolve_threads(const World& world, int threads) {
   return threads;
 }
 
-void check(const World& world, const Command& command, const Settings& settings) {
+void check(const World& world, const Settings& settings) {
   const Grid grid = grid_of(settings);
   if (world.ranks > grid.columns)
     throw Error(
         fmt::format("{}: space.width and space.cell_size make {} columns of cells for {} ranks; expected at "
                     "least one column for each rank",
                     settings.file, grid.columns, world.ranks));
-  if (settings.parallel.engine == Engine::kList && settings.parallel.update == Update::kNone &&
-      !command.unsafe)
-    throw Error(
-        "parallel.update: none: threads may lose each other's forces; expected critical, reduction, or "
-        "--unsafe");
   if (settings.parallel.threads > 1 && world.thread_level < MPI_THREAD_FUNNELED && world.rank == 0)
     fmt::print(stderr,
                "spam: this MPI library gives less than MPI_THREAD_FUNNELED; {} threads may not be safe\n",
@@ -96,10 +91,11 @@ void write_forces(const World& world, const Command& command, const Settings& se
 }
 
 void execute(const World& world, const Command& command) {
-  Settings settings = parse_input(read_everywhere(world, command.input), command.input, command.overrides);
+  Settings settings =
+      parse_input(read_everywhere(world, command.input), command.input, command.overrides, command.unsafe);
   settings.parallel.threads = resolve_threads(world, settings.parallel.threads);
   settings.output.directory = command.output;
-  check(world, command, settings);
+  check(world, settings);
   if (command.kind == Command::Kind::kForces) return write_forces(world, command, settings);
   Earlier earlier = command.restart.empty() ? Earlier::kRemove : Earlier::kKeep;
   if (!command.overwrite) earlier = Earlier::kRefuse;
