@@ -29,6 +29,7 @@ constexpr std::array kTools = {
     Tool{"sweep", "run the grid of options, and write the paper's tables and figures"},
     Tool{"picture", "draw the last state of a run"},
     Tool{"film", "make a film of a run's snapshots"},
+    Tool{"shock", "measure a shock in front of a wall, beside the Rankine-Hugoniot relations"},
 };
 
 /// An option that stands for a key of the input file.

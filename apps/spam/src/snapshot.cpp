@@ -103,6 +103,7 @@ void write_file(const std::string& name, const Settings& settings, const std::ve
   file.write("VTKHDF/FieldData/time",
              std::vector<double>{static_cast<double>(step) * settings.integration.time_step});
   file.write("VTKHDF/FieldData/space", std::vector<double>{settings.space.width, settings.space.height});
+  file.write("VTKHDF/FieldData/mass", std::vector<double>{settings.material.mass});
   file.close();
 }
 

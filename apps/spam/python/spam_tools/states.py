@@ -21,6 +21,7 @@ class State:
     time: float
     width: float  # of space
     height: float
+    mass: float  # of each particle
     particles: pandas.DataFrame
 
 
@@ -53,10 +54,10 @@ def read_state(path: pathlib.Path) -> State:
                 columns |= {f"{name}x": rows[:, 0], f"{name}y": rows[:, 1]}
             columns |= {name: data[name][:] for name in ("density", "pressure", "heat")}
             width, height = fields["space"][:]
-            step, time = int(fields["step"][0]), float(fields["time"][0])
+            step, time, mass = int(fields["step"][0]), float(fields["time"][0]), float(fields["mass"][0])
     except (OSError, KeyError, ValueError) as error:
         raise Refusal(f"{path}: is no snapshot of spam: {error}") from None
-    return State(path, step, time, width, height, pandas.DataFrame(columns).set_index("id"))
+    return State(path, step, time, width, height, mass, pandas.DataFrame(columns).set_index("id"))
 
 
 def read_run(directory: pathlib.Path) -> dict:
