@@ -40,9 +40,11 @@ class ForceEngine {
  public:
   virtual ~ForceEngine() = default;
 
-  /// Once a step, after Domain::sort() and Halo::plan(). The list engine makes its list here, as far as it
-  /// needs no ghosts' positions (it uses those of stage 0 only through their cells).
+  /// Once a step, after Domain::sort() and Halo::plan().
   virtual void prepare(const Domain& domain, const Halo& halo) = 0;
+  /// Once a step, after Halo::finish(0), which is when the ghosts' cells are known. The list engine makes its
+  /// list here: sorting, as the paper counts.
+  virtual void prepare_border(const Domain&, const Halo&) {}
 
   /// `poll` is called by the calling thread now and then. `density`: fill Forces::density, too.
   virtual void inner(const Domain& domain, const StageState& state, bool density, Forces* forces,
@@ -55,8 +57,6 @@ class ForceEngine {
   virtual void reset_counts(const Domain& domain) = 0;
   /// Pairs computed by each thread since the start, for the table of thread schedules.
   virtual std::vector<double> pairs_by_thread() const = 0;
-  /// What border() has spent on a list of pairs since the last call: sorting, as the paper counts.
-  virtual double take_listing_seconds() { return 0; }
 };
 
 /// The reach (grid.hpp) of the blocked engine's rows; the list engine's is 1.

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "force.hpp"
 #include "friction.hpp"
@@ -114,8 +113,8 @@ class ListEngine : public ForceEngine {
         found_(static_cast<std::size_t>(choice_.threads)),
         pairs_by_thread_(static_cast<std::size_t>(choice_.threads)) {}
 
-  /// The ghosts' cells are known only when those of stage 0 have come, so the list is made in border().
-  void prepare(const Domain&, const Halo&) override { listed_ = false; }
+  void prepare(const Domain&, const Halo&) override {}
+  void prepare_border(const Domain& domain, const Halo& halo) override;
   /// As in the paper, work begins when all ghosts are there.
   void inner(const Domain&, const StageState&, bool, Forces*, const std::function<void()>&) override {}
   void border(const Domain& domain, const StageState& state, const Halo& halo, bool density,
@@ -124,11 +123,9 @@ class ListEngine : public ForceEngine {
   std::span<const ColumnCounts> counts() const override { return counts_; }
   void reset_counts(const Domain& domain) override { counts_.assign(domain.columns().size(), {}); }
   std::vector<double> pairs_by_thread() const override { return pairs_by_thread_; }
-  double take_listing_seconds() override { return std::exchange(listing_seconds_, 0); }
 
  private:
   bool has_own_sums() const { return choice_.update == Update::kReduction && choice_.threads > 1; }
-  void make_lists(const Domain& domain, const Halo& halo);
   void fill_list(int first_column, int end_column, PairList* list) const;
   void copy_state(const Domain& domain, const StageState& state, const Halo& halo);
   void resize(Forces* forces, bool density) const;
@@ -145,8 +142,6 @@ class ListEngine : public ForceEngine {
   bool rubs_;
   PairCells cells_;
   std::vector<PairList> lists_;
-  bool listed_ = false;
-  double listing_seconds_ = 0;
   Array<double> x_, y_, vx_, vy_;  // of own particles and copies
   StageState at_;
   std::vector<Forces> own_sums_;            // of each thread
@@ -157,12 +152,6 @@ class ListEngine : public ForceEngine {
 
 void ListEngine::border(const Domain& domain, const StageState& state, const Halo& halo, bool density,
                         Forces* forces) {
-  if (!listed_) {
-    const double begun = omp_get_wtime();
-    make_lists(domain, halo);
-    listing_seconds_ += omp_get_wtime() - begun;
-    listed_ = true;
-  }
   copy_state(domain, state, halo);
   resize(forces, density);
   for (Forces& sums : own_sums_) resize(&sums, density);
@@ -190,7 +179,7 @@ void ListEngine::border(const Domain& domain, const StageState& state, const Hal
   finish(density, forces);
 }
 
-void ListEngine::make_lists(const Domain& domain, const Halo& halo) {
+void ListEngine::prepare_border(const Domain& domain, const Halo& halo) {
   cells_.set_up(domain, halo);
   const auto columns = static_cast<int>(domain.columns().size());
   if (choice_.sorting == Sorting::kSerial) {

@@ -73,6 +73,7 @@ void write_force_table(MPI_Comm comm, const Settings& settings, const std::strin
   halo->start(0);
   engine->inner(domain, state, true, &forces, [&] { halo->progress(); });
   halo->finish(0);
+  engine->prepare_border(domain, *halo);
   engine->border(domain, state, *halo, true, &forces);
 
   std::vector<Row> own;

@@ -1,3 +1,4 @@
+// The cells of own particles, ghosts and images, and the pairs listed from them.
 #include "pair_cells.hpp"
 
 #include <algorithm>

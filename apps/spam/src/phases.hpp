@@ -27,11 +27,6 @@ class Phases {
     if (running_) seconds_[current_] += MPI_Wtime() - since_;
     running_ = false;
   }
-  /// Counts some of one phase's time as another's.
-  void move(double seconds, Phase from, Phase to) {
-    seconds_[static_cast<std::size_t>(from)] -= seconds;
-    seconds_[static_cast<std::size_t>(to)] += seconds;
-  }
   double seconds(Phase phase) const { return seconds_[static_cast<std::size_t>(phase)]; }
 
  private:

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "agree.hpp"
+#include "cache.hpp"
 #include "domain.hpp"
 #include "error.hpp"
 #include "exchange.hpp"
@@ -64,6 +65,7 @@ class Simulation {
   double moved_max_ = 0;             // by a particle of this rank in one step
   Totals first_, now_;
   Phases phases_;
+  CacheCounters cache_;  // of the force loops
   RunRecord record_;
 };
 
@@ -89,7 +91,7 @@ void Simulation::run() {
   record_.first = first_;
   record_.last = now_;
   record_.sent = halo_->sent();
-  record_.pairs_by_thread = engine_->pairs_by_thread();
+  record_.cache = cache_.counts();
   write_summary(comm_, settings_, domain_, phases_, record_);
 }
 
@@ -107,6 +109,7 @@ void Simulation::advance() {
     record_.pairs += count.pairs;
     record_.candidates += count.candidates;
   }
+  record_.pairs_by_thread = engine_->pairs_by_thread();
   ++record_.steps;
   phases_.enter(Phase::kExchange);
   exchange_particles(comm_, &domain_, settings_.space.x.periodic(), step_);
@@ -120,13 +123,20 @@ void Simulation::compute_forces(int stage, bool density) {
   if (stage == 0) integrator_.begin_step(domain_, state);
   halo_->start(stage);
   phases_.enter(Phase::kForce);
+  cache_.start();
   engine_->inner(domain_, state, density, &forces_, [this] { halo_->progress(); });
+  cache_.stop();
   phases_.enter(Phase::kExchange);
   halo_->finish(stage);
+  if (stage == 0) {
+    phases_.enter(Phase::kSorting);
+    engine_->prepare_border(domain_, *halo_);
+  }
   phases_.enter(Phase::kForce);
+  cache_.start();
   engine_->border(domain_, state, *halo_, density, &forces_);
+  cache_.stop();
   phases_.leave();
-  phases_.move(engine_->take_listing_seconds(), Phase::kForce, Phase::kSorting);
 }
 
 void Simulation::sort_particles() {
@@ -224,7 +234,8 @@ Simulation::Simulation(MPI_Comm comm, const Settings& settings, const RunOptions
                       settings.space.x.periodic())),
       engine_(make_engine(settings)),
       integrator_(settings.integration.time_step, settings.material.mass),
-      column_cost_(static_cast<std::size_t>(domain_.grid().columns), 1.0) {}
+      column_cost_(static_cast<std::size_t>(domain_.grid().columns), 1.0),
+      cache_(settings.parallel.threads) {}
 
 }  // namespace
 

@@ -69,6 +69,19 @@ Json what_ran(const Settings& settings, const Domain& domain) {
           {"rows", domain.grid().rows}};
 }
 
+/// Null where a rank has no counts.
+Json json_of(MPI_Comm comm, const Domain& domain, const std::optional<CacheCounts>& own) {
+  const CacheCounts counts = own.value_or(CacheCounts{});
+  Json cache{{"source", CacheCounters::source()},
+             {"references", gather(comm, domain, counts.references)},
+             {"misses", gather(comm, domain, counts.misses)},
+             {"lost", gather(comm, domain, counts.lost)},
+             {"transactions", gather(comm, domain, counts.transactions)}};
+  int counted = own.has_value() ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &counted, 1, MPI_INT, MPI_MIN, comm);
+  return counted == 1 ? cache : Json();
+}
+
 }  // namespace
 
 void write_summary(MPI_Comm comm, const Settings& settings, const Domain& domain, const Phases& phases,
@@ -90,6 +103,7 @@ void write_summary(MPI_Comm comm, const Settings& settings, const Domain& domain
   run["particles_by_rank"] = gather(comm, domain, domain.particles.size());
   run["messages"] = gather(comm, domain, static_cast<double>(record.sent.messages) / steps);
   run["message_bytes"] = gather(comm, domain, static_cast<double>(record.sent.bytes) / steps);
+  run["cache"] = json_of(comm, domain, record.cache);
   run["first"] = json_of(record.first);
   run["last"] = json_of(record.last);
   std::string trouble;

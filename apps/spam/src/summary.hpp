@@ -9,6 +9,9 @@
 // - "pairs", "candidates": [by rank], "pairs_by_thread": [[by thread] by rank]: per step, that is in four
 // stages.
 // - "messages", "message_bytes": [by rank], of the halo, per step.
+// - "cache": null, or {"source", "references", "misses", "lost", "transactions"} of the force loops
+// (cache.hpp),
+//   by rank, in all steps.
 // - "particles_by_rank": [by rank], at the end.
 // - "first", "last": {"particles", "kinetic", "potential", "heat", "momentum_x", "momentum_y"}.
 #pragma once
@@ -16,8 +19,10 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "cache.hpp"
 #include "domain.hpp"
 #include "force.hpp"
 #include "halo.hpp"
@@ -32,6 +37,7 @@ struct RunRecord {
   double pairs = 0, candidates = 0;  // of this rank, in all of them
   std::vector<double> pairs_by_thread;
   Halo::Sent sent;
+  std::optional<CacheCounts> cache;  // of this rank's force loops, in all steps
   Totals first, last;
 };
 

@@ -111,6 +111,7 @@ TEST(ForceList, CountsPairsByColumnAndThread) {
                    domain.particles.vy.data()};
   engine->reset_counts(domain);
   engine->prepare(domain, halo);
+  engine->prepare_border(domain, halo);
   for (int stage = 0; stage < 2; ++stage) engine->border(domain, state, halo, false, &forces);
   EXPECT_EQ(forces.fx.size(), static_cast<std::size_t>(own.size()));
   EXPECT_TRUE(forces.density.empty());
@@ -127,8 +128,6 @@ TEST(ForceList, CountsPairsByColumnAndThread) {
   EXPECT_EQ(by_thread, 2 * right);
   // 9 cells of 3.2 x 3.6 hold about 3.6 times the particles of a disk of radius 3.
   EXPECT_NEAR(candidates / by_column, 9 * grid.column_width * grid.row_height / (M_PI * 9), 0.4);
-  EXPECT_GT(engine->take_listing_seconds(), 0);
-  EXPECT_EQ(engine->take_listing_seconds(), 0);
 }
 
 }  // namespace

@@ -148,6 +148,7 @@ inline EngineResult run_engine(const Settings& settings, const Particles& all, i
     const auto engine = make(settings);
     engine->reset_counts(domain);
     engine->prepare(domain, halo);
+    engine->prepare_border(domain, halo);
     Forces forces;
     engine->inner(domain, state, true, &forces, [] {});
     engine->border(domain, state, halo, true, &forces);
