@@ -3,7 +3,7 @@
 #   bin/      mpiexec (mpirun), mpicc, mpicxx (mpic++), tasuki, spam
 #   include/  mpi.h (MPI-5.0 standard ABI), mpich/mpi.h (MPICH ABI)
 #   libexec/  tasuki-source-lines, which mpiexec runs; tasuki/: mbl, the benchmark suite, what tasuki tune runs, and
-#             spam-tools, which spam runs
+#             spam-tools, which spam runs, with spam-cache-model
 #   lib/      libmpi_abi.so.1 (.so), libmpi.so.12, libtasuki_heap.so, libtasuki_trace.so, pkgconfig/,
 #             cmake/Tasuki/,
 #             tasuki/python/, the packages that bin/tasuki and spam-tools run (pip puts the former where others are)
@@ -116,6 +116,9 @@ if(TARGET spam)
   install(TARGETS spam RUNTIME DESTINATION ${ROOT}${BINDIR})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/apps/spam DESTINATION ${ROOT}${DATADIR}/tasuki
           PATTERN python EXCLUDE)
+  if(TARGET spam-cache-model)
+    install(TARGETS spam-cache-model RUNTIME DESTINATION ${ROOT}${LIBEXECDIR}/tasuki)
+  endif()
   tasuki_tool(spam-tools ${LIBEXECDIR}/tasuki python/spam.py "draws the runs of spam, and sweeps over its options.")
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/apps/spam/python/ DESTINATION ${LIBDIR}/tasuki/python
           PATTERN __pycache__ EXCLUDE)
