@@ -19,8 +19,8 @@ def tools():
 
 
 def input_text(number_density):
-    """The example, half as wide, with so many particles in a unit of area. The range stays, their mass becomes
-    less, and the friction of a pair with the square of it: the gas is as viscous as before."""
+    """The example, half as wide, with so many particles in a unit of area. The range stays, their mass
+    becomes less, and the friction of a pair with the square of it: the gas is as viscous as before."""
     text = EXAMPLE.read_text()
     for what, into in (
         ("width = 400.0", f"width = {WIDTH}.0"),
