@@ -45,12 +45,11 @@ def installed_program():
 
 @pytest.fixture
 def spam(tmp_path):
-    """Runs `spam …` on some ranks, in tmp_path."""
+    """Runs `spam …` on some ranks, in tmp_path; without mpiexec where `ranks` is None."""
 
     def run(*words, ranks=1, **how):
-        return run_command(
-            PREFIX / "bin/mpiexec", "-n", ranks, PREFIX / "bin/spam", *words, cwd=tmp_path, **how
-        )
+        launcher = () if ranks is None else (PREFIX / "bin/mpiexec", "-n", ranks)
+        return run_command(*launcher, PREFIX / "bin/spam", *words, cwd=tmp_path, **how)
 
     return run
 

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <limits>
 #include <string>
 
 #include "agree.hpp"
@@ -96,6 +97,9 @@ void execute(const World& world, const Command& command) {
   settings.parallel.threads = resolve_threads(world, settings.parallel.threads);
   settings.output.directory = command.output;
   check(world, settings);
+  if (settings.parallel.engine == Engine::kList && settings.parallel.update == Update::kNone)
+    settings.output.energy_tolerance = settings.output.momentum_tolerance =
+        std::numeric_limits<double>::infinity();  // wrong on purpose
   if (command.kind == Command::Kind::kForces) return write_forces(world, command, settings);
   Earlier earlier = command.restart.empty() ? Earlier::kRemove : Earlier::kKeep;
   if (!command.overwrite) earlier = Earlier::kRefuse;

@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from spam_tools import film, picture, shock
+from spam_tools import film, picture, shock, sweep
 from spam_tools.refusal import Refusal
 
 app = typer.Typer(
@@ -20,7 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Draw what a run of spam left, and compare its options.",
 )
-for command in (picture, film, shock):
+for command in (picture, film, shock, sweep):
     command.register(app)
 
 
