@@ -83,6 +83,7 @@ class SharedHalo final : public Halo {
   std::size_t columns_max_ = 0;  // owned by one rank
   GhostTable ghosts_;
   std::vector<MPI_Request> signals_in_, signals_out_;
+  bool signals_came_ = true;  // all, at the open stage
   MPI_Request agreement_ = MPI_REQUEST_NULL;
   std::int64_t particles_bound_ = 0, particles_max_ = 0;  // of this rank; of the node's
   std::int64_t near_particles_ = 0;                       // in ghosts of this node
