@@ -22,6 +22,7 @@ PARTS = (
     "balance",
 )
 FLAGS = ("-std=c++20", "-fopenmp", "-I" + str(SOURCES), *(SOURCES / f"{part}.cpp" for part in PARTS))
+SPAM = harness.PREFIX / "bin" / "spam"
 KINDS = ("messages", "shared")
 LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
 PEERS = pathlib.Path(os.environ.get("TASUKI_PEERS", HERE.parents[1] / "build" / "peers"))
@@ -52,6 +53,19 @@ def test_shared_memory_and_messages_go_together(program, ranks):
     for seed in range(20 if LONG else 2):
         launch = (harness.PREFIX / "bin/mpiexec", "--nodes", 2, "-n", ranks)
         expect_right(*launch, program, "shared", 1, seed % 2, seed)
+
+
+@pytest.mark.parametrize("ranks", harness.RANKS)
+def test_both_halos_lead_to_the_same_bits(ranks, gas, tmp_path):
+    last, small = {}, tmp_path / gas()
+    for way, nodes in (("messages", 1), ("shared", 1), ("shared", 2)):
+        output = tmp_path / f"{way}-{nodes}"
+        options = ("--halo", way, "--steps", 12, "--remap-interval", 5, "--threads", 1, "--quiet")
+        launch = (harness.PREFIX / "bin/mpiexec", "--nodes", min(nodes, ranks), "-n", ranks)
+        done = harness.run_command(*launch, SPAM, "run", small, "--output", output, *options)
+        assert done.returncode == 0, done.text
+        last[way, nodes] = (output / "restart-12.spam").read_bytes()
+    assert len(set(last.values())) == 1
 
 
 @pytest.mark.skipif(not LONG, reason="other MPIs are asked by make test-long")
