@@ -9,14 +9,13 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
 #include <numeric>
-#include <system_error>
 #include <vector>
 
 #include "agree.hpp"
 #include "error.hpp"
-#include "hdf5_file.hpp"
+#include "hdf5_image.hpp"
+#include "text_file.hpp"
 
 namespace spam {
 namespace {
@@ -69,7 +68,7 @@ std::vector<double> vectors(const std::vector<Observed>& all, double Observed::*
   return values;
 }
 
-void write_points(const std::vector<Observed>& all, Hdf5File* file) {
+void write_points(const std::vector<Observed>& all, Hdf5Image* file) {
   constexpr std::uint8_t kVertex = 1;  // VTK_VERTEX
   const auto count = static_cast<std::int64_t>(all.size());
   std::vector<std::int64_t> numbers(all.size() + 1);
@@ -83,9 +82,8 @@ void write_points(const std::vector<Observed>& all, Hdf5File* file) {
     file->write(name, std::vector<std::int64_t>{count});
 }
 
-void write_file(const std::string& name, const Settings& settings, const std::vector<Observed>& all,
-                std::int64_t step) {
-  Hdf5File file(name);
+std::string bytes_of_file(const Settings& settings, const std::vector<Observed>& all, std::int64_t step) {
+  Hdf5Image file;
   file.make_group("VTKHDF");
   file.write_attribute("VTKHDF", "Version", {1, 0});
   file.write_attribute("VTKHDF", "Type", "UnstructuredGrid");
@@ -104,7 +102,7 @@ void write_file(const std::string& name, const Settings& settings, const std::ve
              std::vector<double>{static_cast<double>(step) * settings.integration.time_step});
   file.write("VTKHDF/FieldData/space", std::vector<double>{settings.space.width, settings.space.height});
   file.write("VTKHDF/FieldData/mass", std::vector<double>{settings.material.mass});
-  file.close();
+  return file.bytes();
 }
 
 }  // namespace
@@ -114,16 +112,11 @@ void write_snapshot(MPI_Comm comm, const Settings& settings, const Domain& domai
   const std::vector<Observed> all = gather(comm, domain, observed_by(domain.particles, forces));
   std::string trouble;
   if (domain.rank() == 0) {
-    const std::string name = fmt::format("{}/snapshot-{}.vtkhdf", settings.output.directory, step);
-    const std::string part = name + ".part";
-    std::error_code code;
     try {
-      write_file(part, settings, all, step);
-      std::filesystem::rename(part, name, code);
-      if (code) trouble = fmt::format("{}: cannot be renamed to {}: {}", part, name, code.message());
+      trouble = write_text(fmt::format("{}/snapshot-{}.vtkhdf", settings.output.directory, step),
+                           bytes_of_file(settings, all, step));
     } catch (const Error& error) {
       trouble = error.what();
-      if (std::filesystem::is_regular_file(part, code)) std::filesystem::remove(part, code);
     }
   }
   agree(comm, trouble);

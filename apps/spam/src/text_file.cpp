@@ -39,7 +39,7 @@ std::string write_text(const std::string& file, const std::string& text) {
   }
   if (good && std::rename(partial.c_str(), file.c_str()) == 0) return "";
   if (good) error = errno;
-  std::remove(partial.c_str());
+  if (out != nullptr) std::remove(partial.c_str());  // else the name may be a directory's
   return fmt::format("{}: cannot be written: {}", file, std::strerror(error));
 }
 

@@ -1,7 +1,7 @@
-// An HDF5 file that is being written, as far as snapshots need it: groups, attributes, arrays.
+// An HDF5 file that is made in memory, as far as snapshots need it: groups, attributes, arrays.
 //
-// HDF5's C interface tells errors by negative numbers and a stack of its own, which it prints. Here they
-// become Errors that name the file and say what HDF5 says last, where it knows best.
+// In memory, because HDF5 1.10 does not survive a disk that is full: after a file that it could not close it
+// crashes at the end of the program. So writing is left to text_file.hpp.
 #pragma once
 
 #include <hdf5.h>
@@ -13,13 +13,13 @@
 
 namespace spam {
 
-class Hdf5File {
+class Hdf5Image {
  public:
-  /// A new file, in the place of one that is there. Throws Error, as do all the others.
-  explicit Hdf5File(std::string name);
-  Hdf5File(const Hdf5File&) = delete;
-  Hdf5File& operator=(const Hdf5File&) = delete;
-  ~Hdf5File();
+  /// An empty file. Throws Error if memory lacks, as do all the others.
+  Hdf5Image();
+  Hdf5Image(const Hdf5Image&) = delete;
+  Hdf5Image& operator=(const Hdf5Image&) = delete;
+  ~Hdf5Image();
 
   void make_group(const char* path);
   void write_attribute(const char* group, const char* name, const char* ascii);
@@ -30,15 +30,13 @@ class Hdf5File {
   void write(const char* path, const std::vector<std::int64_t>& values);
   void write(const char* path, const std::vector<std::uint8_t>& values);
 
-  /// The file is whole when this returns.
-  void close();
+  /// The bytes of the whole file.
+  std::string bytes() const;
 
  private:
-  hid_t checked(hid_t result, const char* what) const;
   void write_array(const char* path, hid_t type, const void* values, std::initializer_list<hsize_t> shape);
   void put_attribute(const char* group, const char* name, hid_t type, hid_t space, const void* value);
 
-  std::string name_;
   hid_t file_ = -1;
 };
 
