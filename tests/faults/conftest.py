@@ -28,39 +28,28 @@ def stress_program():
     return harness.compile_stress()
 
 
-def plain_c(source, name, *flags):
-    """A helper that is no MPI program, made once a session."""
-    program = harness.PROGRAMS / name
-    harness.PROGRAMS.mkdir(parents=True, exist_ok=True)
-    done = harness.run_command(
-        "cc", "-O1", "-Wall", "-Wextra", HERE / source, "-o", program, *flags, timeout=120
-    )
-    assert done.returncode == 0, done.text
-    return program
-
-
 @pytest.fixture(scope="session")
 def restrict():
     """restrict [cma] [fd] [ptrace] [uring] -- command: see restrict.c."""
-    return plain_c("restrict.c", "restrict")
+    return harness.compile_plain(HERE / "restrict.c", "restrict")
 
 
 @pytest.fixture(scope="session")
 def undumpable():
     """A library to preload; see restrict.c."""
-    return plain_c("restrict.c", "undumpable.so", "-DUNDUMPABLE", "-shared", "-fPIC")
+    return harness.compile_plain(HERE / "restrict.c", "undumpable.so", "-DUNDUMPABLE", "-shared", "-fPIC")
 
 
 @pytest.fixture(scope="session")
 def jumping_clock():
     """A library to preload; see clock.c."""
-    return plain_c("clock.c", "clock.so", "-shared", "-fPIC")
+    return harness.compile_plain(HERE / "clock.c", "clock.so", "-shared", "-fPIC")
 
 
 @pytest.fixture(scope="session")
 def bad_storage():
     """A library to preload; see bad_storage.c."""
-    return plain_c("bad_storage.c", "bad_storage.so", "-shared", "-fPIC")
+    return harness.compile_plain(HERE / "bad_storage.c", "bad_storage.so", "-shared", "-fPIC")
 
 
 @pytest.fixture(scope="session")

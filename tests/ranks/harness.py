@@ -113,6 +113,15 @@ def compile_program(source, *flags, compiler="mpicc"):
     return program
 
 
+def compile_plain(source, name, *flags):
+    """A helper in C that is no MPI program: a program, or by its flags a library to preload."""
+    program = PROGRAMS / name
+    PROGRAMS.mkdir(parents=True, exist_ok=True)
+    done = run_command("cc", "-O1", "-Wall", "-Wextra", source, "-o", program, *flags, timeout=120)
+    assert done.returncode == 0, done.text
+    return program
+
+
 def compile_stress():
     """The program of tests/stress, for whoever wants messages of every kind under his own conditions."""
     folder = HERE.parent / "stress"

@@ -45,11 +45,12 @@ def installed_program():
 
 @pytest.fixture
 def spam(tmp_path):
-    """Runs `spam …` on some ranks, in tmp_path; without mpiexec where `ranks` is None."""
+    """Runs `spam …` on some ranks, in tmp_path; without mpiexec where `ranks` is None. `before`: words before
+    the program."""
 
-    def run(*words, ranks=1, **how):
+    def run(*words, ranks=1, before=(), **how):
         launcher = () if ranks is None else (PREFIX / "bin/mpiexec", "-n", ranks)
-        return run_command(*launcher, PREFIX / "bin/spam", *words, cwd=tmp_path, **how)
+        return run_command(*launcher, *before, PREFIX / "bin/spam", *words, cwd=tmp_path, **how)
 
     return run
 
