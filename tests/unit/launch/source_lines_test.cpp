@@ -100,7 +100,7 @@ TEST(SourceLookup, WithoutTheProgramModulesAreTold) {
   const auto answers = find_source_lines({query, {}}, 1000, "/nowhere/at/all");
   ASSERT_EQ(answers.size(), 2u);
   ASSERT_EQ(answers[0].lines.size(), 3u);
-  EXPECT_TRUE(answers[0].lines[0].module.ends_with("source_lines_test"));
+  EXPECT_TRUE(answers[0].lines[0].module.ends_with("unit_launch"));
   EXPECT_FALSE(answers[0].lines[1].known());
   EXPECT_FALSE(answers[0].lines[2].known());
   EXPECT_TRUE(answers[1].lines.empty());
@@ -124,7 +124,7 @@ TEST(SourceLookup, NonsenseIsNotBelieved) {
   const SourceQuery query{.pid = getpid(), .addresses = {spot().address, 0}};
   const auto answers = find_source_lines({query}, 5000, path);
   ASSERT_EQ(answers.at(0).lines.size(), 2u);
-  EXPECT_EQ(short_text(answers[0].lines[0]), "source_lines_test");
+  EXPECT_EQ(short_text(answers[0].lines[0]), "unit_launch");
   EXPECT_FALSE(answers[0].lines[1].known());
   unlink(path.c_str());
 }
@@ -160,7 +160,7 @@ TEST(SourceLines, AnotherFileAtThatPathTellsNothing) {
   for (MappedFile& file : board->files) ++file.inode;
   const SourceQuery query{.files = published_files(*board), .addresses = {spot().address}};
   const auto answers = find_source_lines({query}, 60'000, TASUKI_SOURCE_LINES);
-  EXPECT_EQ(short_text(answers.at(0).lines.at(0)), "source_lines_test");
+  EXPECT_EQ(short_text(answers.at(0).lines.at(0)), "unit_launch");
 }
 
 TEST(SourceLines, AnEventLoopNeedsNotWait) {

@@ -78,7 +78,7 @@ TEST(Info, EnvironmentOfTheProgram) {
   const auto body = [](Process& process) {
     Info* environment = predefined_object<Info>(*process.objects, kMpiInfoEnv);
     ASSERT_NE(find_info(environment, "command"), nullptr);
-    EXPECT_NE(find_info(environment, "command")->find("info_test"), std::string::npos);
+    EXPECT_NE(find_info(environment, "command")->find("unit_object"), std::string::npos);
     EXPECT_EQ(*find_info(environment, "maxprocs"), "2");
     EXPECT_EQ(*find_info(environment, "thread_level"), "MPI_THREAD_MULTIPLE");
     EXPECT_NE(find_info(environment, "wdir"), nullptr);
@@ -97,7 +97,7 @@ TEST(Info, EnvironmentOfTheProgram) {
     EXPECT_EQ(*find_info(made, "argv"), "-n 5");
     api::info_free(process, &made);
     ASSERT_EQ(api::info_create_env(process, 0, nullptr, &made), kSuccess);
-    EXPECT_NE(find_info(made, "command")->find("info_test"), std::string::npos);
+    EXPECT_NE(find_info(made, "command")->find("unit_object"), std::string::npos);
     api::info_free(process, &made);
   };
   run_ranks(2, body, options);
