@@ -111,7 +111,7 @@ conformance: build $(STAMPS)/conformance
 
 # Programs of others, from PyPI, at the versions that tools/foreign.sh pins: mpi4py's source distribution (its
 # tests, and its extension built by our mpicc for the standard ABI), the Intel MPI Benchmarks, MPICH's headers.
-$(STAMPS)/conformance: tools/foreign.sh tools/peers.txt include/mpi.h $(STAMPS)/venv | build
+$(STAMPS)/conformance: tools/foreign.sh tools/peers.txt include/mpi.h $(STAMPS)/venv | build $(STAMPS)/peers
 	@$(QUIETLY) "fetching mpi4py's tests, IMB and MPICH's headers" $(LOGS)/foreign.log \
 	    tools/foreign.sh $(BUILD) $(PREFIX)
 	@touch $@
