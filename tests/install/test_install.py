@@ -108,7 +108,10 @@ def check_hello(program: pathlib.Path, prefix: pathlib.Path = PREFIX) -> None:
 def test_tree_is_complete():
     for name in ("bin/mpiexec", "bin/mpirun", "bin/mpicc", "bin/mpicxx", "bin/mpic++", "include/mpi.h",
                  "include/mpich/mpi.h", "lib/libmpi_abi.so", "lib/libmpi_abi.so.1", "lib/libmpi.so.12",
-                 "lib/pkgconfig/tasuki.pc", "lib/cmake/Tasuki/TasukiConfig.cmake", "bin/tasuki"):  # fmt: skip
+                 "lib/pkgconfig/tasuki.pc", "lib/cmake/Tasuki/TasukiConfig.cmake", "bin/tasuki",
+                 "bin/spam", "libexec/tasuki/spam-tools",
+                 "lib/tasuki/python/spam_tools/__main__.py", "share/tasuki/spam/CMakeLists.txt",
+                 "share/tasuki/spam/src/run.cpp", "share/tasuki/spam/examples/paper.toml"):  # fmt: skip
         assert (PREFIX / name).exists(), name
     assert not (PREFIX / "lib/libmpi.so").exists(), "-lmpi must not link the MPICH ABI by accident"
 

@@ -11,10 +11,12 @@ namespace spam {
 namespace {
 
 constexpr std::int64_t kMany = std::int64_t{1} << 52;  // a double still counts so far
+constexpr std::int64_t kParticlesMax = 2'000'000'000;  // which an int counts
 constexpr double kCellsMax = 1e9;                      // which an int counts
 constexpr Bounds kAny{};
 constexpr Bounds kAtLeastZero{.low = 0};
 constexpr Bounds kAboveZero{.low = 0, .above_low = true};
+constexpr Bounds kDensity{.low = 0, .high = 1e100, .above_low = true};  // whose sums are finite
 
 Material read_material(const Table& table) {
   Material material;
@@ -50,7 +52,7 @@ std::vector<ProfilePoint> read_profile(const Table& initial, const Space& space)
   std::vector<ProfilePoint> profile;
   for (const Table& table : initial.tables("profile", {"x", "density", "velocity"})) {
     const ProfilePoint point{table.number("x", {.low = 0, .high = space.width}),
-                             table.number("density", kAboveZero), table.number("velocity", kAny)};
+                             table.number("density", kDensity), table.number("velocity", kAny)};
     if (!profile.empty() && point.x <= profile.back().x)
       table.fail(
           "x", fmt::format("{}; expected more than that of the point before, {}", point.x, profile.back().x));
@@ -81,7 +83,7 @@ Initial read_initial(const Table& table, const Space& space) {
     initial.particles = static_cast<std::int64_t>(initial.given.size());
     return initial;
   }
-  initial.particles = table.integer("particles", 1, kMany);
+  initial.particles = table.integer("particles", 1, kParticlesMax);
   initial.profile = read_profile(table, space);
   initial.velocity_fluctuation = table.number("velocity_fluctuation", kAtLeastZero, 0.0);
   initial.position_fluctuation = table.number("position_fluctuation", {.low = 0, .high = 1}, 0.0);

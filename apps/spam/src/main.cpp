@@ -74,7 +74,7 @@ void check(const World& world, const Settings& settings) {
 void tell_what_runs(const World& world, const Settings& settings) {
   const Grid grid = grid_of(settings);
   const Parallel& parallel = settings.parallel;
-  fmt::print("{}: {} particles, {} x {} cells, {} steps; {} {} x {} {}, engine {}, mapping {}, halo {}\n",
+  fmt::print("{}: {} particles, {} x {} cells, {} steps\n{} {} x {} {}, engine {}, mapping {}, halo {}\n",
              settings.file, settings.initial.particles, grid.columns, grid.rows, settings.integration.steps,
              world.ranks, world.ranks == 1 ? "rank" : "ranks", parallel.threads,
              parallel.threads == 1 ? "thread" : "threads", word_of(parallel.engine), parallel.mapping,
