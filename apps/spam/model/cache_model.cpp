@@ -27,6 +27,18 @@ CacheShape chosen_shape() {
   return shape;
 }
 
+/// Where memory might lie physically. Caches of the second level and above choose a line's set by that, and
+/// the kernel gives out pages in no order; by virtual addresses arrays that are far apart would meet in one
+/// set.
+std::uint64_t physical(std::uint64_t address) {
+  constexpr int kPageBits = 12;
+  std::uint64_t page = address >> kPageBits;
+  page = (page ^ (page >> 30)) * 0xbf58476d1ce4e5b9ULL;  // the finaliser of SplitMix64: one to one
+  page = (page ^ (page >> 27)) * 0x94d049bb133111ebULL;
+  page ^= page >> 31;
+  return (page << kPageBits) | (address & ((1U << kPageBits) - 1));
+}
+
 }  // namespace
 
 struct CacheCounters::State {
@@ -35,9 +47,9 @@ struct CacheCounters::State {
   void replay(bool counted) {
     const std::uint64_t line_bytes = caches.shape().line_bytes;
     replay_accesses([&](int thread, const Access& access) {
-      const std::uint64_t last = (access.address + static_cast<std::uint64_t>(access.bytes) - 1) / line_bytes;
-      for (std::uint64_t line = access.address / line_bytes; line <= last; ++line)
-        caches.access(thread, line, access.write, counted);
+      const std::uint64_t end = access.address + static_cast<std::uint64_t>(access.bytes);
+      for (std::uint64_t at = access.address; at < end; at = (at / line_bytes + 1) * line_bytes)
+        caches.access(thread, physical(at) / line_bytes, access.write, counted);
     });
   }
 };

@@ -37,14 +37,14 @@ def sweep(
     The directory gets index.md with all of them, a .csv for each, pictures, and runs.csv. Cache misses are
     counted by the processor where it has counters for users, and by a model of caches where not.
     """
-    from spam_tools import sweep_parts, sweep_report, sweep_runs
-
     numbers = numbers_of(processors)
-    parts = chosen(sweep_parts.parts_of(numbers), only)
     if not input_file.is_file():
         raise Refusal(f"{input_file}: there is no such file; expected an input file of spam run")
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise Refusal(f"--output {output}: is there already; expected another name")
+    from spam_tools import sweep_parts, sweep_report, sweep_runs
+
+    parts = chosen(sweep_parts.parts_of(numbers), only)
     launcher = sweep_runs.Launcher.find(os.environ.get("SPAM", "spam"), mpiexec)
     try:
         output.mkdir(parents=True, exist_ok=True)
