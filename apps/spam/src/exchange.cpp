@@ -61,13 +61,12 @@ int find_lost(const Particles& particles, int begin, int end) {
   return end;
 }
 
-[[noreturn]] void tell(const Particles& particles, int i, int rank, std::int64_t step,
-                       const std::string& what) {
+[[noreturn]] void tell(const Particles& particles, int i, std::int64_t step, const std::string& what) {
   const auto at = static_cast<std::size_t>(i);
   throw RankError(
-      fmt::format("rank {}, step {}: particle {} at ({}, {}) with velocity ({}, {}) {}: a smaller "
+      fmt::format("step {}: particle {} at ({}, {}) with velocity ({}, {}) {}: a smaller "
                   "integration.time_step is needed",
-                  rank, step, particles.id[at], particles.x[at], particles.y[at], particles.vx[at],
+                  step + 1, particles.id[at], particles.x[at], particles.y[at], particles.vx[at],
                   particles.vy[at], what));
 }
 
@@ -90,7 +89,7 @@ std::vector<int> find_leavers(const Domain& domain, std::int64_t step) {
         found[static_cast<std::size_t>(t)].push_back(i);
   }
   const int first_lost = *std::min_element(lost.begin(), lost.end());
-  if (first_lost < particles.size()) tell(particles, first_lost, domain.rank(), step, "is not finite");
+  if (first_lost < particles.size()) tell(particles, first_lost, step, "is not finite");
   std::vector<int> leavers;
   for (const std::vector<int>& of_thread : found)
     leavers.insert(leavers.end(), of_thread.begin(), of_thread.end());
@@ -107,7 +106,7 @@ std::vector<Records> pack(Domain* domain, const std::vector<int>& leavers, const
     const auto partner = std::lower_bound(partners.begin(), partners.end(), owner);
     if (partner == partners.end() || *partner != owner)
       tell(
-          domain->particles, i, domain->rank(), step,
+          domain->particles, i, step,
           fmt::format("went in one step to column {} of rank {}, which does not border on those of this rank",
                       column, owner));
     outgoing[static_cast<std::size_t>(partner - partners.begin())].push_back(record_of(domain->particles, i));

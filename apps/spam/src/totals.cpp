@@ -98,6 +98,11 @@ std::string compare_totals(const Totals& first, const Totals& now, const Setting
   if (now.particles != first.particles)
     return fmt::format("{}: {} particles in step {}, and {} in the beginning: an error of the program",
                        settings.file, now.particles, step, first.particles);
+  if (!std::isfinite(now.energy()))
+    return fmt::format(
+        "{}: the energy is {} in step {}, no finite number: smaller velocities, material.beta or "
+        "integration.time_step are needed",
+        settings.file, now.energy(), step);
   const Output& output = settings.output;
   const double scale = std::max(first.momentum_scale, now.momentum_scale);
   std::string broken =
