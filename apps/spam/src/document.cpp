@@ -17,6 +17,13 @@ namespace {
 
 const toml::table kNothing;
 
+/// Without what would end the line of an error, or write over it.
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char letter) { return letter < ' '; }, ' ');
+  return text;
+}
+
 /// A value as an error shows it.
 std::string shown(const toml::node& node) {
   if (const auto text = node.value_exact<std::string>()) return '"' + *text + '"';
@@ -59,8 +66,8 @@ Document::Document(const std::string& text, std::string file, const std::vector<
   try {
     root_ = toml::parse(text);
   } catch (const toml::parse_error& error) {
-    throw Error(
-        fmt::format("{}:{}: this is not TOML: {}", file_, error.source().begin.line, error.description()));
+    throw Error(one_line(
+        fmt::format("{}:{}: this is not TOML: {}", file_, error.source().begin.line, error.description())));
   }
   for (const Override& over : overrides) {
     const std::size_t dot = over.key.find('.');
@@ -75,9 +82,9 @@ Document::Document(const std::string& text, std::string file, const std::vector<
 
 void Document::fail(const toml::node& node, const std::string& path, const std::string& what) const {
   const auto option = options_.find(path);
-  if (option != options_.end()) throw Error(option->second + ": " + what);
+  if (option != options_.end()) throw Error(one_line(option->second + ": " + what));
   const auto line = std::max<toml::source_index>(1, node.source().begin.line);
-  throw Error(fmt::format("{}:{}: {}: {}", file_, line, path, what));
+  throw Error(one_line(fmt::format("{}:{}: {}: {}", file_, line, path, what)));
 }
 
 Table::Table(const Document& document, Keys known) : document_(&document), table_(&document.root()) {

@@ -158,6 +158,12 @@ TEST(Input, AMappingIsCheckedWithItsLine) {
             "gas.toml:19: parallel.mapping:");
 }
 
+TEST(Input, AnErrorIsOneLine) {
+  EXPECT_EQ(error_of(changed("20.0", "\"20\\n\\u001b[2J\"")),
+            "gas.toml:2: space.width: \"20  [2J\"; expected a number above 0");
+  EXPECT_EQ(error_of(changed("20.0", "t\n")).find('\n'), std::string::npos);
+}
+
 TEST(Input, TooManyCellsAreRefused) {
   EXPECT_NE(error_of(changed("20.0", "1e15")).find("4: space.cell_size: 3.1 makes 1.36e+15 cells"),
             std::string::npos);
