@@ -107,6 +107,11 @@ class Drawing:
             panel.draw(state, near)
         self.title.set_text(title)
 
+    def fix_layout(self) -> None:
+        """Everything stays where it is for what is drawn now: a film neither trembles nor takes long."""
+        self.figure.draw_without_rendering()
+        self.figure.set_layout_engine("none")
+
     def particles_near(self, state: State) -> tuple[numpy.ndarray, numpy.ndarray]:
         """By place: the numbers of the particles next to it, and whether one is near at all."""
         from scipy.spatial import KDTree

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from spam_tools.refusal import Refusal
+from spam_tools.refusal import Refusal, check_out
 
 FORMATS = (".gif", ".mp4")
 DOTS_PER_INCH = 90
@@ -32,8 +32,7 @@ def film(
 
     paths = states.snapshots_in(directory)
     out = out or directory / "film.gif"
-    if out.suffix not in FORMATS:
-        raise Refusal(f"--out {out}: expected a name that ends in {', '.join(FORMATS)}")
+    check_out(out, FORMATS)
     if len(paths) < 2:
         raise Refusal(
             f"{directory}: holds one snapshot; a film needs two at least (output.snapshot_interval)"
@@ -60,6 +59,8 @@ def write_film(paths: list[pathlib.Path], run: dict, out: pathlib.Path, writer) 
     figure = drawing.Drawing(drawing.quantities_of([first, last]), first)
     for path in track(paths, "reading", console=console, transient=True):
         figure.make_room(states.read_state(path))
+    figure.draw(last, drawing.title_of(last, run))
+    figure.fix_layout()
     with writer.saving(figure.figure, out, DOTS_PER_INCH):
         for path in track(paths, "drawing", console=console, transient=True):
             state = states.read_state(path)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from spam_tools.refusal import Refusal
+from spam_tools.refusal import Refusal, check_out
 
 FORMATS = (".png", ".svg", ".pdf")
 
@@ -34,8 +34,7 @@ def picture(
 
     paths = states.snapshots_in(directory)
     out = out or directory / "picture.png"
-    if out.suffix not in FORMATS:
-        raise Refusal(f"--out {out}: expected a name that ends in {', '.join(FORMATS)}")
+    check_out(out, FORMATS)
     chosen = paths[-1] if step is None else directory / f"snapshot-{step}.vtkhdf"
     if chosen not in paths:
         there = ", ".join(path.stem.removeprefix("snapshot-") for path in paths)
