@@ -3,7 +3,8 @@
 1. hello.c, compiled by our mpicc (the MPI-5.0 standard ABI), on four ranks.
 2. heat.py, on the unmodified mpi4py wheel from PyPI (the MPICH ABI), on four ranks, checked against serial.
 3. pingpong.c on two ranks: latency and bandwidth beside the limit of the memory itself.
-4. A part of the benchmark suite, the model fitted to it, and both as one page: tasuki bench, fit, report.
+4. SPAM, the reference application: a shock wave by smoothed particles, on four ranks, and its picture.
+5. A part of the benchmark suite, the model fitted to it, and both as one page: tasuki bench, fit, report.
 """
 
 import argparse
@@ -100,7 +101,9 @@ def title(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--prefix", type=pathlib.Path, required=True, help="the installed tree")
-    parser.add_argument("--out", type=pathlib.Path, required=True, help="folder of the picture and the table")
+    parser.add_argument(
+        "--out", type=pathlib.Path, required=True, help="folder of the pictures and the table"
+    )
     parser.add_argument("--ranks", type=int, default=4)
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
@@ -118,7 +121,13 @@ def main():
     run([mpicc, "-O2", HERE / "pingpong.c", "-o", args.out / "pingpong"])
     run([mpiexec, "-n", 2, args.out / "pingpong"], log=table)
 
-    title("4. The suite, its model, and both as one page")
+    title("4. A shock wave by smoothed particles")
+    spam, shock = args.prefix / "bin" / "spam", args.out / "shock"
+    words = ["--threads", 1, "--overwrite", "--output", shock]
+    run([mpiexec, "-n", args.ranks, spam, "run", HERE.parent / "apps/spam/examples/shock.toml", *words])
+    run([spam, "picture", shock])
+
+    title("5. The suite, its model, and both as one page")
     tasuki, results = args.prefix / "bin" / "tasuki", args.out / "run.json"
     page, charts = args.out / "report.html", args.out / "report.png"
     chosen = [word for name in MEASURED for word in ("--only", name)]
@@ -127,7 +136,9 @@ def main():
     run_with_own_bar([tasuki, "report", results, "-o", page, "--png", charts])
 
     title("All went well")
-    console.print(f"picture  {shortened(str(args.out / 'heat.png'))}")
+    console.print(
+        f"pictures {shortened(str(args.out / 'heat.png'))}, {shortened(str(shock / 'picture.png'))}"
+    )
     console.print(f"table    {shortened(str(table))}")
     console.print(f"report   {shortened(str(page))} (its main charts: {shortened(str(charts))})")
 
