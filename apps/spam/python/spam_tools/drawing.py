@@ -182,7 +182,7 @@ class Panel:
             (self.ends, numpy.percentile(values, [0.5, 99.5])),
             (self.mean_ends, self.along_x(state)[1]),
         ):
-            ends[:] = min(ends[0], numpy.nanmin(found)), max(ends[1], numpy.nanmax(found))
+            ends[:] = min(ends[0], numpy.min(found)), max(ends[1], numpy.max(found))
         self.scale.vmin, self.scale.vmax = widened(*self.ends)
         self.profile.set_ylim(*widened(*self.mean_ends, share=0.08))
 
@@ -206,8 +206,8 @@ class Panel:
         how = {"bins": self.drawing.pieces, "range": (0, state.width)}
         counts, edges = numpy.histogram(x, **how)
         sums, _ = numpy.histogram(x, weights=values, **how)
-        with numpy.errstate(invalid="ignore"):
-            return (edges[1:] + edges[:-1]) / 2, sums / counts
+        there = counts > 0
+        return ((edges[1:] + edges[:-1]) / 2)[there], sums[there] / counts[there]
 
 
 def title_of(state: State, run: dict) -> str:
