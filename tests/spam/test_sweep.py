@@ -47,7 +47,6 @@ def test_what_is_wrong_is_refused(spam, gas, tmp_path):
         (("-o", "full"), "--output full: is there already"),
         (("-o", "new", "--only", "table2"), "--only table2: expected some of table1"),
         (("-o", "new", "--processors", "0,1"), "--processors 0,1: expected whole numbers"),
-        (("-o", "new", "--mpiexec", "./none"), "--mpiexec ./none: there is no such program"),
     ):
         done = spam("sweep", gas(), *words, ranks=None)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)

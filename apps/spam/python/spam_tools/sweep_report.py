@@ -39,10 +39,12 @@ def write(output: pathlib.Path, parts: list[Part], runs: dict[Variant, dict], in
 
 def heading(runs: dict[Variant, dict], input_file: pathlib.Path, steps: int, rounds: int) -> str:
     run = next(iter(runs.values()))
-    times = "" if rounds == 1 else f", each the fastest of {rounds} runs, made in turn"
+    times = (
+        "" if rounds == 1 else f"; of {rounds} runs with the same options, made in turn, the fastest counts"
+    )
     return (
         f"# The options of spam, compared\n\n{input_file.name}: {run['particles']:,} particles in "
-        f"{run['columns']} columns of cells, {steps} steps{times}. {run['library']}; "
+        f"{run['columns']} columns of cells, {steps} steps{times}. {run['library']}, "
         f"{len(os.sched_getaffinity(0))} processors: where more ranks or threads ran, they took turns. "
         "runs.csv has every run."
     )
