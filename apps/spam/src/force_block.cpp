@@ -1,6 +1,8 @@
+// Copies columns into blocks, and brings forces back.
 #include "force_block.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace spam {
 namespace {
@@ -108,27 +110,41 @@ void Block::load(const ColumnView& column, const ImageRows& images, const Displa
       copy_row(column, column.row_begin[image.original], column.row_begin[image.original + 1], row_begin(row),
                x, image.y);
   }
+  x_min_ = std::numeric_limits<double>::infinity();
+  x_max_ = -x_min_;
+  for (int k = own_begin(); k < own_begin() + own_count_; ++k) {
+    x_min_ = std::min(x_min_, arrays.x[static_cast<std::size_t>(k)]);
+    x_max_ = std::max(x_max_, arrays.x[static_cast<std::size_t>(k)]);
+  }
   for (auto* array : {&arrays.fx, &arrays.fy}) fill(array, 0, length, 0);
   if (parts.velocities) fill(&arrays.heating, 0, length, 0);
   if (parts.density) fill(&arrays.density, 0, length, 0);
 }
 
-void Block::add_to(const Target& target, const ImageRows& images, double scale) const {
+void Block::bring_to(const Target& target, const ImageRows& images, double scale, Mode mode) const {
   const auto add = [this](const Array<double>& from, int at, int count, double times, double* to) {
-    for (int k = 0; k < count; ++k) to[k] += times * from[static_cast<std::size_t>(at + k)];
+    const double* values = from.data() + at;
+    for (int k = 0; k < count; ++k) to[k] += times * values[k];
   };
+  const auto begin = [this, mode](const Array<double>& from, double times, double* to) {
+    const double* values = from.data() + own_begin();
+    for (int k = 0; k < own_count_; ++k) to[k] = (mode == Mode::kAdd ? to[k] : 0) + times * values[k];
+  };
+  begin(arrays.fx, scale, target.fx);
+  begin(arrays.fy, scale, target.fy);
+  if (target.heating != nullptr) begin(arrays.heating, 1, target.heating);
+  if (target.density != nullptr) begin(arrays.density, 1, target.density);
   const int rows = images.rows();
   for (int row = -reach_; row < rows + reach_; ++row) {
-    // The column's own rows are one piece.
-    const bool own = row == 0;
+    if (row == 0) row = rows;  // the images above
     const ImageRows::Row& image = images.at(row);
-    if (image.original < 0 || (row > 0 && row < rows)) continue;
-    const int begin = row_begin(row), count = own ? own_count_ : row_end(row) - begin;
+    if (image.original < 0) continue;
+    const int at = row_begin(row), count = row_end(row) - at;
     const int first = row_begin(image.original) - own_begin();
-    add(arrays.fx, begin, count, scale, target.fx + first);
-    add(arrays.fy, begin, count, scale * image.y.sign, target.fy + first);
-    if (target.heating != nullptr) add(arrays.heating, begin, count, 1, target.heating + first);
-    if (target.density != nullptr) add(arrays.density, begin, count, 1, target.density + first);
+    add(arrays.fx, at, count, scale, target.fx + first);
+    add(arrays.fy, at, count, scale * image.y.sign, target.fy + first);
+    if (target.heating != nullptr) add(arrays.heating, at, count, 1, target.heating + first);
+    if (target.density != nullptr) add(arrays.density, at, count, 1, target.density + first);
   }
 }
 

@@ -4,7 +4,7 @@
 // Rows are counted from -reach to rows + reach: those below 0 and from `rows` on are images, of the other end
 // where y is periodic, of the same end behind a mirror, and empty at an open end. So the partners of any
 // particle lie in one piece, whatever the boundary. Forces on images are added to their originals at the end
-// (add_to). Behind x's edges images are blocks of their own.
+// (bring_to). Behind x's edges images are blocks of their own.
 //
 // Whole vectors are read and written, up to their neighbours in the column, or to far away places at the
 // ends: those are out of range and get zeros.
@@ -71,12 +71,18 @@ class Block {
   struct Target {
     double *fx = nullptr, *fy = nullptr, *heating = nullptr, *density = nullptr;
   };
-  void add_to(const Target& target, const ImageRows& images, double scale) const;
+  enum class Mode { kAssign, kAdd };
+  void bring_to(const Target& target, const ImageRows& images, double scale, Mode mode) const;
 
   /// Of a row from -reach to rows + reach. Between the end of a row and the beginning of the next there may
   /// be far away places.
   int row_begin(int row) const { return row_begin_[static_cast<std::size_t>(row + reach_)]; }
   int row_end(int row) const { return row_end_[static_cast<std::size_t>(row + reach_)]; }
+  /// By row + reach, rows + 2 reach + 1 numbers.
+  const int* row_begins() const { return row_begin_.data(); }
+  /// Where its own particles are, in x; no interval if there are none.
+  double x_min() const { return x_min_; }
+  double x_max() const { return x_max_; }
   int own_begin() const { return row_begin(0); }
   int own_count() const { return own_count_; }
 
@@ -87,6 +93,7 @@ class Block {
   void copy_row(const ColumnView& column, int from, int to, int at, const Displaced& x, const Displaced& y);
 
   int reach_ = 0, own_count_ = 0;
+  double x_min_ = 0, x_max_ = 0;
   BlockParts parts_;
   std::vector<int> row_begin_, row_end_;
 };

@@ -16,7 +16,6 @@
 
 #include "force.hpp"
 #include "force_kernel.hpp"
-#include "lucy.hpp"
 
 namespace spam {
 namespace {
@@ -38,7 +37,7 @@ class BlockedEngine : public ForceEngine {
  public:
   explicit BlockedEngine(const Settings& settings);
 
-  void prepare(const Domain& domain, const Halo&) override { images_ = ImageRows(space_, domain.grid()); }
+  void prepare(const Domain& domain, const Halo&) override;
   void inner(const Domain& domain, const StageState& state, bool density, Forces* forces,
              const std::function<void()>& poll) override;
   void border(const Domain& domain, const StageState& state, const Halo& halo, bool density,
@@ -71,7 +70,8 @@ class BlockedEngine : public ForceEngine {
   void add_spilled(const Task& task, ColumnRange piece);
   void meet_ghosts(const Task& task, const Halo& halo, int owned, Workspace* work);
   void clear_sums(const Task& task, Workspace* work) const;
-  void sum_lanes(const Task& task, int owned, const Workspace& work, bool first) const;
+  void add_own_density(const Task& task, int owned) const;
+  void finish(const Task& task, int owned, Block::Mode mode, Workspace* work) const;
   enum class Way { kOneSide, kBothSides, kWithin };
   void pass(const Task& task, Way way, int owned, Block* with, int row_min, int row_end, Workspace* work);
   void prepare_forces(const Task& task);
@@ -81,38 +81,34 @@ class BlockedEngine : public ForceEngine {
   PairConstants constants_;
   const Kernels& kernels_;
   ImageRows images_;
-  int space_columns_ = 0;
+  Grid grid_;
+  double row_slack_ = 0;
   std::vector<Workspace> workspaces_;
   std::vector<ColumnCounts> counts_;
 };
 
-PairConstants constants_of(const Material& material) {
-  const Lucy lucy(material.range);
-  PairConstants constants;
-  constants.inverse_range = lucy.inverse_range;
-  constants.range_squared = material.range * material.range;
-  constants.push = material.beta / 60 * material.mass * material.mass * lucy.push(0);
-  constants.drag = material.viscosity / constants.range_squared;
-  constants.density_weight = material.mass * lucy.weight_scale;
-  return constants;
-}
-
 BlockedEngine::BlockedEngine(const Settings& settings)
     : space_(settings.space),
       material_(settings.material),
-      constants_(constants_of(settings.material)),
+      constants_(pair_constants(settings.material)),
       kernels_(choose_kernels(settings.material.viscosity > 0)),
       workspaces_(static_cast<std::size_t>(settings.parallel.threads)) {}
 
+void BlockedEngine::prepare(const Domain& domain, const Halo&) {
+  grid_ = domain.grid();
+  images_ = ImageRows(space_, grid_);
+  row_slack_ = std::max(0.0, grid_.slack(material_.range));
+}
+
 BlockedEngine::Beside BlockedEngine::after(int column) const {
-  if (column + 1 < space_columns_) return {column + 1, {}};
+  if (column + 1 < grid_.columns) return {column + 1, {}};
   if (space_.x.periodic()) return {0, {1, space_.width}};
   return {};
 }
 
 BlockedEngine::Beside BlockedEngine::before(int column) const {
   if (column > 0) return {column - 1, {}};
-  if (space_.x.periodic()) return {space_columns_ - 1, {1, -space_.width}};
+  if (space_.x.periodic()) return {grid_.columns - 1, {1, -space_.width}};
   return {};
 }
 
@@ -133,10 +129,10 @@ Block::Target BlockedEngine::target(const Task& task, int owned) const {
 Block::Target BlockedEngine::spill(const Task& task, Workspace* work) const {
   const std::span<const int> rows = task.domain.row_begin(work->spilled_to);
   const auto count = static_cast<std::size_t>(rows.back());
-  work->spilled_fx.assign(count, 0);
-  work->spilled_fy.assign(count, 0);
-  if (task.parts.velocities) work->spilled_heating.assign(count, 0);
-  if (task.parts.density) work->spilled_density.assign(count, 0);
+  work->spilled_fx.resize(count);
+  work->spilled_fy.resize(count);
+  if (task.parts.velocities) work->spilled_heating.resize(count);
+  if (task.parts.density) work->spilled_density.resize(count);
   return {work->spilled_fx.data(), work->spilled_fy.data(),
           task.parts.velocities ? work->spilled_heating.data() : nullptr,
           task.parts.density ? work->spilled_density.data() : nullptr};
@@ -144,6 +140,8 @@ Block::Target BlockedEngine::spill(const Task& task, Workspace* work) const {
 
 void BlockedEngine::clear_sums(const Task& task, Workspace* work) const {
   const auto length = static_cast<std::size_t>(work->current.own_count()) * kLanesMax;
+  work->sums.begins.resize(length);
+  work->sums.ends.resize(length);
   const auto clear = [length](Array<double>* array) {
     if (array->size() < length) array->resize(length + length / 4);
     std::fill_n(array->begin(), length, 0.0);
@@ -154,27 +152,40 @@ void BlockedEngine::clear_sums(const Task& task, Workspace* work) const {
   if (task.parts.density) clear(&work->sums.density);
 }
 
-/// Brings the sums of a column to the forces, which they begin with or are added to.
-void BlockedEngine::sum_lanes(const Task& task, int owned, const Workspace& work, bool first) const {
-  const int count = work.current.own_count();
-  const auto sum = [count, first](const Array<double>& parts, double scale, double begin, double* to) {
-    const double* part = parts.data();
-    for (int k = 0; k < count; ++k, part += kLanesMax) {
-      double total = 0;
-      for (int lane = 0; lane < kLanesMax; ++lane) total += part[lane];
-      to[k] = (first ? begin : to[k]) + scale * total;
-    }
+/// Brings the forces on work->current to where all may see them.
+void BlockedEngine::finish(const Task& task, int owned, Block::Mode mode, Workspace* work) const {
+  Block& current = work->current;
+  const int count = current.own_count();
+  const auto sum = [&](const Array<double>& parts, Array<double>* to) {
+    kernels_.sum_lanes(parts.data(), count, to->data() + current.own_begin());
   };
-  const Block::Target to = target(task, owned);
-  sum(work.sums.fx, constants_.force_scale(), 0, to.fx);
-  sum(work.sums.fy, constants_.force_scale(), 0, to.fy);
-  if (to.heating != nullptr) sum(work.sums.heating, 1, 0, to.heating);
-  if (to.density != nullptr) sum(work.sums.density, 1, constants_.density_weight, to.density);
+  sum(work->sums.fx, &current.arrays.fx);
+  sum(work->sums.fy, &current.arrays.fy);
+  if (task.parts.velocities) sum(work->sums.heating, &current.arrays.heating);
+  if (task.parts.density) sum(work->sums.density, &current.arrays.density);
+  current.bring_to(target(task, owned), images_, constants_.force_scale(), mode);
+}
+
+/// A particle is a partner of its own.
+void BlockedEngine::add_own_density(const Task& task, int owned) const {
+  const int count = task.domain.row_begin(owned).back();
+  double* density = target(task, owned).density;
+  for (int k = 0; k < count; ++k) density[k] += constants_.density_weight;
 }
 
 void BlockedEngine::pass(const Task& task, Way way, int owned, Block* with, int row_min, int row_end,
                          Workspace* work) {
-  Pass pass{&work->current, with, images_.rows(), images_.reach(), row_min, row_end, &work->sums, 0, 0};
+  Pass pass{&work->current,
+            with,
+            images_.rows(),
+            images_.reach(),
+            row_min,
+            row_end,
+            1 / grid_.row_height,
+            row_slack_,
+            &work->sums,
+            0,
+            0};
   const auto& loops = way == Way::kOneSide     ? kernels_.one_side
                       : way == Way::kBothSides ? kernels_.both_sides
                                                : kernels_.within;
@@ -199,7 +210,7 @@ void BlockedEngine::own_column(const Task& task, int owned, Workspace* work) {
     pass(task, Way::kOneSide, owned, &work->other, -reach, rows + reach, work);
   };
   if (column == 0 && space_.x.low == Boundary::kMirror) meet_mirrored(0);
-  if (column == space_columns_ - 1 && space_.x.high == Boundary::kMirror) meet_mirrored(space_.width);
+  if (column == grid_.columns - 1 && space_.x.high == Boundary::kMirror) meet_mirrored(space_.width);
 }
 
 void BlockedEngine::go_through(const Task& task, ColumnRange piece, Workspace* work,
@@ -224,11 +235,11 @@ void BlockedEngine::go_through(const Task& task, ColumnRange piece, Workspace* w
       pass(task, Way::kBothSides, owned, &work->next, row_min, row_end, work);
       if (!loaded) {
         work->spilled_to = next;
-        work->next.add_to(spill(task, work), images_, constants_.force_scale());
+        work->next.bring_to(spill(task, work), images_, constants_.force_scale(), Block::Mode::kAssign);
       }
     }
-    sum_lanes(task, owned, *work, true);
-    work->current.add_to(target(task, owned), images_, constants_.force_scale());
+    finish(task, owned, Block::Mode::kAssign, work);
+    if (task.parts.density) add_own_density(task, owned);
     if (poll != nullptr && (owned - piece.begin) % kColumnsPerPoll == 0) (*poll)();
   }
 }
@@ -254,7 +265,6 @@ void BlockedEngine::prepare_forces(const Task& task) {
   task.forces->fy.resize(count);
   task.forces->heating.resize(task.parts.velocities ? count : 0);
   task.forces->density.resize(task.parts.density ? count : 0);
-  space_columns_ = task.domain.grid().columns;
 }
 
 void BlockedEngine::inner(const Domain& domain, const StageState& state, bool density, Forces* forces,
@@ -287,7 +297,7 @@ void BlockedEngine::meet_ghosts(const Task& task, const Halo& halo, int owned, W
     work->other.load(halo.ghost(beside.column), images_, beside.x, task.parts);
     pass(task, Way::kOneSide, owned, &work->other, -images_.reach(), images_.rows() + images_.reach(), work);
   }
-  if (loaded) sum_lanes(task, owned, *work, false);
+  if (loaded) finish(task, owned, Block::Mode::kAdd, work);
 }
 
 void BlockedEngine::border(const Domain& domain, const StageState& state, const Halo& halo, bool density,

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "force_kernel_loops.hpp"
+#include "lucy.hpp"
 
 namespace spam {
 namespace {
@@ -21,10 +22,21 @@ constexpr Kernels kPortable = make_kernels<Portable, kFriction>("portable");
 
 }  // namespace
 
+PairConstants pair_constants(const Material& material) {
+  const Lucy lucy(material.range);
+  PairConstants constants;
+  constants.inverse_range = lucy.inverse_range;
+  constants.range_squared = material.range * material.range;
+  constants.push = material.beta / 60 * material.mass * material.mass * lucy.push(0);
+  constants.drag = material.viscosity / constants.range_squared;
+  constants.density_weight = material.mass * lucy.weight_scale;
+  return constants;
+}
+
 const Kernels& choose_kernels(bool friction) {
   const char* wanted = std::getenv("SPAM_KERNEL");
-  for (const Kernels* kernels : {avx512_kernels(friction), avx2_kernels(friction)})
-    if (kernels != nullptr && (wanted == nullptr || !std::strcmp(wanted, kernels->name))) return *kernels;
+  const Kernels* avx2 = avx2_kernels(friction);
+  if (avx2 != nullptr && (wanted == nullptr || std::strcmp(wanted, "portable") != 0)) return *avx2;
   return friction ? kPortable<true> : kPortable<false>;
 }
 

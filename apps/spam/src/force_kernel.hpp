@@ -4,17 +4,18 @@
 //
 // A pair has the force t^2 (push - drag u) d on i, with d = x_i - x_j, t = max(0, 1 - |d| / R) and
 // u = (v_i - v_j) . d, so out of range it is 0 without a branch. The constant `push` is left out where there
-// is no friction (drag = 0): Block::add_to and sum_lanes() multiply by it.
+// is no friction (drag = 0): Block::add_to multiplies by it.
 #pragma once
 
 #include "force_block.hpp"
 
 namespace spam {
 
-/// Forces on the particles of a block that other partners made: kLanesMax parts of each, to be summed up at
-/// last.
+/// Forces on the particles of a block that passes gather, a part for each lane of a vector; and memory for a
+/// pass.
 struct LaneSums {
-  Array<double> fx, fy, heating, density;  // own particles x kLanesMax
+  Array<double> fx, fy, heating, density;  // own particles x kLanesMax, at least
+  std::vector<int> begins, ends;           // own particles
 };
 
 struct PairConstants {
@@ -26,12 +27,16 @@ struct PairConstants {
   double force_scale() const { return drag != 0 ? 1 : push; }
 };
 
-/// One pass: each own particle of `of` with those of `with` that lie in rows up to `reach` from its own.
+PairConstants pair_constants(const Material& material);
+
+/// One pass: each own particle of `of` with those of `with` that may be in range.
 struct Pass {
-  const Block* of = nullptr;
+  Block* of = nullptr;
   Block* with = nullptr;
   int rows = 0, reach = 0;
   int row_min = 0, row_end = 0;  // of `with`: no others
+  double rows_per_length = 0;
+  double row_slack = 0;  // how far particles may be from their row
   LaneSums* sums = nullptr;
   double pairs = 0, candidates = 0;  // are added to
 };
@@ -45,14 +50,15 @@ struct Kernels {
   void (*both_sides[2])(const PairConstants&, Pass*);
   /// On both, each particle with those that come after it. `of` and `with` are the same.
   void (*within[2])(const PairConstants&, Pass*);
+  /// Adds the parts of the first `count` particles up.
+  void (*sum_lanes)(const double* parts, int count, double* to);
 };
 
-/// The fastest for this processor, with or without friction. The environment's SPAM_KERNEL=portable, avx2 or
-/// avx512 asks for another, to compare them.
+/// The fastest for this processor, with or without friction. The environment's SPAM_KERNEL=portable asks for
+/// those of any processor, to compare.
 const Kernels& choose_kernels(bool friction);
 
 /// Null where the processor has no such instructions.
 const Kernels* avx2_kernels(bool friction);
-const Kernels* avx512_kernels(bool friction);
 
 }  // namespace spam

@@ -1,4 +1,6 @@
-// The innermost loops for processors with AVX2.
+// The innermost loops for processors with AVX2. Vectors of AVX-512, with its approximate roots and Newton's
+// steps or with as many lanes again, were no faster where they were tried: more lanes stay empty at both ends
+// of a run.
 #include "force_kernel.hpp"
 
 #if defined(__x86_64__) && defined(__GNUC__)

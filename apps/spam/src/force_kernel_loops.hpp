@@ -113,45 +113,74 @@ SPAM_INLINE void meet(const PairConstants& c, const Places& i, int at, const Pla
   *pairs = count;
 }
 
+// Where the partners of each particle begin and end: rows whose particles may be within the range of it in y,
+// as far as the block's distance in x leaves any. Rows are those of the last sorting; `row_slack` is how far
+// particles may have moved since. At open ends the first and the last row go on for ever.
+SPAM_INLINE void find_windows(const PairConstants& c, const Pass& pass, const double* x, const double* y,
+                              int count, int* begins, int* ends) {
+  const double left = pass.with->x_min(), right = pass.with->x_max(), slack = pass.row_slack;
+  const double scale = pass.rows_per_length, square_max = c.range_squared, origin = pass.reach;
+  const double begin_min = pass.row_min + pass.reach, end_max = pass.row_end + pass.reach;
+  const double begin_max = pass.rows + pass.reach - 1, end_min = pass.reach + 1;
+#pragma GCC ivdep
+  for (int k = 0; k < count; ++k) {
+    const double gap = std::max(0.0, std::max(left - x[k], x[k] - right));
+    const double height = __builtin_sqrt(std::max(0.0, square_max - gap * gap)) + slack;
+    const double begin = (y[k] - height) * scale + origin, end = (y[k] + height) * scale + origin + 1;
+    begins[k] = static_cast<int>(std::max(begin_min, std::min(begin_max, begin)));
+    ends[k] = static_cast<int>(std::min(end_max, std::max(end_min, end)));
+  }
+  const int* row_begin = pass.with->row_begins();
+  for (int k = 0; k < count; ++k) {
+    begins[k] = row_begin[begins[k]];
+    ends[k] = row_begin[ends[k]];
+  }
+}
+
 template <class Isa, Sides kSides, bool kFriction, bool kDensity>
 void go_through(const PairConstants& constants, Pass* pass) {
   using Real = typename Isa::Real;
   using Integer = typename Vectors<Isa::kLanes>::Integer;
   constexpr int kLanes = Isa::kLanes;
   const PairConstants c = constants;
-  Block& of = const_cast<Block&>(*pass->of);
-  const Places i(&of), j(pass->with);
-  const Block& with = *pass->with;
-  LaneSums& sums = *pass->sums;
-  double *fx = sums.fx.data(), *fy = sums.fy.data(), *heating = sums.heating.data(),
-         *density = sums.density.data();
+  const Places i(pass->of), j(pass->with);
+  double *fx = pass->sums->fx.data(), *fy = pass->sums->fy.data(), *heating = pass->sums->heating.data(),
+         *density = pass->sums->density.data();
+  const int own_begin = pass->of->own_begin(), count = pass->of->own_count();
+  int *begins = pass->sums->begins.data(), *ends = pass->sums->ends.data();
+  find_windows(c, *pass, i.x + own_begin, i.y + own_begin, count, begins, ends);
   Integer pairs{};
   long long candidates = 0;
-  for (int row = 0; row < pass->rows; ++row) {
-    const int row_begin = kSides == Sides::kWithin ? row : std::max(row - pass->reach, pass->row_min);
-    const int row_end = std::min(row + pass->reach + 1, pass->row_end);
-    if (row_begin >= row_end) continue;
-    const int first = with.row_begin(row_begin), end = with.row_begin(row_end);
-    for (int at = of.row_begin(row); at < of.row_end(row); ++at) {
-      const int begin = kSides == Sides::kWithin ? at + 1 : first;
-      if (begin >= end) continue;
-      candidates += end - begin;
-      const int slot = (at - of.own_begin()) * kLanesMax;
-      Gathered<Real> sum;
-      sum.fx = vector_at<Isa>(fx, slot);
-      sum.fy = vector_at<Isa>(fy, slot);
-      if constexpr (kFriction) sum.heating = vector_at<Isa>(heating, slot);
-      if constexpr (kDensity) sum.density = vector_at<Isa>(density, slot);
-      meet<Isa, kSides, kFriction, kDensity>(c, i, at, j, begin / kLanes * kLanes,
-                                             (end + kLanes - 1) / kLanes * kLanes, &sum, &pairs);
-      vector_at<Isa>(fx, slot) = sum.fx;
-      vector_at<Isa>(fy, slot) = sum.fy;
-      if constexpr (kFriction) vector_at<Isa>(heating, slot) = sum.heating;
-      if constexpr (kDensity) vector_at<Isa>(density, slot) = sum.density;
-    }
+  for (int k = 0; k < count; ++k) {
+    const int at = own_begin + k;
+    const int begin = kSides == Sides::kWithin ? at + 1 : begins[k], end = ends[k];
+    if (begin >= end) continue;
+    candidates += end - begin;
+    const int slot = k * kLanes;
+    Gathered<Real> sum;
+    sum.fx = vector_at<Isa>(fx, slot);
+    sum.fy = vector_at<Isa>(fy, slot);
+    if constexpr (kFriction) sum.heating = vector_at<Isa>(heating, slot);
+    if constexpr (kDensity) sum.density = vector_at<Isa>(density, slot);
+    meet<Isa, kSides, kFriction, kDensity>(c, i, at, j, begin & -kLanes, (end + kLanes - 1) & -kLanes, &sum,
+                                           &pairs);
+    vector_at<Isa>(fx, slot) = sum.fx;
+    vector_at<Isa>(fy, slot) = sum.fy;
+    if constexpr (kFriction) vector_at<Isa>(heating, slot) = sum.heating;
+    if constexpr (kDensity) vector_at<Isa>(density, slot) = sum.density;
   }
   for (int k = 0; k < kLanes; ++k) pass->pairs += static_cast<double>(pairs[k]);
   pass->candidates += static_cast<double>(candidates);
+}
+
+template <class Isa>
+void sum_lanes(const double* parts, int count, double* to) {
+  for (int k = 0; k < count; ++k) {
+    double sum = 0;
+#pragma GCC unroll 8
+    for (int lane = 0; lane < Isa::kLanes; ++lane) sum += parts[k * Isa::kLanes + lane];
+    to[k] += sum;
+  }
 }
 
 template <class Isa, bool kFriction>
@@ -160,7 +189,8 @@ constexpr Kernels make_kernels(const char* name) {
       name,
       {go_through<Isa, Sides::kOne, kFriction, false>, go_through<Isa, Sides::kOne, kFriction, true>},
       {go_through<Isa, Sides::kBoth, kFriction, false>, go_through<Isa, Sides::kBoth, kFriction, true>},
-      {go_through<Isa, Sides::kWithin, kFriction, false>, go_through<Isa, Sides::kWithin, kFriction, true>}};
+      {go_through<Isa, Sides::kWithin, kFriction, false>, go_through<Isa, Sides::kWithin, kFriction, true>},
+      sum_lanes<Isa>};
 }
 
 }  // namespace
