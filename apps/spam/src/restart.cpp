@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <limits>
 #include <string_view>
@@ -39,11 +41,12 @@ class SharedFile {
   /// "" if a call went well.
   std::string trouble(const char* done, int code) const {
     if (code == MPI_SUCCESS) return "";
-    char text[MPI_MAX_ERROR_STRING] = "";
+    std::array<char, MPI_MAX_ERROR_STRING> text;
     int length = 0;
-    MPI_Error_string(code, text, &length);
-    return fmt::format("{}: cannot be {}: {}", name_, done,
-                       std::string_view(text, static_cast<std::size_t>(length)));
+    MPI_Error_string(code, text.data(), &length);
+    std::replace(text.begin(), text.begin() + length, '\n', ' ');  // some libraries write a report
+    const std::string_view why(text.data(), static_cast<std::size_t>(length));
+    return fmt::format("{}: cannot be {}: {}", name_, done, why);
   }
 
   /// The same for a transfer, which must have been whole. `one`: the transfer's datatype.
@@ -53,7 +56,7 @@ class SharedFile {
     int moved = 0;
     MPI_Get_count(status, one, &moved);
     if (moved == count) return "";
-    return fmt::format("{}: cannot be {}: {} of {} bytes were", name_, done, moved, count);
+    return fmt::format("{}: cannot be {}: {} of {} were", name_, done, moved, count);
   }
 
   /// Collective: writes what has not been written yet. Throws Error on all ranks.
