@@ -1,7 +1,9 @@
 """make test: starts every part of the tests, one after the other, and adds up what they report.
 
 What the unit tests need is built meanwhile, at the lowest priority: the tests with processes wait a good
-deal, and compilers take what they leave. So the unit tests come last.
+deal, and compilers take what they leave. So the unit tests come last. They run under the sanitizers; without
+any, which is the same tests once more, only with --long, but for those that a sanitizer makes smaller by much
+(collectives of up to 64 simulated ranks) and those of SPAM, which is not built under one.
 
 Each part leaves a JUnit file under build/test, from which its numbers come.
 A part that ends otherwise than by its own account (a build that fails, a crash, a time-out) counts as one
@@ -57,12 +59,17 @@ class Result:
     broken: list = dataclasses.field(default_factory=list)  # (test's name, its output)
 
 
-def unit_part(name, jobs, sanitizer=None):
-    """The unit tests, in the release build or in a build of their own under a sanitizer."""
+# Of the unit tests without a sanitizer: what is always built and run.
+UNIT_QUICK = {"targets": ["unit_coll", "spam_test"], "pattern": "^unit/(coll/|spam_test$)"}
+
+
+def unit_part(name, jobs, sanitizer=None, targets=("unit_tests",), pattern=""):
+    """The unit tests, or some, in the release build or in a build of their own under a sanitizer."""
     folder = BUILD / (name if sanitizer else "release")
     configure = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", f"-DTASUKI_SANITIZER={sanitizer}"]
-    build = ["cmake", "--build", folder, "-j", jobs, "--target", "unit_tests"]
+    build = ["cmake", "--build", folder, "-j", jobs, "--target", *targets]
     run = ["ctest", "--test-dir", folder, "-j", jobs, "--timeout", 300, "--output-on-failure"]
+    run += ["-R", pattern] if pattern else []
     junit = ["--output-junit", OUT / f"{name}.xml"]
     return Part(name, run + junit, 1200, [*([configure] if sanitizer else []), build])
 
@@ -99,7 +106,7 @@ def parts(jobs, long):
         name = "reading" if folder.name == "conformance" else folder.name
         assert name not in known, name
         chosen.append(pytest_part(name, folder, seconds_max=1800 if long else 600))
-    chosen += [conformance_part(long), unit_part("unit", jobs)]
+    chosen += [conformance_part(long), unit_part("unit", jobs, **({} if long else UNIT_QUICK))]
     # Address and undefined behaviour get along in one build, which saves a third.
     chosen += [unit_part(names.replace(",", "-"), jobs, names) for names in ("thread", "address,undefined")]
     return chosen
