@@ -2,7 +2,7 @@
 
 import csv
 
-TABLES = ("table1", "table3", "table4", "table5", "table6")
+TABLES = ("table1", "table3", "table4", "table5")
 FIGURES = ("figure3", "figure4", "figure5", "figure6", "figure7")
 
 
@@ -11,8 +11,11 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
-def test_every_table_and_figure_is_made(spam, gas, tmp_path):
-    done = spam("sweep", gas(), "-o", "swept", "--processors", "1,2", "--steps", "1", ranks=None)
+def test_tables_and_figures_are_made(spam, gas, tmp_path):
+    only = ",".join(TABLES + FIGURES)
+    done = spam(
+        "sweep", gas(), "-o", "swept", "--processors", "2", "--steps", "1", "--only", only, ranks=None
+    )
     assert done.returncode == 0, done.stderr
     index = (tmp_path / "swept/index.md").read_text()
     for name in TABLES + FIGURES:
@@ -37,7 +40,6 @@ def test_a_thread_that_shares_a_list_misses_more(spam, gas, tmp_path):
     ]
     per_pair = {kind: number for kind, what, number in rows if what == "misses per pair in range"}
     assert per_pair["list, hybrid"] > per_pair["list, MPI-only"] > per_pair["blocks, hybrid"]
-    assert per_pair["list, hybrid, critical"] > per_pair["list, hybrid"]
 
 
 def test_what_is_wrong_is_refused(spam, gas, tmp_path):
