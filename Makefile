@@ -30,8 +30,8 @@ PREFIX := $(CURDIR)/$(BUILD)/prefix
 IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
-.PHONY: help setup build demo test test-long conformance bench bench-io bench-io-orders bench-spam bench-spam-lammps io-calls \
-    fit fit-collectives regret network peers format tidy generate clean
+.PHONY: help setup build demo test test-long conformance bench bench-io bench-io-orders bench-spam \
+    bench-spam-lammps io-calls fit fit-collectives regret network peers format tidy generate clean
 
 help:
 	@sed -n '5,16s/^# *//p' Makefile

@@ -83,6 +83,7 @@ class BlockedEngine : public ForceEngine {
   ImageRows images_;
   Grid grid_;
   double row_slack_ = 0;
+  bool has_ghosts_ = false;
   std::vector<Workspace> workspaces_;
   std::vector<ColumnCounts> counts_;
 };
@@ -98,6 +99,11 @@ void BlockedEngine::prepare(const Domain& domain, const Halo&) {
   grid_ = domain.grid();
   images_ = ImageRows(space_, grid_);
   row_slack_ = std::max(0.0, grid_.slack(material_.range));
+  const auto is_ghost = [&](const Beside& beside) {
+    return beside.column >= 0 && domain.owned_number(beside.column) < 0;
+  };
+  has_ghosts_ = std::any_of(domain.columns().begin(), domain.columns().end(),
+                            [&](int column) { return is_ghost(before(column)) || is_ghost(after(column)); });
 }
 
 BlockedEngine::Beside BlockedEngine::after(int column) const {
@@ -302,6 +308,7 @@ void BlockedEngine::meet_ghosts(const Task& task, const Halo& halo, int owned, W
 
 void BlockedEngine::border(const Domain& domain, const StageState& state, const Halo& halo, bool density,
                            Forces* forces) {
+  if (!has_ghosts_) return;  // threads need not be woken
   const Task task{domain, state, {material_.viscosity > 0, density}, forces};
   const int threads = domain.threads();
 #pragma omp parallel num_threads(threads)
