@@ -149,7 +149,7 @@ def main():
     parser.add_argument("--input", type=pathlib.Path, default=ROOT / "apps/spam/examples/paper.toml")
     parser.add_argument("--range", type=float, default=3.0, help="that of the input file")
     parser.add_argument("--time-step", type=float, default=0.02)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     first = spam_run(options, options.out / "spam")
