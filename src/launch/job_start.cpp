@@ -64,6 +64,8 @@ bool Job::start_rank(World* world, int rank, Refusal* refusal) {
   Environment& environment = world->environments[starting.application];
   set_job_variables(environment, {segment.fd(), static_cast<int>(getpid()), segment.job_id(), world->size()},
                     rank);
+  // A thread that waits spins by default, and keeps a processor from ranks that have something to do.
+  if (world->size() > local::processors_available()) environment.set_if_absent("OMP_WAIT_POLICY", "passive");
   io_times_.set_variables(environment);
   trace_.set_variables(environment, world->number, world->rank_name(rank));
   const std::vector<char*> variables = environment.pointers();

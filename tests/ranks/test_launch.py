@@ -621,3 +621,13 @@ def test_nobody_is_bound_with_more_ranks_than_processors(mpiexec):
     )
     done = mpiexec("-n", 2, "--bind-to", "none", *ALLOWED)
     assert len(set(done.stdout.splitlines())) == 1, done.text
+
+
+def test_threads_wait_without_spinning_where_ranks_share_processors(mpiexec):
+    """OpenMP's would keep processors from ranks that have something to do. The user has the last word."""
+    script = ("sh", "-c", "echo ${OMP_WAIT_POLICY-not set}")
+    processors = len(os.sched_getaffinity(0))
+    assert mpiexec("-n", processors, *script).stdout.splitlines() == ["not set"] * processors
+    assert mpiexec("-n", processors + 1, *script).stdout.splitlines() == ["passive"] * (processors + 1)
+    asked = mpiexec("-n", processors + 1, "-x", "OMP_WAIT_POLICY=active", *script)
+    assert asked.stdout.splitlines() == ["active"] * (processors + 1)
