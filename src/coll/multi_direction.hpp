@@ -5,9 +5,8 @@
 // the next ones (around: i, i+1, ..), and at last, for what lies in the root's plane, from the far end of
 // dimension i around the torus:
 //
-//   - a point that is away from the root's plane gets the part along the last dimension, in that order, in
-//   which
-//     it is away from the root;
+//   - a point that is away from the root's plane gets the part along the last dimension, in that order,
+//     in which it is away from the root;
 //   - a point in the plane, but the root, gets it from the end of dimension i.
 //
 // So each point gets its d parts from d different directions, and each link in positive direction carries one

@@ -11,9 +11,8 @@
 // Invariants that every algorithm keeps:
 //  1. The messages from one rank to another are received in the order in which they are sent (they have one
 //     tag), and as many bytes are received as are sent.
-//  2. What is being received in a round is neither read nor written by another step of that round, and what
-//  is
-//     being sent is not written by one.
+//  2. What is being received in a round is neither read nor written by another step of that round, and
+//     what is being sent is not written by one.
 //  3. The send buffer is never written.
 //
 // Ranks that share memory (coll/stage.hpp) may also work in each other's buffers. What a rank lets the others
@@ -22,9 +21,8 @@
 // stages it in global memory. A schedule never knows which of the two it is. It offers the images, awaits
 // those of others, moves and combines bytes of any of them, and tells the others by numbered phases how far
 // it is:
-//  4. A rank touches another one's image only after it awaited a phase of that rank, and its own image of
-//  which
-//     others read or write only before its offer or after it awaited them.
+//  4. A rank touches another one's image only after it awaited a phase of that rank, and its own image
+//     of which others read or write only before its offer or after it awaited them.
 //  5. Offering is phase 1; each rank signals higher and higher phases. A rank ends its schedule only after it
 //     awaited a phase of all who touch its images, which they signal when they are through with them; but for
 //     images that are kept. A rank that offers those offers nothing that others write.

@@ -33,9 +33,8 @@
 //  told at least n - kLeavesTold, which is enough for any member's collective n: of those that are behind all
 //  others, nobody waits for room, so nobody waits for ever.
 //  4. Nobody touches a block that it has released.
-//  5. A member's word is not trusted: data() and bytes() give what lies in its block, whatever it says; who
-//  waits
-//     for long looks whether it can be what it is.
+//  5. A member's word is not trusted: data() and bytes() give what lies in its block, whatever it says;
+//     who waits for long looks whether it can be what it is.
 #pragma once
 
 #include <array>

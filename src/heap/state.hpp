@@ -18,9 +18,8 @@
 // Invariants:
 //  1. free() is right for every address: what lies in [base, base + bytes) is mimalloc's, all else libc's.
 //     Both are fixed before main, whether or not there is an arena yet.
-//  2. What libc allocates for itself is never in the arena: it writes there in the child of a fork() before
-//  the
-//     child has a heap of its own (fork.hpp).
+//  2. What libc allocates for itself is never in the arena: it writes there in the child of a fork()
+//     before the child has a heap of its own (fork.hpp).
 //  3. Nobody calls mimalloc but inside the gate (gate.hpp).
 //  4. No block of mimalloc lies outside the arena: what does is given back at once (allocate.cpp).
 #pragma once

@@ -23,8 +23,7 @@ bool has_mark(int pid, const std::string& assignment);
 bool is_helper(int pid);
 
 /// The processes of this user that live, other than the caller and helpers, whose environment has
-/// `assignment`
-/// ("NAME=value").
+/// `assignment` ("NAME=value").
 std::vector<int> processes_with(const std::string& assignment);
 
 /// The name of a guard's process, by which is_helper() knows it.

@@ -1,12 +1,10 @@
 // LargeMessages: messages whose bytes go straight from one buffer to the other, in one copy.
 //
 // Each of the two ranks has an End of such a message, beside its request. Four ways lead there:
-//   write   the receive was advertised (send_requests.cpp): the sender claims it and copies, the receiver
-//   joins
-//           in when it makes progress
-//   pull    the request to send says where the source lies: the receiver copies; where it is worth it, it
-//   says
-//           where the destination lies, and the sender joins in (cooperative copy)
+//   write   the receive was advertised (send_requests.cpp): the sender claims it and copies, the
+//           receiver joins in when it makes progress
+//   pull    the request to send says where the source lies: the receiver copies; where it is worth it,
+//           it says where the destination lies, and the sender joins in (cooperative copy)
 //   push    only the destination is global memory: the receiver says where, the sender copies
 //   attach  the source is private: the receiver has the system copy (attach.cpp), as a pull; if that fails
 //           on the way, the message goes through the ring from its start

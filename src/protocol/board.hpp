@@ -17,9 +17,9 @@
 //     the sender, who takes the one with the lowest serial number that matches, keeps MPI's order. It
 //     passes over those that are younger than its look at `open`: a request may have been taken back since,
 //     and a younger one have taken its line, while one between the two stands in a line that was not in use.
-//  3. The receiver changes a request's fields only while its state is kFree. What the sender reads before it
-//  has
-//     claimed the request counts only if the claim then succeeds: the state holds a generation.
+//  3. The receiver changes a request's fields only while its state is kFree. What the sender reads
+//     before it has claimed the request counts only if the claim then succeeds: the state holds a
+//     generation.
 #pragma once
 
 #include <atomic>

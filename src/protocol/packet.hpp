@@ -5,15 +5,14 @@
 //   eager   one kEager packet with the payload in its bulk; kEagerMore packets with the rest, when it is
 //           larger than one bulk. They follow each other: between two endpoints no other message's kShort,
 //           kEager, kEagerMore or kRequestToSend comes in between.
-//   long    kRequestToSend, with the source's address and whether that is global memory -> (matched) -> one
-//   of
+//   long    kRequestToSend, with the source's address and whether that is global memory -> (matched) ->
+//           one of
 //             kPulling back: the receiver copies, and the sender may help; both see the end in a Transfer
 //             kPulled back: the receiver has copied, itself or by the system's help; the send is over
 //             kClearToSend back with the destination's address -> the sender copies -> kPushed
 //             kClearToSend back without -> kFragment packets, which may mix with anything
-//   write   kWriting: the sender has claimed the receive, which was advertised (board.hpp), and copies now;
-//   the
-//           receiver may help
+//   write   kWriting: the sender has claimed the receive, which was advertised (board.hpp), and copies
+//           now; the receiver may help
 // An eager message whose sender wants to know that it was matched is answered by kAcknowledge.
 //
 // With TASUKI_CHECK=2 a kSignature packet goes ahead of each message of the user's and says of which types it

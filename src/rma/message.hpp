@@ -3,13 +3,12 @@
 // progress.
 //
 // Two kinds of messages, both of the window's own communicator:
-//  - active messages (plane kPointToPoint, tag 0): a Header and, behind it, the data of a small operation or
-//  a
-//    piece of an accumulate. The target carries out those of one origin in the order in which they were sent,
-//    so accumulates are ordered (MPI 12.7.2), and a flush that comes behind an operation finds it done.
-//  - data (plane kOther): what a larger put or a get moves, straight from the buffer of the one rank into
-//  that of
-//    the other, in whatever layout either has it. Its tag is named in the active message.
+//  - active messages (plane kPointToPoint, tag 0): a Header and, behind it, the data of a small
+//    operation or a piece of an accumulate. The target carries out those of one origin in the order in
+//    which they were sent, so accumulates are ordered (MPI 12.7.2), and a flush that comes behind an
+//    operation finds it done.
+//  - data (plane kOther): what a larger put or a get moves, straight from the buffer of the one rank
+//    into that of the other, in whatever layout either has it. Its tag is named in the active message.
 //
 // Datatypes of the target travel as datatype/wire_type.hpp describes them, once to each target: a Header then
 // names them by a number. Dense data needs none.

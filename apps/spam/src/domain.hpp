@@ -3,9 +3,8 @@
 // Invariants, after sort():
 //   1. columns() ascend; particle i lies in the owned column k with column_begin()[k] <= i <
 //   column_begin()[k+1].
-//   2. Within a column particles are ordered by row, and in a row as they were before (the sort is stable),
-//   so
-//      a run is a function of the input, the mapping, ranks and threads alone.
+//   2. Within a column particles are ordered by row, and in a row as they were before (the sort is
+//      stable), so a run is a function of the input, the mapping, ranks and threads alone.
 //   3. Every thread has a piece of neighbouring owned columns, thread_columns(t), of about the same cost; it
 //      sorts, sums forces and moves just these particles, which therefore stay in its cache.
 #pragma once

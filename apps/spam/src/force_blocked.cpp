@@ -4,10 +4,10 @@
 // instruction.
 //
 // Invariants:
-//   1. A thread writes the forces of its own particles only. What its last column does to a column that it
-//   does
-//      not own itself (the next thread's first, or column 0 over a periodic edge) goes into its Workspace and
-//      is added by the owner after a barrier, in the order of the threads: sums do not depend on chance.
+//   1. A thread writes the forces of its own particles only. What its last column does to a column that
+//      it does not own itself (the next thread's first, or column 0 over a periodic edge) goes into its
+//      Workspace and is added by the owner after a barrier, in the order of the threads: sums do not
+//      depend on chance.
 //   2. Of columns of other ranks and of images behind mirrors in x there is a copy; only our side is
 //   computed.
 #include <omp.h>

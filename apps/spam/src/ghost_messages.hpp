@@ -8,9 +8,8 @@
 //   1. Stage s goes out of and into the buffers of parity s % 2. Ghosts of stage s are read in place until
 //      start(s + 1), so the receive of stage s + 1 can be posted while they are read; it is posted by
 //      finish(s), and a partner's message finds it there.
-//   2. The counts stay at the beginning of the incoming buffer of parity 0, since stage 2 comes behind them.
-//   So
-//      rows can be read at all stages.
+//   2. The counts stay at the beginning of the incoming buffer of parity 0, since stage 2 comes behind
+//      them. So rows can be read at all stages.
 //   3. Which message of stage 0 comes is known, but not how long it is: it is looked for (MPI_Improbe) and
 //      received where there is room for it. No buffer shrinks, so soon none is allocated.
 #pragma once

@@ -6,12 +6,11 @@
 //   what ran; "mapping" as it was written: "cyclic(4)".
 // - "seconds": the steps' time without remapping and output, as the paper counts, of the slowest rank.
 // - "phases": {"force": [by rank], …} in seconds, of all steps (phases.hpp has the names).
-// - "pairs", "candidates": [by rank], "pairs_by_thread": [[by thread] by rank]: per step, that is in four
-// stages.
+// - "pairs", "candidates": [by rank], "pairs_by_thread": [[by thread] by rank]: per step, that
+//   is in four stages.
 // - "messages", "message_bytes": [by rank], of the halo, per step.
-// - "cache": null, or {"source", "references", "misses", "lost", "transactions"} of the force loops
-// (cache.hpp),
-//   by rank, in all steps.
+// - "cache": null, or {"source", "references", "misses", "lost", "transactions"} of the
+//   force loops (cache.hpp), by rank, in all steps.
 // - "particles_by_rank": [by rank], at the end.
 // - "first", "last": {"particles", "kinetic", "potential", "heat", "momentum_x", "momentum_y"}.
 #pragma once

@@ -11,9 +11,9 @@
 // Invariants:
 //  1. `claimed_pid` goes from 0 to the process that is this rank, once; nobody else ever is this rank.
 //  2. `life` only grows, but for kFinalized: a rank that uses sessions may be kInitialized again.
-//  3. Either a rank that sets `in_world` sees `absent_rank` of a rank that ended without being in the world,
-//  or
-//     mpiexec, which sets it, sees `in_world` afterwards (both seq_cst): nobody waits for an absent rank.
+//  3. Either a rank that sets `in_world` sees `absent_rank` of a rank that ended without being in the
+//     world, or mpiexec, which sets it, sees `in_world` afterwards (both seq_cst): nobody waits for an
+//     absent rank.
 //  4. The layout is that of kJobVersion: whoever changes it changes the number.
 #pragma once
 
