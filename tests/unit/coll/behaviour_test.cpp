@@ -32,6 +32,9 @@ void* operator new(std::size_t bytes) {
   if (memory == nullptr) std::abort();
   return memory;
 }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return operator new(bytes);
+}
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }
