@@ -199,6 +199,7 @@ void BlockedEngine::pass(const Task& task, Way way, int owned, Block* with, int 
   ColumnCounts& counts = counts_[static_cast<std::size_t>(owned)];
   counts.pairs += pass.pairs;
   counts.candidates += pass.candidates;
+  counts.runs += pass.runs;
   work->pairs += pass.pairs;
 }
 

@@ -38,7 +38,7 @@ struct Pass {
   double rows_per_length = 0;
   double row_slack = 0;  // how far particles may be from their row
   LaneSums* sums = nullptr;
-  double pairs = 0, candidates = 0;  // are added to
+  double pairs = 0, candidates = 0, runs = 0;  // are added to
 };
 
 struct Kernels {

@@ -150,12 +150,13 @@ void go_through(const PairConstants& constants, Pass* pass) {
   int *begins = pass->sums->begins.data(), *ends = pass->sums->ends.data();
   find_windows(c, *pass, i.x + own_begin, i.y + own_begin, count, begins, ends);
   Integer pairs{};
-  long long candidates = 0;
+  long long candidates = 0, runs = 0;
   for (int k = 0; k < count; ++k) {
     const int at = own_begin + k;
     const int begin = kSides == Sides::kWithin ? at + 1 : begins[k], end = ends[k];
     if (begin >= end) continue;
     candidates += end - begin;
+    ++runs;
     const int slot = k * kLanes;
     Gathered<Real> sum;
     sum.fx = vector_at<Isa>(fx, slot);
@@ -171,6 +172,7 @@ void go_through(const PairConstants& constants, Pass* pass) {
   }
   for (int k = 0; k < kLanes; ++k) pass->pairs += static_cast<double>(pairs[k]);
   pass->candidates += static_cast<double>(candidates);
+  pass->runs += static_cast<double>(runs);
 }
 
 template <class Isa>

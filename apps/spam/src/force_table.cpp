@@ -61,8 +61,7 @@ void write_force_table(MPI_Comm comm, const Settings& settings, const std::strin
   make_initial_state(settings, &domain);
   domain.sort(expected_costs(comm, domain));
 
-  const auto halo =
-      make_halo(settings.parallel.halo, comm, settings.material.viscosity > 0, settings.space.x.periodic());
+  const auto halo = make_halo(settings, comm);
   const auto engine = make_engine(settings);
   Forces forces;
   halo->plan(domain);

@@ -11,4 +11,9 @@ std::unique_ptr<Halo> make_halo(HaloKind kind, MPI_Comm comm, bool with_velociti
   return std::make_unique<MessageHalo>(comm, with_velocities, periodic_x);
 }
 
+std::unique_ptr<Halo> make_halo(const Settings& settings, MPI_Comm comm) {
+  return make_halo(settings.parallel.halo, comm, settings.material.viscosity > 0,
+                   settings.space.x.periodic());
+}
+
 }  // namespace spam

@@ -59,5 +59,7 @@ class Halo {
 
 /// `with_velocities`: ghosts have them, too.
 std::unique_ptr<Halo> make_halo(HaloKind kind, MPI_Comm comm, bool with_velocities, bool periodic_x);
+/// What the settings ask for.
+std::unique_ptr<Halo> make_halo(const Settings& settings, MPI_Comm comm);
 
 }  // namespace spam

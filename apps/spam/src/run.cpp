@@ -9,6 +9,7 @@
 #include "run.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "agree.hpp"
@@ -39,6 +40,7 @@ class Simulation {
 
  private:
   void begin();
+  void measure_costs();
   void remap_columns();
   void sort_particles();
   void compute_forces(int stage, bool density);
@@ -65,7 +67,7 @@ class Simulation {
   double moved_max_ = 0;             // by a particle of this rank in one step
   Totals first_, now_;
   Phases phases_;
-  CacheCounters cache_;  // of the force loops
+  std::unique_ptr<CacheCounters> cache_;  // of the force loops
   RunRecord record_;
 };
 
@@ -91,7 +93,7 @@ void Simulation::run() {
   record_.first = first_;
   record_.last = now_;
   record_.sent = halo_->sent();
-  record_.cache = cache_.counts();
+  record_.cache = cache_->counts();
   write_summary(comm_, settings_, domain_, phases_, record_);
 }
 
@@ -123,9 +125,9 @@ void Simulation::compute_forces(int stage, bool density) {
   if (stage == 0) integrator_.begin_step(domain_, state);
   halo_->start(stage);
   phases_.enter(Phase::kForce);
-  cache_.start();
+  cache_->start();
   engine_->inner(domain_, state, density, &forces_, [this] { halo_->progress(); });
-  cache_.stop();
+  cache_->stop();
   phases_.enter(Phase::kExchange);
   halo_->finish(stage);
   if (stage == 0) {
@@ -133,9 +135,9 @@ void Simulation::compute_forces(int stage, bool density) {
     engine_->prepare_border(domain_, *halo_);
   }
   phases_.enter(Phase::kForce);
-  cache_.start();
+  cache_->start();
   engine_->border(domain_, state, *halo_, density, &forces_);
-  cache_.stop();
+  cache_->stop();
   phases_.leave();
 }
 
@@ -208,8 +210,22 @@ void Simulation::begin() {
     make_initial_state(settings_, &domain_);
     column_cost_ = expected_costs(comm_, domain_);
     remap(comm_, &domain_, mapping_(domain_.ranks(), column_cost_));
+    measure_costs();
   }
   phases_.leave();
+}
+
+/// The forces of the first state, computed once for what they cost; by that the columns are dealt out.
+/// Nothing of it is recorded, but for the time, which is that of remapping.
+void Simulation::measure_costs() {
+  const Phases remapping = phases_;
+  sort_particles();
+  compute_forces(0, false);
+  remap_columns();
+  halo_ = make_halo(settings_, comm_);
+  engine_ = make_engine(settings_);
+  cache_ = std::make_unique<CacheCounters>(domain_.threads());
+  phases_ = remapping;
 }
 
 int rank_of(MPI_Comm comm) {
@@ -230,12 +246,11 @@ Simulation::Simulation(MPI_Comm comm, const Settings& settings, const RunOptions
       options_(options),
       mapping_(parse_mapping(settings.parallel.mapping)),
       domain_(grid_of(settings), rank_of(comm), size_of(comm), settings.parallel.threads),
-      halo_(make_halo(settings.parallel.halo, comm, settings.material.viscosity > 0,
-                      settings.space.x.periodic())),
+      halo_(make_halo(settings, comm)),
       engine_(make_engine(settings)),
       integrator_(settings.integration.time_step, settings.material.mass),
       column_cost_(static_cast<std::size_t>(domain_.grid().columns), 1.0),
-      cache_(settings.parallel.threads) {}
+      cache_(std::make_unique<CacheCounters>(settings.parallel.threads)) {}
 
 }  // namespace
 
