@@ -61,6 +61,8 @@ def simulate(one, program, row, args):
         output = pathlib.Path(folder) / "run"
         options = ["--halo", row.halo, "--threads", row.threads, "--mapping", args.mapping, "--quiet"]
         words = [program, "run", args.input, "--output", output, *options]
+        if row.threads > 1:  # to processors of their own, as mpiexec binds processes
+            words = ["env", "OMP_PROC_BIND=true", *words]
         try:
             done = run.call(one, one.launch(row.ranks, *words), SECONDS_MAX)
         except subprocess.TimeoutExpired:
