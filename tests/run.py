@@ -2,8 +2,8 @@
 
 What the unit tests need is built meanwhile, at the lowest priority: the tests with processes wait a good
 deal, and compilers take what they leave. So the unit tests come last. They run under the sanitizers; without
-any, which is the same tests once more, only with --long, but for those that a sanitizer makes smaller by much
-(collectives of up to 64 simulated ranks) and those of SPAM, which is not built under one.
+any, which is the same tests once more (some of them larger: collectives of 64 simulated ranks instead of 9),
+only with --long, but for those of SPAM, which is not built under one.
 
 Each part leaves a JUnit file under build/test, from which its numbers come.
 A part that ends otherwise than by its own account (a build that fails, a crash, a time-out) counts as one
@@ -32,7 +32,7 @@ OUT = BUILD / "test"
 console = Console(highlight=False, soft_wrap=True)
 
 # The protocols of tests/stress that mpi4py's point-to-point tests see too, and the nodes its collectives.
-UNDER = "all written,private heap,two nodes"
+UNDER = "all written,two nodes"
 
 SANITIZER_OPTIONS = {
     "TSAN_OPTIONS": "halt_on_error=1 second_deadlock_stack=1",
@@ -60,7 +60,7 @@ class Result:
 
 
 # Of the unit tests without a sanitizer: what is always built and run.
-UNIT_QUICK = {"targets": ["unit_coll", "spam_test"], "pattern": "^unit/(coll/|spam_test$)"}
+UNIT_QUICK = {"targets": ["spam_test"], "pattern": "^unit/spam_test$"}
 
 
 def unit_part(name, jobs, sanitizer=None, targets=("unit_tests",), pattern=""):

@@ -213,7 +213,9 @@ LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
 SLOW = pytest.mark.skipif(not LONG, reason="takes as long as the others together: make test-long")
 
 
-@pytest.mark.parametrize("name", ["tasuki", "mpich", pytest.param("openmpi", marks=SLOW)])
+@pytest.mark.parametrize(
+    "name", ["tasuki", pytest.param("mpich", marks=SLOW), pytest.param("openmpi", marks=SLOW)]
+)
 def test_every_quick_case_runs_on(name, tmp_path):
     """Only for a millisecond each: that it runs and gives right data is what is looked at."""
     prefix = IMPLEMENTATIONS[name]
