@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "borders.hpp"
 #include "error.hpp"
 
 namespace spam {
@@ -154,19 +155,9 @@ std::vector<int> ends_before(const std::vector<int>& counts) {
 }  // namespace
 
 std::vector<int> bordering_ranks(const Domain& domain, bool periodic_x) {
-  const Owners& owners = domain.owners();
-  const int count = domain.grid().columns;
   std::vector<int> ranks;
-  for (int column : domain.columns()) {
-    for (int next : {column - 1, column + 1}) {
-      if (periodic_x) next = (next + count) % count;
-      if (next < 0 || next >= count) continue;
-      const int owner = owners[static_cast<std::size_t>(next)];
-      if (owner != domain.rank()) ranks.push_back(owner);
-    }
-  }
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  for (const Border& border : find_borders(domain.owners(), domain.rank(), periodic_x))
+    ranks.push_back(border.rank);
   return ranks;
 }
 
