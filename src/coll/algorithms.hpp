@@ -46,9 +46,10 @@ struct Blocks {
   CountArray counts = {};         // elements
   CountArray displacements = {};  // in units of `displacement_bytes`
   Count displacement_bytes = 0;
-  CountArray sizes = {};  // MPI_Alltoallw: bytes in one element of each rank's block; else type.size
-  bool in_place = false;  // the call gave MPI_IN_PLACE for this buffer
-  bool shared = false;    // there is one block for all, at the start
+  CountArray sizes = {};         // MPI_Alltoallw: bytes in one element of each rank's block; else type.size
+  CountArray lower_bounds = {};  // MPI_Alltoallw: of each rank's datatype, the true one; else type.true_lb
+  bool in_place = false;         // the call gave MPI_IN_PLACE for this buffer
+  bool shared = false;           // there is one block for all, at the start
 
   bool uniform() const { return !counts; }
   Count count_of(int rank) const { return counts ? counts[static_cast<std::size_t>(rank)] : count; }

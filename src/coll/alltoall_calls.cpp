@@ -92,17 +92,6 @@ auto alltoallv_plan(const void* sendbuf, CountArray sendcounts, CountArray sdisp
   };
 }
 
-/// Copies the arrays of datatypes into the execution, and the sizes of their elements.
-void take_types(Execution& execution, Datatype* const* recvtypes, Datatype* const* sendtypes) {
-  const auto size = static_cast<std::size_t>(execution.comm().peers().size());
-  execution.types.assign(recvtypes, recvtypes + size);
-  if (sendtypes != nullptr) execution.types.insert(execution.types.end(), sendtypes, sendtypes + size);
-  for (const Datatype* type : execution.types)
-    execution.type_sizes.push_back(type == nullptr ? 0 : type->size);
-  execution.arguments.receive_types = execution.types.data();
-  execution.arguments.send_types = sendtypes == nullptr ? nullptr : execution.types.data() + size;
-}
-
 auto alltoallw_plan(const void* sendbuf, CountArray sendcounts, CountArray sdispls,
                     Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
                     Datatype* const* recvtypes) {
@@ -110,15 +99,18 @@ auto alltoallw_plan(const void* sendbuf, CountArray sendcounts, CountArray sdisp
     execution.describe(CollectiveCall::kAlltoallw, {.in_place = sendbuf == kInPlace});
     const auto size = static_cast<std::size_t>(execution.comm().peers().size());
     const bool in_place = sendbuf == kInPlace;
-    take_types(execution, recvtypes, in_place ? nullptr : sendtypes);
+    execution.take_types(in_place ? nullptr : sendtypes, size, recvtypes, size);
     execution.arguments.receive = recvbuf;
     execution.arguments.send = sendbuf;
     const Count* sizes = execution.type_sizes.data();
+    const Count* lower_bounds = execution.type_lower_bounds.data();
+    const std::size_t first_in = in_place ? 0 : size;
     const Blocks in{.element = ElementType::kReceiveTypeOfPeer,
                     .counts = recvcounts,
                     .displacements = rdispls,
                     .displacement_bytes = 1,
-                    .sizes = CountArray(sizes)};
+                    .sizes = CountArray(sizes + first_in),
+                    .lower_bounds = CountArray(lower_bounds + first_in)};
     Blocks out{.space = Space::kSend,
                .element = ElementType::kSendTypeOfPeer,
                .displacement_bytes = 1,
@@ -126,7 +118,8 @@ auto alltoallw_plan(const void* sendbuf, CountArray sendcounts, CountArray sdisp
     if (!in_place) {
       out.counts = sendcounts;
       out.displacements = sdispls;
-      out.sizes = CountArray(sizes + size);
+      out.sizes = CountArray(sizes);
+      out.lower_bounds = CountArray(lower_bounds);
     }
     const Code code = check_alltoall(execution, sendbuf, out, recvbuf, in);
     if (code == 0) plan_exchange(execution, Operation::kAlltoallv, out, in);

@@ -22,22 +22,34 @@ bool countable(Count count, const TypeShape& type) {
   return true;
 }
 
-Code fail_same_buffer(Process& process, const void* buffer) {
+Code fail_same_buffer(Process& process, const void* one, const void* other) {
+  if (one == other) {
+    return process.fail(kErrBuffer,
+                        "sendbuf and recvbuf = %p begin with the same byte, expected MPI_IN_PLACE or "
+                        "two separate buffers",
+                        one);
+  }
   return process.fail(kErrBuffer,
-                      "sendbuf and recvbuf = %p begin with the same byte, expected MPI_IN_PLACE or "
-                      "two separate buffers",
-                      buffer);
+                      "sendbuf and recvbuf have a block that begins with the same byte, that at %p, expected "
+                      "MPI_IN_PLACE or two separate buffers",
+                      one);
 }
 
-/// Whether some block with data begins at `address`, where a block's place is counted from `base`.
-bool block_begins_at(std::intptr_t address, const void* base, const Blocks& blocks, int size) {
-  const std::intptr_t begin = reinterpret_cast<std::intptr_t>(base) + blocks.type.true_lb;
-  if (size == 0) return false;
-  if (blocks.uniform()) return blocks.count * blocks.type.size > 0 && begin == address;
-  for (int rank = 0; rank < size; ++rank) {
-    if (blocks.bytes_of(rank) > 0 && begin + blocks.place_of(rank).offset == address) return true;
+/// Where the first byte of a block lies, of a buffer that begins at `base`.
+std::intptr_t beginning_of(const void* base, const Blocks& blocks, int number) {
+  const Count true_lb =
+      blocks.lower_bounds ? blocks.lower_bounds[static_cast<std::size_t>(number)] : blocks.type.true_lb;
+  return reinterpret_cast<std::intptr_t>(base) + blocks.place_of(number).offset + true_lb;
+}
+
+/// The beginnings of the blocks that have bytes, in ascending order.
+std::vector<std::intptr_t> beginnings_of(const void* base, const Blocks& blocks, int size) {
+  std::vector<std::intptr_t> beginnings;
+  for (int number = 0; number < size; ++number) {
+    if (blocks.bytes_of(number) > 0) beginnings.push_back(beginning_of(base, blocks, number));
   }
-  return false;
+  std::sort(beginnings.begin(), beginnings.end());
+  return beginnings;
 }
 
 // ----- with TASUKI_CHECK: any overlap ----------------------------------------------------------------------
@@ -106,6 +118,30 @@ std::uintptr_t number_of(const void* address) {
 
 }  // namespace
 
+bool block_begins_at(std::intptr_t address, const void* base, const Blocks& blocks, int size) {
+  if (size == 0) return false;
+  if (blocks.uniform()) {
+    if (blocks.count * blocks.type.size == 0) return false;
+    const std::intptr_t distance = address - beginning_of(base, blocks, 0);
+    const Count step = blocks.shared ? 0 : blocks.count * blocks.type.extent;
+    if (distance == 0 || step == 0) return distance == 0;
+    return distance % step == 0 && distance / step > 0 && distance / step < size;
+  }
+  for (int number = 0; number < size; ++number) {
+    if (blocks.bytes_of(number) > 0 && beginning_of(base, blocks, number) == address) return true;
+  }
+  return false;
+}
+
+bool blocks_begin_alike(const void* sendbuf, const Blocks& out, int out_blocks, const void* recvbuf,
+                        const Blocks& in, int in_blocks) {
+  const std::vector<std::intptr_t> sent = beginnings_of(sendbuf, out, out_blocks);
+  const std::vector<std::intptr_t> received = beginnings_of(recvbuf, in, in_blocks);
+  return std::any_of(sent.begin(), sent.end(), [&](std::intptr_t beginning) {
+    return std::binary_search(received.begin(), received.end(), beginning);
+  });
+}
+
 Code check_intracommunicator(Comm& comm) {
   if (!comm.is_inter()) return 0;
   return comm.process.fail(kErrComm, "comm is an intercommunicator, expected an intracommunicator");
@@ -162,7 +198,7 @@ Code check_distinct(Process& process, const void* sendbuf, const Elements& mine,
                     const Blocks& all, int size) {
   if (mine.in_place || mine.bytes() == 0) return 0;
   const std::intptr_t begin = reinterpret_cast<std::intptr_t>(sendbuf) + mine.type.true_lb;
-  if (block_begins_at(begin, recvbuf, all, size)) return fail_same_buffer(process, sendbuf);
+  if (block_begins_at(begin, recvbuf, all, size)) return fail_same_buffer(process, sendbuf, recvbuf);
   if (process.checks == nullptr || !mine.type.contiguous || !is_dense(all)) return 0;
   const std::uintptr_t at = number_of(sendbuf);
   return check_buffers_apart(process, {{{at, at + static_cast<std::uintptr_t>(mine.bytes())}, 0}},
@@ -181,18 +217,15 @@ Code check_distinct(Process& process, const void* sendbuf, const Blocks& out, in
     return check_buffers_apart(process, sorted_blocks(number_of(sendbuf), out, out_blocks),
                                sorted_blocks(number_of(recvbuf), in, in_blocks));
   }
-  if (sendbuf != recvbuf) return 0;
-  if (out.sizes) return 0;  // the many datatypes of the w forms may begin anywhere
-  const std::intptr_t begin = reinterpret_cast<std::intptr_t>(sendbuf);
-  const bool same = block_begins_at(begin + out.type.true_lb, sendbuf, out, out_blocks) &&
-                    block_begins_at(begin + out.type.true_lb, recvbuf, in, in_blocks);
-  return same ? fail_same_buffer(process, sendbuf) : 0;
+  if (sendbuf != recvbuf && !out.shared) return 0;
+  const bool alike = blocks_begin_alike(sendbuf, out, out_blocks, recvbuf, in, in_blocks);
+  return alike ? fail_same_buffer(process, sendbuf, recvbuf) : 0;
 }
 
 Code check_distinct(Process& process, const void* sendbuf, const void* recvbuf, const Datatype& datatype,
                     Count count) {
   if (sendbuf == kInPlace || count * datatype.size == 0) return 0;
-  if (sendbuf == recvbuf) return fail_same_buffer(process, sendbuf);
+  if (sendbuf == recvbuf) return fail_same_buffer(process, sendbuf, recvbuf);
   if (process.checks == nullptr) return 0;
   auto* const type = const_cast<Datatype*>(&datatype);
   return process.checks->check_apart({sendbuf, count, type}, "sendbuf", {recvbuf, count, type}, "recvbuf");

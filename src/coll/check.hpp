@@ -2,6 +2,8 @@
 // or the communicator. Each returns 0 or the code of an error with its text.
 #pragma once
 
+#include <cstdint>
+
 #include "base/types.hpp"
 #include "coll/algorithms.hpp"
 #include "datatype/datatype.hpp"
@@ -24,8 +26,16 @@ Code check_count(Process& process, const char* name, Count count, const TypeShap
 /// TASUKI_CHECK blocks that are received must not overlap, where the type has no gaps.
 Code check_blocks(Process& process, const char* name, const Blocks& blocks, int size);
 
-/// MPI 6.2: send and receive buffer must not overlap. Detects the usual slip: both begin with the same byte;
-/// and with TASUKI_CHECK any overlap, where the types have no gaps.
+/// Whether some block with data begins at `address`; `base` is the buffer of which it is one.
+bool block_begins_at(std::intptr_t address, const void* base, const Blocks& blocks, int size);
+
+/// Whether some block of the one buffer and some block of the other begin with the same byte.
+bool blocks_begin_alike(const void* sendbuf, const Blocks& out, int out_blocks, const void* recvbuf,
+                        const Blocks& in, int in_blocks);
+
+/// MPI 6.2: send and receive buffer must not overlap. Detects the usual slips: one block of the one begins
+/// where any of the other does (many blocks on either side: in buffers that have one address); and with
+/// TASUKI_CHECK any overlap, where the types have no gaps.
 Code check_distinct(Process& process, const void* sendbuf, const Elements& mine, const void* recvbuf,
                     const Blocks& all, int size);
 Code check_distinct(Process& process, const void* sendbuf, const Blocks& out, const void* recvbuf,

@@ -73,7 +73,9 @@ class Execution {
   Execution& operator=(const Execution&) = delete;
 
   /// Makes it a collective on `comm` without steps.
-  void open(Comm& comm, CollectiveForm form, int tag);
+  void open(Comm& comm, CollectiveForm form);
+  /// What its messages are known by.
+  void set_tag(int tag) { tag_ = tag; }
 
   /// What the ranks compare with TASUKI_CHECK=2; every plan says it first.
   void describe(CollectiveCall call, const CallFacts& facts = {}) {
@@ -106,8 +108,14 @@ class Execution {
   // What the operation's file fills in between open() and restart().
   Arguments arguments;
   Schedule schedule;
-  std::vector<Datatype*> types;   // of the w forms: room for copies of the arrays of datatypes
-  std::vector<Count> type_sizes;  // of the w forms: bytes
+  /// Of the w forms: the datatypes of the blocks to send and then of those to receive, the bytes of each
+  /// one's data, and its true lower bound.
+  std::vector<Datatype*> types;
+  std::vector<Count> type_sizes;
+  std::vector<Count> type_lower_bounds;
+  /// Copies the arrays of datatypes, and has the arguments refer to the copies. A null `send_types`: none.
+  void take_types(Datatype* const* send_types, std::size_t out_blocks, Datatype* const* receive_types,
+                  std::size_t in_blocks);
   /// Of a blocking collective that is made of others, on communicators of its own (coll/levels.hpp), in place
   /// of a schedule: calls them, and returns the first error.
   std::function<Code()> composition;
@@ -121,8 +129,8 @@ class Execution {
   /// Keeps the datatypes and the operation alive until close(): for a call that returns before it is over.
   void retain_arguments();
 
-  /// Gets ready to run the schedule from its first round.
-  Code restart();
+  /// Gets ready to run the schedule from its first round. REQUIRES: there is scratch memory for it.
+  void restart();
 
   /// Sees to it that there is as much scratch memory as the schedule has asked for. What was there goes.
   Code take_scratch();
@@ -223,18 +231,25 @@ struct Collectives final : ProgressHook {
       : selector(process), stages(*process.global_memory), process_(process) {}
   ~Collectives();  // requests under way are dropped
 
-  /// An Execution for the next collective on `comm`, without steps; and back.
+  /// An Execution for a collective on `comm`, without steps; and back.
   Execution& open(Comm& comm, CollectiveForm form);
   void close(Execution& execution);
 
-  /// Runs to the end, closes, and returns the error.
+  /// The call takes part: what it plans has the next number of its form on its communicator. Before that
+  /// nothing has happened that another rank could see, so a call that is refused takes none, and this rank's
+  /// next one is what the others' meets. An error: there is no memory for it.
+  Code admit(Execution& execution);
+  /// Closes what takes no part. Returns `code`.
+  Code refuse(Execution& execution, Code code);
+
+  /// Admits it, runs to the end, closes, and returns the error.
   Code run(Execution& execution);
 
   /// With TASUKI_CHECK=2, of a persistent collective: compares the calls that initialise it, and nothing when
   /// it is started, which may be in any order. Like any initialisation it may wait for the other ranks.
   Code compare_calls(Execution& planned);
 
-  /// Starts; `request` stays the caller's. Runs on in poll().
+  /// Starts what was admitted; `request` stays the caller's. Runs on in poll().
   void start(Execution& execution, CollectiveRequest& request);
 
   bool poll() override;
@@ -310,10 +325,8 @@ template <class Plan>
 Code run_collective(Comm& comm, Plan&& plan) {
   Collectives& collectives = *comm.process.collectives;
   Execution& execution = collectives.open(comm, CollectiveForm::kBlocking);
-  if (const Code code = plan_collective(execution, plan); code != 0) {
-    collectives.close(execution);
-    return code;
-  }
+  if (const Code code = plan_collective(execution, plan); code != 0)
+    return collectives.refuse(execution, code);
   return collectives.run(execution);
 }
 
@@ -321,10 +334,9 @@ template <class Plan>
 Code start_collective(Comm& comm, Request** request, Plan&& plan) {
   Collectives& collectives = *comm.process.collectives;
   Execution& execution = collectives.open(comm, CollectiveForm::kNonblocking);
-  if (const Code code = plan_collective(execution, plan); code != 0) {
-    collectives.close(execution);
-    return code;
-  }
+  Code code = plan_collective(execution, plan);
+  if (code == 0) code = collectives.admit(execution);
+  if (code != 0) return collectives.refuse(execution, code);
   execution.retain_arguments();
   auto* started = new CollectiveRequest(comm);
   collectives.start(execution, *started);
@@ -337,8 +349,9 @@ Code prepare_collective(Comm& comm, Request** request, Plan&& plan) {
   Collectives& collectives = *comm.process.collectives;
   Execution& execution = collectives.open(comm, CollectiveForm::kPersistent);
   Code code = plan(execution);
-  if (code == 0 && execution.process().config.checks(kCheckCompare))
-    code = collectives.compare_calls(execution);
+  if (code == 0) code = collectives.admit(execution);
+  if (code != 0) return collectives.refuse(execution, code);
+  if (execution.process().config.checks(kCheckCompare)) code = collectives.compare_calls(execution);
   if (code != 0) {
     collectives.close(execution);
     return code;

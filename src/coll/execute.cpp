@@ -58,10 +58,9 @@ Execution::~Execution() {
   close();
 }
 
-void Execution::open(Comm& comm, CollectiveForm form, int tag) {
+void Execution::open(Comm& comm, CollectiveForm form) {
   comm_ = &comm;
   form_ = form;
-  tag_ = tag;
 }
 
 Problem Execution::problem(Operation operation, Count bytes) const {
@@ -83,6 +82,19 @@ Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm 
   return problem;
 }
 
+void Execution::take_types(Datatype* const* send_types, std::size_t out_blocks,
+                           Datatype* const* receive_types, std::size_t in_blocks) {
+  if (send_types == nullptr) out_blocks = 0;
+  types.assign(send_types, send_types + out_blocks);
+  types.insert(types.end(), receive_types, receive_types + in_blocks);
+  for (const Datatype* type : types) {
+    type_sizes.push_back(type == nullptr ? 0 : type->size);
+    type_lower_bounds.push_back(type == nullptr ? 0 : type->true_lb);
+  }
+  arguments.send_types = send_types == nullptr ? nullptr : types.data();
+  arguments.receive_types = types.data() + out_blocks;
+}
+
 void Execution::retain_arguments() {
   const auto keep = [this](Object* object) {
     if (object != nullptr) retained_.push_back(retain(object));
@@ -93,12 +105,11 @@ void Execution::retain_arguments() {
   for (Datatype* type : types) keep(type);
 }
 
-Code Execution::restart() {
+void Execution::restart() {
   round_ = 0;
   error_ = 0;
   over = false;
   if (schedule.algorithm >= 0 && !comm_->hidden) ++process_.counters.algorithms[schedule.algorithm];
-  return take_scratch();
 }
 
 Code Execution::take_scratch() {
@@ -240,6 +251,7 @@ void Execution::close() {
   retained_.clear();
   types.clear();
   type_sizes.clear();
+  type_lower_bounds.clear();
   schedule.clear();
   arguments = {};
   composition = nullptr;
@@ -276,12 +288,26 @@ Execution& Collectives::open(Comm& comm, CollectiveForm form) {
   }
   Execution& execution = *idle_.back();
   idle_.pop_back();
+  execution.open(comm, form);
+  return execution;
+}
+
+Code Collectives::admit(Execution& execution) {
+  if (const Code code = execution.take_scratch(); code != 0) return code;
+  Comm& comm = execution.comm();
   if (!comm.hidden) ++process_.counters.collectives;
+  const CollectiveForm form = execution.form();
   const bool together = process_.config.checks(kCheckCompare) && form == CollectiveForm::kNonblocking;
   const auto index = static_cast<std::size_t>(together ? CollectiveForm::kBlocking : form);
   const std::uint32_t number = comm.collective_sequences[index]++ & ((1U << kFormShift) - 1);
-  execution.open(comm, form, static_cast<int>(number) | static_cast<int>(index) << kFormShift);
-  return execution;
+  execution.set_tag(static_cast<int>(number) | static_cast<int>(index) << kFormShift);
+  return 0;
+}
+
+Code Collectives::refuse(Execution& execution, Code code) {
+  execution.comm().take_back_call();
+  close(execution);
+  return code;
 }
 
 void Collectives::close(Execution& execution) {
@@ -290,17 +316,18 @@ void Collectives::close(Execution& execution) {
 }
 
 Code Collectives::run(Execution& execution) {
-  Code code = execution.restart();
-  if (code == 0 && execution.composition) {
-    code = execution.composition();
+  if (const Code code = admit(execution); code != 0) return refuse(execution, code);
+  execution.restart();
+  if (execution.composition) {
+    const Code code = execution.composition();
     close(execution);
     return code;
   }
-  const bool shared = code == 0 && execution.schedule.is_shared();
+  const bool shared = execution.schedule.is_shared();
   if (shared) execution.enter_stage();
   bool moved = false;
   Progress::Waiter waiter;
-  if (code == 0 && !execution.advance(&moved) && !(shared && execution.ends_awake(waiter))) {
+  if (!execution.advance(&moved) && !(shared && execution.ends_awake(waiter))) {
     if (process_.locking) {
       // Another thread's sweep has to drive this one too, while this thread sleeps.
       activate(execution);
@@ -310,7 +337,7 @@ Code Collectives::run(Execution& execution) {
     }
   }
   if (shared) execution.leave_stage();
-  if (code == 0) code = execution.error();
+  const Code code = execution.error();
   close(execution);
   return code;
 }
@@ -332,10 +359,8 @@ void Collectives::start(Execution& execution, CollectiveRequest& request) {
     process_.checks->begin(&request, execution.name(), execution.buffer_uses());
   }
   bool moved = false;
-  if (const Code code = execution.restart(); code != 0) {
-    request.status.error = code;
-    finish(execution);
-  } else if (execution.advance(&moved)) {
+  execution.restart();
+  if (execution.advance(&moved)) {
     request.status.error = execution.error();
     finish(execution);
   } else {

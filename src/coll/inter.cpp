@@ -175,8 +175,10 @@ Code plan_inter_allgather(Execution& execution, const void* sendbuf, Count sendc
       .send = sendbuf, .receive = recvbuf, .send_type = sendtype, .receive_type = recvtype};
   const Blocks mine{.space = Space::kSend,
                     .element = ElementType::kSendType,
-                    .type = {.size = type.size, .extent = 0},  // one block, for everybody
-                    .count = sendcount};
+                    .type = type,
+                    .count = sendcount,
+                    .shared = true};  // one block, for everybody
+  if (const Code code = check_distinct(process, sendbuf, mine, 1, recvbuf, all, size); code != 0) return code;
   execution.describe_ends([&](Schedule& ends) { write_ends(ends, mine, all, size); });
   inter_exchange(execution.schedule, execution.self(), mine, all, size);
   return 0;
@@ -207,7 +209,8 @@ Code plan_inter_reduce(Execution& execution, const void* sendbuf, void* recvbuf,
 /// ceil(log2 P) + max(1, ceil(Q/P)) (+ 2).
 Code plan_inter_allreduce(Execution& execution, const void* sendbuf, void* recvbuf, Count count,
                           Datatype* datatype, Op* op) {
-  const Code code = check_inter_reduction(execution, sendbuf, recvbuf, count, *datatype, *op);
+  Code code = check_inter_reduction(execution, sendbuf, recvbuf, count, *datatype, *op);
+  if (code == 0) code = check_result(execution.process(), sendbuf, recvbuf, *datatype, count);
   if (code != 0) return code;
   execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
   Schedule& schedule = execution.schedule;
@@ -224,11 +227,13 @@ Code plan_inter_allreduce(Execution& execution, const void* sendbuf, void* recvb
 /// The local sums, which the ranks 0 exchange and scatter. Steps: ceil(log2 P) + P (+ 2).
 Code plan_inter_reduce_scatter(Execution& execution, const void* sendbuf, void* recvbuf, Count count,
                                const Blocks& parts, Datatype* datatype, Op* op) {
-  const Code code = check_inter_reduction(execution, sendbuf, recvbuf, count, *datatype, *op);
+  const Member self = execution.self();
+  Code code = check_inter_reduction(execution, sendbuf, recvbuf, count, *datatype, *op);
+  if (code == 0)
+    code = check_result(execution.process(), sendbuf, recvbuf, *datatype, parts.count_of(self.rank));
   if (code != 0) return code;
   execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
   Schedule& schedule = execution.schedule;
-  const Member self = execution.self();
   const Reduction data{.count = count, .type = shape_of(*datatype), .commutative = op->commutative};
   const Place sum = inter_local_sum(schedule, self, data);
   const Count own = parts.count_of(self.rank);

@@ -24,6 +24,7 @@ auto bcast_bytes_plan(void* data, Count bytes, int root) {
 }
 
 Request* start_plan(Comm& comm, Execution& execution, std::function<void()> then) {
+  static_cast<void>(comm.process.collectives->admit(execution));  // which asks for no scratch memory
   auto* request = new CollectiveRequest(comm);
   request->then = std::move(then);
   comm.process.collectives->start(execution, *request);

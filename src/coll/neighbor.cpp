@@ -142,16 +142,6 @@ auto alltoallv_plan(const void* sendbuf, CountArray sendcounts, CountArray sdisp
   };
 }
 
-/// Copies the arrays of datatypes into the execution, and the sizes of their elements.
-void take_types(Execution& execution, Datatype* const* sendtypes, std::size_t out_blocks,
-                Datatype* const* recvtypes, std::size_t in_blocks) {
-  execution.types.assign(sendtypes, sendtypes + out_blocks);
-  execution.types.insert(execution.types.end(), recvtypes, recvtypes + in_blocks);
-  for (const Datatype* type : execution.types) execution.type_sizes.push_back(type->size);
-  execution.arguments.send_types = execution.types.data();
-  execution.arguments.receive_types = execution.types.data() + out_blocks;
-}
-
 auto alltoallw_plan(const void* sendbuf, CountArray sendcounts, CountArray sdispls,
                     Datatype* const* sendtypes, void* recvbuf, CountArray recvcounts, CountArray rdispls,
                     Datatype* const* recvtypes) {
@@ -159,21 +149,25 @@ auto alltoallw_plan(const void* sendbuf, CountArray sendcounts, CountArray sdisp
     execution.describe(CollectiveCall::kNeighborAlltoallw);
     if (const Code code = check_neighborhood(execution.comm()); code != 0) return code;
     const Topology& topology = *execution.comm().topology;
-    take_types(execution, sendtypes, topology.destinations.size(), recvtypes, topology.sources.size());
+    const std::size_t out_blocks = topology.destinations.size();
+    execution.take_types(sendtypes, out_blocks, recvtypes, topology.sources.size());
     execution.arguments.send = sendbuf;
     execution.arguments.receive = recvbuf;
     const Count* sizes = execution.type_sizes.data();
+    const Count* lower_bounds = execution.type_lower_bounds.data();
     const Blocks out{.space = Space::kSend,
                      .element = ElementType::kSendTypeOfPeer,
                      .counts = sendcounts,
                      .displacements = sdispls,
                      .displacement_bytes = 1,
-                     .sizes = CountArray(sizes)};
+                     .sizes = CountArray(sizes),
+                     .lower_bounds = CountArray(lower_bounds)};
     const Blocks in{.element = ElementType::kReceiveTypeOfPeer,
                     .counts = recvcounts,
                     .displacements = rdispls,
                     .displacement_bytes = 1,
-                    .sizes = CountArray(sizes + topology.destinations.size())};
+                    .sizes = CountArray(sizes + out_blocks),
+                    .lower_bounds = CountArray(lower_bounds + out_blocks)};
     return exchange(execution, sendbuf, out, recvbuf, in);
   };
 }

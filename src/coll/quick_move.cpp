@@ -1,12 +1,34 @@
 // The quick collectives that move data, and the barrier: see coll/quick.hpp.
+#include "coll/check.hpp"
+#include "coll/collectives.hpp"
 #include "coll/quick.hpp"
 
 namespace tasuki {
 namespace {
 
-/// Whether a send and a receive buffer with data begin with the same byte, which is wrong.
-bool begin_alike(const Piece& out, const Piece& in) {
-  return out.address + out.type->true_lb == in.address + in.type->true_lb && in.bytes() > 0;
+Blocks blocks_of(const Piece& piece) {
+  return {.type = shape_of(*piece.type), .count = piece.count};
+}
+
+[[gnu::cold, gnu::noinline]] bool begins_a_block(const Piece& one, const Piece& all, int size) {
+  return one.bytes() > 0 &&
+         block_begins_at(one.address + one.type->true_lb, all.buffer(), blocks_of(all), size);
+}
+
+/// Whether a buffer begins where one of the `size` blocks of another does, both with data, which is wrong.
+bool is_among(const Piece& one, const Piece& all, int size) {
+  const std::intptr_t distance = one.address - all.address;
+  const std::intptr_t reach = size * all.count * all.type->extent;
+  if (all.type->contiguous && one.type->contiguous && (distance < 0 || distance >= reach)) [[likely]]
+    return false;
+  return begins_a_block(one, all, size);
+}
+
+/// The same for `size` blocks on either side.
+bool are_aliased(const Piece& out, const Piece& in, int size) {
+  if (out.address != in.address) [[likely]]
+    return false;
+  return blocks_begin_alike(out.buffer(), blocks_of(out), size, in.buffer(), blocks_of(in), size);
 }
 
 /// What this rank has for `blocks` others, where it is small enough for its bytes to be counted.
@@ -88,7 +110,7 @@ bool quick_gather(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount
   const Piece all(recvbuf, recvcount, *recvtype);
   const Piece mine = in_place ? all[root] : Piece(sendbuf, sendcount, *sendtype);
   if (recvbuf == kInPlace || !is_sound(all, stage.size()) || !is_sound(mine, 1)) return false;
-  if (!in_place && begin_alike(mine, all)) return false;
+  if (!in_place && is_among(mine, all, stage.size())) return false;
   begin_quick(comm, stage, QuickOperation::kGather);
   *code = in_place ? 0 : copy_own(comm.process, root, mine, all[root]);
   for (int member = 0; member < stage.size(); ++member) {
@@ -123,7 +145,7 @@ bool quick_scatter(Comm& comm, Stage& stage, const void* sendbuf, Count sendcoun
   const Piece all(sendbuf, sendcount, *sendtype);
   const Piece mine = in_place ? all[root] : Piece(recvbuf, recvcount, *recvtype);
   if (sendbuf == kInPlace || !is_sound(all, stage.size()) || !is_sound(mine, 1)) return false;
-  if (!in_place && begin_alike(mine, all)) return false;
+  if (!in_place && is_among(mine, all, stage.size())) return false;
   begin_quick(comm, stage, QuickOperation::kScatter);
   std::byte* room = stage.room(block * (size - 1));
   for (int member = 0; member < size; ++member) {
@@ -145,7 +167,7 @@ bool quick_allgather(Comm& comm, Stage& stage, const void* sendbuf, Count sendco
   const Piece all(recvbuf, recvcount, recvtype);
   const Piece mine = in_place ? all[rank] : Piece(sendbuf, sendcount, *sendtype);
   if (recvbuf == kInPlace || !is_countable(all, stage.size()) || !is_sound(mine, 1)) return false;
-  if (!in_place && begin_alike(mine, all)) return false;
+  if (!in_place && is_among(mine, all, stage.size())) return false;
   begin_quick(comm, stage, QuickOperation::kAllgather);
   pack_inline(mine, stage.room(mine.bytes()), kInlineBytes);
   stage.show(0, mine.bytes());
@@ -168,7 +190,7 @@ bool quick_alltoall(Comm& comm, Stage& stage, const void* sendbuf, Count sendcou
   const Piece in(recvbuf, recvcount, recvtype);
   const Piece out = in_place ? in : Piece(sendbuf, sendcount, *sendtype);
   if (recvbuf == kInPlace || !is_countable(in, size) || !is_sound(out, size)) return false;
-  if (sendbuf == recvbuf && begin_alike(out, in)) return false;
+  if (!in_place && are_aliased(out, in, size)) return false;
   begin_quick(comm, stage, QuickOperation::kAlltoall);
   const Count block = std::min(out.bytes(), in.bytes());
   std::byte* room = stage.room(block * (size - 1));

@@ -89,6 +89,12 @@ bool are_wrong(const void* sendbuf, const void* recvbuf, Count count, const Data
   return sendbuf == recvbuf && count * datatype.size > 0;
 }
 
+/// The call ends here, and takes no part.
+[[gnu::cold, gnu::noinline]] bool refuse(Comm& comm) {
+  comm.take_back_call();
+  return true;
+}
+
 /// Meets the others and reduces what all show, from `from` bytes on, into `result`.
 void reduce_all(Comm& comm, Stage& stage, QuickOperation operation, const Vectors& vectors,
                 const void* sendbuf, const void* recvbuf, Count count, Count bytes, Count from,
@@ -112,9 +118,9 @@ bool quick_allreduce(Comm& comm, Stage& stage, const void* sendbuf, void* recvbu
     return false;
   Vectors vectors(comm, stage, op, datatype);
   *code = vectors.prepare(count);
-  if (*code == 0)
-    reduce_all(comm, stage, QuickOperation::kAllreduce, vectors, sendbuf, recvbuf, count, bytes, 0,
-               Piece(recvbuf, count, datatype));
+  if (*code != 0) return refuse(comm);
+  reduce_all(comm, stage, QuickOperation::kAllreduce, vectors, sendbuf, recvbuf, count, bytes, 0,
+             Piece(recvbuf, count, datatype));
   return true;
 }
 
@@ -135,9 +141,9 @@ bool quick_reduce_scatter(Comm& comm, Stage& stage, const void* sendbuf, void* r
     return false;
   Vectors vectors(comm, stage, op, datatype);
   *code = vectors.prepare(count);
-  if (*code == 0)
-    reduce_all(comm, stage, QuickOperation::kReduceScatter, vectors, sendbuf, recvbuf, count, bytes,
-               begin * datatype.size, result);
+  if (*code != 0) return refuse(comm);
+  reduce_all(comm, stage, QuickOperation::kReduceScatter, vectors, sendbuf, recvbuf, count, bytes,
+             begin * datatype.size, result);
   return true;
 }
 
@@ -150,7 +156,7 @@ bool quick_reduce(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, 
     return false;
   Vectors vectors(comm, stage, op, datatype);
   *code = vectors.prepare(count);
-  if (*code != 0) return true;
+  if (*code != 0) return refuse(comm);
   begin_quick(comm, stage, QuickOperation::kReduce);
   if (!is_root) {
     vectors.pack(sendbuf, recvbuf, count);
@@ -178,12 +184,13 @@ bool quick_scan(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Co
                 const Op& op, bool inclusive, Code* code) {
   const Count bytes = inline_bytes(count, datatype.size);
   const auto operation = inclusive ? QuickOperation::kScan : QuickOperation::kExscan;
-  if (!stage.is_quick(operation, bytes) || are_wrong(sendbuf, recvbuf, count, datatype)) return false;
+  const int rank = stage.rank();
+  const Count results = !inclusive && rank == 0 ? 0 : count;
+  if (!stage.is_quick(operation, bytes) || are_wrong(sendbuf, recvbuf, results, datatype)) return false;
   Vectors vectors(comm, stage, op, datatype);
   *code = vectors.prepare(count);
-  if (*code != 0) return true;
+  if (*code != 0) return refuse(comm);
   begin_quick(comm, stage, operation);
-  const int rank = stage.rank();
   const std::byte* own = vectors.pack(sendbuf, recvbuf, count);
   if (rank < stage.size() - 1) stage.publish(0, bytes);
   // The last operand is this rank's own vector, or in MPI_Exscan that of the rank before it.

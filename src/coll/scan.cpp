@@ -80,7 +80,9 @@ auto scan_plan(Operation operation, const void* sendbuf, void* recvbuf, Count co
     Comm& comm = execution.comm();
     if (const Code code = check_intracommunicator(comm); code != 0) return code;
     if (const Code code = check_reduction(comm, count, *datatype, *op); code != 0) return code;
-    const Code code = check_result(comm.process, sendbuf, recvbuf, *datatype, count);
+    // The first rank gets no result of MPI_Exscan.
+    const Count results = operation == Operation::kExscan && comm.rank == 0 ? 0 : count;
+    const Code code = check_result(comm.process, sendbuf, recvbuf, *datatype, results);
     if (code != 0) return code;
     execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
     const Reduction data{.count = count,

@@ -38,6 +38,11 @@ struct ErrorOwner : Object {
   std::uint64_t collective_calls =
       0;                  // of the user's on it, blocking and nonblocking: alike at all its ranks
   std::size_t place = 0;  // in Process::owners
+
+  /// The user's call of now is refused and takes no part. (Of a hidden communicator none are counted.)
+  void take_back_call() {
+    if (collective_calls != 0) --collective_calls;
+  }
 };
 
 /// Enters a communicator, window or file that the user can see into Process::owners, and takes it out again.
