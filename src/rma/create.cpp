@@ -261,9 +261,7 @@ Code allocate(Process& process, Flavor flavor, Count size, Count disp_unit, cons
 std::ptrdiff_t find_overlap(const std::vector<Region>& attached, const std::byte* base, Count bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(base);
   for (std::size_t i = 0; i < attached.size(); ++i) {
-    const auto its = reinterpret_cast<std::uintptr_t>(attached[i].base);
-    if (begin < its + static_cast<std::uintptr_t>(attached[i].bytes) &&
-        its < begin + static_cast<std::uintptr_t>(bytes))
+    if (begin < attached[i].end() && attached[i].begin() < begin + static_cast<std::uintptr_t>(bytes))
       return static_cast<std::ptrdiff_t>(i);
   }
   return -1;
@@ -359,7 +357,12 @@ Code win_attach(Process& process, Win* win, void* base, Count size) {
                         base, static_cast<long long>(size),
                         static_cast<long long>(win->attached[static_cast<std::size_t>(other)].bytes),
                         static_cast<void*>(win->attached[static_cast<std::size_t>(other)].base));
-  win->attached.push_back({memory, size});
+  const Region region{memory, size};
+  const auto place = std::upper_bound(
+      win->attached.begin(), win->attached.end(), region, [](const Region& one, const Region& other) {
+        return std::pair(one.begin(), one.end()) < std::pair(other.begin(), other.end());
+      });
+  win->attached.insert(place, region);
   return kSuccess;
 }
 

@@ -15,13 +15,19 @@ namespace {
 
 constexpr std::uint32_t kTags = 1u << 29;
 
-/// Whether [address, address + bytes) lies in one region.
-bool is_in_region(const std::vector<Region>& attached, std::uintptr_t address, Count bytes) {
-  return std::any_of(attached.begin(), attached.end(), [&](const Region& region) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(region.base);
-    return address >= begin && bytes <= region.bytes &&
-           address - begin <= static_cast<std::uintptr_t>(region.bytes - bytes);
-  });
+/// Whether [address, address + bytes) lies in one region, or in several of which each begins where the one
+/// before it ends. REQUIRES: bytes > 0.
+bool is_covered(const std::vector<Region>& attached, std::uintptr_t address, Count bytes) {
+  const std::uintptr_t end = address + static_cast<std::uintptr_t>(bytes);
+  if (end < address) return false;
+  auto region = std::upper_bound(attached.begin(), attached.end(), address,
+                                 [](std::uintptr_t place, const Region& one) { return place < one.begin(); });
+  if (region == attached.begin()) return false;
+  for (--region; region != attached.end() && region->begin() <= address; ++region) {
+    address = std::max(address, region->end());
+    if (address >= end) return true;
+  }
+  return false;
 }
 
 struct Search {
@@ -44,8 +50,8 @@ bool is_inside(const Win& win, std::byte* base, Count count, const Datatype& typ
     return offset + low >= 0 && offset + high <= bytes;
   }
   return high - low <= INT64_MAX &&
-         is_in_region(win.attached, reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(low),
-                      static_cast<Count>(high - low));
+         is_covered(win.attached, reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(low),
+                    static_cast<Count>(high - low));
 }
 
 }  // namespace
@@ -54,13 +60,13 @@ bool is_attached(const Win& win, Count address, Count count, const Datatype& typ
   auto* base = reinterpret_cast<std::byte*>(address);
   if (is_inside(win, base, count, type, -1)) return true;
   if (type.contiguous) return false;
-  // A type may reach into several regions.
+  // A type may reach into several regions, and over what lies between them.
   Search search{win.attached};
   visit_runs(
       {static_cast<std::uintptr_t>(address), count, type.extent, *type.layout}, 0, count * type.size,
       [](void* context, std::byte* place, Count bytes) {
         Search& one = *static_cast<Search*>(context);
-        one.found = one.found && is_in_region(one.attached, reinterpret_cast<std::uintptr_t>(place), bytes);
+        one.found = one.found && is_covered(one.attached, reinterpret_cast<std::uintptr_t>(place), bytes);
       },
       &search);
   return search.found;

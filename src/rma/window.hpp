@@ -48,6 +48,9 @@ struct Part {
 struct Region {
   std::byte* base;
   Count bytes;
+
+  std::uintptr_t begin() const { return reinterpret_cast<std::uintptr_t>(base); }
+  std::uintptr_t end() const { return begin() + static_cast<std::uintptr_t>(bytes); }
 };
 
 /// The hints of MPI 12.2.1 and 12.2.3, as the user gave them.
@@ -82,9 +85,9 @@ struct Win final : ErrorOwner {
   Process& process;
   Ref<Comm> comm;  // its own: its group, and the space of its messages
   const rma::Flavor flavor;
-  std::vector<rma::Part> parts;  // by rank; of a dynamic window: bases are null, units 1
-  std::vector<rma::Region> attached;
-  std::byte* own_memory = nullptr;  // from global_memory, given back with the window; else null
+  std::vector<rma::Part> parts;       // by rank; of a dynamic window: bases are null, units 1
+  std::vector<rma::Region> attached;  // by begin and end; no two share a byte
+  std::byte* own_memory = nullptr;    // from global_memory, given back with the window; else null
   std::unique_ptr<SharedSegment> segment;
   std::optional<rma::Control> control;        // in the segment
   std::unique_ptr<rma::Messenger> messenger;  // null when all ranks have all parts mapped

@@ -26,6 +26,12 @@ def test_what_mpi_allocates_is_global_though_malloc_is_private(mpiexec, build, r
     assert done.stdout.count("windows: right") == 1, done.text
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_an_access_may_span_memory_that_was_attached_in_adjoining_pieces(run, ranks):
+    done = run("attached.c", ranks)
+    assert done.returncode == 0 and done.stdout == "well\n", done.text
+
+
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_errors_reach_the_window_and_leave_it_usable(run, ranks):
     done = run("windows.c", ranks, "errors")
