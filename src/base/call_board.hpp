@@ -50,6 +50,11 @@ constexpr std::uint64_t next_call(std::uint64_t word, Function function) {
   return (word | kInside | kFunctionBits) + 1 + (kInside | static_cast<std::uint64_t>(function));
 }
 
+/// Whether the call after `word` first turns the wheel of progress: every 128th does.
+constexpr bool is_turn_due(std::uint64_t word) {
+  return (word & std::uint64_t{127} << 16) == 0;
+}
+
 /// The function of a word.
 constexpr Function function_of(std::uint64_t word) {
   return static_cast<Function>(word & kFunctionBits);

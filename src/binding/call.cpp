@@ -12,9 +12,10 @@
 
 #include "binding/tool_call.hpp"
 #include "environment/environment.hpp"
-#include "object/errhandler.hpp"
+#include "object//errhandler.hpp"
 #include "object/topology.hpp"
 #include "runtime/bootstrap.hpp"
+#include "runtime/progress.hpp"
 
 namespace tasuki {
 
@@ -100,6 +101,14 @@ void Call::not_running(Function function) {
 void Call::keep_outer() {
   nested_ = !locked_ || call_depth > 1;
   if (nested_) outer_ = values_of(process.line);
+}
+
+/// Short messages and flags come and go past the wheel: a rank that never has to wait for one would serve
+/// nobody, neither its peers nor who asks at its board. Returns the line's word: callbacks may have made
+/// calls.
+std::uint64_t Call::turn_wheel() {
+  if (process.progress != nullptr) process.progress->turn();
+  return process.line.word.load(std::memory_order_relaxed);
 }
 
 /// The number of calls goes on: whoever compares words sees that something has happened.

@@ -257,10 +257,12 @@ class Call {
   [[gnu::always_inline]] void begin(const void* site, bool locking) {
     locked_ = locking;
     if (locking) lock();
-    const std::uint64_t word = process.line.word.load(std::memory_order_relaxed);
+    std::uint64_t word = process.line.word.load(std::memory_order_relaxed);
     nested_ = (word & kInside) != 0;
     if (nested_) [[unlikely]]
       keep_outer();
+    else if (is_turn_due(word)) [[unlikely]]
+      word = turn_wheel();
     process.line.word.store(next_call(word, function_), std::memory_order_relaxed);
     process.line.site.store(reinterpret_cast<std::uint64_t>(site), std::memory_order_relaxed);
     process.error_owner = nullptr;
@@ -292,6 +294,7 @@ class Call {
   [[gnu::cold, noreturn]] void out_of_handles();
   [[gnu::cold, noreturn]] static void not_running(Function function);
   [[gnu::cold, gnu::noinline]] void keep_outer();
+  [[gnu::noinline]] std::uint64_t turn_wheel();
   [[gnu::cold, gnu::noinline]] void restore_outer();
   [[gnu::noinline]] void lock();
   [[gnu::noinline]] void unlock();

@@ -67,6 +67,12 @@ class Progress {
   /// sleep.
   bool poll();
 
+  /// poll() in passing, by a rank that may never have to wait; and a look at its board.
+  void turn() {
+    poll();
+    look_at_board();
+  }
+
   /// Something of this rank has moved: counted on its board, where no change means that it stands still.
   /// poll() does it too.
   void note_move();

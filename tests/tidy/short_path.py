@@ -59,7 +59,7 @@ UNCALLED = {"PMPI_Send", "~Call"}  # the user calls the one, the end of the scop
 # Where the path is left: errors, threads, calls inside of calls; what is not short; no room, and what is more
 # than a line. And a counter, whose namesake here counts the other messages.
 BESIDE = {
-    *("fail", "bad_handle", "lock", "unlock", "keep_outer", "restore_outer"),
+    *("fail", "bad_handle", "lock", "unlock", "keep_outer", "restore_outer", "turn_wheel"),
     *("send_by_request", "send_packed_at_once"),
     *("finds_room", "put_lines", "bulk_end", "no_room"),
     "count_sent",
