@@ -92,7 +92,6 @@ struct Comm : ErrorOwner {
   std::uint32_t collectives_started() const {
     return collective_sequences[0] + collective_sequences[1] + collective_sequences[2];
   }
-  std::uint32_t creation_sequence = 0;
   std::string name;
   Attributes attributes;
   Ref<Info> info;                            // hints in force, may be null
