@@ -8,7 +8,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
+#include "base/clock.hpp"
 #include "runtime/bootstrap.hpp"
 #include "runtime/progress.hpp"
 #include "transport/transport.hpp"
@@ -23,6 +25,18 @@ std::size_t ranks_of(int size) {
 /// So that 2^steps >= ranks.
 std::size_t barrier_steps(int ranks) {
   return std::bit_width(static_cast<unsigned>(ranks) - 1);
+}
+
+constexpr const char* kWhoseTurn = "whose turn it is to lock a window";
+/// How long tickets without an owner are taken for some that are being drawn.
+constexpr std::int64_t kOwnerlessNanosecondsMax = 1'000'000'000;
+
+std::uint64_t claim_of(std::uint32_t ticket) {
+  return std::uint64_t{1} << 32 | ticket;
+}
+
+std::uint32_t ticket_of(std::uint64_t claim) {
+  return static_cast<std::uint32_t>(claim);
 }
 
 }  // namespace
@@ -53,7 +67,7 @@ void SharedMutex::wake_one() {
 std::size_t Control::bytes_needed(int ranks) {
   const std::size_t size = ranks_of(ranks);
   return size * (sizeof(TargetState) + sizeof(SharedCopy) + barrier_steps(ranks) * sizeof(BarrierFlag) +
-                 size * sizeof(PairState) + size * sizeof(std::atomic<std::uint8_t>));
+                 size * sizeof(PairState) + size * sizeof(Claim));
 }
 
 Control::Control(std::byte* memory, Comm& comm)
@@ -63,7 +77,7 @@ Control::Control(std::byte* memory, Comm& comm)
       copies_(reinterpret_cast<SharedCopy*>(targets_ + size_)),
       flags_(reinterpret_cast<BarrierFlag*>(copies_ + size_)),
       pairs_(reinterpret_cast<PairState*>(flags_ + ranks_of(size_) * barrier_steps(size_))),
-      holds_(reinterpret_cast<std::atomic<std::uint8_t>*>(pairs_ + ranks_of(size_) * ranks_of(size_))),
+      claims_(reinterpret_cast<Claim*>(pairs_ + ranks_of(size_) * ranks_of(size_))),
       tickets_(ranks_of(size_)),
       posts_used_(ranks_of(size_)),
       completes_used_(ranks_of(size_)) {}
@@ -96,7 +110,8 @@ void Control::wait(Awaited what, int rank, Done&& done) {
 bool Control::is_missing(int rank) const {
   switch (awaited_) {
     case Awaited::kLock:
-      return rank != comm_->rank && hold(rank, awaited_rank_).load(std::memory_order_relaxed) != 0;
+      return claims_before(rank, awaited_rank_,
+                           ticket_of(claim(comm_->rank, awaited_rank_).load(std::memory_order_relaxed)));
     case Awaited::kPost:
     case Awaited::kCopy:
       return rank == awaited_rank_;
@@ -119,8 +134,26 @@ void Control::add_missing(std::vector<int>* endpoints) const {
   }
 }
 
-std::atomic<std::uint8_t>& Control::hold(int origin, int target) const {
-  return holds_[ranks_of(origin) * ranks_of(size_) + ranks_of(target)];
+Claim& Control::claim(int origin, int target) const {
+  return claims_[ranks_of(origin) * ranks_of(size_) + ranks_of(target)];
+}
+
+bool Control::claims_before(int rank, int target, std::uint32_t ticket) const {
+  const std::uint64_t word = claim(rank, target).load(std::memory_order_relaxed);
+  return word != 0 && static_cast<std::int32_t>(ticket_of(word) - ticket) < 0;
+}
+
+bool Control::has_owners(int target, bool exclusive, std::uint32_t ticket) const {
+  const TargetState& state = targets_[target];
+  const std::uint32_t turn = exclusive ? state.done.load() : state.entered_readers.load();
+  std::uint32_t owners = 0;
+  bool owns_turn = false;
+  for (int rank = 0; rank < size_; ++rank) {
+    if (!claims_before(rank, target, ticket)) continue;
+    ++owners;
+    owns_turn = owns_turn || ticket_of(claim(rank, target).load(std::memory_order_relaxed)) == turn;
+  }
+  return exclusive ? owners >= ticket - turn : owns_turn;
 }
 
 PairState& Control::pair(int origin, int target) const {
@@ -135,20 +168,32 @@ void Control::wake_all() {
   for (int rank = 0; rank < size_; ++rank) wake(rank);
 }
 
+void Control::wait_for_turn(int target, bool exclusive, std::uint32_t ticket) {
+  TargetState& state = targets_[target];
+  const std::atomic<std::uint32_t>& turn = exclusive ? state.done : state.entered_readers;
+  std::uint32_t looks = 0;
+  std::uint32_t last = turn.load();
+  std::int64_t ownerless_since_ns = clock_ns();
+  state.waiting.fetch_add(1);
+  wait(Awaited::kLock, target, [&] {
+    constexpr std::uint32_t kLooksPerCheck = 32;
+    const std::uint32_t now = turn.load();
+    check(now, ticket, size_, 0, target, kWhoseTurn);
+    if (now == ticket || ++looks % kLooksPerCheck != 0) return now == ticket;
+    const std::int64_t now_ns = clock_ns();
+    if (now != std::exchange(last, now) || has_owners(target, exclusive, ticket)) ownerless_since_ns = now_ns;
+    if (now_ns - ownerless_since_ns > kOwnerlessNanosecondsMax) damaged(target, kWhoseTurn);
+    return false;
+  });
+  state.waiting.fetch_sub(1);
+}
+
 void Control::lock(int target, bool exclusive) {
   TargetState& state = targets_[target];
   const std::uint32_t ticket = state.next.fetch_add(1);
+  claim(comm_->rank, target).store(claim_of(ticket), std::memory_order_relaxed);
   const std::atomic<std::uint32_t>& turn = exclusive ? state.done : state.entered_readers;
-  if (turn.load() != ticket) {
-    state.waiting.fetch_add(1);
-    wait(Awaited::kLock, target, [&] {
-      const std::uint32_t now = turn.load();
-      check(now, ticket, size_, 0, target, "whose turn it is to lock a window");
-      return now == ticket;
-    });
-    state.waiting.fetch_sub(1);
-  }
-  hold(comm_->rank, target).store(1, std::memory_order_relaxed);
+  if (turn.load() != ticket) wait_for_turn(target, exclusive, ticket);
   if (exclusive) {
     tickets_[ranks_of(target)] = ticket;
     return;
@@ -159,7 +204,7 @@ void Control::lock(int target, bool exclusive) {
 
 void Control::unlock(int target, bool exclusive) {
   TargetState& state = targets_[target];
-  hold(comm_->rank, target).store(0, std::memory_order_relaxed);
+  claim(comm_->rank, target).store(0, std::memory_order_relaxed);
   if (exclusive) state.entered_readers.store(tickets_[ranks_of(target)] + 1);
   state.done.fetch_add(1);
   if (state.waiting.load() != 0) wake_all();

@@ -14,7 +14,8 @@
 // Invariants of a TargetState:
 //  1. entered_readers <= next and done <= next; done counts tickets that are over.
 //  2. A writer holds the lock when done == its ticket, a reader when entered_readers reached its ticket.
-//  3. What others write is not trusted: who waits looks whether it can be what it is, and ends the job if
+//  3. Each ticket that is not over stands in the claim of the rank that drew it.
+//  4. What others write is not trusted: who waits looks whether it can be what it is, and ends the job if
 //  not.
 #pragma once
 
@@ -68,6 +69,10 @@ struct PairState {
   std::atomic<std::uint32_t> completes;  // times that the origin was done with it; writer: origin
 };
 
+/// What an origin has drawn at a target: a ticket and 1 above it while it waits or holds the lock, else 0.
+/// Writer: the origin.
+using Claim = std::atomic<std::uint64_t>;
+
 class Control {
  public:
   static std::size_t bytes_needed(int ranks);
@@ -117,7 +122,12 @@ class Control {
   enum class Awaited : std::uint8_t { kNothing, kLock, kPost, kCompletes, kCopy, kBarrier };
   template <class Done>
   void wait(Awaited what, int rank, Done&& done);
-  std::atomic<std::uint8_t>& hold(int origin, int target) const;
+  Claim& claim(int origin, int target) const;
+  bool claims_before(int rank, int target, std::uint32_t ticket) const;
+  /// Whether the tickets that are to be over before `ticket` have owners. Not for a moment where one is being
+  /// drawn; nor ever again where a counter was overwritten.
+  bool has_owners(int target, bool exclusive, std::uint32_t ticket) const;
+  void wait_for_turn(int target, bool exclusive, std::uint32_t ticket);
   bool is_missing(int rank) const;
   void wake_all();
   /// `value`, which `rank` writes, while this rank waits for it to be `wanted` or more: it is at most
@@ -136,8 +146,7 @@ class Control {
   SharedCopy* copies_;  // by target
   BarrierFlag* flags_;  // by rank and step
   PairState* pairs_;
-  std::atomic<std::uint8_t>*
-      holds_;  // by origin and target: whether it has the lock; relaxed; writer: origin
+  Claim* claims_;  // by origin and target; relaxed
   Help help_ = nullptr;
   void* help_context_ = nullptr;
   std::uint32_t barriers_ = 0;

@@ -2,9 +2,11 @@
 // damaged, never a copy to or from somewhere, never a wait without end.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "coll/api.hpp"
@@ -14,6 +16,7 @@
 #include "protocol/board.hpp"
 #include "protocol/packet.hpp"
 #include "rma/api.hpp"
+#include "rma/control.hpp"
 #include "rma/window.hpp"
 #include "runtime/progress.hpp"
 #include "support/child.hpp"
@@ -243,6 +246,59 @@ TEST(DamagedWindows, CountersThatCannotBeAreTold) {
     const Ending ending = damage_control(value);
     EXPECT_EQ(ending.how, Ended::kTold) << value << "\n" << ending.text;
     EXPECT_NE(ending.text.find("memory shared with rank 1 is damaged: "), std::string::npos) << ending.text;
+  }
+}
+
+/// Rank 0 locks rank 1's part of a window, after `before` at rank 1.
+void lock_after(Rank& rank, int lock_type, const std::function<void(Win*)>& before,
+                const std::function<void(Win*)>& meanwhile) {
+  Process& process = rank.process;
+  Win* win = nullptr;
+  void* base = nullptr;
+  ASSERT_EQ(api::win_allocate(process, 64, 1, nullptr, rank.world, &base, &win), 0);
+  if (rank.rank == 1) before(win);
+  rank.barrier();
+  if (rank.rank == 1) meanwhile(win);
+  if (rank.rank == 0) {
+    api::win_lock(process, lock_type, 1, 0, win);
+    api::win_unlock(process, 1, win);
+  }
+  api::win_free(process, &win);
+}
+
+constexpr int kExclusive = 301;
+constexpr int kShared = 302;
+
+TEST(DamagedWindows, ALockThatWaitsForATicketWhichNobodyHasIsTold) {
+  for (const int lock_type : {kExclusive, kShared}) {
+    const auto draw = [](Win* win) {
+      auto* targets = reinterpret_cast<rma::TargetState*>(win->segment->base());
+      targets[1].next.fetch_add(1);
+    };
+    const auto body = [&](Process& process) {
+      Rank rank(process);
+      lock_after(rank, lock_type, draw, [](Win*) {});
+    };
+    const Ending ending = run_in_child([&] { run_ranks(2, body); }, kSecondsMax);
+    EXPECT_EQ(ending.how, Ended::kTold) << ending.text;
+    EXPECT_NE(ending.text.find("is damaged: whose turn it is to lock a window"), std::string::npos)
+        << ending.text;
+  }
+}
+
+TEST(DamagedWindows, ALockThatIsHeldForLongIsWaitedFor) {
+  for (const int lock_type : {kExclusive, kShared}) {
+    const auto body = [&](Process& process) {
+      Rank rank(process);
+      lock_after(
+          rank, lock_type, [&](Win* win) { api::win_lock(process, kExclusive, 1, 0, win); },
+          [&](Win* win) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+            api::win_unlock(process, 1, win);
+          });
+    };
+    const Ending ending = run_in_child([&] { run_ranks(2, body); }, kSecondsMax);
+    EXPECT_EQ(ending.how, Ended::kWell) << ending.text;
   }
 }
 
