@@ -3,6 +3,7 @@
 
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/clock.hpp"
 #include "board/rank_reporter.hpp"
@@ -37,7 +38,10 @@ std::int64_t default_spin_count(const Bootstrap& bootstrap) {
 
 void explain_heap() {
   const HeapInterface* heap = find_heap();
-  const char* reason = heap != nullptr ? heap->reason : "the heap library is not loaded (see mpiexec --info)";
+  const char* told = std::getenv(kHeapReasonVariable);
+  const char* reason = heap != nullptr   ? heap->reason
+                       : told != nullptr ? told
+                                         : "the heap library is not loaded";
   std::fprintf(stderr, "tasuki: the heap is %s, because %s\n",
                heap != nullptr && heap->global != 0 ? "global" : "private", reason);
 }

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -11,7 +12,7 @@
 #include <bit>
 #include <cstdlib>
 #include <cstring>
-#include <initializer_list>
+#include <iterator>
 
 // Whoever watches the heap defines these. Weak: null when the sanitizer is not in the process.
 extern "C" {
@@ -77,24 +78,48 @@ HugePages shared_huge_pages() {
   return is_chosen(line.text, "advise") ? HugePages::kAdvise : HugePages::kNever;
 }
 
-const char* sanitizer() {
-  if (__asan_init != nullptr) return "AddressSanitizer watches the heap";
-  if (__tsan_init != nullptr) return "ThreadSanitizer watches memory";
-  if (__msan_init != nullptr) return "MemorySanitizer watches the heap";
-  if (__hwasan_init != nullptr) return "HWAddressSanitizer watches the heap";
-  if (__lsan_init != nullptr) return "LeakSanitizer watches the heap";
-  return nullptr;
+/// Where the object begins that has the first definition of `name` in this process, or null.
+const void* object_of(const char* name) {
+  const void* first = ::dlsym(RTLD_DEFAULT, name);
+  Dl_info info;
+  return first != nullptr && ::dladdr(first, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-/// The names that allocators define beside malloc; whoever links one of them wants it.
-bool has_other_allocator(const void* own_malloc) {
-  if (own_malloc == nullptr) return false;
-  const void* first = ::dlsym(RTLD_DEFAULT, "malloc");
-  if (first != nullptr && first != own_malloc) return true;
-  for (const char* name : {"mallctl", "tc_malloc", "mi_malloc", "scalable_malloc", "hoard_malloc"}) {
-    if (::dlsym(RTLD_DEFAULT, name) != nullptr) return true;
+/// A sanitizer that is linked into the program need not show its own names, but it stands before libc for
+/// far more than memory.
+bool has_sanitizer_inside() {
+  const void* memory = object_of("malloc");
+  return memory != nullptr && memory == object_of("pthread_join") && memory == object_of("strerror") &&
+         memory != object_of("gnu_get_libc_version");
+}
+
+const char* sanitizer() {
+  const bool is_there[] = {__asan_init != nullptr, __tsan_init != nullptr, __msan_init != nullptr,
+                           __hwasan_init != nullptr, __lsan_init != nullptr};
+  for (std::size_t i = 0; i < std::size(kSanitizers); ++i) {
+    if (is_there[i]) return kSanitizers[i].reason;
   }
-  return false;
+  return has_sanitizer_inside() ? "a sanitizer watches the heap" : nullptr;
+}
+
+/// Whether `function` is more than the way to another object's, as programs have that take its address.
+bool is_defined_at(const void* function) {
+  Dl_info info;
+  void* entry = nullptr;
+  if (::dladdr1(function, &info, &entry, RTLD_DL_SYMENT) == 0 || entry == nullptr) return true;
+  return static_cast<const ElfW(Sym)*>(entry)->st_shndx != SHN_UNDEF;
+}
+
+const char* other_allocator(const void* own_malloc) {
+  if (own_malloc == nullptr) return nullptr;
+  for (const Companion& allocator : kAllocators) {
+    if (::dlsym(RTLD_DEFAULT, allocator.symbol) != nullptr) return allocator.reason;
+  }
+  return finds_malloc_at(own_malloc) ? nullptr : kSomeAllocator;
+}
+
+bool begins_with(const char* text, const char* beginning) {
+  return beginning != nullptr && std::strncmp(text, beginning, std::strlen(beginning)) == 0;
 }
 
 /// Tools of valgrind bring libraries of their own into the process by LD_PRELOAD.
@@ -104,6 +129,17 @@ bool is_valgrind(const char* const* environment) {
 }
 
 }  // namespace
+
+bool finds_malloc_at(const void* own_malloc) {
+  const void* first = ::dlsym(RTLD_DEFAULT, "malloc");
+  return first == nullptr || first == own_malloc || !is_defined_at(first);
+}
+
+bool is_library_of(const Companion& companion, const char* file) {
+  const char* slash = std::strrchr(file, '/');
+  const char* name = slash != nullptr ? slash + 1 : file;
+  return begins_with(name, companion.library) || begins_with(name, companion.llvm_library);
+}
 
 const char* find_variable(const char* const* environment, const char* name) {
   const std::size_t length = std::strlen(name);
@@ -134,7 +170,7 @@ Facts gather_facts(const char* const* environment, const void* own_malloc) {
   facts.privileged = ::getauxval(AT_SECURE) != 0;
   facts.sanitizer = sanitizer();
   facts.valgrind = is_valgrind(environment);
-  facts.other_allocator = has_other_allocator(own_malloc);
+  facts.other_allocator = other_allocator(own_malloc);
   facts.private_huge_pages = private_huge_pages();
   facts.shared_huge_pages = shared_huge_pages();
   return facts;

@@ -10,8 +10,42 @@
 
 namespace tasuki::heap {
 
+/// A library that takes part in every malloc() of its program: by what it is known in a process, in the
+/// symbols of a program that has it inside, and among the libraries that a program needs.
+struct Companion {
+  const char* symbol;
+  const char* library;       // how the names of its files begin; null: it is only linked in
+  const char* llvm_library;  // likewise, of LLVM's own, which carry the processor's name; or null
+  const char* reason;        // why it keeps the heap private
+};
+
+/// Sanitizers that keep book of memory. That for undefined behaviour does not.
+inline constexpr Companion kSanitizers[] = {
+    {"__asan_init", "libasan.so", "libclang_rt.asan", "AddressSanitizer watches the heap"},
+    {"__tsan_init", "libtsan.so", "libclang_rt.tsan", "ThreadSanitizer watches memory"},
+    {"__msan_init", nullptr, nullptr, "MemorySanitizer watches the heap"},
+    {"__hwasan_init", "libhwasan.so", "libclang_rt.hwasan", "HWAddressSanitizer watches the heap"},
+    {"__lsan_init", "liblsan.so", "libclang_rt.lsan", "LeakSanitizer watches the heap"},
+};
+
+/// Allocators: whoever links one of them wants it.
+inline constexpr Companion kAllocators[] = {
+    {"mallctl", "libjemalloc.", nullptr, "the program brings a malloc of its own, jemalloc"},
+    {"tc_malloc", "libtcmalloc", nullptr, "the program brings a malloc of its own, tcmalloc"},
+    {"mi_malloc", "libmimalloc", nullptr, "the program brings a malloc of its own, mimalloc"},
+    {"scalable_malloc", "libtbbmalloc", nullptr, "the program brings a malloc of its own, TBB's"},
+    {"hoard_malloc", "libhoard.", nullptr, "the program brings a malloc of its own, Hoard"},
+};
+inline constexpr char kSomeAllocator[] = "the program brings a malloc of its own";
+
+/// Whether `file`, the name or path of a library, is `companion`.
+bool is_library_of(const Companion& companion, const char* file);
+
+/// Whether who calls malloc() in this process gets to `own_malloc`.
+bool finds_malloc_at(const void* own_malloc);
+
 /// Gathers the facts. `environment` is the array of "NAME=value"; `own_malloc`: where this library's malloc
-/// lies, null for a program that has none (mpiexec --info).
+/// lies (not where the process finds malloc), null for a program that has none (mpiexec --info).
 Facts gather_facts(const char* const* environment, const void* own_malloc);
 
 /// The value of `name` in `environment`, or null.

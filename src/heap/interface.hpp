@@ -44,6 +44,10 @@ struct HeapInterface {
   void (*deallocate)(void* address);
 };
 
+/// The variable that says why malloc() is private where this library is not in the process: mpiexec did not
+/// preload it, or it went out of the way of another malloc.
+inline constexpr char kHeapReasonVariable[] = "TASUKI_HEAP_REASON";
+
 /// The name of the one HeapInterface.
 inline constexpr char kHeapInterfaceName[] = "tasuki_heap_interface";
 

@@ -81,6 +81,9 @@ extern "C" {
   return __libc_malloc(bytes);
 }
 
+[[gnu::alias("malloc"), gnu::malloc, gnu::alloc_size(1)]] void* tasuki_heap_own_malloc(
+    std::size_t bytes) noexcept;
+
 [[gnu::visibility("default")]] void free(void* block) noexcept {
   if (state.holds(block)) [[likely]] {
     give_back(block);

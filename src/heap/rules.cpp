@@ -11,7 +11,11 @@ namespace {
 constexpr int kAddressBitsMin = 47;
 
 constexpr Verdict stays_private(const char* reason) {
-  return {false, false, reason};
+  return {.reason = reason};
+}
+
+constexpr Verdict is_global(bool advise_huge_pages, const char* reason) {
+  return {.global = true, .advise_huge_pages = advise_huge_pages, .reason = reason};
 }
 
 /// Why the heap cannot be global whatever the user wishes, or null.
@@ -19,7 +23,7 @@ const char* impossible(const Facts& facts) {
   if (facts.privileged) return "the program runs with privileges that its user does not have";
   if (facts.sanitizer != nullptr) return facts.sanitizer;
   if (facts.valgrind) return "valgrind watches the heap";
-  if (facts.other_allocator) return "the program brings a malloc of its own";
+  if (facts.other_allocator != nullptr) return facts.other_allocator;
   if (facts.address_bits < kAddressBitsMin) return "addresses have fewer than 47 bits here";
   return nullptr;
 }
@@ -42,6 +46,26 @@ bool shared_is_slower(const Facts& facts) {
   return facts.private_huge_pages == HugePages::kAlways && facts.shared_huge_pages == HugePages::kNever;
 }
 
+Verdict decide_malloc(Wish wish, const Facts& facts) {
+  if (wish == Wish::kNone && facts.ranks == 0) {
+    return stays_private("mpiexec did not start the program, and TASUKI_HEAP is not set");
+  }
+  if (wish == Wish::kUnknown) return stays_private("TASUKI_HEAP is neither auto, global nor private");
+  if (wish == Wish::kPrivate) return stays_private("private was asked for");
+  if (const char* why = impossible(facts)) return stays_private(why);
+
+  const bool advise = facts.private_huge_pages == HugePages::kAlways;
+  if (wish == Wish::kGlobal) return is_global(advise, "global was asked for");
+  if (const char* why = limited(facts)) return stays_private(why);
+  if (facts.ranks == 1) return stays_private("the job has one rank: there is nobody to share it with");
+  if (shared_is_slower(facts)) {
+    return stays_private(
+        "private memory gets huge pages here and shared memory does not "
+        "(/sys/kernel/mm/transparent_hugepage: enabled is always, shmem_enabled is never)");
+  }
+  return is_global(advise, "nothing speaks against it");
+}
+
 }  // namespace
 
 Wish read_wish(const char* text) {
@@ -53,23 +77,9 @@ Wish read_wish(const char* text) {
 }
 
 Verdict decide(Wish wish, const Facts& facts) {
-  if (wish == Wish::kNone && facts.ranks == 0) {
-    return stays_private("mpiexec did not start the program, and TASUKI_HEAP is not set");
-  }
-  if (wish == Wish::kUnknown) return stays_private("TASUKI_HEAP is neither auto, global nor private");
-  if (wish == Wish::kPrivate) return stays_private("private was asked for");
-  if (const char* why = impossible(facts)) return stays_private(why);
-
-  const bool advise = facts.private_huge_pages == HugePages::kAlways;
-  if (wish == Wish::kGlobal) return {true, advise, "global was asked for"};
-  if (const char* why = limited(facts)) return stays_private(why);
-  if (facts.ranks == 1) return stays_private("the job has one rank: there is nobody to share it with");
-  if (shared_is_slower(facts)) {
-    return stays_private(
-        "private memory gets huge pages here and shared memory does not "
-        "(/sys/kernel/mm/transparent_hugepage: enabled is always, shmem_enabled is never)");
-  }
-  return {true, advise, "nothing speaks against it"};
+  Verdict verdict = decide_malloc(wish, facts);
+  verdict.arena = facts.sanitizer == nullptr && !facts.valgrind;
+  return verdict;
 }
 
 }  // namespace tasuki::heap

@@ -1,5 +1,8 @@
 // The rules of the heap: is this process's heap global memory, which its peers can reach, or private?
 //
+// Where a sanitizer or valgrind keeps book of all memory, nothing of ours may go through an allocator that it
+// does not know, and what it takes for its own it takes apart: then there is no arena either.
+//
 // A pure function of facts, so that a table of facts tests it. What `auto` answers must never make a program
 // slower or wrong; what must not be is private also for those who ask for `global`. heap/facts.hpp gathers
 // the facts of a process. docs/heap.md tells the rules to users.
@@ -31,15 +34,16 @@ struct Facts {
   bool strict_overcommit = false;                      // vm.overcommit_memory = 2
   int address_bits = 47;                               // of user space
   bool privileged = false;                             // setuid and its like: the environment is not trusted
-  const char* sanitizer = nullptr;                     // its name, when one is in the process
-  bool valgrind = false;
-  bool other_allocator = false;  // another library or the program itself defines malloc before us
+  const char* sanitizer = nullptr;                     // what is said of one that watches memory, or null
+  bool valgrind = false;                               // one of its tools runs the program
+  const char* other_allocator = nullptr;               // likewise, of a malloc that comes before ours
   HugePages private_huge_pages = HugePages::kNever;
   HugePages shared_huge_pages = HugePages::kNever;
 };
 
 struct Verdict {
   bool global = false;
+  bool arena = true;               // memory that MPI gives out (MPI_Alloc_mem) may come from one
   bool advise_huge_pages = false;  // madvise(MADV_HUGEPAGE) makes the arena like private memory
   const char* reason = "";         // a clause that follows "because"
 };

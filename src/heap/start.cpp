@@ -10,6 +10,7 @@
 
 #include "heap/allocate.hpp"
 #include "heap/arena.hpp"
+#include "heap/aside.hpp"
 #include "heap/facts.hpp"
 #include "heap/fork.hpp"
 #include "heap/rules.hpp"
@@ -71,6 +72,7 @@ void begin_sharing(const ArenaFile& file) {
 int open_arena(const char** reason) {
   static const char* failure = nullptr;
   if (state.open) return 0;
+  if (!state.may_open) failure = tasuki_heap_interface.reason;
   if (failure == nullptr) {
     ArenaFile file;
     if (make_arena({state.base, state.bytes}, &file, &failure) && load_mimalloc(&failure)) {
@@ -135,19 +137,22 @@ void share_static_data(const StaticData& data) {
   tasuki_heap_interface.static_at = state.base + offset;
 }
 
-[[gnu::constructor]] void start(int, char**, char** environment) {
+[[gnu::constructor]] void start(int, char** arguments, char** environment) {
   state.rank = number_of("TASUKI_RANK", 0);
   state.ranks = number_of("TASUKI_SIZE", 1);
   const Slot slot = arena_slot(state.rank, state.ranks, machine_memory_bytes());
   state.base = slot.base;
   state.bytes = slot.bytes;
   // A library that came by dlopen(), or behind another malloc, is not in front.
-  state.in_front = dlsym(RTLD_DEFAULT, "malloc") == reinterpret_cast<void*>(&malloc);
+  const auto own_malloc = reinterpret_cast<const void*>(&tasuki_heap_own_malloc);
+  state.in_front = finds_malloc_at(own_malloc);
   describe();
   dl_iterate_phdr(look_for_libc, nullptr);
-  const Facts facts = gather_facts(environment, reinterpret_cast<const void*>(&malloc));
+  const Facts facts = gather_facts(environment, own_malloc);
   const Verdict verdict = decide(read_wish(find_variable(environment, "TASUKI_HEAP")), facts);
   tasuki_heap_interface.reason = verdict.reason;
+  state.may_open = verdict.arena;
+  if (must_step_aside(facts)) step_aside(verdict.reason, arguments, environment);
   if (!verdict.global) return;
   const char* statics = find_variable(environment, "TASUKI_STATIC_DATA");
   const bool with_statics = statics == nullptr || std::strcmp(statics, "private") != 0;

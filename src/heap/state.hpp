@@ -7,7 +7,7 @@
 //   facts.hpp     what the rules go by      statics.hpp   static data of the main program on the arena
 //   fork.hpp      a child has its own heap  copy.hpp      how it gets it
 //   gate.hpp      keeps threads out of the allocator while the process forks
-//   advice.cpp    madvise() on the arena
+//   advice.cpp    madvise() on the arena      aside.hpp   out of the way of another malloc
 //
 // The library stands between every program and its memory, also those that never call MPI, so it depends on
 // libc alone (no libstdc++; mimalloc comes by dlopen, out of everybody's sight) and never fails a program
@@ -53,6 +53,7 @@ struct State {
   int rank = 0;
   int ranks = 1;
   bool in_front = false;  // malloc() of this process is ours
+  bool may_open = true;   // an arena may be made
 
   bool global = false;  // malloc() gives memory of the arena. Writer: start.cpp; fork's child
   bool open = false;    // there is an arena. Writer: open_arena()
@@ -80,6 +81,9 @@ struct ThreadState {
   mi_heap_t* heap = nullptr;
   bool no_heap = false;  // it is being made, or the thread is ending: libc serves
 };
+
+/// malloc() of this library, whoever's the process calls by that name.
+extern "C" [[gnu::visibility("hidden")]] void* tasuki_heap_own_malloc(std::size_t bytes) noexcept;
 
 extern State state;
 extern thread_local constinit ThreadState thread_state;

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "heap/facts.hpp"
+#include "heap/interface.hpp"
 #include "launch/text.hpp"
 #include "runtime/foreign.hpp"
 #include "runtime/local/job_segment.hpp"
@@ -17,9 +18,10 @@ namespace {
 
 /// A job of ours around this one: its ranks are not this job's.
 bool is_outer_job(const std::string& name) {
-  for (const char* own : {local::kJobFdName, local::kJobPidName, local::kJobIdName, local::kRankName,
-                          local::kSizeName, local::kLauncherIdName, "TASUKI_SINGLETON",
-                          local::kTuningTableName, "TASUKI_TRACE_PART", "TASUKI_TRACE_WORLD"}) {
+  for (const char* own :
+       {local::kJobFdName, local::kJobPidName, local::kJobIdName, local::kRankName, local::kSizeName,
+        local::kLauncherIdName, "TASUKI_SINGLETON", local::kTuningTableName, "TASUKI_TRACE_PART",
+        "TASUKI_TRACE_WORLD", kHeapReasonVariable}) {
     if (name == own) return true;
   }
   return false;
@@ -100,6 +102,15 @@ void Environment::preload(const std::string& library) {
   set("LD_PRELOAD", list + library);
 }
 
+void Environment::let_sanitizer_start() {
+  constexpr char kName[] = "ASAN_OPTIONS";
+  constexpr char kOption[] = "verify_asan_link_order";
+  const char* options = get(kName);
+  const std::string before = options != nullptr ? options : "";
+  if (before.find(kOption) != std::string::npos) return;
+  set(kName, before + (before.empty() ? "" : ":") + kOption + "=0");
+}
+
 const char* Environment::get(const std::string& name) const {
   const std::string* entry = const_cast<Environment*>(this)->find(name);
   return entry != nullptr ? entry->c_str() + name.size() + 1 : nullptr;
@@ -125,9 +136,11 @@ std::string installed_library() {
   return installed(TASUKI_LIBDIR_FROM_BINDIR, "libmpi.so.12", R_OK);
 }
 
-heap::Verdict heap_verdict(const char* wish, int ranks) {
+heap::Verdict heap_verdict(const char* wish, int ranks, const std::vector<std::string>& command,
+                           const CommandPlace& place) {
   heap::Facts facts = heap::gather_facts(environ, nullptr);
   facts.ranks = ranks;
+  add_program_facts(command, place, &facts);
   return heap::decide(heap::read_wish(wish), facts);
 }
 

@@ -8,6 +8,7 @@
 
 #include "heap/rules.hpp"
 #include "launch/options.hpp"
+#include "launch/program_facts.hpp"
 
 namespace tasuki::launch {
 
@@ -27,6 +28,10 @@ class Environment {
   /// Has the dynamic linker load `library` last of what it preloads; a library of that name from elsewhere
   /// (of an mpiexec around this one) is taken out.
   void preload(const std::string& library);
+
+  /// Lets AddressSanitizer start behind what is preloaded, which it otherwise refuses, unless the variable
+  /// says what it is to do there.
+  void let_sanitizer_start();
 
   /// The value, or null.
   const char* get(const std::string& name) const;
@@ -54,8 +59,10 @@ void set_job_variables(Environment& environment, const JobVariables& job, int ra
 /// wheel is to load.
 std::string installed_library();
 
-/// Whether the heap of a job's ranks is to be global, and why, as far as it can be told from here.
-heap::Verdict heap_verdict(const char* wish, int ranks);
+/// Whether the heap of a job's ranks is to be global, and why, as far as it can be told from here. `command`
+/// is what they run (empty: not known), `place` where.
+heap::Verdict heap_verdict(const char* wish, int ranks, const std::vector<std::string>& command,
+                           const CommandPlace& place);
 
 /// The heap library of that installation, or an empty string.
 std::string installed_heap();

@@ -212,10 +212,13 @@ std::string markdown() {
 
 }  // namespace
 
-bool info_text(InfoForm form, const char* const* environment, bool bold, std::string* text,
-               std::string* error) {
-  Now now{
-      .config = {}, .heap = heap_verdict(heap::find_variable(environment, "TASUKI_HEAP"), 2), .bold = bold};
+bool info_text(InfoForm form, const char* const* environment, const std::vector<std::string>& command,
+               bool bold, std::string* text, std::string* error) {
+  const char* wish = heap::find_variable(environment, "TASUKI_HEAP");
+  const CommandPlace place{.directory = {},
+                           .path_variable = heap::find_variable(environment, "PATH"),
+                           .preload = heap::find_variable(environment, "LD_PRELOAD")};
+  Now now{.config = {}, .heap = heap_verdict(wish, 2, command, place), .bold = bold};
   std::string warning;
   if (!read_settings(environment, &now.config, error, &warning)) return false;
   *text = form == InfoForm::kTable ? table(now) : form == InfoForm::kJson ? json(now) : markdown();

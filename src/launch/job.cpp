@@ -15,6 +15,7 @@
 
 #include "base/clock.hpp"
 #include "base/random_number.hpp"
+#include "heap/interface.hpp"
 #include "launch/orphans.hpp"
 #include "launch/signals.hpp"
 #include "launch/text.hpp"
@@ -194,14 +195,20 @@ bool Job::find_programs(World* world, Refusal* refusal) {
       // Last in the list: programs that find no MPI library elsewhere, as those that were built without ours.
       environment.append_path("LD_LIBRARY_PATH", library.substr(0, library.rfind('/')));
     }
+    const char* path = application.path.empty() ? environment.get("PATH") : application.path.c_str();
+    if (path == nullptr) path = getenv("PATH");
     // A program whose heap will be private needs no library. Nor one in a list that a colon or space breaks.
     const bool listable = heap.find_first_of(": ") == std::string::npos;
-    if (!heap.empty() && listable && heap_verdict(environment.get("TASUKI_HEAP"), ranks).global) {
+    const CommandPlace place{directory, path, environment.get("LD_PRELOAD")};
+    const heap::Verdict verdict =
+        heap_verdict(environment.get("TASUKI_HEAP"), ranks, application.command, place);
+    if (!verdict.global) {
+      environment.set(kHeapReasonVariable, verdict.reason);
+    } else if (!heap.empty() && listable) {
       environment.preload(heap);
+      environment.let_sanitizer_start();
     }
-    const char* path = application.path.empty() ? environment.get("PATH") : application.path.c_str();
-    world->programs.push_back(
-        find_program(application.command[0], directory, path != nullptr ? path : getenv("PATH")));
+    world->programs.push_back(find_program(application.command[0], directory, path));
     const FoundProgram& program = world->programs.back();
     if (program.error != 0) {
       return cannot_run(first_rank, application.command[0], program.error,

@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   }
   if (options.info != InfoForm::kNone) {
     std::string text;
-    if (!info_text(options.info, environ, isatty(STDOUT_FILENO) != 0, &text, &error)) {
+    if (!info_text(options.info, environ, options.info_command, isatty(STDOUT_FILENO) != 0, &text, &error)) {
       std::fprintf(stderr, "mpiexec: %s\n", error.c_str());
       return kBadUsage;
     }

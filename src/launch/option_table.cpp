@@ -500,7 +500,8 @@ constexpr Option kOptions[] = {
     {Group::kJob, "h help ?", "", "print this text", help},
     {Group::kJob, "V version", "", "print the version", version},
     {Group::kJob, "info", "",
-     "print what this library is, what can be set, and what it counts; --info=json and --info=markdown too",
+     "print what this library is, what can be set, and what it counts; --info=json and --info=markdown too; "
+     "with a program: which heap it will have",
      info},
     {Group::kDoctor, "doctor", "",
      "whenever the job fails or stands still, say what each rank is in and who waits for whom: on standard "

@@ -104,7 +104,10 @@ bool parse_words(Parser& parser, const std::vector<std::string>& words) {
       if (parser.next < words.size()) command.push_back(words[parser.next++]);
     } else if (is_option(word)) {
       if (!parse_option(parser)) return false;
-      if (parser.options->needs_no_program()) return true;
+      if (!parser.options->needs_no_program()) continue;
+      const std::size_t next = std::min(parser.next, words.size());
+      parser.options->info_command.assign(words.begin() + static_cast<std::ptrdiff_t>(next), words.end());
+      return true;
     } else {
       command.push_back(word);
       ++parser.next;

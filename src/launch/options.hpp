@@ -82,6 +82,7 @@ struct Options {
   bool help = false;
   bool version = false;
   InfoForm info = InfoForm::kNone;
+  std::vector<std::string> info_command;  // whose heap --info tells: all words behind it
 
   bool needs_no_program() const { return help || version || info != InfoForm::kNone || spawn_socket >= 0; }
   /// Starts nothing: looks at a job that runs.

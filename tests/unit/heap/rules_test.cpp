@@ -41,7 +41,7 @@ constexpr Case kCases[] = {
     {"setuid", [](Facts& f) { f.privileged = true; }, false, false, "privileges"},
     {"sanitizer", [](Facts& f) { f.sanitizer = "XSanitizer is here"; }, false, false, "XSanitizer"},
     {"valgrind", [](Facts& f) { f.valgrind = true; }, false, false, "valgrind"},
-    {"own malloc", [](Facts& f) { f.other_allocator = true; }, false, false, "malloc of its own"},
+    {"own malloc", [](Facts& f) { f.other_allocator = kSomeAllocator; }, false, false, "malloc of its own"},
     {"huge pages for private memory alone", [](Facts& f) { f.private_huge_pages = HugePages::kAlways; },
      false, true, "huge pages"},
     {"huge pages for both, shared when asked",
@@ -73,6 +73,40 @@ TEST(HeapRules, AnswerTheTableOfFacts) {
       EXPECT_STRNE(decide(wish, facts).reason, "") << row.what;
     }
   }
+}
+
+// Who watches memory has to see what MPI_Alloc_mem gives, too; who brings another malloc has not.
+TEST(HeapRules, MakeNoArenaWhereMemoryIsWatched) {
+  for (const Wish wish : {Wish::kNone, Wish::kAuto, Wish::kGlobal, Wish::kPrivate}) {
+    Facts facts = ordinary();
+    EXPECT_TRUE(decide(wish, facts).arena);
+    facts.other_allocator = kSomeAllocator;
+    EXPECT_TRUE(decide(wish, facts).arena);
+    facts.valgrind = true;
+    EXPECT_FALSE(decide(wish, facts).arena);
+    facts.valgrind = false;
+    facts.sanitizer = "XSanitizer is here";
+    EXPECT_FALSE(decide(wish, facts).arena);
+  }
+}
+
+TEST(HeapFacts, KnowLibrariesByTheNamesOfTheirFiles) {
+  const auto reason = [](const char* file) -> const char* {
+    for (const Companion& one : kSanitizers)
+      if (is_library_of(one, file)) return one.reason;
+    for (const Companion& one : kAllocators)
+      if (is_library_of(one, file)) return one.reason;
+    return "";
+  };
+  EXPECT_NE(std::strstr(reason("libasan.so.8"), "AddressSanitizer"), nullptr);
+  EXPECT_NE(std::strstr(reason("/x/libclang_rt.asan-x86_64.so"), "AddressSanitizer"), nullptr);
+  EXPECT_NE(std::strstr(reason("/x/libtsan.so.2"), "ThreadSanitizer"), nullptr);
+  EXPECT_NE(std::strstr(reason("libjemalloc.so.2"), "jemalloc"), nullptr);
+  EXPECT_NE(std::strstr(reason("/usr/lib/libtcmalloc_minimal.so.4"), "tcmalloc"), nullptr);
+  EXPECT_STREQ(reason("libubsan.so.1"), "");
+  EXPECT_STREQ(reason("libc.so.6"), "");
+  EXPECT_STREQ(reason("/libasan.so/libother.so"), "");
+  EXPECT_STREQ(reason(""), "");
 }
 
 // Without a wish a rank of a job is as with auto, and a program that runs alone as without the library.
@@ -138,7 +172,7 @@ TEST(HeapFacts, ComeFromThisProcess) {
   EXPECT_EQ(facts.file_bytes_max, 1u << 20);
   EXPECT_FALSE(facts.privileged);
   EXPECT_FALSE(facts.valgrind);
-  EXPECT_FALSE(facts.other_allocator);
+  EXPECT_EQ(facts.other_allocator, nullptr);
   EXPECT_GE(facts.address_bits, 32);
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   EXPECT_NE(facts.sanitizer, nullptr);
@@ -153,7 +187,8 @@ TEST(HeapFacts, TellValgrindAndOtherAllocators) {
   const char* const other[] = {"LD_PRELOAD=/usr/lib/libsomething.so", nullptr};
   EXPECT_FALSE(gather_facts(other, nullptr).valgrind);
   int not_malloc = 0;
-  EXPECT_TRUE(gather_facts(other, &not_malloc).other_allocator);
+  EXPECT_NE(gather_facts(other, &not_malloc).other_allocator, nullptr);
+  EXPECT_FALSE(finds_malloc_at(&not_malloc));
 }
 
 }  // namespace
