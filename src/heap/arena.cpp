@@ -40,7 +40,7 @@ int make_memory(std::uint64_t id) {
   return make_memory_file(name);
 }
 
-/// Out of core dumps: the kernel would touch every page of it.
+/// Out of core dumps, and so also its part for static data, which has its place there (heap/core.hpp).
 bool map(const Slot& slot, int fd) {
   void* place = reinterpret_cast<void*>(slot.base);
   void* memory = mmap(place, slot.bytes, PROT_READ | PROT_WRITE,

@@ -66,13 +66,6 @@ constinit Fork forks;
   if (length > 0 && write(STDERR_FILENO, line, static_cast<std::size_t>(length)) < 0) return;
 }
 
-/// Whether our descriptor still is the arena's: programs close what they did not open, and use it again.
-bool has_file() {
-  struct stat file;
-  return state.fd >= 0 && fstat(state.fd, &file) == 0 && file.st_ino == state.file_number &&
-         file.st_dev == state.file_device;
-}
-
 bool make_pipe() {
   if (pipe2(forks.pipe, O_CLOEXEC) == 0) return true;
   rlimit limit;
@@ -201,7 +194,7 @@ std::size_t file_bytes(int fd) {
 
 /// The child's heap, before anybody uses it.
 void copy_heap() {
-  const int fd = has_file() ? state.fd : -1;
+  const int fd = state.has_file() ? state.fd : -1;
   const bool large = file_bytes(fd) >= kLargeBytes;
   const long badness = large ? raise_badness() : 0;
   for (int i = 0; i < forks.ranges_size; ++i) {

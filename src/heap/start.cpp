@@ -11,6 +11,7 @@
 #include "heap/allocate.hpp"
 #include "heap/arena.hpp"
 #include "heap/aside.hpp"
+#include "heap/core.hpp"
 #include "heap/facts.hpp"
 #include "heap/fork.hpp"
 #include "heap/rules.hpp"
@@ -31,6 +32,11 @@ extern "C" {
 }
 
 namespace tasuki::heap {
+
+bool State::has_file() const {
+  struct stat file;
+  return fd >= 0 && fstat(fd, &file) == 0 && file.st_ino == file_number && file.st_dev == file_device;
+}
 
 void State::forget_sharing() {
   shared = false;
@@ -64,7 +70,9 @@ void begin_sharing(const ArenaFile& file) {
     state.file_device = status.st_dev;
   }
   watch_forks();
-  copy_at_fork({state.base, state.bytes - state.static_bytes, 0});
+  const SharedRange range{state.base, state.bytes - state.static_bytes, 0};
+  copy_at_fork(range);
+  watch_for_cores(range);
   state.shared = true;
 }
 
@@ -132,12 +140,14 @@ void share_static_data(const StaticData& data) {
   const std::uint64_t offset = state.bytes - state.static_bytes;
   if (!move_static_data(data, state.fd, offset, reinterpret_cast<std::byte*>(state.base + offset))) return;
   copy_at_fork({data.begin, data.bytes, offset});
+  watch_for_cores({data.begin, data.bytes, offset});
   tasuki_heap_interface.static_begin = data.begin;
   tasuki_heap_interface.static_bytes = data.bytes;
   tasuki_heap_interface.static_at = state.base + offset;
 }
 
 [[gnu::constructor]] void start(int, char** arguments, char** environment) {
+  look_up_signal_functions();
   state.rank = number_of("TASUKI_RANK", 0);
   state.ranks = number_of("TASUKI_SIZE", 1);
   const Slot slot = arena_slot(state.rank, state.ranks, machine_memory_bytes());

@@ -6,6 +6,7 @@
 //   allocate.hpp  mimalloc on the arena     malloc.cpp    the functions that programs call
 //   facts.hpp     what the rules go by      statics.hpp   static data of the main program on the arena
 //   fork.hpp      a child has its own heap  copy.hpp      how it gets it
+//   core.hpp      what core dumps hold
 //   gate.hpp      keeps threads out of the allocator while the process forks
 //   advice.cpp    madvise() on the arena      aside.hpp   out of the way of another malloc
 //
@@ -68,6 +69,8 @@ struct State {
   mi_arena_id_t arena = 0;
 
   bool holds(const void* address) const { return reinterpret_cast<std::uintptr_t>(address) - base < bytes; }
+  /// Whether our descriptor still is the arena's: programs close what they did not open, and use it again.
+  bool has_file() const;
   /// In the child of a fork, whose memory is private.
   void forget_sharing();
   bool is_libc(const void* code) const {

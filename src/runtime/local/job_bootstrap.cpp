@@ -230,6 +230,8 @@ class JobBootstrap final : public Bootstrap {
       abort(1, "MPI_Init: cannot get " + std::to_string(bytes) + " bytes of shared memory: " +
                    std::strerror(errno) + (errno == EFBIG ? " (the limit of file sizes, ulimit -f)" : ""));
     }
+    // The kernel would dump it whole, and make the pages that nobody has touched.
+    madvise(memory, bytes, MADV_DONTDUMP);
     region_ = {static_cast<std::byte*>(memory), bytes, job_.header->job_id, job_.fd, offset};
   }
 
