@@ -182,7 +182,7 @@ void Aggregate::write_buffered() {
 bool Aggregate::fill_holes(std::byte* buffer) {
   const std::int64_t since_ns = clock_ns();
   const FilePiece piece{slice_.hull.begin, buffer, slice_.hull.bytes()};
-  const Transfer done = read_with_zeros(*file_.driver, piece);
+  const TransferResult done = read_with_zeros(*file_.driver, piece);
   if (done.error != 0) {
     fail(done.error, slice_.hull.begin);
     return false;
@@ -193,7 +193,7 @@ bool Aggregate::fill_holes(std::byte* buffer) {
 
 void Aggregate::finish_write() {
   if (!writing_) return;
-  const Transfer done = file_.driver->finish();
+  const TransferResult done = file_.driver->finish();
   note_phase(file_.process, place_, Phase::kWrite, writing_->since_ns, done.bytes);
   outcome_.bytes += done.bytes;
   if (done.error != 0) fail(done.error, writing_->range.begin + done.bytes);
@@ -205,7 +205,7 @@ void Aggregate::read_buffered() {
   const FileRange& hull = slice_.hull;
   std::byte* buffer = next_buffer();
   std::int64_t since_ns = clock_ns();
-  Transfer done;
+  TransferResult done;
   {
     const RangeLock lock(file_.atomic ? file_.locks.get() : nullptr, hull, RangeUse::kShared);
     const FilePiece piece{hull.begin, buffer, hull.bytes()};
@@ -264,7 +264,7 @@ void Aggregate::move_pieces() {
       wanted += piece.bytes;
     }
     const std::int64_t since_ns = clock_ns();
-    Transfer done;
+    TransferResult done;
     {
       const RangeUse use = write_ && file_.atomic ? RangeUse::kExclusive : RangeUse::kShared;
       RangeLocks* locks = write_ || file_.atomic ? file_.locks.get() : nullptr;

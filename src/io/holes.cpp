@@ -9,8 +9,8 @@ bool can_fill_holes(const File& file) {
   return file.can_read() && file.locks != nullptr && file.locks->are_shared_by_all();
 }
 
-Transfer read_with_zeros(FileDriver& driver, const FilePiece& piece) {
-  const Transfer done = driver.read_at({&piece, 1});
+TransferResult read_with_zeros(FileDriver& driver, const FilePiece& piece) {
+  const TransferResult done = driver.read_at({&piece, 1});
   if (done.error == 0)
     std::memset(piece.memory + done.bytes, 0, static_cast<std::size_t>(piece.bytes - done.bytes));
   return done;

@@ -14,6 +14,6 @@ bool can_fill_holes(const File& file);
 
 /// Reads `piece` of the file, and zeros where that has ended. The bytes returned are the file's. After an
 /// error the memory means nothing.
-Transfer read_with_zeros(FileDriver& driver, const FilePiece& piece);
+TransferResult read_with_zeros(FileDriver& driver, const FilePiece& piece);
 
 }  // namespace tasuki

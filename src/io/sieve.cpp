@@ -91,7 +91,7 @@ bool Sieve::pays(const PositionRange& window) const {
                        .extent = extent});
 }
 
-bool Sieve::move(const PositionRange& window, std::byte* packed, Transfer* done) {
+bool Sieve::move(const PositionRange& window, std::byte* packed, TransferResult* done) {
   const FileRange extent = extent_of(window);
   if (!write_) {
     *done = read(window, extent, packed);
@@ -102,10 +102,10 @@ bool Sieve::move(const PositionRange& window, std::byte* packed, Transfer* done)
   return true;
 }
 
-Transfer Sieve::read(const PositionRange& window, const FileRange& extent, std::byte* packed) {
+TransferResult Sieve::read(const PositionRange& window, const FileRange& extent, std::byte* packed) {
   std::byte* memory = file_.sieved.take(extent.bytes());
   const FilePiece piece{extent.begin, memory, extent.bytes()};
-  Transfer done = file_.driver->read_at({&piece, 1});
+  TransferResult done = file_.driver->read_at({&piece, 1});
   const FileMap& map = map_of_view(file_);
   const PositionRange got =
       done.bytes == piece.bytes ? window : map.range_in(window, extent.begin, extent.begin + done.bytes);
@@ -115,7 +115,7 @@ Transfer Sieve::read(const PositionRange& window, const FileRange& extent, std::
 }
 
 bool Sieve::write(const PositionRange& window, const FileRange& extent, const std::byte* packed,
-                  Transfer* done) {
+                  TransferResult* done) {
   const RangeLock lock(locked_ ? nullptr : file_.locks.get(), extent, RangeUse::kExclusive);
   std::byte* memory = file_.sieved.take(extent.bytes());
   const FilePiece piece{extent.begin, memory, extent.bytes()};

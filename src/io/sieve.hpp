@@ -47,15 +47,16 @@ class Sieve {
 
   /// Moves the data of one window between the file and `packed`. The bytes in `done` are those of data.
   /// Returns false, and has done nothing, where what is to be written over cannot be read.
-  bool move(const PositionRange& window, std::byte* packed, Transfer* done);
+  bool move(const PositionRange& window, std::byte* packed, TransferResult* done);
 
  private:
   Sieve(File& file, bool write, bool locked, HintSwitch wanted, Count window_bytes)
       : file_(file), write_(write), locked_(locked), wanted_(wanted), window_bytes_(window_bytes) {}
 
   FileRange extent_of(const PositionRange& window) const;
-  Transfer read(const PositionRange& window, const FileRange& extent, std::byte* packed);
-  bool write(const PositionRange& window, const FileRange& extent, const std::byte* packed, Transfer* done);
+  TransferResult read(const PositionRange& window, const FileRange& extent, std::byte* packed);
+  bool write(const PositionRange& window, const FileRange& extent, const std::byte* packed,
+             TransferResult* done);
 
   File& file_;
   const bool write_;

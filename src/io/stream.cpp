@@ -35,7 +35,7 @@ void FileStream::move_by_windows(std::byte* memory, Count bytes) {
 
 bool FileStream::sieve_window(const PositionRange& window, std::byte* memory) {
   flush();
-  Transfer done;
+  TransferResult done;
   if (over_ || !sieve_->move(window, memory, &done)) return false;
   note(done, window.bytes());
   position_ = window.end;
@@ -81,13 +81,13 @@ void FileStream::flush() {
   pieces_bytes_ = 0;
 }
 
-void FileStream::note(const Transfer& done, Count wanted_bytes) {
+void FileStream::note(const TransferResult& done, Count wanted_bytes) {
   moved_ += done.bytes;
   error_ = done.error;
   over_ = done.error != 0 || done.bytes < wanted_bytes;
 }
 
-Transfer FileStream::write_pieces() {
+TransferResult FileStream::write_pieces() {
   const FileRange range{pieces_.front().offset, pieces_.back().offset + pieces_.back().bytes};
   const RangeLock lock(file_.atomic ? nullptr : file_.locks.get(), range, RangeUse::kShared);
   return file_.driver->write_at(pieces_);

@@ -38,8 +38,8 @@ class FileStream {
   bool sieve_window(const PositionRange& window, std::byte* memory);
   void move_runs(std::byte* memory, Count bytes);
   void add(Offset offset, std::byte* memory, Count bytes);
-  void note(const Transfer& done, Count wanted_bytes);
-  Transfer write_pieces();
+  void note(const TransferResult& done, Count wanted_bytes);
+  TransferResult write_pieces();
 
   File& file_;
   const bool write_;

@@ -32,19 +32,21 @@ class DeferredFile final : public FileDriver {
   int sync() override { return file_ != nullptr ? file_->sync() : 0; }
   Striping striping() override { return striping_; }
 
-  Transfer read_at(std::span<const FilePiece> pieces) override {
+  TransferResult read_at(std::span<const FilePiece> pieces) override {
     const int error = open();
-    return error != 0 ? Transfer{.error = error} : file_->read_at(pieces);
+    return error != 0 ? TransferResult{.error = error} : file_->read_at(pieces);
   }
-  Transfer write_at(std::span<const FilePiece> pieces) override {
+  TransferResult write_at(std::span<const FilePiece> pieces) override {
     const int error = open();
-    return error != 0 ? Transfer{.error = error} : file_->write_at(pieces);
+    return error != 0 ? TransferResult{.error = error} : file_->write_at(pieces);
   }
   void begin(bool write, std::span<const FilePiece> pieces) override {
     begin_error_ = open();
     if (begin_error_ == 0) file_->begin(write, pieces);
   }
-  Transfer finish() override { return begin_error_ != 0 ? Transfer{.error = begin_error_} : file_->finish(); }
+  TransferResult finish() override {
+    return begin_error_ != 0 ? TransferResult{.error = begin_error_} : file_->finish();
+  }
   bool is_under_way() const override {
     return begin_error_ == 0 && file_ != nullptr && file_->is_under_way();
   }

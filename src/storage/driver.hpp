@@ -26,7 +26,7 @@ struct FilePiece {
 };
 
 /// How far a transfer came: the first `bytes` bytes of its pieces, in their order, were moved.
-struct Transfer {
+struct TransferResult {
   Count bytes = 0;
   int error = 0;  // what stopped it, or 0: it is complete, or a read met the end of the file
 };
@@ -66,8 +66,8 @@ class FileDriver {
 
   /// Both go on until all is moved, the file ends (reading), or the system says no. An interrupted or short
   /// system call is no end. Where pieces of a write overlap any of them may be what stays.
-  virtual Transfer read_at(std::span<const FilePiece> pieces) = 0;
-  virtual Transfer write_at(std::span<const FilePiece> pieces) = 0;
+  virtual TransferResult read_at(std::span<const FilePiece> pieces) = 0;
+  virtual TransferResult write_at(std::span<const FilePiece> pieces) = 0;
 
   /// Begins what read_at() or write_at() does, and may go on with it while the caller does something else;
   /// the memory stays until finish(), the list need not. One transfer at a time. A driver that has nothing to
@@ -76,12 +76,12 @@ class FileDriver {
     begun_ = write ? write_at(pieces) : read_at(pieces);
   }
   /// How the transfer that was begun came out, once it is over. REQUIRES: begin(), and no finish() since.
-  virtual Transfer finish() { return begun_; }
+  virtual TransferResult finish() { return begun_; }
   /// Whether what was begun may be going on: if not, it was over when begin() returned.
   virtual bool is_under_way() const { return false; }
 
  private:
-  Transfer begun_;
+  TransferResult begun_;
 };
 
 struct OpenHow {

@@ -33,7 +33,7 @@ bool says_again(std::int64_t result) {
 /// System calls with `flags`, of preadv2, until all is moved, the file ends or something is wrong.
 void PieceMover::go_on(bool write, std::span<const FilePiece> pieces, Reached* reached, int flags) {
   std::array<iovec, kCallVectorsMax> vectors;
-  Transfer& done = reached->done;
+  TransferResult& done = reached->done;
   done.error = 0;
   while (reached->place.index < pieces.size()) {
     const PieceCall call = make_call(pieces, reached->place, write ? nullptr : gap_memory_.data(), vectors);
@@ -46,7 +46,7 @@ void PieceMover::go_on(bool write, std::span<const FilePiece> pieces, Reached* r
   }
 }
 
-Transfer PieceMover::move(bool write, std::span<const FilePiece> pieces) {
+TransferResult PieceMover::move(bool write, std::span<const FilePiece> pieces) {
   const bool may_take_ring =
       ring_use_ == HintSwitch::kEnable || (ring_use_ == HintSwitch::kAutomatic && !write && cache_tells_);
   if (may_take_ring && !is_one_call(pieces)) {
@@ -73,7 +73,7 @@ void PieceMover::begin(bool write, std::span<const FilePiece> pieces) {
   go_on(write, pieces, &reached_);
 }
 
-Transfer PieceMover::finish() {
+TransferResult PieceMover::finish() {
   if (under_way_) land();
   return reached_.done;
 }

@@ -29,9 +29,9 @@ class PieceMover {
       : fd_(fd), ring_use_(ring_use), make_ring_(std::move(make_ring)), tell_(std::move(tell)) {}
 
   /// FileDriver's read_at() or write_at(), begin(), finish() and is_under_way().
-  Transfer move(bool write, std::span<const FilePiece> pieces);
+  TransferResult move(bool write, std::span<const FilePiece> pieces);
   void begin(bool write, std::span<const FilePiece> pieces);
-  Transfer finish();
+  TransferResult finish();
   bool is_under_way() const { return under_way_; }
 
   /// Waits for what was begun and never finished.
@@ -41,7 +41,7 @@ class PieceMover {
   /// A transfer on its way.
   struct Reached {
     PiecePlace place;
-    Transfer done;  // up to there
+    TransferResult done;  // up to there
   };
 
   void go_on(bool write, std::span<const FilePiece> pieces, Reached* reached, int flags = 0);

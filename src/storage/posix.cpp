@@ -31,8 +31,8 @@ int error_of(long result) {
   return result < 0 ? errno : 0;
 }
 
-Transfer all_of(std::span<const FilePiece> pieces) {
-  Transfer done;
+TransferResult all_of(std::span<const FilePiece> pieces) {
+  TransferResult done;
   for (const FilePiece& piece : pieces) done.bytes += piece.bytes;
   return done;
 }
@@ -91,8 +91,8 @@ class PosixFile final : public FileDriver {
 
   Striping striping() override { return striping_of(*system_, fd_); }
 
-  Transfer read_at(std::span<const FilePiece> pieces) override { return mover_.move(false, pieces); }
-  Transfer write_at(std::span<const FilePiece> pieces) override {
+  TransferResult read_at(std::span<const FilePiece> pieces) override { return mover_.move(false, pieces); }
+  TransferResult write_at(std::span<const FilePiece> pieces) override {
     if (mapped_.write(pieces)) return all_of(pieces);
     return mover_.move(true, pieces);
   }
@@ -104,7 +104,7 @@ class PosixFile final : public FileDriver {
       mover_.begin(write, pieces);
     }
   }
-  Transfer finish() override { return written_ ? *written_ : mover_.finish(); }
+  TransferResult finish() override { return written_ ? *written_ : mover_.finish(); }
   bool is_under_way() const override { return mover_.is_under_way(); }
 
  private:
@@ -117,7 +117,7 @@ class PosixFile final : public FileDriver {
         static_cast<std::size_t>(std::min(kBlockBytes, std::max<Offset>(bytes - end, 0))));
     while (end < bytes) {
       const FilePiece piece{end, zeros.data(), std::min<Offset>(kBlockBytes, bytes - end)};
-      const Transfer done = write_at({&piece, 1});
+      const TransferResult done = write_at({&piece, 1});
       if (done.error != 0) return done.error;
       end += done.bytes;
     }
@@ -127,7 +127,7 @@ class PosixFile final : public FileDriver {
   int fd_;
   std::shared_ptr<StripingSystem> system_;
   MappedWriter mapped_;
-  std::optional<Transfer> written_;  // what begin() wrote by `mapped_`
+  std::optional<TransferResult> written_;  // what begin() wrote by `mapped_`
   PieceMover mover_;
 };
 

@@ -3,6 +3,7 @@
 import json
 import subprocess
 
+import definitions
 import pytest
 import rules
 from rules import Tree
@@ -120,6 +121,26 @@ BAD_AND_GOOD = [
 ]
 
 
+def in_two_files(text):
+    """The same in namespace tasuki of two files of the library."""
+    return Tree({name: f"namespace tasuki {{\n{text}\n}}\n" for name in ("src/io/a.hpp", "src/rma/b.cpp")})
+
+
+BAD_AND_GOOD += [
+    (definitions.one_definition, in_two_files(bad), in_two_files(good))
+    for bad, good in [
+        ("struct A { int a; };", "struct A;"),
+        ("class alignas(64) A final : public B<int> { int a; };", "namespace { class A { int a; }; }"),
+        ("enum class A : int { kOne };", "using A = int;"),
+        ("inline int f(int a) { return a; }", "int f(int a = 1);\nstatic int f(int a) { return a; }"),
+        ("template <class T> T f(const T& a) { return a; }", "void f(const A& options = {});"),
+        ("inline int counts[2] = {1, 2};", "constexpr int counts[2] = {1, 2};"),
+        ("inline constexpr Count kOne = Count{1};", "constexpr Count kOne = Count{1};"),
+        ("Code A::f(int a) const { return a; }", "Code A::f(int a) const;"),
+    ]
+]
+
+
 @pytest.mark.parametrize(
     "rule, bad, good",
     BAD_AND_GOOD,
@@ -152,6 +173,24 @@ int main() { return '{'; }
     found = [(name, begin, end) for name, begin, end in rules.c_functions(text)]
     assert [(begin, end) for _, begin, end in found] == [(4, 6), (7, 7), (10, 14), (16, 16)], found
     assert [name for name, _, _ in found][::3] == ["S", "main"]
+
+
+def test_functions_of_one_name_are_told_apart_by_their_parameters():
+    text = "namespace a {{\ninline int f({}) {{ return 1; }}\n}}\n"
+    for parameters in ("long a", "int a, int b", "const int& a", "int* a"):
+        tree = Tree({"src/io/a.hpp": text.format("int a"), "src/io/b.hpp": text.format(parameters)})
+        assert definitions.one_definition(tree) == [], parameters
+    tree = Tree({"src/io/a.hpp": text.format("int a"), "src/io/b.hpp": text.format("int  other = 3")})
+    assert definitions.one_definition(tree)
+
+
+def test_programs_are_told_apart():
+    """Two unit tests of one folder are one program, two folders are two; each holds the library."""
+    text = "namespace a {\nstruct A { int a; };\n}\n"
+    apart = Tree({"tests/unit/io/a_test.cpp": text, "tests/unit/coll/a_test.cpp": text})
+    assert definitions.one_definition(apart) == []
+    for first in ("tests/unit/io/b_test.cpp", "src/io/a.hpp", "tests/unit/support/a.hpp"):
+        assert definitions.one_definition(Tree({first: text, "tests/unit/io/a_test.cpp": text})), first
 
 
 def test_formatting_is_checked_by_clang_format(tmp_path):

@@ -3,6 +3,7 @@
 import os
 import pathlib
 
+import definitions
 import pytest
 import rules
 
@@ -21,6 +22,7 @@ PURE_RULES = [
     rules.few_macros,
     rules.no_exceptions,
     rules.links_resolve,
+    definitions.one_definition,
     rules.clang_format_clean,
     rules.ruff_clean,
 ]

@@ -322,11 +322,11 @@ class FailingDriver final : public FileDriver {
   int preallocate(Offset bytes) override { return inner_->preallocate(bytes); }
   int sync() override { return inner_->sync(); }
   Striping striping() override { return inner_->striping(); }
-  Transfer read_at(std::span<const FilePiece> pieces) override {
-    return left_-- > 0 ? inner_->read_at(pieces) : Transfer{0, EIO};
+  TransferResult read_at(std::span<const FilePiece> pieces) override {
+    return left_-- > 0 ? inner_->read_at(pieces) : TransferResult{0, EIO};
   }
-  Transfer write_at(std::span<const FilePiece> pieces) override {
-    return left_-- > 0 ? inner_->write_at(pieces) : Transfer{0, EIO};
+  TransferResult write_at(std::span<const FilePiece> pieces) override {
+    return left_-- > 0 ? inner_->write_at(pieces) : TransferResult{0, EIO};
   }
 
  private:

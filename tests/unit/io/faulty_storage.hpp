@@ -41,21 +41,21 @@ class FaultyFile final : public FileDriver {
   Striping striping() override {
     return faults_.striping.targets > 0 ? faults_.striping : inner_->striping();
   }
-  Transfer read_at(std::span<const FilePiece> pieces) override { return move(false, pieces); }
-  Transfer write_at(std::span<const FilePiece> pieces) override { return move(true, pieces); }
+  TransferResult read_at(std::span<const FilePiece> pieces) override { return move(false, pieces); }
+  TransferResult write_at(std::span<const FilePiece> pieces) override { return move(true, pieces); }
 
   void begin(bool write, std::span<const FilePiece> pieces) override {
     begun_write_ = write;
     begun_.assign(pieces.begin(), pieces.end());
   }
-  Transfer finish() override {
+  TransferResult finish() override {
     const std::vector<FilePiece> pieces = std::exchange(begun_, {});
     return move(begun_write_, pieces);
   }
   bool is_under_way() const override { return !begun_.empty(); }
 
  private:
-  Transfer move(bool write, std::span<const FilePiece> pieces) {
+  TransferResult move(bool write, std::span<const FilePiece> pieces) {
     ++faults_.transfers;
     if (faults_.pause.count() > 0) std::this_thread::sleep_for(faults_.pause);
     const int error = write ? faults_.writes_error : faults_.reads_error;
@@ -71,7 +71,7 @@ class FaultyFile final : public FileDriver {
       fails = piece.bytes < wanted;
       if (fails) break;
     }
-    Transfer done;
+    TransferResult done;
     if (!good.empty()) done = write ? inner_->write_at(good) : inner_->read_at(good);
     if (error != 0) faults_.good_bytes -= done.bytes;
     if (done.error == 0 && fails) done.error = error;

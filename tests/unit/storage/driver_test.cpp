@@ -152,7 +152,7 @@ std::unique_ptr<FileDriver> open_driver(const Way& way, const char* name, bool w
   return driver;
 }
 
-Transfer move(FileDriver& driver, bool write, const Pieces& pieces, bool at_once) {
+TransferResult move(FileDriver& driver, bool write, const Pieces& pieces, bool at_once) {
   if (at_once) return write ? driver.write_at(pieces.list) : driver.read_at(pieces.list);
   driver.begin(write, pieces.list);
   return driver.finish();
@@ -174,13 +174,13 @@ TEST(Drivers, PiecesArriveByEveryWay) {
         if (expected.size() < end) expected.resize(end);
         std::memcpy(expected.data() + piece.offset, piece.memory, static_cast<std::size_t>(piece.bytes));
       }
-      const Transfer done = move(*driver, true, written, round % 2 == 0);
+      const TransferResult done = move(*driver, true, written, round % 2 == 0);
       EXPECT_EQ(done.error, 0);
       EXPECT_EQ(done.bytes, written.bytes);
       ASSERT_EQ(content(name.get()), expected);
 
       Pieces read = random_pieces(random, static_cast<Offset>(expected.size()));
-      const Transfer got = move(*driver, false, read, round % 3 != 0);
+      const TransferResult got = move(*driver, false, read, round % 3 != 0);
       EXPECT_EQ(got.error, 0);
       ASSERT_EQ(got.bytes, read.bytes);
       for (const FilePiece& piece : read.list)
@@ -210,7 +210,7 @@ TEST(Drivers, AReadEndsWithTheFile) {
           there += std::clamp<Count>(size - at, 0, 100 - at % 60);
         }
         pieces.place('.');
-        const Transfer done = move(*driver, false, pieces, at_once);
+        const TransferResult done = move(*driver, false, pieces, at_once);
         EXPECT_EQ(done.error, 0);
         EXPECT_EQ(done.bytes, there) << size;
         EXPECT_EQ(std::count(pieces.memory.begin(), pieces.memory.end(), 'x'), there) << size;
@@ -228,7 +228,7 @@ TEST(Drivers, AFullDeviceIsToldByEveryWay) {
       Pieces pieces;
       for (const Offset at : {0, 100, 5000, 20000}) pieces.add(at, 50);
       pieces.place('x');
-      const Transfer done = move(*driver, true, pieces, at_once);
+      const TransferResult done = move(*driver, true, pieces, at_once);
       EXPECT_EQ(done.error, ENOSPC);
       EXPECT_EQ(done.bytes, 0);
     }
@@ -244,7 +244,7 @@ int exceed_file_size(const Way& way, const char* name) {
   Pieces pieces;
   for (const Offset at : {0, 4000, 9900, 14000}) pieces.add(at, 200);
   pieces.place('x');
-  const Transfer done = move(*driver, true, pieces, false);
+  const TransferResult done = move(*driver, true, pieces, false);
   if (done.error != EFBIG) return 2;
   return done.bytes == 500 ? 0 : 3;
 }

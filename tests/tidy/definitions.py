@@ -1,0 +1,184 @@
+"""No name is defined twice in one program (C++'s rule of one definition, which no compiler or linker holds).
+
+Two classes of one name, or two inline functions, in different files of a program are one to the linker: it
+keeps the members of either. This rule reads the sources: whatever a namespace defines with external linkage,
+in a header or a source, is defined in one file. What lies in an anonymous namespace, or is `static`, is its
+file's alone; so is a constant that is not `inline`.
+"""
+
+import collections
+import dataclasses
+import re
+
+import rules
+
+CPP = (".cpp", ".hpp")
+CLASS = re.compile(r"\b(?:struct|class|union|enum)\b([^()=]*|[^=]*\balignas\s*\([^)]*\)[^()=]*)$")
+
+VARIABLE = re.compile(r"(?:inline|constinit)\b[^=(]*?(\w+)\s*(?:\[[^]]*\]\s*)*(?:=|$)")
+# Files of which a program has either: the two ABIs, and SPAM with its counters read or modelled.
+ALTERNATIVES = [
+    ("src/binding/abi_standard/", "src/binding/abi_mpich/"),
+    ("apps/spam/src/cache.cpp", "apps/spam/model/cache_model.cpp"),
+]
+
+
+@dataclasses.dataclass(frozen=True)
+class Definition:
+    what: str  # "class", "function" or "variable"
+    name: str  # with its namespaces; of a function, with its parameters' types
+    file: str
+    line: int
+
+
+def programs(tree):
+    """Sets of files that may meet in one program: (its name, the names of its files)."""
+    names = [name for name, _ in tree.select(*CPP)]
+    ours = [name for name in names if name.startswith("src/")]
+    yield "src", ours
+    support = [name for name in names if name.startswith("tests/unit/support/")]
+    folders = collections.defaultdict(list)
+    for name in names:
+        words = name.split("/")
+        if name.startswith(("apps/", "bench/")) and len(words) > 2:
+            folders["/".join(words[:2])].append(name)
+        elif name.startswith("tests/unit/") and len(words) > 3:
+            folders["/".join(words[:3])].append(name)
+    for folder, members in folders.items():
+        unit = folder.startswith("tests/unit/")
+        yield folder, members + (ours + support if unit and folder != "tests/unit/support" else [])
+
+
+def split_at_commas(text):
+    """At those that no bracket encloses."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "(<[{") - (character in ")>]}")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts if part.strip()]
+
+
+def parameter_type(parameter):
+    """Without its name and its default."""
+    words = re.sub(r"\s*=.*", "", parameter, flags=re.S).strip()
+    array = re.search(r"\[[^]]*\]$", words)
+    words = words[: array.start()] if array else words
+    words = re.sub(r"(?<=[\s&*>])(?!int\b|long\b|char\b|short\b|double\b)[A-Za-z_]\w*$", "", words).strip()
+    return re.sub(r"\s*([&*<>,:])\s*", r"\1", " ".join(words.split())) + (array.group(0) if array else "")
+
+
+def closing(text, begin):
+    """Where the bracket at `begin` is closed."""
+    opened, closed = text[begin], {"(": ")", "<": ">"}[text[begin]]
+    depth = 0
+    for position in range(begin, len(text)):
+        depth += (text[position] == opened) - (text[position] == closed)
+        if depth == 0:
+            return position
+    return len(text) - 1
+
+
+def function_of(head):
+    """A function's name with the types of its parameters, or None where `head` begins none with linkage."""
+    words = re.sub(r"\[\[.*?\]\]|alignas\s*\([^)]*\)|__attribute__\s*\(\(.*?\)\)", "", head).strip()
+    generic = ""
+    if re.match(r"template\s*<", words):
+        begin = words.index("<")
+        end = closing(words, begin)
+        generic = f"<{len(split_at_commas(words[begin + 1 : end]))}>"
+        words = words[end + 1 :].strip()
+        words = re.sub(
+            r"^requires\b[^{;]*?(?=\b(?:inline|constexpr|auto|void|bool|\w+)\s+\w+\s*\()", "", words
+        )
+    found = re.search(r"((?:~?\w+\s*::\s*)*(?:operator\s*[^\s\w(]+|operator\s*\(\)|~?\w+))\s*\(", words)
+    if not found or re.search(r"\bstatic\b", words[: found.start()]) or "=" in words[: found.start()]:
+        return None
+    end = closing(words, found.end() - 1)
+    types = ", ".join(parameter_type(one) for one in split_at_commas(words[found.end() : end]))
+    constant = " const" if re.match(r"\s*const\b", words[end + 1 :]) else ""
+    return f"{''.join(found.group(1).split())}{generic}({types}){constant}"
+
+
+def definitions_in(name, text):
+    code = rules.without_comments_and_literals(text)
+    scopes, begin = [], 0  # scopes: (kind, name)
+
+    def found(what, base, position):
+        line = code.count("\n", 0, position) + 1
+        path = [scope for kind, scope in scopes if kind == "namespace" and scope]
+        return Definition(what, "::".join([*path, base]), name, line)
+
+    for position, character in enumerate(code):
+        if character not in "{};":
+            continue
+        head = code[begin:position].strip()
+        begin, at = position + 1, begin + len(code[begin:position]) - len(code[begin:position].lstrip())
+        named = all(kind == "namespace" for kind, _ in scopes)
+        if character == "}":
+            if scopes:
+                scopes.pop()
+        elif character == ";":
+            variable = VARIABLE.match(head) if named else None
+            if variable:
+                yield found("variable", variable.group(1), at)
+        else:
+            scopes_before = len(scopes)
+            opened = re.match(r"(?:inline\s+)?namespace\b\s*([\w:]*)$", head)
+            if opened:
+                scopes.append(("namespace" if opened.group(1) else "anonymous", opened.group(1)))
+            elif re.match(r"extern\s*$", head):
+                scopes.append(("namespace", ""))
+            else:
+                if named:
+                    one = definition_before_brace(head)
+                    if one:
+                        yield found(*one, at)
+                scopes.append(("body", ""))
+            assert len(scopes) == scopes_before + 1
+
+
+def definition_before_brace(head):
+    """("class", "Win"), ("function", "f(int)") or ("variable", "kNames"), or None."""
+    if head.count("(") != head.count(")"):  # a default argument
+        return None
+    a_class = CLASS.search(head)
+    if a_class:
+        words = re.sub(r"\[\[.*?\]\]|alignas\s*\([^)]*\)|\b(class|struct|final)\b", "", a_class.group(1))
+        words = re.split(r"(?<!:):(?!:)", words)[0].strip()
+        return ("class", re.sub(r"\s+", "", words)) if words else None
+    variable = VARIABLE.match(head)
+    if variable:
+        return "variable", variable.group(1)
+    function = function_of(head) if "(" in head else None
+    return ("function", function) if function else None
+
+
+def alternatives(one, other):
+    return any(
+        (one.file.startswith(first) and other.file.startswith(second))
+        or (one.file.startswith(second) and other.file.startswith(first))
+        for first, second in ALTERNATIVES
+    )
+
+
+def one_definition(tree):
+    """Each class, function and variable with external linkage is defined in one file of a program."""
+    known = {name: list(definitions_in(name, text)) for name, text in tree.select(*CPP)}
+    wrong = set()
+    for _, files in programs(tree):
+        first = {}
+        for name in files:
+            for one in known[name]:
+                other = first.setdefault((one.what, one.name), one)
+                if (
+                    other.file != one.file
+                    and not one.name.startswith("main(")
+                    and not alternatives(one, other)
+                ):
+                    wrong.add(
+                        f"{one.file}:{one.line}: {one.what} {one.name} is also in {other.file}:{other.line}"
+                    )
+    return sorted(wrong)
