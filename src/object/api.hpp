@@ -176,7 +176,11 @@ Code free_mem(Process& process, void* base);
 // make a communicator fail on every rank when one passes wrong arguments, or other ones than the rest. A rank
 // that has no place in a grid or graph gets MPI_COMM_NULL.
 
-/// dims: ndims values, 0 where the call is to choose.
+/// dims: ndims values, 0 where the call is to choose. What it chooses does not ascend, and is "as close to
+/// each other as possible" (MPI 8.5.2) in this sense: the difference of the largest and the smallest is
+/// least; of those the grid whose surface is least, the sum over all chosen dimensions of the product of the
+/// others (21 x 16 x 15, not 20 x 18 x 14); of those the one whose largest is least, then whose second is,
+/// and so on.
 Code dims_create(Process& process, int nnodes, int ndims, int* dims);
 Code topo_test(Process& process, Comm* comm, int* status);
 

@@ -3,8 +3,10 @@
 #include "object/topology.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
-#include <cmath>
+#include <climits>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -28,43 +30,78 @@ std::vector<int> divisors_of(int number) {
   return divisors;
 }
 
-/// Writes `number` as a product of `count` factors, largest first, as close to each other as possible (MPI
-/// 8.5.2): the difference of the largest and the smallest is least, then the largest, then the second, and so
-/// on.
+/// A product of two and more in 31 bits has at most this many factors.
+constexpr int kFactorsMax = 30;
+
+/// Whether base to the power `exponent` is at least `number`.
+bool power_reaches(int base, int exponent, std::int64_t number) {
+  std::int64_t power = 1;
+  for (int i = 0; i < exponent && power < number; ++i) power *= base;
+  return power >= number;
+}
+
+/// Writes `number` as a product of `count` factors, largest first, as MPI_Dims_create's contract has it
+/// (object/api.hpp).
+///
+/// The search chooses the largest factor first. None of the others may then be further below it than the best
+/// product found so far allows, and the smallest is at most the root of what is left: so a branch lives only
+/// while it can still be as close. A number of 31 bits has at most 1,536 divisors.
 class BalancedFactors {
  public:
-  BalancedFactors(int number, std::size_t count) : divisors_(divisors_of(number)), count_(count) {
+  BalancedFactors(int number, int count) : number_(number), divisors_(divisors_of(number)), count_(count) {
     choose(number, number);
   }
-  const std::vector<int>& factors() const { return best_; }
+  /// The i-th, largest first.
+  int factor(int i) const { return best_[static_cast<std::size_t>(i)]; }
 
  private:
-  /// Tries all factors, at most `bound`, of what is `left`, smallest first: the first of equals stays.
+  using Factors = std::array<int, kFactorsMax + 1>;
+
   void choose(int left, int bound) {
-    const std::size_t open = count_ - chosen_.size();
-    if (open == 0) {
-      if (left == 1 && (best_.empty() || spread_of(chosen_.back()) < spread_of_best())) best_ = chosen_;
+    const int open = count_ - depth_;
+    if (open == 1) {
+      if (left > bound) return;
+      chosen_[static_cast<std::size_t>(depth_)] = left;
+      keep_if_better();
       return;
     }
-    // The smallest factor cannot be above the root, so what is chosen bounds the spread from below.
-    const double root = std::pow(static_cast<double>(left), 1.0 / static_cast<double>(open)) * (1 + 1e-9);
-    for (const int divisor : divisors_) {
-      if (divisor > bound || left % divisor != 0) continue;
-      if (divisor < root * (1 - 1e-8)) continue;  // the others would have to be larger than this one
-      const int largest = chosen_.empty() ? divisor : chosen_.front();
-      if (!best_.empty() && largest - root >= spread_of_best()) return;
-      chosen_.push_back(divisor);
-      choose(left / divisor, divisor);
-      chosen_.pop_back();
+    const auto root = std::partition_point(divisors_.begin(), divisors_.end(),
+                                           [&](int divisor) { return !power_reaches(divisor, open, left); });
+    // The smallest of what is still open divides `left` and is at most its root.
+    const int smallest_at_most = *root == 1 || power_is(*root, open, left) ? *root : *std::prev(root);
+    for (auto divisor = root; divisor != divisors_.end() && *divisor <= bound; ++divisor) {
+      const int largest = depth_ == 0 ? *divisor : chosen_[0];
+      if (largest - smallest_at_most > best_spread_) return;
+      if (left % *divisor != 0) continue;
+      chosen_[static_cast<std::size_t>(depth_++)] = *divisor;
+      choose(left / *divisor, *divisor);
+      --depth_;
     }
   }
 
-  int spread_of(int smallest) const { return chosen_.front() - smallest; }
-  int spread_of_best() const { return best_.front() - best_.back(); }
+  static bool power_is(int base, int exponent, std::int64_t number) {
+    return power_reaches(base, exponent, number) && !power_reaches(base, exponent, number + 1);
+  }
 
+  /// Of equals the first stays: the one whose largest factor is least, then its second, and so on.
+  void keep_if_better() {
+    const int spread = chosen_[0] - chosen_[static_cast<std::size_t>(count_ - 1)];
+    if (spread > best_spread_) return;
+    std::int64_t surface = 0;
+    for (int i = 0; i < count_; ++i) surface += number_ / chosen_[static_cast<std::size_t>(i)];
+    if (spread == best_spread_ && surface >= best_surface_) return;
+    best_ = chosen_;
+    best_spread_ = spread;
+    best_surface_ = surface;
+  }
+
+  int number_;
   std::vector<int> divisors_;
-  std::size_t count_;
-  std::vector<int> chosen_, best_;
+  int count_;
+  int depth_ = 0;  // factors that are chosen
+  Factors chosen_{}, best_{};
+  int best_spread_ = INT_MAX;
+  std::int64_t best_surface_ = 0;
 };
 
 }  // namespace
@@ -178,11 +215,11 @@ Code dims_create(Process& process, int nnodes, int ndims, int* dims) {
   if (nnodes < 1) return process.fail(kErrArg, "nnodes = %d, expected at least 1", nnodes);
   if (ndims < 0) return process.fail(kErrDims, "ndims = %d, expected at least 0", ndims);
   int left = nnodes;
-  std::vector<int*> open;
+  int open = 0;
   for (int i = 0; i < ndims; ++i) {
     if (dims[i] < 0) return process.fail(kErrDims, "dims[%d] = %d, expected at least 0", i, dims[i]);
     if (dims[i] == 0) {
-      open.push_back(&dims[i]);
+      ++open;
     } else if (left % dims[i] != 0) {
       return process.fail(kErrDims,
                           "dims[%d] = %d, expected a divisor of nnodes = %d and the other given dims", i,
@@ -191,13 +228,19 @@ Code dims_create(Process& process, int nnodes, int ndims, int* dims) {
       left /= dims[i];
     }
   }
-  if (open.empty()) {
+  if (open == 0) {
     if (left == 1 || ndims == 0) return 0;
     return process.fail(kErrDims, "dims multiply to %d, expected nnodes = %d or a dimension left at 0",
                         nnodes / left, nnodes);
   }
-  const BalancedFactors balanced(left, open.size());
-  for (std::size_t i = 0; i < open.size(); ++i) *open[i] = balanced.factors()[i];
+  // Beyond kFactorsMax one factor is 1 in any case, and so are all that follow it.
+  const int factors = std::min(open, kFactorsMax + 1);
+  const BalancedFactors balanced(left, factors);
+  for (int i = 0, next = 0; i < ndims; ++i) {
+    if (dims[i] != 0) continue;
+    dims[i] = next < factors ? balanced.factor(next) : 1;
+    ++next;
+  }
   return 0;
 }
 

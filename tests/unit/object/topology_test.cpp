@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <climits>
+#include <functional>
 #include <numeric>
 #include <random>
 #include <string>
@@ -33,7 +35,8 @@ TEST(DimsCreateTest, BalancedAndDescending) {
                  {96, {6, 4, 4}},
                  {1000, {10, 10, 10}},
                  {36, {6, 6}},
-                 {5040, {20, 18, 14}},
+                 {5040, {21, 16, 15}},  // as close as 20 x 18 x 14, with less surface
+                 {6240, {26, 16, 15}},
                  {7488, {26, 18, 16}},
                  {2147483647, {2147483647, 1}},
                  {1 << 30, {1024, 1024, 1024}}};
@@ -42,6 +45,68 @@ TEST(DimsCreateTest, BalancedAndDescending) {
       ASSERT_EQ(api::dims_create(process, each.nodes, static_cast<int>(dims.size()), dims.data()), 0);
       EXPECT_EQ(dims, each.expected) << each.nodes;
     }
+  });
+}
+
+std::vector<int> dims_of(Process& process, int nodes, std::size_t count) {
+  std::vector<int> dims(count, 0);
+  EXPECT_EQ(api::dims_create(process, nodes, static_cast<int>(count), dims.data()), 0) << nodes;
+  return dims;
+}
+
+std::int64_t surface_of(const std::vector<int>& dims) {
+  const std::int64_t nodes =
+      std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<std::int64_t>());
+  return std::accumulate(dims.begin(), dims.end(), std::int64_t{0},
+                         [nodes](std::int64_t sum, int dimension) { return sum + nodes / dimension; });
+}
+
+/// All products of `nodes`, largest factor first: the best by the contract, found by looking at each.
+void look_at_all(int nodes, std::vector<int>& chosen, std::size_t count, std::vector<int>* best) {
+  if (chosen.size() == count) {
+    if (nodes != 1) return;
+    const auto key = [](const std::vector<int>& dims) {
+      return std::tuple(dims.front() - dims.back(), surface_of(dims), dims);
+    };
+    if (best->empty() || key(chosen) < key(*best)) *best = chosen;
+    return;
+  }
+  const int bound = chosen.empty() ? nodes : std::min(nodes, chosen.back());
+  for (int factor = 1; factor <= bound; ++factor) {
+    if (nodes % factor != 0) continue;
+    chosen.push_back(factor);
+    look_at_all(nodes / factor, chosen, count, best);
+    chosen.pop_back();
+  }
+}
+
+TEST(DimsCreateTest, OfAllProductsTheClosestWithTheLeastSurfaceIsChosen) {
+  test::run_ranks(1, [](Process& process) {
+    for (std::size_t count = 1; count <= 5; ++count) {
+      for (int nodes = 1; nodes <= (count <= 3 ? 2600 : 800); ++nodes) {
+        std::vector<int> chosen, best;
+        look_at_all(nodes, chosen, count, &best);
+        ASSERT_EQ(dims_of(process, nodes, count), best) << nodes << " in " << count;
+      }
+    }
+  });
+}
+
+/// The worst for a search are many ways to write what is left beside a factor that has to be large.
+TEST(DimsCreateTest, AnyNumberInAnyNumberOfDimensionsIsSoonDone) {
+  test::run_ranks(1, [](Process& process) {
+    for (const int nodes : {INT_MAX, 1 << 30, 2095133040, 1108689120, 889035840, 46337 * 46327, 1162261467}) {
+      for (std::size_t count = 1; count <= 34; ++count) {
+        const std::vector<int> dims = dims_of(process, nodes, count);
+        EXPECT_TRUE(std::is_sorted(dims.rbegin(), dims.rend()));
+        EXPECT_EQ(std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<std::int64_t>()),
+                  nodes);
+      }
+    }
+    EXPECT_EQ(dims_of(process, 1 << 30, 31)[0], 2);
+    EXPECT_EQ(dims_of(process, 2095133040, 3), (std::vector<int>{1292, 1287, 1260}));
+    const std::vector<int> many = dims_of(process, 60, 1000000);
+    EXPECT_EQ(std::vector<int>(many.begin(), many.begin() + 5), (std::vector<int>{5, 3, 2, 2, 1}));
   });
 }
 
