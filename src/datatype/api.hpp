@@ -86,6 +86,8 @@ Code pack(Process& process, const void* inbuf, Count incount, Datatype* datatype
 Code unpack(Process& process, const void* inbuf, Count insize, Count* position, void* outbuf, Count outcount,
             Datatype* datatype, Comm* comm);
 Code pack_size(Process& process, Count incount, Datatype* datatype, Comm* comm, Count* size);
+// kErrConversion, when an element has no form on the other side (external32.hpp): `position` stays, and those
+// before it have been packed or unpacked.
 Code pack_external(Process& process, const char* datarep, const void* inbuf, Count incount,
                    Datatype* datatype, void* outbuf, Count outsize, Count* position);
 Code unpack_external(Process& process, const char* datarep, const void* inbuf, Count insize, Count* position,

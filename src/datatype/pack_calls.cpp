@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string>
 
 #include "datatype/api.hpp"
 #include "datatype/construct.hpp"
@@ -45,18 +46,29 @@ Code check_datarep(Process& process, const char* datarep) {
   return process.fail(kErrUnsupportedDatarep, "datarep = \"%.32s\", expected \"external32\"", datarep);
 }
 
-/// Calls convert(info, n, native bytes) for the elements in order, in pieces that fit a small chunk.
+Code fail_conversion(Process& process, const char* buffer_name, Count element, const std::string& misfit) {
+  return process.fail(kErrConversion, "element %lld of %s is %s", printed(element), buffer_name,
+                      misfit.c_str());
+}
+
+/// Calls convert(info, n, native bytes) for the elements in order, in pieces that fit a small chunk, until it
+/// returns how many of the n it converted and these are not all. Returns the number of those before.
 template <class Convert>
-void for_each_chunk(const Datatype& datatype, Count count, Convert convert) {
+Count for_each_chunk(const Datatype& datatype, Count count, Convert convert) {
+  Count converted = 0;
+  bool stopped = false;
   auto visit = [&](const BasicInfo& info, Count elements) {
     const Count chunk_elements = kChunkBytes / info.size;
-    while (elements > 0) {
+    while (elements > 0 && !stopped) {
       const Count n = std::min(elements, chunk_elements);
-      convert(info, n, static_cast<std::size_t>(n * info.size));
+      const Count done = convert(info, n, static_cast<std::size_t>(n * info.size));
+      converted += done;
+      stopped = done < n;
       elements -= n;
     }
   };
   if (datatype.size > 0) visit_basics(*datatype.signature, count, visit);
+  return converted;
 }
 
 }  // namespace
@@ -98,12 +110,17 @@ Code pack_external(Process& process, const char* datarep, const void* inbuf, Cou
     return code;
   PackCursor cursor(*datatype, incount);
   auto* out = static_cast<std::byte*>(outbuf) + *position;
-  for_each_chunk(*datatype, incount, [&](const BasicInfo& info, Count elements, std::size_t native_bytes) {
-    std::array<std::byte, kChunkBytes> native;
-    cursor.pack(inbuf, native.data(), native_bytes);
-    to_external32(info, elements, native.data(), out);
-    out += elements * info.external_size;
-  });
+  std::string misfit;
+  const Count converted = for_each_chunk(
+      *datatype, incount, [&](const BasicInfo& info, Count elements, std::size_t native_bytes) {
+        std::array<std::byte, kChunkBytes> native;
+        cursor.pack(inbuf, native.data(), native_bytes);
+        const Count done = to_external32(info, elements, native.data(), out);
+        if (done < elements) misfit = misfit_in_external32(info, native.data() + done * info.size);
+        out += done * info.external_size;
+        return done;
+      });
+  if (!misfit.empty()) return fail_conversion(process, "inbuf", converted, misfit);
   *position += bytes;
   return kSuccess;
 }
@@ -115,12 +132,17 @@ Code unpack_external(Process& process, const char* datarep, const void* inbuf, C
   if (const Code code = check_room(process, inbuf, "inbuf", insize, "insize", *position, bytes)) return code;
   PackCursor cursor(*datatype, outcount);
   const auto* in = static_cast<const std::byte*>(inbuf) + *position;
-  for_each_chunk(*datatype, outcount, [&](const BasicInfo& info, Count elements, std::size_t native_bytes) {
-    std::array<std::byte, kChunkBytes> native;
-    from_external32(info, elements, in, native.data());
-    cursor.unpack(outbuf, native.data(), native_bytes);
-    in += elements * info.external_size;
-  });
+  std::string misfit;
+  const Count converted =
+      for_each_chunk(*datatype, outcount, [&](const BasicInfo& info, Count elements, std::size_t) {
+        std::array<std::byte, kChunkBytes> native;
+        const Count done = from_external32(info, elements, in, native.data());
+        if (done < elements) misfit = misfit_of_external32(info);
+        cursor.unpack(outbuf, native.data(), static_cast<std::size_t>(done * info.size));
+        in += done * info.external_size;
+        return done;
+      });
+  if (!misfit.empty()) return fail_conversion(process, "inbuf", converted, misfit);
   *position += bytes;
   return kSuccess;
 }

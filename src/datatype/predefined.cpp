@@ -1,8 +1,8 @@
 // The table of the predefined datatypes, and the objects made from it.
 //
-// external32 sizes are those of MPI 14.5.2: long types have 8 bytes, long double is a quad of 16, wchar_t is
-// a UTF-16 unit. Fortran types have the sizes of the usual compilers' default kinds (4 bytes; 8 for DOUBLE
-// PRECISION).
+// external32 sizes are those of MPI 14.5.2: long has 4 bytes, long long 8, long double is a quad of 16,
+// wchar_t has 2; a pair, of which the standard says nothing, has those of its members. Fortran types have the
+// sizes of the usual compilers' default kinds (4 bytes; 8 for DOUBLE PRECISION).
 #include "datatype/predefined.hpp"
 
 #include <cstddef>
@@ -137,8 +137,8 @@ constexpr BasicInfo kTable[] = {
     basic<unsigned short>(kMpiUnsignedShort, "MPI_UNSIGNED_SHORT", R::kUnsigned, Group::kCInteger),
     basic<int>(kMpiInt, "MPI_INT", R::kSigned, Group::kCInteger),
     basic<unsigned>(kMpiUnsigned, "MPI_UNSIGNED", R::kUnsigned, Group::kCInteger),
-    basic<long>(kMpiLong, "MPI_LONG", R::kSigned, Group::kCInteger, 8),
-    basic<unsigned long>(kMpiUnsignedLong, "MPI_UNSIGNED_LONG", R::kUnsigned, Group::kCInteger, 8),
+    basic<long>(kMpiLong, "MPI_LONG", R::kSigned, Group::kCInteger, 4),
+    basic<unsigned long>(kMpiUnsignedLong, "MPI_UNSIGNED_LONG", R::kUnsigned, Group::kCInteger, 4),
     basic<long long>(kMpiLongLong, "MPI_LONG_LONG", R::kSigned, Group::kCInteger),
     basic<unsigned long long>(kMpiUnsignedLongLong, "MPI_UNSIGNED_LONG_LONG", R::kUnsigned, Group::kCInteger),
     basic<std::int8_t>(kMpiInt8T, "MPI_INT8_T", R::kSigned, Group::kCInteger),

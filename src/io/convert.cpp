@@ -10,6 +10,7 @@
 #include <climits>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "datatype/external32.hpp"
@@ -73,11 +74,12 @@ class Converter {
  private:
   bool stopped() const { return code_ != kSuccess || stream_.over(); }
 
+  /// What precedes an element that has no form in the file is written.
   void write_chunk() {
     convert();
-    if (code_ != kSuccess) return;
+    if (failed_as_a_whole()) return;
     const Count begin = stream_.moved();
-    stream_.move(stage_.get(), chunk_bytes_);
+    if (chunk_bytes_ > 0) stream_.move(stage_.get(), chunk_bytes_);
     stream_.flush();
     keep_only(stream_.moved() - begin);
     note_converted();
@@ -89,7 +91,12 @@ class Converter {
     stream_.flush();
     keep_only(stream_.moved() - begin);
     convert();
-    if (code_ == kSuccess) note_converted();
+    if (!failed_as_a_whole()) note_converted();
+  }
+
+  /// A user's function has failed: nothing is known of the chunk.
+  bool failed_as_a_whole() const {
+    return code_ != kSuccess && representation_.form == DataRepresentation::Form::kRegistered;
   }
 
   /// Cuts the chunk to the elements that the first `bytes` in the file hold.
@@ -111,27 +118,52 @@ class Converter {
   void convert() {
     if (representation_.form == DataRepresentation::Form::kRegistered) return convert_registered();
     std::byte* external = stage_.get();
-    for (const Segment& segment : segments_) {
+    for (std::size_t i = 0; i < segments_.size() && code_ == kSuccess; ++i) {
+      const Segment& segment = segments_[i];
       const Count part_max = kNativeBytes / segment.info->size;
-      for (Count left = segment.elements; left > 0;) {
-        const Count part = std::min(left, part_max);
-        convert_external(*segment.info, part, external);
-        external += part * segment.element_bytes;
-        left -= part;
+      for (Count done = 0; done < segment.elements;) {
+        const Count part = std::min(segment.elements - done, part_max);
+        const Count converted = convert_external(*segment.info, part, external);
+        external += converted * segment.element_bytes;
+        done += converted;
+        if (converted < part) {
+          end_before(i, done);
+          return;
+        }
       }
     }
   }
 
-  void convert_external(const BasicInfo& info, Count elements, std::byte* external) {
+  /// Cuts the chunk to what comes before the element `elements` of a segment, which could not be converted.
+  void end_before(std::size_t segment, Count elements) {
+    segments_.resize(segment + 1);
+    segments_[segment].elements = elements;
+    Count element = first_element_;
+    chunk_bytes_ = 0;
+    for (const Segment& each : segments_) {
+      element += each.elements;
+      chunk_bytes_ += each.elements * each.element_bytes;
+    }
+    code_ =
+        access_.file.process.fail(kErrConversion, "element %lld of %s is %s", static_cast<long long>(element),
+                                  access_.write ? "buf" : "what was read", misfit_.c_str());
+  }
+
+  /// Returns how many elements were converted.
+  Count convert_external(const BasicInfo& info, Count elements, std::byte* external) {
     alignas(16) std::array<std::byte, kNativeBytes> native;
     const auto bytes = static_cast<std::size_t>(elements * info.size);
+    Count done = 0;
     if (access_.write) {
       cursor_.pack(access_.buffer, native.data(), bytes);
-      to_external32(info, elements, native.data(), external);
+      done = to_external32(info, elements, native.data(), external);
+      if (done < elements) misfit_ = misfit_in_external32(info, native.data() + done * info.size);
     } else {
-      from_external32(info, elements, external, native.data());
-      cursor_.unpack(access_.buffer, native.data(), bytes);
+      done = from_external32(info, elements, external, native.data());
+      cursor_.unpack(access_.buffer, native.data(), static_cast<std::size_t>(done * info.size));
+      if (done < elements) misfit_ = misfit_of_external32(info);
     }
+    return done;
   }
 
   void convert_registered() {
@@ -182,6 +214,7 @@ class Converter {
   Count chunk_bytes_ = 0;
   Count first_element_ = 0;
   Count native_bytes_ = 0;
+  std::string misfit_;  // why external32 has no form of the element at which it stopped
   Code code_ = kSuccess;
 };
 

@@ -1,5 +1,5 @@
 """Files that our library writes are read by MPICH and Open MPI, and the reverse: subarrays, arrays dealt out
-to ranks, blocks with holes, beyond 4 GiB, in order of ranks; native and external32.
+to ranks, blocks with holes, beyond 4 GiB, in order of ranks; native and external32, in that every basic type.
 
 The same program (exchanged_files.c), built by each library's mpicc. The other libraries are looked for in
 build/peers (make test fetches them) or in the folder TASUKI_PEERS.
@@ -14,7 +14,13 @@ from conftest import HERE, harness
 PREFIX = harness.PREFIX
 PEERS = pathlib.Path(os.environ.get("TASUKI_PEERS", harness.ROOT / "build" / "peers"))
 IMPLEMENTATIONS = {"tasuki": PREFIX, "mpich": PEERS / "mpich", "openmpi": PEERS / "openmpi"}
-CASES = 9  # of exchanged_files.c
+VIEWS = 9  # of exchanged_files.c
+TYPES = 29  # that it stores in external32
+NOT_OF_OPEN_MPI = 4  # those of long and of long double: it has other bytes than the standard
+CASES = {"tasuki": VIEWS + TYPES, "mpich": VIEWS + TYPES, "openmpi": VIEWS + TYPES - NOT_OF_OPEN_MPI}
+# The bytes of C's types whose size is not that of memory (MPI 14.5.2).
+EXTERNAL_BYTES = {"LONG": 4, "UNSIGNED_LONG": 4}
+NATIVE_BYTES = {"LONG_LONG": 8, "AINT": 8, "INT": 4, "LONG_DOUBLE": 16, "C_BOOL": 1, "C_DOUBLE_COMPLEX": 16}
 SECONDS_MAX = 60
 
 
@@ -59,7 +65,7 @@ def written(run, tmp_path_factory):
     for name in IMPLEMENTATIONS:
         folders[name] = tmp_path_factory.mktemp(name)
         lines = run(name, "write", folders[name])
-        assert len(lines) == CASES and all(line.startswith("right ") for line in lines), lines
+        assert len(lines) == CASES[name] and all(line.startswith("right ") for line in lines), lines
     return folders
 
 
@@ -67,7 +73,15 @@ def written(run, tmp_path_factory):
 def test_files_of_others_are_read(run, written, name):
     others = [folder for writer, folder in written.items() if writer != name]
     lines = run(name, "read", *others)
-    assert len(lines) == CASES * len(others) and all(line.startswith("right ") for line in lines), lines
+    files = sum(min(CASES[name], CASES[writer]) for writer in written if writer != name)
+    assert len(lines) == files and all(line.startswith("right ") for line in lines), lines
+
+
+def test_sizes_in_external32_are_the_standards(run, written):
+    lines = run("tasuki", "read", written["tasuki"])
+    for name, wanted in (EXTERNAL_BYTES | NATIVE_BYTES).items():
+        assert f"right external_MPI_{name} {wanted}" in lines  # MPI_File_get_type_extent
+        assert (written["tasuki"] / f"external_MPI_{name}.0").stat().st_size == 200 * wanted
 
 
 def test_holes_stay_holes(written):

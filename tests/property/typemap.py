@@ -17,6 +17,8 @@ class Basic:
     size: int
     alignment: int
     word: int  # the bytes of the numbers that it holds: what external32 turns around
+    external: int = 0  # the bytes that one of these has there, where it is fewer
+    signed: bool = True
 
 
 BASICS = [
@@ -33,6 +35,8 @@ BASICS = [
         ("FLOAT", 4, 4, 4),
         ("INT64_T", 8, 8, 8),
         ("LONG_LONG", 8, 8, 8),
+        ("LONG", 8, 8, 8, 4),
+        ("UNSIGNED_LONG", 8, 8, 8, 4, False),
         ("DOUBLE", 8, 8, 8),
         ("AINT", 8, 8, 8),
         ("C_FLOAT_COMPLEX", 8, 4, 4),
@@ -46,6 +50,7 @@ PAIRS = {
     "FLOAT_INT": ("FLOAT", 4),
     "SHORT_INT": ("SHORT", 4),
     "DOUBLE_INT": ("DOUBLE", 8),
+    "LONG_INT": ("LONG", 8),
     "2INT": ("INT", 4),
 }
 
@@ -197,6 +202,13 @@ class Memory:
     def write(self, at: int, data: bytes) -> None:
         self.bytes[at - self.low : at - self.low + len(data)] = data
 
+    def shorten(self, map_: Map, count: int) -> Memory:
+        """Makes numbers so small that they have an external32 form, where none lies over another one."""
+        for at, basic in map_.walk(count):
+            if basic.external:
+                self.write(at, shortened(self.read(at, basic.size), basic))
+        return self
+
     def packed(self, map_: Map, count: int) -> bytes:
         return b"".join(self.read(at, basic.size) for at, basic in map_.walk(count))
 
@@ -212,11 +224,32 @@ class Memory:
         return done
 
 
-def turned(data: bytes, signature: list[Basic]) -> bytes:
-    """Native bytes as external32 and back, on a little-endian machine, for all but long double."""
+def shortened(data: bytes, basic: Basic) -> bytes:
+    """A native number as large as external32 has room for: its low bytes, and their sign."""
+    return extended(data[: basic.external], basic)
+
+
+def extended(data: bytes, basic: Basic) -> bytes:
+    """The few bytes of a number (little-endian) as a native one."""
+    negative = basic.signed and data[-1] >= 0x80
+    return data + (b"\xff" if negative else b"\0") * (basic.size - len(data))
+
+
+def external_form(data: bytes, signature: list[Basic]) -> bytes | None:
+    """Native bytes as external32, on a little-endian machine, for all but long double; None where a number
+    does not fit."""
     out, position = [], 0
     for basic in signature:
-        for at in range(position, position + basic.size, basic.word):
-            out.append(data[at : at + basic.word][::-1])
+        one = data[position : position + basic.size]
         position += basic.size
+        if basic.external:
+            if one != shortened(one, basic):
+                return None
+            one = one[: basic.external]
+        word = basic.external or basic.word
+        out += [one[at : at + word][::-1] for at in range(0, len(one), word)]
     return b"".join(out)
+
+
+def external_size(signature: list[Basic]) -> int:
+    return sum(basic.external or basic.size for basic in signature)

@@ -1,6 +1,9 @@
 // Shows MPI_Pack and its relatives: positions, sizes, errors, and the bytes of external32 (MPI 14.5.2).
+#include <algorithm>
+#include <cfloat>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "datatype/support.hpp"
 
@@ -33,8 +36,11 @@ TEST(External32, IsBigEndianWithItsOwnSizes) {
   with_process([](Process& p) {
     EXPECT_EQ(external(p, kMpiShort, short{-2}), (Bytes{0xff, 0xfe}));
     EXPECT_EQ(external(p, kMpiInt, 0x01020304), (Bytes{1, 2, 3, 4}));
-    EXPECT_EQ(external(p, kMpiLong, 0x0102030405060708L), (Bytes{1, 2, 3, 4, 5, 6, 7, 8}));
-    EXPECT_EQ(external(p, kMpiUnsignedLong, 258UL), (Bytes{0, 0, 0, 0, 0, 0, 1, 2}));
+    EXPECT_EQ(external(p, kMpiLong, 0x01020304L), (Bytes{1, 2, 3, 4}));
+    EXPECT_EQ(external(p, kMpiLong, -2L), (Bytes{0xff, 0xff, 0xff, 0xfe}));
+    EXPECT_EQ(external(p, kMpiLong, long{INT32_MIN}), (Bytes{0x80, 0, 0, 0}));
+    EXPECT_EQ(external(p, kMpiUnsignedLong, 0xfffffffeUL), (Bytes{0xff, 0xff, 0xff, 0xfe}));
+    EXPECT_EQ(external(p, kMpiLongLong, 0x0102030405060708LL), (Bytes{1, 2, 3, 4, 5, 6, 7, 8}));
     EXPECT_EQ(external(p, kMpiAint, Aint{-1}), Bytes(8, 0xff));
     EXPECT_EQ(external(p, kMpiChar, 'a'), (Bytes{'a'}));
     EXPECT_EQ(external(p, kMpiCBool, true), (Bytes{1}));
@@ -67,16 +73,145 @@ TEST(External32, LongDoubleIsAQuad) {
   });
 }
 
-TEST(External32, CharactersBeyondTwoBytesAreReplaced) {
-  with_process([](Process& p) {
-    Datatype* type = named(p, kMpiWchar).get();
-    const wchar_t in[2] = {L'A', static_cast<wchar_t>(0x1f600)};
-    unsigned char out[4];
-    Count position = 0;
-    EXPECT_EQ(api::pack_external(p, "external32", in, 2, type, out, 4, &position), kSuccess);
-    EXPECT_EQ(std::memcmp(out, "\0A\xff\xfd", 4), 0);
+/// The table of MPI 14.5.2, and of pairs, which it leaves out, the sum of their members.
+TEST(External32, SizesAreTheStandards) {
+  const std::map<int, std::vector<std::uint16_t>> numbers = {
+      {1,
+       {kMpiPacked, kMpiByte, kMpiChar, kMpiUnsignedChar, kMpiSignedChar, kMpiCBool, kMpiInt8T, kMpiUint8T,
+        kMpiCharacter, kMpiCxxBool, kMpiInteger1, kMpiLogical1}},
+      {2,
+       {kMpiWchar, kMpiShort, kMpiUnsignedShort, kMpiInt16T, kMpiUint16T, kMpiInteger2, kMpiReal2,
+        kMpiLogical2}},
+      {4,
+       {kMpiInt, kMpiLong, kMpiUnsigned, kMpiUnsignedLong, kMpiFloat, kMpiInt32T, kMpiUint32T, kMpiLogical,
+        kMpiInteger, kMpiReal, kMpiInteger4, kMpiReal4, kMpiComplex4, kMpiLogical4}},
+      {6, {kMpiShortInt}},
+      {8, {kMpiLongLong,      kMpiUnsignedLongLong,
+           kMpiDouble,        kMpiInt64T,
+           kMpiUint64T,       kMpiAint,
+           kMpiCount,         kMpiOffset,
+           kMpiCFloatComplex, kMpiDoublePrecision,
+           kMpiComplex,       kMpiCxxFloatComplex,
+           kMpiInteger8,      kMpiReal8,
+           kMpiComplex8,      kMpiLogical8,
+           kMpiFloatInt,      kMpiLongInt,
+           kMpi2int,          kMpi2real,
+           kMpi2integer}},
+      {12, {kMpiDoubleInt}},
+      {16,
+       {kMpiLongDouble, kMpiCDoubleComplex, kMpiDoubleComplex, kMpiCxxDoubleComplex, kMpiInteger16,
+        kMpiReal16, kMpiComplex16, kMpiLogical16, kMpi2doublePrecision}},
+      {20, {kMpiLongDoubleInt}},
+      {32, {kMpiCLongDoubleComplex, kMpiCxxLongDoubleComplex, kMpiComplex32}}};
+  with_process([&](Process& p) {
+    for (const auto& [bytes, types] : numbers) {
+      for (const std::uint16_t number : types) {
+        if (!basic_info(number)->supported) continue;
+        Count size = 0;
+        EXPECT_EQ(api::pack_external_size(p, "external32", 1, named(p, number).get(), &size), kSuccess);
+        EXPECT_EQ(size, bytes) << basic_info(number)->name;
+      }
+    }
   });
 }
+
+/// Packs {good, wrong}: an error that names the value, the position as it was, and the first one packed.
+template <class T>
+void expect_misfit(Process& p, std::uint16_t number, T good, T wrong, const char* text) {
+  Datatype* type = named(p, number).get();
+  const T in[2] = {good, wrong};
+  Bytes out(64, 0xee);
+  Count position = 3;
+  const Code code = api::pack_external(p, "external32", in, 2, type, out.data(), 64, &position);
+  EXPECT_EQ(failure(p, code), kErrConversion) << text;
+  EXPECT_NE(p.errors.text(code).find(text), std::string::npos) << p.errors.text(code);
+  EXPECT_EQ(position, 3);
+  const Bytes packed = external(p, number, good);
+  EXPECT_TRUE(std::equal(packed.begin(), packed.end(), out.begin() + 3)) << text;
+}
+
+TEST(External32, WhatHasNoFormIsAConversionError) {
+  with_process([](Process& p) {
+    expect_misfit(p, kMpiLong, 7L, 1L << 40, "element 1 of inbuf is MPI_LONG = 1099511627776, expected");
+    expect_misfit(p, kMpiLong, -1L, -2147483649L, "MPI_LONG = -2147483649");
+    expect_misfit(p, kMpiLong, 1L, 1L << 31, "the 4 bytes that it has in external32");
+    expect_misfit(p, kMpiUnsignedLong, 0xffffffffUL, 1UL << 32, "MPI_UNSIGNED_LONG = 4294967296");
+    expect_misfit(p, kMpiUnsignedLong, 1UL, ~0UL, "MPI_UNSIGNED_LONG = 18446744073709551615");
+    expect_misfit(p, kMpiWchar, wchar_t{0xfffd}, static_cast<wchar_t>(0x1f600), "MPI_WCHAR = 128512");
+    expect_misfit(p, kMpiWchar, L'A', static_cast<wchar_t>(-1), "the 2 bytes");
+  });
+}
+
+TEST(External32, AMisfitIsFoundBehindManyAndInDerivedTypes) {
+  with_process([](Process& p) {
+    const TypeRef every_other = made(
+        p, [&](Datatype** t) { return api::type_vector(p, 2000, 1, 2, named(p, kMpiLong).get(), t, false); });
+    std::vector<long> in(4000, 1L << 40), back(4000);  // between the elements anything may lie
+    for (std::size_t i = 0; i < 4000; i += 2) in[i] = -static_cast<long>(i);
+    Bytes out(8000);
+    Count position = 0;
+    ASSERT_EQ(
+        api::pack_external(p, "external32", in.data(), 1, every_other.get(), out.data(), 8000, &position),
+        kSuccess);
+    EXPECT_EQ(position, 8000);
+    position = 0;
+    ASSERT_EQ(
+        api::unpack_external(p, "external32", out.data(), 8000, &position, back.data(), 1, every_other.get()),
+        kSuccess);
+    for (std::size_t i = 0; i < 4000; i += 2) ASSERT_EQ(back[i], in[i]);
+    in[3000] = 1L << 40;
+    position = 0;
+    const Code code =
+        api::pack_external(p, "external32", in.data(), 1, every_other.get(), out.data(), 8000, &position);
+    EXPECT_EQ(failure(p, code), kErrConversion);
+    EXPECT_NE(p.errors.text(code).find("element 1500 of"), std::string::npos) << p.errors.text(code);
+    EXPECT_EQ(position, 0);
+  });
+}
+
+TEST(External32, BooleansAreTrueOrFalseWhateverByteCame) {
+  with_process([](Process& p) {
+    const unsigned char in[3] = {0, 1, 0x80};
+    for (const std::uint16_t number : {kMpiCBool, kMpiCxxBool}) {
+      unsigned char out[3] = {9, 9, 9};
+      Count position = 0;
+      ASSERT_EQ(api::unpack_external(p, "external32", in, 3, &position, out, 3, named(p, number).get()),
+                kSuccess);
+      EXPECT_EQ(std::memcmp(out, "\0\1\1", 3), 0);
+      position = 0;
+      ASSERT_EQ(api::pack_external(p, "external32", in, 3, named(p, number).get(), out, 3, &position),
+                kSuccess);
+      EXPECT_EQ(std::memcmp(out, "\0\1\1", 3), 0);
+    }
+    const unsigned char logical[4] = {0xff, 0xff, 0xff, 0xff};  // a compiler's .TRUE.
+    int value = 0;
+    Count position = 0;
+    ASSERT_EQ(
+        api::unpack_external(p, "external32", logical, 4, &position, &value, 1, named(p, kMpiLogical).get()),
+        kSuccess);
+    EXPECT_EQ(value, -1);
+  });
+}
+
+#if LDBL_MANT_DIG == 64
+TEST(External32, AQuadBeyondLongDoubleIsAConversionError) {
+  with_process([](Process& p) {
+    Datatype* type = named(p, kMpiLongDouble).get();
+    Bytes in(32, 0xff);  // 1, and then the largest binary128, which rounds up to infinity
+    std::fill(in.begin(), in.begin() + 16, 0);
+    in[0] = 0x3f;
+    in[1] = 0xff;
+    in[16] = 0x7f;
+    in[17] = 0xfe;
+    long double out[2] = {5, 6};
+    Count position = 0;
+    const Code code = api::unpack_external(p, "external32", in.data(), 32, &position, out, 2, type);
+    EXPECT_EQ(failure(p, code), kErrConversion);
+    EXPECT_EQ(position, 0);
+    EXPECT_TRUE(out[0] == 1 && out[1] == 6);
+  });
+}
+#endif
 
 /// A derived type with holes, of several basic types, longer than the conversion's chunk.
 TEST(External32, DerivedTypesGoAlongTheirSignature) {

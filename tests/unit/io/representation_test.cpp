@@ -1,8 +1,12 @@
 // Data representations: external32 against known bytes and through views, registered ones by functions that
 // can be told from a copy.
+#include <algorithm>
+#include <cfloat>
 #include <cstring>
+#include <functional>
 
 #include "io/support.hpp"
+#include "p2p/api.hpp"
 
 namespace tasuki::test {
 namespace {
@@ -119,6 +123,118 @@ TEST(Representation, External32GoesThroughEveryConstructor) {
     }
   });
 }
+
+using Write = std::function<Code(Process&, File&, const long*, Count, Datatype*, Status*)>;
+
+/// A nonblocking write: its error is that of the wait.
+template <class Start>
+Write waited(Start start) {
+  return
+      [start](Process& process, File& file, const long* data, Count count, Datatype* type, Status* status) {
+        Request* request = nullptr;
+        if (const Code code = start(process, file, data, count, type, &request)) return code;
+        return api::wait(process, &request, status);
+      };
+}
+
+std::vector<Write> all_writes() {
+  return {
+      [](auto& p, auto& f, auto* d, Count n, auto* t, Status* s) {
+        return api::file_write(p, &f, d, n, t, s);
+      },
+      [](auto& p, auto& f, auto* d, Count n, auto* t, Status* s) {
+        return api::file_write_at(p, &f, 0, d, n, t, s);
+      },
+      [](auto& p, auto& f, auto* d, Count n, auto* t, Status* s) {
+        return api::file_write_all(p, &f, d, n, t, s);
+      },
+      [](auto& p, auto& f, auto* d, Count n, auto* t, Status* s) {
+        return api::file_write_at_all(p, &f, 0, d, n, t, s);
+      },
+      [](auto& p, auto& f, auto* d, Count n, auto* t, Status* s) {
+        return api::file_write_shared(p, &f, d, n, t, s);
+      },
+      [](auto& p, auto& f, auto* d, Count n, auto* t, Status* s) {
+        return api::file_write_ordered(p, &f, d, n, t, s);
+      },
+      [](auto& p, auto& f, auto* d, Count n, auto* t, Status* s) {
+        EXPECT_EQ(api::file_write_all_begin(p, &f, d, n, t), kSuccess);
+        return api::file_write_all_end(p, &f, d, s);
+      },
+      waited([](auto& p, auto& f, auto* d, Count n, auto* t, Request** r) {
+        return api::file_iwrite(p, &f, d, n, t, r);
+      }),
+      waited([](auto& p, auto& f, auto* d, Count n, auto* t, Request** r) {
+        return api::file_iwrite_all(p, &f, d, n, t, r);
+      }),
+      waited([](auto& p, auto& f, auto* d, Count n, auto* t, Request** r) {
+        return api::file_iwrite_shared(p, &f, d, n, t, r);
+      }),
+  };
+}
+
+/// By each way of writing: the rank that has it gets the error, with the number of those before, which are in
+/// the file; the other one writes all.
+TEST(Representation, ANumberThatExternal32HasNoRoomForIsAConversionError) {
+  const std::vector<Write> writes = all_writes();
+  with_file(2, [&](Process& process, File& file) {
+    Datatype* type = named(process, kMpiLong);
+    for (std::size_t i = 0; i < writes.size(); ++i) {
+      constexpr std::size_t kNumbers = 3000, kWrong = 2500;
+      std::vector<long> data(kNumbers);
+      for (std::size_t k = 0; k < kNumbers; ++k) data[k] = -static_cast<long>(k) - 1;
+      if (process.rank == 1) data[kWrong] = 1L << 40;
+      expect_success(process, api::file_set_size(process, &file, 0));
+      expect_success(process, api::file_set_view(process, &file, process.rank == 0 ? 0 : 100000, type, type,
+                                                 "external32", nullptr));
+      Count extent = 0;
+      expect_success(process, api::file_get_type_extent(process, &file, type, &extent));
+      EXPECT_EQ(extent, 4);
+      Status status;
+      const Code code = writes[i](process, file, data.data(), kNumbers, type, &status);
+      EXPECT_EQ(failure(process, code), process.rank == 1 ? kErrConversion : kSuccess) << i;
+      if (process.rank == 1) {
+        EXPECT_NE(process.errors.text(code).find("element 2500 of buf is MPI_LONG = 1099511627776"),
+                  std::string::npos)
+            << process.errors.text(code);
+      }
+      EXPECT_EQ(status.bytes, static_cast<Count>((process.rank == 1 ? kWrong : kNumbers) * sizeof(long)))
+          << i;
+      expect_success(process, api::file_sync(process, &file));
+      expect_success(process, api::barrier(process, process.objects->world));
+      const Bytes all = content(file.name.c_str());
+      for (std::size_t k = 0; i < 2 && k < kWrong; k += 100) {
+        const std::size_t at = (process.rank == 0 ? 0 : 100000) + 4 * k;
+        const auto number =
+            static_cast<std::int32_t>(all[at] << 24 | all[at + 1] << 16 | all[at + 2] << 8 | all[at + 3]);
+        ASSERT_EQ(number, data[k]) << i;
+      }
+      expect_success(process, api::barrier(process, process.objects->world));
+    }
+  });
+}
+
+#if LDBL_MANT_DIG == 64
+TEST(Representation, AQuadBeyondLongDoubleIsAConversionErrorWhenItIsRead) {
+  with_file(1, [](Process& process, File& file) {
+    Datatype* byte = named(process, kMpiByte);
+    Bytes quads(48, 0);  // 1, the largest number, 1
+    quads[0] = quads[32] = 0x3f;
+    quads[1] = quads[33] = 0xff;
+    std::fill(quads.begin() + 16, quads.begin() + 32, 0xff);
+    quads[16] = 0x7f;
+    quads[17] = 0xfe;
+    Status status;
+    expect_success(process, api::file_write_at(process, &file, 0, quads.data(), 48, byte, &status));
+    Datatype* type = named(process, kMpiLongDouble);
+    expect_success(process, api::file_set_view(process, &file, 0, type, type, "external32", nullptr));
+    long double got[3] = {5, 5, 5};
+    EXPECT_EQ(failure(process, api::file_read(process, &file, got, 3, type, &status)), kErrConversion);
+    EXPECT_TRUE(got[0] == 1 && got[1] == 5 && got[2] == 5);
+    EXPECT_EQ(status.bytes, 16);
+  });
+}
+#endif
 
 // A representation that stores an int in six bytes: its number in the type map, then the value inverted.
 
