@@ -339,7 +339,9 @@ Code place_in_order(Access* access, Code code) {
   Offset total = 0;
   for (int rank = 0; rank < comm.size(); ++rank) {
     if (rank == comm.rank) before = total;
-    total += all[static_cast<std::size_t>(rank)];
+    if (all[static_cast<std::size_t>(rank)] < 0 ||
+        __builtin_add_overflow(total, all[static_cast<std::size_t>(rank)], &total))
+      file.process.bootstrap.end_damaged(comm.endpoint(rank), "how much it moves in the order of ranks");
   }
   Offset begin = 0;
   if (comm.rank == 0) begin = file.shared->advance(total);

@@ -84,6 +84,9 @@ HintList hints_for_all(File& file, const Info* info, bool opening) {
 Code share_text(Comm& comm, std::string* text) {
   auto bytes = static_cast<std::int64_t>(text->size());
   if (const Code failed = bcast_bytes(comm, &bytes, sizeof bytes, 0)) return failed;
+  constexpr std::int64_t kTextMax = 1 << 26;
+  if (bytes < 0 || (comm.rank != 0 && bytes > kTextMax))
+    comm.process.bootstrap.end_damaged(comm.endpoint(0), "the length of its hints");
   text->resize(static_cast<std::size_t>(bytes));
   return bcast_bytes(comm, text->data(), bytes, 0);
 }

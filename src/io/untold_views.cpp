@@ -6,6 +6,7 @@
 
 #include "datatype/layout.hpp"
 #include "io/exchange_messages.hpp"
+#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {
@@ -21,7 +22,6 @@ bool is_to_be_told(const RankPart& part, const FileRange& window) {
 
 FileMap map_of(const std::vector<FileRun>& runs) {
   LayoutBuilder builder;
-  builder.reserve(runs.size());
   const LayoutRef byte = layout_run(0, 1);
   for (const FileRun& run : runs) builder.add(run.offset - runs.front().offset, run.bytes, 1, byte);
   return {runs.front().offset, runs.back().offset + runs.back().bytes - runs.front().offset,
@@ -32,6 +32,34 @@ FileMap map_of(const std::vector<FileRun>& runs) {
 
 UntoldViews::UntoldViews(const AccessPlan& plan, Comm& comm) : plan_(plan), comm_(comm) {
   for (const RankPart& part : plan.parts) any_ = any_ || !part.is_told;
+}
+
+/// What other ranks say of their runs lay in shared memory: it must be possible. Data ascend, so there are no
+/// more than the window has bytes.
+void UntoldViews::check_sizes(const Window& other, const FileRange& window) const {
+  const Sizes& sizes = other.sizes;
+  if (sizes.runs >= 0 && sizes.runs <= sizes.bytes && sizes.bytes <= window.bytes() && sizes.position >= 0 &&
+      (sizes.runs == 0) == (sizes.bytes == 0))
+    return;
+  comm_.process.bootstrap.end_damaged(comm_.endpoint(other.peer), "the number of runs of its view");
+}
+
+void UntoldViews::check_runs(const Window& other, const FileRange& window) const {
+  Offset end = window.begin;
+  Count bytes = 0;
+  bool right = true;
+  for (const FileRun& run : other.runs) {
+    right = right && run.offset >= end && run.bytes > 0 && run.bytes <= window.end - run.offset;
+    if (!right) break;
+    end = run.offset + run.bytes;
+    bytes += run.bytes;
+  }
+  if (right && bytes == other.sizes.bytes) return;
+  comm_.process.bootstrap.end_damaged(comm_.endpoint(other.peer), "the runs of its view");
+}
+
+FileRange UntoldViews::own_window(Count cycle) const {
+  return plan_.own_number < 0 ? FileRange{} : plan_.domains.window(plan_.own_number, cycle);
 }
 
 void UntoldViews::wait(Window* window) {
@@ -67,11 +95,10 @@ void UntoldViews::announce(Count cycle) {
   for (Window& own : now.own) wait(&own);  // of three cycles ago
   now.own.clear();
   now.others.clear();
-  const FileRange own_window =
-      plan_.own_number < 0 ? FileRange{} : plan_.domains.window(plan_.own_number, cycle);
+  const FileRange window_here = own_window(cycle);
   for (std::size_t rank = 0; rank < plan_.parts.size(); ++rank) {
     const int peer = static_cast<int>(rank);
-    if (peer != comm_.rank && is_to_be_told(plan_.parts[rank], own_window)) now.others.push_back({peer});
+    if (peer != comm_.rank && is_to_be_told(plan_.parts[rank], window_here)) now.others.push_back({peer});
   }
   for (std::size_t number = 0; number < plan_.aggregators.size(); ++number) {
     const FileRange window = plan_.domains.window(static_cast<int>(number), cycle);
@@ -95,6 +122,7 @@ void UntoldViews::open(Count cycle, const ExchangeParts& travelling, std::vector
   Cycle& now = of(cycle);
   const auto start_runs = [&](bool send, Window* window) {
     wait(window);
+    if (!send) check_sizes(*window, own_window(cycle));
     if (window->sizes.runs == 0) return;
     window->runs.resize(static_cast<std::size_t>(window->sizes.runs));
     window->request = start_message(comm_, send, window->runs.data(),
@@ -117,6 +145,7 @@ void UntoldViews::take(Count cycle) {
   for (Window& other : of(cycle).others) {
     if (other.request == nullptr) continue;
     wait(&other);
+    check_runs(other, own_window(cycle));
     other.map = map_of(other.runs);
     other.runs = {};
   }

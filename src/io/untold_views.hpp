@@ -67,6 +67,10 @@ class UntoldViews {
   Cycle& of(Count cycle) { return cycles_[static_cast<std::size_t>(cycle % kCycles)]; }
   const Window& find(Count cycle, int rank) const;
   void wait(Window* window);
+  void check_sizes(const Window& other, const FileRange& window) const;
+  void check_runs(const Window& other, const FileRange& window) const;
+  /// The window of this rank as an aggregator, if it is one.
+  FileRange own_window(Count cycle) const;
   void find_runs(const FileRange& window, Window* own) const;
 
   const AccessPlan& plan_;

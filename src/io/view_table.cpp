@@ -14,6 +14,7 @@
 #include "datatype/layout.hpp"
 #include "datatype/wire_type.hpp"
 #include "io/file.hpp"
+#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {
@@ -52,17 +53,28 @@ class Descriptions {
   std::map<std::span<const std::int64_t>, Ref<Datatype>, Less> types_;
 };
 
+/// What others say lay in shared memory: it must be possible.
+void check(const Record& record, std::size_t words_max, Comm& comm, std::size_t rank) {
+  if (record.displacement >= 0 && record.words >= 0 && record.words <= static_cast<std::int64_t>(words_max))
+    return;
+  comm.process.bootstrap.end_damaged(comm.endpoint(static_cast<int>(rank)), "the description of its view");
+}
+
 /// Gives the maps of all ranks' views; those that are not told have no layout.
 Code exchange_views(const View& view, Comm& comm, std::vector<FileMap>* maps) {
   const auto ranks = static_cast<std::size_t>(comm.size());
-  Words own = encode_type(*view.filetype_in_file, std::min(kWordsMax, kAllWordsMax / ranks));
+  const std::size_t words_max = std::min(kWordsMax, kAllWordsMax / ranks);
+  Words own = encode_type(*view.filetype_in_file, words_max);
   Record mine{view.displacement, static_cast<std::int64_t>(own.size()), {}};
   if (own.size() <= kShortWords) std::copy(own.begin(), own.end(), mine.description);
   std::vector<Record> records(ranks);
   if (const Code code = allgather_bytes(comm, &mine, records.data(), sizeof mine)) return code;
 
   std::size_t longest = 0;
-  for (const Record& record : records) longest = std::max(longest, static_cast<std::size_t>(record.words));
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    check(records[rank], words_max, comm, rank);
+    longest = std::max(longest, static_cast<std::size_t>(records[rank].words));
+  }
   Words all;
   if (longest > kShortWords) {
     own.resize(longest);
