@@ -18,7 +18,10 @@ class Scratch {
 
  public:
   explicit Scratch(Count size) : size_(size < 0 ? 0 : static_cast<std::size_t>(size)) {
-    if (size_ > kOnStack) elements_ = static_cast<T*>(std::malloc(size_ * sizeof(T)));
+    std::size_t bytes = 0;
+    if (size_ <= kOnStack) return;
+    elements_ =
+        __builtin_mul_overflow(size_, sizeof(T), &bytes) ? nullptr : static_cast<T*>(std::malloc(bytes));
   }
   ~Scratch() {
     if (elements_ != stack()) std::free(elements_);

@@ -3,6 +3,7 @@
 // communicator's topology; of the neighbours of an allgather all get the same block.
 #include <algorithm>
 
+#include "base/user_memory.hpp"
 #include "coll/api.hpp"
 #include "coll/check.hpp"
 #include "coll/collectives.hpp"
@@ -65,6 +66,14 @@ namespace {
 
 constexpr const char* kNowhere = "in no neighborhood collective";
 
+/// The schedule and the requests of a call; few neighbors take too little to ask for it.
+Code check_memory(Process& process, const Topology& topology) {
+  constexpr std::size_t kFew = 4096, kNeighborBytes = 1024;
+  const std::size_t neighbors = topology.sources.size() + topology.destinations.size();
+  if (neighbors <= kFew || has_memory_for(neighbors, kNeighborBytes)) return kSuccess;
+  return fail_memory(process, "the number of neighbors", static_cast<Count>(neighbors));
+}
+
 /// Checks the call, and writes its schedule.
 Code exchange(Execution& execution, const void* sendbuf, const Blocks& out, void* recvbuf, const Blocks& in) {
   Process& process = execution.process();
@@ -73,6 +82,7 @@ Code exchange(Execution& execution, const void* sendbuf, const Blocks& out, void
   if (const Code code = check_not_in_place(process, "sendbuf", sendbuf, kNowhere); code != 0) return code;
   if (const Code code = check_not_in_place(process, "recvbuf", recvbuf, kNowhere); code != 0) return code;
   const Topology& topology = *comm.topology;
+  if (const Code code = check_memory(process, topology); code != 0) return code;
   const int out_blocks = out.shared ? std::min(1, topology.outdegree()) : topology.outdegree();
   if (const Code code = check_blocks(process, "sendcount", out, out_blocks); code != 0) return code;
   if (const Code code = check_blocks(process, "recvcount", in, topology.indegree()); code != 0) return code;
@@ -149,6 +159,7 @@ auto alltoallw_plan(const void* sendbuf, CountArray sendcounts, CountArray sdisp
     execution.describe(CollectiveCall::kNeighborAlltoallw);
     if (const Code code = check_neighborhood(execution.comm()); code != 0) return code;
     const Topology& topology = *execution.comm().topology;
+    if (const Code code = check_memory(execution.process(), topology); code != 0) return code;
     const std::size_t out_blocks = topology.destinations.size();
     execution.take_types(sendtypes, out_blocks, recvtypes, topology.sources.size());
     execution.arguments.send = sendbuf;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/user_memory.hpp"
 #include "datatype/api.hpp"
 #include "datatype/construct.hpp"
 
@@ -100,8 +101,10 @@ Code check_order(Process& process, int order) {
   return process.fail(kErrArg, "order = %d, expected MPI_ORDER_C or MPI_ORDER_FORTRAN", order);
 }
 
-Code check_dimensions(Process& process, int ndims) {
-  if (ndims > 0) return kSuccess;
+/// Also whether there is memory for the numbers of each dimension that MPI_Type_get_contents gives.
+Code check_dimensions(Process& process, int ndims, std::size_t dimension_bytes) {
+  if (ndims > 0 && has_memory_for(static_cast<std::size_t>(ndims), dimension_bytes)) return kSuccess;
+  if (ndims > 0) return fail_memory(process, "ndims", ndims);
   return process.fail(kErrArg, "ndims = %d, expected 1 or more", ndims);
 }
 
@@ -197,7 +200,7 @@ Code find_coordinates(Process& process, int size, int rank, int ndims, const int
   if (rank < 0 || rank >= size) {
     return process.fail(kErrArg, "rank = %d, expected 0..%d (size - 1)", rank, size - 1);
   }
-  coordinates->resize(static_cast<std::size_t>(ndims));
+  if (!try_resize(coordinates, static_cast<std::size_t>(ndims))) return fail_memory(process, "ndims", ndims);
   for (int i = ndims - 1; i >= 0; --i) {
     (*coordinates)[static_cast<std::size_t>(i)] = rank % psizes[i];
     rank /= psizes[i];
@@ -222,7 +225,8 @@ namespace api {
 
 Code type_create_subarray(Process& process, int ndims, CountArray sizes, CountArray subsizes,
                           CountArray starts, int order, Datatype* oldtype, Datatype** newtype, bool wide) {
-  if (const Code code = check_dimensions(process, ndims)) return code;
+  if (const Code code = check_dimensions(process, ndims, 3 * (wide ? sizeof(Count) : sizeof(int))))
+    return code;
   if (const Code code = check_order(process, order)) return code;
   if (const Code code = check_oldtype(process, oldtype, "oldtype")) return code;
   ArrayPart part(*oldtype);
@@ -231,22 +235,23 @@ Code type_create_subarray(Process& process, int ndims, CountArray sizes, CountAr
     if (const Code code = check_subarray(process, d, sizes[d], subsizes[d], starts[d])) return code;
     if (!part.select(sizes[d], starts[d], subsizes[d])) return fail_overflow(process);
   }
-  Datatype* made = part.finish(*oldtype);
-  if (made == nullptr) return fail_overflow(process);
-  note_origin(made, Combiner::kSubarray, oldtype, wide);
+  Ref<Datatype> made(part.finish(*oldtype));
+  if (!made) return fail_overflow(process);
+  note_origin(made.get(), Combiner::kSubarray, oldtype, wide);
+  if (!reserve_origin(made.get(), 3 * Count{ndims}, 0, 0)) return fail_memory(process, "ndims", ndims);
   made->integers.push_back(ndims);
-  note_array(made, sizes, ndims);
-  note_array(made, subsizes, ndims);
-  note_array(made, starts, ndims);
+  note_array(made.get(), sizes, ndims);
+  note_array(made.get(), subsizes, ndims);
+  note_array(made.get(), starts, ndims);
   made->integers.push_back(order);
-  *newtype = made;
+  *newtype = made.take();
   return kSuccess;
 }
 
 Code type_create_darray(Process& process, int size, int rank, int ndims, CountArray gsizes,
                         const int* distribs, const int* dargs, const int* psizes, int order,
                         Datatype* oldtype, Datatype** newtype, bool wide) {
-  if (const Code code = check_dimensions(process, ndims)) return code;
+  if (const Code code = check_dimensions(process, ndims, 5 * sizeof(int))) return code;
   if (const Code code = check_order(process, order)) return code;
   if (const Code code = check_oldtype(process, oldtype, "oldtype")) return code;
   std::vector<int> coordinates;
@@ -258,16 +263,19 @@ Code type_create_darray(Process& process, int size, int rank, int ndims, CountAr
     if (const Code code = check_darray_dimension(process, dimension)) return code;
     if (!select_dimension(&part, dimension)) return fail_overflow(process);
   }
-  Datatype* made = part.finish(*oldtype);
-  if (made == nullptr) return fail_overflow(process);
-  note_origin(made, Combiner::kDarray, oldtype, wide);
-  made->integers = {size, rank, ndims};
-  note_array(made, gsizes, ndims);
+  Ref<Datatype> made(part.finish(*oldtype));
+  if (!made) return fail_overflow(process);
+  note_origin(made.get(), Combiner::kDarray, oldtype, wide);
+  if (!reserve_origin(made.get(), Count{ndims}, 0, 0) ||
+      !try_reserve(&made->integers, 4 * static_cast<std::size_t>(ndims) + 4))
+    return fail_memory(process, "ndims", ndims);
+  made->integers.insert(made->integers.end(), {size, rank, ndims});
+  note_array(made.get(), gsizes, ndims);
   made->integers.insert(made->integers.end(), distribs, distribs + ndims);
   made->integers.insert(made->integers.end(), dargs, dargs + ndims);
   made->integers.insert(made->integers.end(), psizes, psizes + ndims);
   made->integers.push_back(order);
-  *newtype = made;
+  *newtype = made.take();
   return kSuccess;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/user_memory.hpp"
 #include "datatype/api.hpp"
 
 namespace tasuki {
@@ -78,6 +79,15 @@ void note_origin(Datatype* datatype, Combiner combiner, Datatype* oldtype, bool 
   datatype->types.push_back(retain(oldtype));
 }
 
+bool reserve_origin(Datatype* datatype, Count numbers, Count addresses, Count types) {
+  constexpr Count kFew = 4;
+  const auto few_more = [](Count n) { return static_cast<std::size_t>(n) + kFew; };
+  const bool counts = datatype->wide ? try_reserve(&datatype->large_counts, few_more(numbers + addresses))
+                                     : try_reserve(&datatype->integers, few_more(numbers)) &&
+                                           try_reserve(&datatype->addresses, few_more(addresses));
+  return counts && try_reserve(&datatype->types, few_more(types));
+}
+
 Datatype* clone(const Datatype& datatype) {
   auto* made = new Datatype;
   made->size = datatype.size;
@@ -91,13 +101,24 @@ Datatype* clone(const Datatype& datatype) {
   made->bounds_marked = datatype.bounds_marked;
   made->layout = datatype.layout;
   made->signature = datatype.signature;
-  made->combiner = datatype.combiner;
-  made->wide = datatype.wide;
-  made->integers = datatype.integers;
-  made->addresses = datatype.addresses;
-  made->large_counts = datatype.large_counts;
-  for (Datatype* type : datatype.types) made->types.push_back(retain(type));
   return made;
+}
+
+bool copy_origin(const Datatype& from, Datatype* to) {
+  if (!try_assign(&to->integers, from.integers.data(), from.integers.size()) ||
+      !try_assign(&to->addresses, from.addresses.data(), from.addresses.size()) ||
+      !try_assign(&to->large_counts, from.large_counts.data(), from.large_counts.size()) ||
+      !try_reserve(&to->types, from.types.size()))
+    return false;
+  to->combiner = from.combiner;
+  to->wide = from.wide;
+  for (Datatype* type : from.types) to->types.push_back(retain(type));
+  return true;
+}
+
+Datatype* clone_with_origin(const Datatype& datatype) {
+  Ref<Datatype> made(clone(datatype));
+  return copy_origin(datatype, made.get()) ? made.take() : nullptr;
 }
 
 namespace {
@@ -153,10 +174,20 @@ Code make_strided(Process& process, Count count, Count blocklength, Wide stride,
   return kSuccess;
 }
 
+/// Room for the lists that a constructor of listed blocks was given: lengths, where each has its own, and
+/// places, in elements or in bytes.
+bool reserve_lists(Datatype* datatype, Count count) {
+  const Combiner combiner = datatype->combiner;
+  const bool in_bytes = combiner == Combiner::kHindexed || combiner == Combiner::kHindexedBlock;
+  const bool own_lengths = combiner == Combiner::kIndexed || combiner == Combiner::kHindexed;
+  return reserve_origin(datatype, (own_lengths ? count : 0) + (in_bytes ? 0 : count), in_bytes ? count : 0,
+                        1);
+}
+
 /// `count` blocks of length(i) elements at displacement(i) bytes.
 template <class Length, class Displacement>
-Code make_listed(Process& process, Count count, Length length, Displacement displacement, Datatype* oldtype,
-                 Datatype** made) {
+Code make_listed(Process& process, Combiner combiner, Count count, Length length, Displacement displacement,
+                 Datatype* oldtype, Datatype** made, bool wide) {
   if (const Code code = check_count(process, count, "count")) return code;
   if (const Code code = check_oldtype(process, oldtype, "oldtype")) return code;
   Bounds bounds;
@@ -173,6 +204,8 @@ Code make_listed(Process& process, Count count, Length length, Displacement disp
   }
   Ref<Datatype> result(new Datatype);
   if (!bounds.describe(result.get())) return fail_overflow(process);
+  note_origin(result.get(), combiner, oldtype, wide);
+  if (!reserve_lists(result.get(), count)) return fail_memory(process, "count", count);
   LayoutBuilder layout;
   if (oldtype->size > 0) {
     for (Count i = 0; i < count; ++i) {
@@ -180,6 +213,7 @@ Code make_listed(Process& process, Count count, Length length, Displacement disp
     }
   }
   result->layout = layout.finish();
+  if (result->layout == nullptr) return fail_memory(process, "count", count);
   result->signature =
       signature_repeat(oldtype->size > 0 ? static_cast<Count>(copies) : 0, oldtype->signature);
   note_contiguous(result.get());
@@ -228,8 +262,9 @@ Code type_indexed(Process& process, Count count, CountArray blocklengths, CountA
                   Datatype* oldtype, Datatype** newtype, bool wide) {
   const auto length = [&](Count i) { return blocklengths[static_cast<std::size_t>(i)]; };
   const auto place = [&](Count i) { return scaled(displacements[static_cast<std::size_t>(i)], oldtype); };
-  if (const Code code = make_listed(process, count, length, place, oldtype, newtype)) return code;
-  note_origin(*newtype, Combiner::kIndexed, oldtype, wide);
+  if (const Code code =
+          make_listed(process, Combiner::kIndexed, count, length, place, oldtype, newtype, wide))
+    return code;
   note_number(*newtype, count);
   for (Count i = 0; i < count; ++i) note_number(*newtype, length(i));
   for (Count i = 0; i < count; ++i) note_number(*newtype, displacements[static_cast<std::size_t>(i)]);
@@ -240,8 +275,9 @@ Code type_create_hindexed(Process& process, Count count, CountArray blocklengths
                           Datatype* oldtype, Datatype** newtype, bool wide) {
   const auto length = [&](Count i) { return blocklengths[static_cast<std::size_t>(i)]; };
   const auto place = [&](Count i) { return Wide{displacements[static_cast<std::size_t>(i)]}; };
-  if (const Code code = make_listed(process, count, length, place, oldtype, newtype)) return code;
-  note_origin(*newtype, Combiner::kHindexed, oldtype, wide);
+  if (const Code code =
+          make_listed(process, Combiner::kHindexed, count, length, place, oldtype, newtype, wide))
+    return code;
   note_number(*newtype, count);
   for (Count i = 0; i < count; ++i) note_number(*newtype, length(i));
   for (Count i = 0; i < count; ++i) note_address(*newtype, displacements[static_cast<std::size_t>(i)]);
@@ -253,8 +289,9 @@ Code type_create_indexed_block(Process& process, Count count, Count blocklength,
   if (const Code code = check_length(process, blocklength)) return code;
   const auto length = [&](Count) { return blocklength; };
   const auto place = [&](Count i) { return scaled(displacements[static_cast<std::size_t>(i)], oldtype); };
-  if (const Code code = make_listed(process, count, length, place, oldtype, newtype)) return code;
-  note_origin(*newtype, Combiner::kIndexedBlock, oldtype, wide);
+  if (const Code code =
+          make_listed(process, Combiner::kIndexedBlock, count, length, place, oldtype, newtype, wide))
+    return code;
   note_number(*newtype, count);
   note_number(*newtype, blocklength);
   for (Count i = 0; i < count; ++i) note_number(*newtype, displacements[static_cast<std::size_t>(i)]);
@@ -266,8 +303,9 @@ Code type_create_hindexed_block(Process& process, Count count, Count blocklength
   if (const Code code = check_length(process, blocklength)) return code;
   const auto length = [&](Count) { return blocklength; };
   const auto place = [&](Count i) { return Wide{displacements[static_cast<std::size_t>(i)]}; };
-  if (const Code code = make_listed(process, count, length, place, oldtype, newtype)) return code;
-  note_origin(*newtype, Combiner::kHindexedBlock, oldtype, wide);
+  if (const Code code =
+          make_listed(process, Combiner::kHindexedBlock, count, length, place, oldtype, newtype, wide))
+    return code;
   note_number(*newtype, count);
   note_number(*newtype, blocklength);
   for (Count i = 0; i < count; ++i) note_address(*newtype, displacements[static_cast<std::size_t>(i)]);
@@ -294,6 +332,7 @@ Code type_create_struct(Process& process, Count count, CountArray blocklengths, 
   SignatureBuilder signature;
   result->combiner = Combiner::kStruct;
   result->wide = wide;
+  if (!reserve_origin(result.get(), count, count, count)) return fail_memory(process, "count", count);
   note_number(result.get(), count);
   for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) {
     layout.add(displacements[k], blocklengths[k], types[k]->extent, types[k]->layout);
@@ -305,6 +344,7 @@ Code type_create_struct(Process& process, Count count, CountArray blocklengths, 
     note_address(result.get(), displacements[k]);
   result->layout = layout.finish();
   result->signature = signature.finish();
+  if (result->layout == nullptr || result->signature == nullptr) return fail_memory(process, "count", count);
   note_contiguous(result.get());
   *newtype = result.take();
   return kSuccess;
@@ -315,11 +355,6 @@ Code type_create_resized(Process& process, Datatype* oldtype, Count lb, Count ex
   if (const Code code = check_oldtype(process, oldtype, "oldtype")) return code;
   if (!fits(Wide{lb} + extent)) return fail_overflow(process);
   Datatype* result = clone(*oldtype);
-  for (Datatype* type : result->types) release(type);
-  result->types.clear();
-  result->integers.clear();
-  result->addresses.clear();
-  result->large_counts.clear();
   result->lb = lb;
   result->extent = extent;
   result->bounds_marked = true;

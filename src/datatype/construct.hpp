@@ -59,6 +59,10 @@ Code fail_overflow(Process& process);
 /// Derives `contiguous` from the bounds and the layout.
 void note_contiguous(Datatype* datatype);
 
+/// Room for the origin of a type: so many numbers, byte displacements and types, and the few that there
+/// always are. False: there is no memory for them.
+bool reserve_origin(Datatype* datatype, Count numbers, Count addresses, Count types);
+
 /// Notes how a type was made. The arrays of counts come in the order of MPI 5.1.13.
 void note_origin(Datatype* datatype, Combiner combiner, Datatype* oldtype, bool wide);
 

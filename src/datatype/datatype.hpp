@@ -81,8 +81,12 @@ struct Datatype : Object {
   Attributes attributes;
 };
 
-/// A new object that is equal to `datatype` but for name and attributes.
+/// A new object that is equal to `datatype` but for name, attributes and origin.
 Datatype* clone(const Datatype& datatype);
+/// Gives `to` the origin of `from`. False, when there is no memory for its lists: `to` has none then.
+bool copy_origin(const Datatype& from, Datatype* to);
+/// One that is equal in its origin, too, or null when there is no memory for it.
+Datatype* clone_with_origin(const Datatype& datatype);
 
 /// Walks through the packed form of `count` elements. Cheap to make; holds no reference.
 class PackCursor {

@@ -1,6 +1,7 @@
 // How a datatype was made: envelope and contents (MPI 5.1.13).
 #include <algorithm>
 
+#include "base/user_memory.hpp"
 #include "datatype/api.hpp"
 #include "datatype/construct.hpp"
 
@@ -66,8 +67,15 @@ Code type_get_contents(Process& process, Datatype* datatype, Count max_integers,
   std::copy(type.integers.begin(), type.integers.end(), integers);
   std::copy(type.addresses.begin(), type.addresses.end(), addresses);
   std::copy(type.large_counts.begin(), type.large_counts.end(), large_counts);
-  std::transform(type.types.begin(), type.types.end(), datatypes,
-                 [](Datatype* part) { return is_derived(*part) ? clone(*part) : part; });
+  for (std::size_t i = 0; i < type.types.size(); ++i) {
+    Datatype* part = type.types[i];
+    datatypes[i] = is_derived(*part) ? clone_with_origin(*part) : part;
+    if (datatypes[i] != nullptr) continue;
+    for (std::size_t made = 0; made < i; ++made) {
+      if (is_derived(*type.types[made])) release(datatypes[made]);
+    }
+    return fail_memory(process, "max_datatypes", max_datatypes);
+  }
   return kSuccess;
 }
 

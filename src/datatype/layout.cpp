@@ -1,6 +1,8 @@
 // How layouts are made: merging of runs, and the choice of the smallest shape.
 #include "datatype/layout.hpp"
 
+#include "base/user_memory.hpp"
+
 #include <algorithm>
 
 namespace tasuki {
@@ -84,15 +86,19 @@ LayoutRef layout_strided(Count offset, Count count, Count stride, const LayoutRe
 }
 
 void LayoutBuilder::add(Count displacement, Count count, Count stride, const LayoutRef& child) {
-  if (count == 0 || child->size == 0) return;
+  if (count == 0 || child->size == 0 || failed_) return;
   if (child->shape == Layout::Shape::kRun && (count == 1 || stride == child->size)) {
     add_run(displacement + child->offset, count * child->size);
   } else if (saturated_runs(count, child->runs) <= kExpandedRunsMax) {
     for (Count i = 0; i < count; ++i) add_expanded(displacement + i * stride, *child);
   } else {
     only_runs_ = false;
-    pieces_.push_back({displacement, 0, count, stride, child});
+    append({displacement, 0, count, stride, child});
   }
+}
+
+void LayoutBuilder::append(Piece piece) {
+  if (!failed_) failed_ = !try_append(&pieces_, std::move(piece));
 }
 
 void LayoutBuilder::add_run(Count displacement, Count bytes) {
@@ -105,7 +111,7 @@ void LayoutBuilder::add_run(Count displacement, Count bytes) {
       return;
     }
   }
-  pieces_.push_back({displacement, bytes, 1, 0, nullptr});
+  append({displacement, bytes, 1, 0, nullptr});
 }
 
 void LayoutBuilder::add_expanded(Count displacement, const Layout& node) {
@@ -164,7 +170,7 @@ LayoutRef LayoutBuilder::finish_runs() {
   made->block_bytes = same_bytes ? bytes : 0;
   const bool split = splits_evenly(made->block_bytes);
   if (split) made->block_bytes = run_bytes_;
-  made->blocks.reserve(static_cast<std::size_t>(split ? runs_added_ : count) + 1);
+  if (!try_reserve(&made->blocks, static_cast<std::size_t>(split ? runs_added_ : count) + 1)) return nullptr;
   for (const Piece& piece : pieces_) {
     const Count block_bytes = split ? run_bytes_ : piece.bytes;
     for (Count done = 0; done < piece.bytes; done += block_bytes) {
@@ -191,7 +197,7 @@ LayoutRef LayoutBuilder::finish_list() {
     return layout_strided(first.displacement, static_cast<Count>(pieces_.size()), step, one);
   }
   auto made = node(Layout::Shape::kList, 0);
-  made->pieces.reserve(pieces_.size());
+  if (!try_reserve(&made->pieces, pieces_.size())) return nullptr;
   for (const Piece& piece : pieces_) {
     const LayoutRef child = piece.bytes > 0 ? layout_run(0, piece.bytes) : piece.child;
     made->pieces.push_back({piece.displacement, made->size, piece.count, piece.stride, child});
@@ -202,6 +208,7 @@ LayoutRef LayoutBuilder::finish_list() {
 }
 
 LayoutRef LayoutBuilder::finish() {
+  if (failed_) return nullptr;
   if (pieces_.empty()) return layout_run(0, 0);
   if (pieces_.size() == 1) {
     const Piece& only = pieces_[0];

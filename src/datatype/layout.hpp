@@ -64,10 +64,10 @@ LayoutRef layout_run(Count offset, Count bytes);
 /// `count` copies of `child`, the first one moved by `offset`, the others `stride` further each.
 LayoutRef layout_strided(Count offset, Count count, Count stride, const LayoutRef& child);
 
-/// Collects pieces in type-map order and makes the smallest layout of them.
+/// Collects pieces in type-map order and makes the smallest layout of them. Where there is no memory for them
+/// finish() gives null.
 class LayoutBuilder {
  public:
-  void reserve(std::size_t pieces) { pieces_.reserve(pieces); }
   void add(Count displacement, Count count, Count stride, const LayoutRef& child);
   LayoutRef finish();
 
@@ -79,6 +79,7 @@ class LayoutBuilder {
     Count stride;
     LayoutRef child;
   };
+  void append(Piece piece);
   void add_run(Count displacement, Count bytes);
   void add_expanded(Count displacement, const Layout& node);
   bool splits_evenly(Count merged_bytes) const;
@@ -87,6 +88,7 @@ class LayoutBuilder {
 
   std::vector<Piece> pieces_;
   bool only_runs_ = true;
+  bool failed_ = false;
   Count runs_added_ = 0;  // before merging
   Count run_bytes_ = 0;   // of each of them; -1 when they differ
 };

@@ -1,4 +1,6 @@
 // Commit, free, dup, names, sizes and bounds of datatypes.
+#include <cstring>
+
 #include "datatype/api.hpp"
 #include "datatype/construct.hpp"
 #include "object/attribute.hpp"
@@ -20,11 +22,6 @@ namespace api {
 Code type_dup(Process& process, Datatype* oldtype, Datatype** newtype) {
   if (const Code code = check_oldtype(process, oldtype, "oldtype")) return code;
   Ref<Datatype> result(clone(*oldtype));
-  for (Datatype* type : result->types) release(type);
-  result->types.clear();
-  result->integers.clear();
-  result->addresses.clear();
-  result->large_counts.clear();
   note_origin(result.get(), Combiner::kDup, oldtype, false);
   if (const Code code = copy_attributes(process, oldtype, oldtype->attributes, &result->attributes))
     return code;
@@ -61,8 +58,7 @@ Code type_get_name(Process&, Datatype* datatype, std::string* type_name) {
 }
 
 Code type_set_name(Process&, Datatype* datatype, const char* type_name) {
-  datatype->name.assign(type_name, std::char_traits<char>::length(type_name));
-  if (datatype->name.size() > kNameBytesMax) datatype->name.resize(kNameBytesMax);
+  datatype->name.assign(type_name, strnlen(type_name, kNameBytesMax));
   return kSuccess;
 }
 

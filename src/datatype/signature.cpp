@@ -1,6 +1,8 @@
 // How signatures are made and asked.
 #include "datatype/signature.hpp"
 
+#include "base/user_memory.hpp"
+
 #include <algorithm>
 
 namespace tasuki {
@@ -30,10 +32,11 @@ void SignatureBuilder::add(Count count, const SignatureRef& child) {
       return;
     }
   }
-  parts_.push_back({count, child, 0, 0});
+  if (!failed_) failed_ = !try_append(&parts_, Signature::Part{count, child, 0, 0});
 }
 
 SignatureRef SignatureBuilder::finish() {
+  if (failed_) return nullptr;
   if (parts_.size() == 1 && parts_[0].count == 1) return parts_[0].child;
   auto made = std::make_shared<Signature>();
   for (Signature::Part& part : parts_) {

@@ -38,6 +38,7 @@ struct Signature {
 SignatureRef signature_basic(const BasicInfo& info);
 SignatureRef signature_repeat(Count count, const SignatureRef& child);
 
+/// finish() gives null where there is no memory for so many parts.
 class SignatureBuilder {
  public:
   void add(Count count, const SignatureRef& child);
@@ -45,6 +46,7 @@ class SignatureBuilder {
 
  private:
   std::vector<Signature::Part> parts_;
+  bool failed_ = false;
 };
 
 /// How many basic elements the first `bytes` of endless copies of `signature` hold, or kUndefined when the

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/user_memory.hpp"
 #include "datatype/layout.hpp"
 
 namespace tasuki {
@@ -13,8 +14,16 @@ namespace {
 using Words = std::vector<std::int64_t>;
 constexpr int kDepthMax = 200;
 
-/// Appends a node and what is below it. False: that would be more than `words_max` words in all.
+/// Room for so many words more, and then for as many again. False: there is no memory for them.
+bool make_room(std::size_t more, Words* words) {
+  const std::size_t wanted = words->size() + more;
+  return wanted <= words->capacity() || try_reserve(words, 2 * wanted);
+}
+
+/// Appends a node and what is below it. False: that would be more than `words_max` words in all, or than
+/// there is memory for.
 bool encode(const Layout& node, std::size_t words_max, Words* words) {
+  if (!make_room(9 + 2 * node.blocks.size() + 5 * node.pieces.size(), words)) return false;
   words->insert(words->end(), {static_cast<std::int64_t>(node.shape), node.size, node.runs, node.offset,
                                node.count, node.stride, node.block_bytes, node.child ? 1 : 0});
   if (node.child && !encode(*node.child, words_max, words)) return false;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/settings.hpp"
+#include "base/user_memory.hpp"
 #include "coll/coll.hpp"
 #include "dynamic/api.hpp"
 #include "dynamic/dynamic.hpp"
@@ -134,7 +135,8 @@ Code read_programs(Process& process, const Programs& programs, SpawnRequest* req
   if (asked > INT_MAX)
     return process.fail(kErrArg, "maxprocs = %lld in all, which is too many", static_cast<long long>(asked));
   *counts = {static_cast<std::int32_t>(asked), programs.count};
-  request->programs.resize(static_cast<std::size_t>(programs.count));
+  if (!try_resize(&request->programs, static_cast<std::size_t>(programs.count)))
+    return fail_memory(process, "count", programs.count);
   for (int index = 0; index < programs.count; ++index) {
     SpawnProgram& program = request->programs[static_cast<std::size_t>(index)];
     if (const Code code = read_program(process, programs, index, &program)) return code;
@@ -150,6 +152,10 @@ Code start_programs(Process& process, const Programs& programs, Counts* counts, 
                     Ref<Comm>* road) {
   SpawnRequest request;
   Code code = read_programs(process, programs, &request, counts);
+  if (code == kSuccess && !has_memory_for(static_cast<std::size_t>(counts->asked), 2 * sizeof(int))) {
+    code = fail_memory(process, "maxprocs", counts->asked);
+    counts->asked = 0;
+  }
   codes->assign(static_cast<std::size_t>(counts->asked), kErrSpawn);
   if (code != kSuccess) return code;
   Port* port = nullptr;
@@ -181,7 +187,10 @@ Code spawn(Process& process, const Programs& programs, int root, Comm& comm, Com
   Code mine = kSuccess;
   if (comm.rank == root) mine = start_programs(process, programs, &counts, &codes, &road);
   if (const Code code = bcast_bytes(comm, &counts, sizeof counts, root)) return code;
-  codes.resize(static_cast<std::size_t>(counts.asked));
+  if (counts.asked < 0)
+    process.bootstrap.end_damaged(comm.endpoint(root), "the number of processes to spawn");
+  if (!try_resize(&codes, static_cast<std::size_t>(counts.asked)))
+    return fail_memory(process, "maxprocs", counts.asked);
   const auto bytes = static_cast<Count>(codes.size() * sizeof(int));
   if (const Code code = bcast_bytes(comm, codes.data(), bytes, root)) return code;
   *errcodes = codes;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/user_memory.hpp"
 #include "datatype/layout.hpp"
 #include "io/convert.hpp"
 #include "io/errors.hpp"
@@ -41,10 +42,11 @@ Count move_direct(const Access& access, FileStream& stream) {
   return stream.moved();
 }
 
-Count move_staged(const Access& access, FileStream& stream) {
+Code move_staged(const Access& access, FileStream& stream, Count* moved) {
   PackCursor cursor(*access.datatype, access.count);
   const Count stage_bytes = std::min(kStageBytes, access.file_bytes);
-  const std::unique_ptr<std::byte[]> stage(new std::byte[static_cast<std::size_t>(stage_bytes)]);
+  const std::unique_ptr<std::byte[]> stage = allocate_for_user(stage_bytes);
+  if (stage == nullptr) return fail_memory(access.file.process, "count", access.count);
   while (cursor.position() < access.file_bytes && !stream.over()) {
     const Count begin = stream.moved();
     Count bytes = std::min(stage_bytes, access.file_bytes - begin);
@@ -53,8 +55,9 @@ Count move_staged(const Access& access, FileStream& stream) {
     stream.flush();
     bytes = stream.moved() - begin;
     if (!access.write) cursor.unpack(access.buffer, stage.get(), static_cast<std::size_t>(bytes));
+    *moved = stream.moved();
   }
-  return stream.moved();
+  return kSuccess;
 }
 
 PositionRange positions_of(const Access& access) {
@@ -147,7 +150,7 @@ Code transfer(const Access& access, Status* status) {
   } else if (access.datatype->contiguous || (has_long_runs(*access.datatype) && !stream.may_sieve())) {
     status->bytes = move_direct(access, stream);
   } else {
-    status->bytes = move_staged(access, stream);
+    if (const Code code = move_staged(access, stream, &status->bytes)) return code;
   }
   return stream.error() == 0 ? kSuccess : fail_transfer(access, stream);
 }

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/user_memory.hpp"
 #include "datatype/external32.hpp"
 #include "datatype/signature.hpp"
 #include "object/callbacks.hpp"
@@ -38,7 +39,9 @@ class Converter {
         representation_(*access.file.view.representation),
         cursor_(*access.datatype, access.count),
         stage_bytes_(std::min(kStageBytes, access.file_bytes)),
-        stage_(new std::byte[static_cast<std::size_t>(stage_bytes_)]) {}
+        stage_(allocate_for_user(stage_bytes_)) {
+    if (stage_ == nullptr) code_ = fail_memory(access.file.process, "count", access.count);
+  }
 
   /// The next elements of the type map.
   void add(const BasicInfo& info, Count elements) {

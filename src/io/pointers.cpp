@@ -1,6 +1,7 @@
 // Views and file pointers (MPI 14.3, 14.4.3, 14.4.4), and the extents of datatypes in a file (14.5.1).
 #include <cstring>
 
+#include "base/user_memory.hpp"
 #include "coll/coll.hpp"
 #include "datatype/predefined.hpp"
 #include "io/api.hpp"
@@ -72,9 +73,9 @@ Code find_displacement(const File& file, Offset disp, Offset* found) {
   return kSuccess;
 }
 
-/// MPI_File_get_view gives derived types as new objects and predefined ones as they are.
+/// MPI_File_get_view gives derived types as new objects and predefined ones as they are. Null: no memory.
 Datatype* for_user(Datatype* type) {
-  return basic_info(*type) != nullptr ? type : clone(*type);
+  return basic_info(*type) != nullptr ? type : clone_with_origin(*type);
 }
 
 Code make_new_view(File& file, Offset disp, Datatype* etype, Datatype* filetype, const char* datarep,
@@ -110,11 +111,15 @@ Code file_set_view(Process&, File* fh, Offset disp, Datatype* etype, Datatype* f
   return change_hints(*fh, info);
 }
 
-Code file_get_view(Process&, File* fh, Offset* disp, Datatype** etype, Datatype** filetype,
+Code file_get_view(Process& process, File* fh, Offset* disp, Datatype** etype, Datatype** filetype,
                    std::string* datarep) {
   *disp = fh->view.displacement;
   *etype = for_user(fh->view.etype.get());
-  *filetype = for_user(fh->view.filetype.get());
+  *filetype = *etype == nullptr ? nullptr : for_user(fh->view.filetype.get());
+  if (*filetype == nullptr) {
+    if (*etype != nullptr && *etype != fh->view.etype.get()) release(*etype);
+    return process.fail(kErrNoMem, "the view's datatypes take more memory than can be had");
+  }
   *datarep = fh->view.representation->name;
   return kSuccess;
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "base/user_memory.hpp"
 #include "datatype/api.hpp"
 #include "datatype/signature.hpp"
 #include "io/api.hpp"
@@ -32,12 +33,13 @@ Code signature_bytes(Process& process, DataRepresentation& representation, const
 }
 
 /// What a constructor was given, in the order of MPI 5.1.13, whichever form it had: the numbers, then the
-/// byte displacements.
-std::vector<std::int64_t> numbers_of(const Datatype& datatype) {
-  if (datatype.wide) return datatype.large_counts;
-  std::vector<std::int64_t> numbers(datatype.integers.begin(), datatype.integers.end());
-  numbers.insert(numbers.end(), datatype.addresses.begin(), datatype.addresses.end());
-  return numbers;
+/// byte displacements. False: there is no memory for a copy of them.
+bool numbers_of(const Datatype& datatype, std::vector<std::int64_t>* numbers) {
+  if (datatype.wide) return try_assign(numbers, datatype.large_counts.data(), datatype.large_counts.size());
+  if (!try_reserve(numbers, datatype.integers.size() + datatype.addresses.size())) return false;
+  numbers->insert(numbers->end(), datatype.integers.begin(), datatype.integers.end());
+  numbers->insert(numbers->end(), datatype.addresses.begin(), datatype.addresses.end());
+  return true;
 }
 
 /// Subarrays and distributed arrays, whose order and distributions are integers in either form.
@@ -65,7 +67,9 @@ Code array_in_file(Process& process, const Datatype& datatype, Datatype* part, D
 /// The same constructor over `parts` instead of the types that it was given.
 Code construct_again(Process& process, const Datatype& datatype, const std::vector<Datatype*>& parts,
                      Datatype** made) {
-  const std::vector<std::int64_t> numbers = numbers_of(datatype);
+  std::vector<std::int64_t> numbers;
+  if (!numbers_of(datatype, &numbers))
+    return process.fail(kErrNoMem, "the datatype's description takes more memory than can be had");
   Datatype* part = parts.empty() ? nullptr : parts[0];
   const auto number = [&](std::size_t i) { return numbers[i]; };
   // Lists of one each per block begin behind `skipped` numbers, or behind the first such list.

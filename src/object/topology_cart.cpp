@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/user_memory.hpp"
 #include "coll/coll.hpp"
 #include "object/api.hpp"
 #include "object/comm_create.hpp"
@@ -32,10 +33,14 @@ Topology make_grid(std::vector<int> dims, std::vector<int> periods, int rank) {
   grid.dims = std::move(dims);
   grid.periods = std::move(periods);
   grid.coords = grid.coords_of(rank);
+  grid.sources.reserve(2 * grid.dims.size());
   // MPI 8.6: for each dimension the neighbour in the negative direction, then the one in the positive.
   for (int dimension = 0; dimension < grid.ndims(); ++dimension) {
-    grid.sources.push_back(grid.shifted(dimension, -1));
-    grid.sources.push_back(grid.shifted(dimension, 1));
+    const auto i = static_cast<std::size_t>(dimension);
+    const bool alone = grid.dims[i] == 1;  // there may be any number of such dimensions
+    const int itself = grid.periods[i] != 0 ? rank : kProcNull;
+    grid.sources.push_back(alone ? itself : grid.shifted(dimension, -1));
+    grid.sources.push_back(alone ? itself : grid.shifted(dimension, 1));
   }
   grid.destinations = grid.sources;
   return grid;
@@ -57,8 +62,16 @@ std::vector<PlacementEdge> grid_edges(const std::vector<int>& dims, const std::v
 
 std::vector<int> logicals(const int* values, int count) {
   std::vector<int> taken;
+  taken.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) taken.push_back(values[i] != 0 ? 1 : 0);
   return taken;
+}
+
+/// For what is made of so many dimensions, all told: one grid that is kept, and one in passing.
+Code check_memory(Process& process, int ndims) {
+  constexpr std::size_t kDimensionBytes = 16 * sizeof(int);
+  if (has_memory_for(static_cast<std::size_t>(ndims), kDimensionBytes)) return kSuccess;
+  return fail_memory(process, "ndims", ndims);
 }
 
 Code check_rank(const Comm& comm, int rank) {
@@ -110,9 +123,13 @@ Code cart_create(Process&, Comm* comm_old, int ndims, const int* dims, const int
   int nnodes = 0;
   TopologyShare mine;
   mine.wrong = check_grid(*comm_old, ndims, dims, &nnodes);
-  std::vector<int> wraps = logicals(periods, ndims);
-  const auto count = static_cast<std::size_t>(ndims);
-  mine.fingerprint = fingerprint(fingerprint(1, dims, count), wraps.data(), count);
+  std::vector<int> wraps;
+  if (mine.wrong == kSuccess) mine.wrong = check_memory(comm_old->process, ndims);
+  if (mine.wrong == kSuccess) {
+    wraps = logicals(periods, ndims);
+    const auto count = static_cast<std::size_t>(ndims);
+    mine.fingerprint = fingerprint(fingerprint(1, dims, count), wraps.data(), count);
+  }
   TopologyAgreement agreed;
   if (const Code code = exchange_shares(*comm_old, mine, reorder, &agreed)) return code;
   *comm_cart = nullptr;
@@ -150,7 +167,9 @@ Code cart_rank(Process& process, Comm* comm, const int* coords, int* rank) {
   const Topology& grid = *comm->topology;
   if (coords == nullptr && grid.ndims() > 0)
     return process.fail(kErrArg, "coords = NULL, expected %d coordinates", grid.ndims());
+  if (const Code code = check_memory(process, grid.ndims())) return code;
   std::vector<int> place;
+  place.reserve(grid.dims.size());
   for (std::size_t i = 0; i < grid.dims.size(); ++i) {
     const int size = grid.dims[i];
     if (grid.periods[i] == 0 && (coords[i] < 0 || coords[i] >= size)) {
@@ -167,6 +186,7 @@ Code cart_coords(Process&, Comm* comm, int rank, int maxdims, int* coords) {
   if (const Code code = check_topology(*comm, TopologyKind::kCart)) return code;
   if (const Code code = check_rank(*comm, rank)) return code;
   if (const Code code = check_room(*comm, maxdims)) return code;
+  if (const Code code = check_memory(comm->process, comm->topology->ndims())) return code;
   const std::vector<int> place = comm->topology->coords_of(rank);
   for (std::size_t i = 0; i < place.size(); ++i) coords[i] = place[i];
   return kSuccess;

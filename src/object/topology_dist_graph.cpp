@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/user_memory.hpp"
 #include "coll/coll.hpp"
 #include "object/api.hpp"
 #include "object/topology.hpp"
@@ -72,6 +73,13 @@ struct Edges {
   }
 };
 
+/// For what is made of so many edges before other ranks tell theirs; so all ranks hear of it.
+Code check_memory(const Comm& comm, std::int64_t edges) {
+  constexpr std::size_t kEdgeBytes = 2 * sizeof(HalfEdge) + sizeof(PlacementEdge) + 3 * sizeof(int);
+  if (has_memory_for(static_cast<std::size_t>(edges), kEdgeBytes)) return kSuccess;
+  return fail_memory(comm.process, "the number of edges", edges);
+}
+
 Code check_edges(const Comm& comm, const Edges& edges) {
   if (const Code code = check_ranks(comm, "sources", edges.sources, edges.sources_count)) return code;
   std::int64_t total = 0;
@@ -86,13 +94,32 @@ Code check_edges(const Comm& comm, const Edges& edges) {
   }
   if (const Code code = check_ranks(comm, "destinations", edges.destinations, static_cast<int>(total)))
     return code;
-  return check_weights(comm, "weights", edges.weights, static_cast<int>(total));
+  if (const Code code = check_weights(comm, "weights", edges.weights, static_cast<int>(total))) return code;
+  return check_memory(comm, total);
 }
 
 std::vector<Count> places_of(const std::vector<Count>& counts) {
   std::vector<Count> places(counts.size());
   std::exclusive_scan(counts.begin(), counts.end(), places.begin(), Count{0});
   return places;
+}
+
+/// Room for what the other ranks say that they tell: so many bytes each. kErrNoMem at this rank alone, whose
+/// peers then wait for it.
+template <class T>
+Code make_room_for_told(Comm& comm, const std::vector<Count>& in_bytes, std::vector<T>* room) {
+  constexpr Count kBytesMax = Count{1} << 40;
+  Count all = 0;
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const Count bytes = in_bytes[static_cast<std::size_t>(rank)];
+    if (bytes < 0 || bytes > kBytesMax || bytes % static_cast<Count>(sizeof(T)) != 0)
+      comm.process.bootstrap.end_damaged(comm.endpoint(rank), "the number of edges of a graph");
+    all += bytes;
+  }
+  const Count number = all / static_cast<Count>(sizeof(T));
+  return try_resize(room, static_cast<std::size_t>(number))
+             ? kSuccess
+             : fail_memory(comm.process, "the number of edges that others tell", number);
 }
 
 /// Everybody's integers, by rank: for what all processes have to work out alike.
@@ -102,7 +129,8 @@ Code gather_integers(Comm& comm, const std::vector<int>& mine, std::vector<std::
   std::vector<Count> in_bytes(size);
   if (const Code code = allgather_bytes(comm, &bytes, in_bytes.data(), sizeof bytes)) return code;
   const std::vector<Count> out_bytes(size, bytes), out_places(size, 0), in_places = places_of(in_bytes);
-  std::vector<int> together(static_cast<std::size_t>(in_places.back() + in_bytes.back()) / sizeof(int));
+  std::vector<int> together;
+  if (const Code code = make_room_for_told(comm, in_bytes, &together)) return code;
   if (const Code code =
           alltoallv_bytes(comm, mine.data(), CountArray(out_bytes.data()), CountArray(out_places.data()),
                           together.data(), CountArray(in_bytes.data()), CountArray(in_places.data())))
@@ -125,9 +153,14 @@ Code order_for(Comm& comm, const TopologyAgreement& agreed, const Edges& edges, 
     });
     std::vector<std::vector<int>> all;
     if (const Code code = gather_integers(comm, mine, &all)) return code;
-    for (const std::vector<int>& passed : all) {
-      for (std::size_t i = 0; i < passed.size(); i += 3)
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+      const std::vector<int>& passed = all[rank];
+      const auto is_node = [&comm](int node) { return node >= 0 && node < comm.size(); };
+      for (std::size_t i = 0; i < passed.size(); i += 3) {
+        if (passed.size() % 3 != 0 || !is_node(passed[i]) || !is_node(passed[i + 1]) || passed[i + 2] < 0)
+          comm.process.bootstrap.end_damaged(comm.endpoint(static_cast<int>(rank)), "the edges of a graph");
         weighed.push_back({passed[i], passed[i + 1], passed[i + 2]});
+      }
     }
   }
   *order = choose_order(agreed, comm.size(), weighed);
@@ -161,14 +194,8 @@ Code tell_ends(Comm& comm, const Edges& edges, const std::vector<int>& order, st
     tell(destination, {0, source, weight});
   });
   if (const Code code = alltoall_bytes(comm, out_bytes.data(), in_bytes.data(), sizeof(Count))) return code;
-  constexpr Count kBytesMax = Count{1} << 40;
-  for (int rank = 0; rank < comm.size(); ++rank) {
-    const Count bytes = in_bytes[static_cast<std::size_t>(rank)];
-    if (bytes < 0 || bytes > kBytesMax || bytes % static_cast<Count>(sizeof(HalfEdge)) != 0)
-      comm.process.bootstrap.end_damaged(comm.endpoint(rank), "the number of edges of a graph");
-  }
+  if (const Code code = make_room_for_told(comm, in_bytes, heard)) return code;
   const std::vector<Count> in_places = places_of(in_bytes);
-  heard->resize(static_cast<std::size_t>(in_places.back() + in_bytes.back()) / sizeof(HalfEdge));
   return alltoallv_bytes(comm, told.data(), CountArray(out_bytes.data()), CountArray(out_places.data()),
                          heard->data(), CountArray(in_bytes.data()), CountArray(in_places.data()));
 }
@@ -186,6 +213,10 @@ Code move_to_place(Comm& comm, const std::vector<int>& order, Topology* graph) {
   const std::vector<int>& passed = all[static_cast<std::size_t>(rank_in_order(order, comm.rank))];
   const std::size_t copies =
       graph->weighted ? 2 : 1;  // each list is followed by its weights, where there are
+  if (passed.empty() || passed[0] < 0 || (passed.size() - 1) % copies != 0 ||
+      static_cast<std::size_t>(passed[0]) > (passed.size() - 1) / copies)
+    comm.process.bootstrap.end_damaged(comm.endpoint(rank_in_order(order, comm.rank)),
+                                       "the neighbors of a node of a graph");
   const auto indegree = static_cast<std::size_t>(passed[0]);
   const std::size_t outdegree = (passed.size() - 1) / copies - indegree;
   auto next = passed.begin() + 1;
@@ -255,6 +286,7 @@ Code dist_graph_create_adjacent(Process& process, Comm* comm_old, int indegree, 
                               weighted ? "destweights" : "sourceweights");
   }
   mine.fingerprint = weights_fingerprint(weighted);
+  if (mine.wrong == 0) mine.wrong = check_memory(*comm_old, std::int64_t{indegree} + outdegree);
   if (mine.wrong == 0) {
     for (int i = 0; i < outdegree; ++i) mine.balance += edge_number(comm_old->rank, destinations[i]);
     for (int i = 0; i < indegree; ++i) mine.balance -= edge_number(sources[i], comm_old->rank);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/user_memory.hpp"
 #include "object/api.hpp"
 #include "object/topology.hpp"
 
@@ -35,6 +36,8 @@ Code check_graph(const Comm& comm, int nnodes, const int* index, const int* edge
 /// Whether there are as many edges from each node to another as back.
 bool is_symmetric(const Topology& graph) {
   std::vector<std::pair<int, int>> there, back;
+  there.reserve(graph.edges.size());
+  back.reserve(graph.edges.size());
   for (int node = 0; node < graph.nnodes(); ++node) {
     const int* neighbors = graph.neighbors_of(node);
     for (int i = 0; i < graph.neighbors_count(node); ++i) {
@@ -58,6 +61,14 @@ Topology make_graph(int nnodes, const int* index, const int* edges, int rank) {
   return graph;
 }
 
+/// Before anything is made of the edges, so that all ranks hear of it.
+Code check_memory(Process& process, int nedges) {
+  constexpr std::size_t kEdgeBytes =
+      sizeof(PlacementEdge) + 2 * sizeof(std::pair<int, int>) + 3 * sizeof(int);
+  if (has_memory_for(static_cast<std::size_t>(nedges), kEdgeBytes)) return kSuccess;
+  return fail_memory(process, "the number of edges", nedges);
+}
+
 Code check_node(const Comm& comm, int rank) {
   if (rank >= 0 && rank < comm.size()) return kSuccess;
   return comm.process.fail(kErrRank, "rank = %d, expected 0..%d", rank, comm.size() - 1);
@@ -72,6 +83,7 @@ Code graph_create(Process&, Comm* comm_old, int nnodes, const int* indx, const i
   if (const Code code = check_can_take_topology(*comm_old)) return code;
   TopologyShare mine;
   mine.wrong = check_graph(*comm_old, nnodes, indx, edges);
+  if (mine.wrong == kSuccess && nnodes > 0) mine.wrong = check_memory(comm_old->process, indx[nnodes - 1]);
   if (mine.wrong == kSuccess && nnodes > 0) {
     const auto nedges = static_cast<std::size_t>(indx[nnodes - 1]);
     mine.fingerprint = fingerprint(fingerprint(2, indx, static_cast<std::size_t>(nnodes)), edges, nedges);
@@ -81,8 +93,9 @@ Code graph_create(Process&, Comm* comm_old, int nnodes, const int* indx, const i
   *comm_graph = nullptr;
   if (comm_old->rank >= nnodes) return kSuccess;
   std::vector<PlacementEdge> weighed;
+  if (!agreed.places.empty()) weighed.reserve(static_cast<std::size_t>(nnodes == 0 ? 0 : indx[nnodes - 1]));
   for (int node = 0, edge = 0; node < nnodes; ++node) {
-    for (; edge < indx[node]; ++edge) weighed.push_back({node, edges[edge], 1});
+    for (; edge < indx[node] && !agreed.places.empty(); ++edge) weighed.push_back({node, edges[edge], 1});
   }
   const std::vector<int> order = choose_order(agreed, nnodes, weighed);
   *comm_graph =

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/user_memory.hpp"
 #include "object/objects.hpp"
 #include "p2p/api.hpp"
 #include "p2p/p2p.hpp"
@@ -50,10 +51,13 @@ BufferEntry* BufferPool::put(Place before, Count offset, Count bytes) {
 }
 
 BufferEntry* BufferPool::take(Count message_bytes) {
+  if (message_bytes > kBufferedBytesMax) return nullptr;
   const Count bytes = bytes_taken_by(message_bytes);
   if (automatic()) {
+    std::unique_ptr<std::byte[]> own = allocate_for_user(message_bytes);
+    if (own == nullptr) return nullptr;
     BufferEntry* entry = put(entries_.end(), 0, bytes);
-    entry->own.reset(new std::byte[static_cast<std::size_t>(message_bytes)]);
+    entry->own = std::move(own);
     entry->data = entry->own.get();
     return entry;
   }
@@ -124,13 +128,15 @@ Code send_buffered(const void* buffer, Count count, Datatype& datatype, int dest
     process.progress->look();  // earlier messages may have left by now
     entry = pool->take(bytes);
   }
+  if (entry == nullptr && pool->automatic()) return fail_memory(process, "count", count);
   if (entry == nullptr) {
-    return process.fail(kErrBuffer,
-                        "a message of %lld bytes needs %lld of the attached buffer, which holds %lld, "
-                        "%lld of them in use",
-                        static_cast<long long>(bytes),
-                        static_cast<long long>(BufferPool::bytes_taken_by(bytes)),
-                        static_cast<long long>(pool->size()), static_cast<long long>(pool->bytes_used()));
+    return process.fail(
+        kErrBuffer,
+        "a message of %lld bytes needs %lld of the attached buffer, which holds %lld, "
+        "%lld of them in use",
+        static_cast<long long>(bytes),
+        static_cast<long long>(BufferPool::bytes_taken_by(std::min(bytes, BufferPool::kBufferedBytesMax))),
+        static_cast<long long>(pool->size()), static_cast<long long>(pool->bytes_used()));
   }
   if (send_at_once(buffer, count, datatype, dest, tag, comm, Plane::kPointToPoint)) {
     pool->give_back(entry);

@@ -54,6 +54,7 @@ class BufferPool {
   void* start() const { return start_; }
   Count size() const { return automatic() ? 0 : size_; }
   Count bytes_used() const { return bytes_used_; }
+  static constexpr Count kBufferedBytesMax = INT64_MAX / 2;  // no machine has so many
   static Count bytes_taken_by(Count message_bytes);
 
  private:

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/user_memory.hpp"
 #include "datatype/predefined.hpp"
 #include "p2p/api.hpp"
 #include "p2p/p2p.hpp"
@@ -332,6 +333,8 @@ namespace api {
 Code psend_init(Process& process, const void* buf, int partitions, Count count, Datatype* datatype, int dest,
                 int tag, Comm* comm, Info*, Request** request) {
   if (const Code code = check_partitions(process, partitions, count, *datatype)) return code;
+  if (!has_memory_for(static_cast<std::size_t>(partitions) / 8, 1))  // PartitionedSend::ready
+    return fail_memory(process, "partitions", partitions);
   PointToPoint& p2p = *process.p2p;
   PartitionedSend* made = p2p.partitioned->sends.make(buf, partitions, count, *datatype, dest, *comm);
   *request = made;
@@ -354,6 +357,8 @@ Code precv_init(Process& process, void* buf, int partitions, Count count, Dataty
   if (source == kAnySource) return process.fail(kErrRank, "source = MPI_ANY_SOURCE, expected a rank");
   if (tag == kAnyTag) return process.fail(kErrTag, "tag = MPI_ANY_TAG, expected 0..%d", kTagMax);
   if (const Code code = check_partitions(process, partitions, count, *datatype)) return code;
+  if (!has_memory_for(static_cast<std::size_t>(partitions), sizeof(Count)))  // PartitionedReceive::lacking
+    return fail_memory(process, "partitions", partitions);
   Partitioned& engine = *process.p2p->partitioned;
   PartitionedReceive* made = engine.receives.make(buf, partitions, count, *datatype, source, tag, *comm);
   *request = made;
@@ -390,7 +395,9 @@ Code pready_range(Process& process, int partition_low, int partition_high, Reque
 }
 
 Code pready_list(Process& process, int length, const int* array_of_partitions, Request* request) {
-  std::vector<int> sorted(array_of_partitions, array_of_partitions + length);
+  std::vector<int> sorted;
+  if (!try_assign(&sorted, array_of_partitions, static_cast<std::size_t>(length)))
+    return fail_memory(process, "length", length);
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end()) {

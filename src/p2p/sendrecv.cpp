@@ -1,6 +1,7 @@
 // Send-receive (MPI 3.10): a send and a receive that cannot block each other.
 #include <memory>
 
+#include "base/user_memory.hpp"
 #include "p2p/api.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/point_to_point.hpp"
@@ -92,7 +93,10 @@ Code sendrecv_replace(Process& process, void* buf, Count count, Datatype* dataty
   const Count bytes = count * datatype->size;
   std::byte stack[kStackBytesMax];
   std::unique_ptr<std::byte[]> heap;
-  if (bytes > kStackBytesMax) heap.reset(new std::byte[static_cast<std::size_t>(bytes)]);
+  if (bytes > kStackBytesMax) {
+    heap = allocate_for_user(bytes);
+    if (heap == nullptr) return fail_memory(process, "count", count);
+  }
   std::byte* copy = heap != nullptr ? heap.get() : stack;
   PackCursor(*datatype, count).pack(buf, copy, static_cast<std::size_t>(bytes));
   return exchange(copy, bytes, byte_type(process), dest, sendtag, buf, count, *datatype, source, recvtag,
@@ -117,7 +121,8 @@ Code isendrecv_replace(Process& process, void* buf, Count count, Datatype* datat
   if (Code code = check_size(process, count, *datatype)) return code;
   if (Code code = check_replaced(buf, count, *datatype, source, *comm)) return code;
   const Count bytes = count * datatype->size;
-  std::unique_ptr<std::byte[]> copy(new std::byte[static_cast<std::size_t>(bytes)]);
+  std::unique_ptr<std::byte[]> copy = allocate_for_user(bytes);
+  if (copy == nullptr) return fail_memory(process, "count", count);
   PackCursor(*datatype, count).pack(buf, copy.get(), static_cast<std::size_t>(bytes));
   const std::byte* data = copy.get();
   if (MessageChecks* const checks = process.p2p->checks.get()) checks->seal_next_as(count, *datatype);

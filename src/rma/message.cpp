@@ -9,6 +9,7 @@
 #include "p2p/p2p.hpp"
 #include "p2p/point_to_point.hpp"
 #include "rma/windows.hpp"
+#include "runtime/bootstrap.hpp"
 #include "runtime/progress.hpp"
 #include "transport/transport.hpp"
 
@@ -184,6 +185,10 @@ void Messenger::forget_types() {
 
 void Messenger::send_type(int target, std::uint64_t number, const Datatype& type) {
   const std::vector<std::int64_t> words = encode_type(type);
+  if (words.empty()) {  // the access has begun: there is no way back
+    process_.bootstrap.abort(1, "rank " + std::to_string(process_.rank) +
+                                    ": no memory to describe the target's datatype of a window's access");
+  }
   const auto* bytes = reinterpret_cast<const std::byte*>(words.data());
   Header header{};
   header.verb = Verb::kType;

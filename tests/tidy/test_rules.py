@@ -6,6 +6,7 @@ import subprocess
 import definitions
 import pytest
 import rules
+import user_memory
 from rules import Tree
 
 TABLE = """
@@ -118,6 +119,17 @@ BAD_AND_GOOD = [
         Tree({"a.md": "[x](b.md#two)", "b.md": "# One\n"}),
         Tree({"a.md": "[x](b.md#one-two) [y](https://x.y/z)", "b.md": "# One two\n"}),
     ),
+]
+
+BAD_AND_GOOD += [
+    (user_memory.user_memory_is_asked_for, Tree({"src/p2p/new.cpp": bad}), Tree({"src/p2p/new.cpp": good}))
+    for bad, good in [
+        ("auto* a = new std::byte[bytes];", "auto* a = new (std::nothrow) std::byte[bytes];"),
+        ("auto a = std::make_unique<std::byte[]>(bytes);", "auto a = std::make_unique<Thing>(bytes);"),
+        ("void f() { a.resize(n); }", "bool f() { return try_resize(&a, n); }"),
+        ("void f() { a->reserve(n); }", "std::vector<int> all(const Comm& comm);"),
+        ("void f() { std::vector<int> a(static_cast<std::size_t>(n)); }", "std::vector<int> all(int n);"),
+    ]
 ]
 
 

@@ -6,6 +6,7 @@ import pathlib
 import definitions
 import pytest
 import rules
+import user_memory
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("TASUKI_BUILD_DIR", ROOT / "build" / "release"))
@@ -23,6 +24,7 @@ PURE_RULES = [
     rules.no_exceptions,
     rules.links_resolve,
     definitions.one_definition,
+    user_memory.user_memory_is_asked_for,
     rules.clang_format_clean,
     rules.ruff_clean,
 ]

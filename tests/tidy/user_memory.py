@@ -1,0 +1,106 @@
+"""Memory of which a user says how much is had by base/user_memory.hpp, which tells when there is none.
+
+A machine cannot see where a number comes from. So in the folders that take users' arguments every array
+whose size is computed is counted, and each file that makes such ones in another way says here how many, and
+why their sizes are bounded. Whoever adds one to a file has to think which it is. What grows one by one
+(push_back) and is no larger than a fixed multiple of something that exists is not looked at.
+"""
+
+import re
+
+import rules
+
+FOLDERS = ("binding", "check", "coll", "datatype", "dynamic", "io", "object", "p2p", "rma")
+
+NEW_ARRAY = (
+    r"\bnew\s+(?!\(std::nothrow\))[\w:]+(?:<[^;]*?>)?\s*\[|\bmake_unique(?:_for_overwrite)?\s*<[^;>]*\[\]>"
+)
+SIZED = r"(?:\.|->)(?:resize|reserve|assign)\s*\("
+VECTOR = r"\bstd::vector<[^;{}()]*>\s+\w+\((?!const\b|[\w:<>]+[&*]?\s+\w)[^;{}]*?\)\s*[;,]"
+RAW = re.compile(f"{NEW_ARRAY}|{SIZED}|{VECTOR}")
+
+RANKS = "as many as a communicator, group or graph has ranks"
+NODES = "as many as there are nodes or aggregators, at most ranks"
+NAMES = "a name, or text, of a length that MPI or the library limits"
+LIMITED = "a constant limits it"
+PARTS = "a fixed multiple of a schedule, type, request or list that exists"
+ASKED = "asked for, all of it, when the call begins"
+WINDOW = "at most as many as an aggregator's window has bytes"
+FILE = "of a file, no memory"
+
+# How many a file has, and why their sizes are bounded.
+BOUNDED = {
+    "src/binding/origins.hpp": (1, PARTS),
+    "src/check/overlap.cpp": (1, LIMITED),
+    "src/coll/execute.cpp": (2, ASKED),
+    "src/coll/execute_compare.cpp": (2, RANKS),
+    "src/coll/levels.cpp": (3, RANKS),
+    "src/coll/multi_ring.cpp": (2, RANKS),
+    "src/coll/pipeline.cpp": (1, PARTS),
+    "src/coll/shared_move.cpp": (5, RANKS),
+    "src/coll/stage.cpp": (2, RANKS),
+    "src/coll/two_level_blocks.cpp": (1, NODES),
+    "src/datatype/life.cpp": (1, NAMES),
+    "src/dynamic/names.cpp": (1, NAMES),
+    "src/dynamic/spawn.cpp": (1, ASKED),
+    "src/io/aggregate.cpp": (3, RANKS),
+    "src/io/aggregators.cpp": (1, NODES),
+    "src/io/collective.cpp": (2, RANKS),
+    "src/io/convert.cpp": (1, LIMITED),
+    "src/io/coverage.cpp": (1, RANKS),
+    "src/io/errors.cpp": (1, RANKS),
+    "src/io/exchange_order.cpp": (8, RANKS),
+    "src/io/exchange_parts.cpp": (1, RANKS),
+    "src/io/hints_taken.cpp": (2, NAMES),
+    "src/io/manage.cpp": (1, FILE),
+    "src/io/representation.cpp": (1, PARTS),
+    "src/io/untold_views.cpp": (1, WINDOW),
+    "src/io/view_table.cpp": (3, LIMITED),
+    "src/object/comm.cpp": (1, NAMES),
+    "src/object/comm_create.cpp": (3, RANKS),
+    "src/object/group.cpp": (4, RANKS),
+    "src/object/hardware.cpp": (1, LIMITED),
+    "src/object/intercomm.cpp": (3, RANKS),
+    "src/object/intercomm_create.cpp": (6, RANKS),
+    "src/object/node_map.cpp": (4, RANKS),
+    "src/object/placement.cpp": (4, RANKS),
+    "src/object/session.cpp": (1, RANKS),
+    "src/object/split_type.cpp": (1, RANKS),
+    "src/object/topology.cpp": (3, RANKS),
+    "src/object/topology_cart.cpp": (6, ASKED),
+    "src/object/topology_dist_graph.cpp": (8, ASKED),
+    "src/object/topology_graph.cpp": (6, ASKED),
+    "src/object/world.cpp": (1, RANKS),
+    "src/p2p/foreign.cpp": (1, RANKS),
+    "src/p2p/matching.cpp": (2, PARTS),
+    "src/p2p/message_checks.cpp": (1, RANKS),
+    "src/p2p/point_to_point.cpp": (1, RANKS),
+    "src/rma/create.cpp": (3, RANKS),
+    "src/rma/message.cpp": (4, LIMITED),
+    "src/rma/properties.cpp": (1, NAMES),
+    "src/rma/target.cpp": (1, PARTS),
+}
+
+
+def raw_allocations(text):
+    """The line numbers of those in the text."""
+    code = rules.without_comments_and_literals(text)
+    return [code.count("\n", 0, found.start()) + 1 for found in RAW.finditer(code)]
+
+
+def user_memory_is_asked_for(tree):
+    """Arrays of a computed size are had by base/user_memory.hpp, or named in BOUNDED."""
+    wrong = []
+    for name, text in tree.select(".cpp", ".hpp", generated=False):
+        words = name.split("/")
+        if words[0] != "src" or words[1] not in FOLDERS:
+            continue
+        lines = raw_allocations(text)
+        known = BOUNDED.get(name, (0, ""))[0]
+        if len(lines) != known:
+            wrong.append(
+                f"{name}:{(lines or [1])[-1]}: {len(lines)} arrays of a computed size, expected {known}: "
+                "where a user says how large, allocate_for_user(), try_resize() and the like "
+                "(base/user_memory.hpp); else tests/tidy/user_memory.py says why the size is bounded"
+            )
+    return wrong
