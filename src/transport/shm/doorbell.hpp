@@ -5,7 +5,8 @@
 // waits on a futex. A peer publishes its packet, then reads `sleeping`. The sleeper's membarrier is a full
 // fence on the peer's processor too, so either the peer sees the flag, or the sleeper's second look sees the
 // packet. Where the owner has no membarrier, or has not said so yet, the peers publish with seq_cst, and
-// seq_cst accesses give the same guarantee.
+// seq_cst accesses give the same guarantee. So does a peer that could not register for membarrier itself,
+// whatever the owner says: the fence does not reach it.
 //
 // Thread safety: all functions may be called from any thread or process that maps the doorbell.
 #pragma once
@@ -17,7 +18,7 @@ namespace tasuki::shm {
 
 struct alignas(64) Doorbell {
   std::atomic<std::uint32_t> sleeping;           // writer: owner sets, whoever rings clears
-  std::atomic<std::uint32_t> has_membarrier;     // writer: owner; 0 in a doorbell that was never opened
+  std::atomic<std::uint32_t> has_membarrier;     // writer: owner, once; 0 in one that was never opened
   alignas(64) std::atomic<std::uint32_t> rings;  // counts rings; the futex word
 };
 
@@ -35,10 +36,10 @@ bool doorbell_sleep(Doorbell& bell, std::uint32_t ticket, std::int64_t timeout_n
 /// Rings, asleep or not.
 void doorbell_ring(Doorbell& bell);
 
-/// The order with which a packet for the owner of `bell` is to be published.
-inline std::memory_order publish_order(const Doorbell& bell) {
-  return bell.has_membarrier.load(std::memory_order_relaxed) == 0 ? std::memory_order_seq_cst
-                                                                  : std::memory_order_release;
+/// The order with which something is to be published for an owner whose `has_membarrier` that is.
+inline std::memory_order publish_order(const std::atomic<std::uint32_t>& has_membarrier) {
+  return has_membarrier.load(std::memory_order_relaxed) == 0 ? std::memory_order_seq_cst
+                                                             : std::memory_order_release;
 }
 
 /// To be called after something was published for the owner.

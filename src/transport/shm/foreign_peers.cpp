@@ -82,7 +82,7 @@ int ShmTransport::add_foreign(const PeerAddress& address) {
   added.ended = true;  // until it can be sent to, or sends
   foreign_.push_back(std::move(added));
   foreign_by_name_[address.name] = endpoint;
-  peers_.push_back({shm::RingSender::nowhere(), shm::RingReceiver(), &nobody_});
+  peers_.push_back(nowhere());
   return endpoint;
 }
 
@@ -93,11 +93,8 @@ bool ShmTransport::open_foreign(int endpoint, std::string* error) {
   Peer& peer = peers_[static_cast<std::size_t>(endpoint)];
   peer.sender = one.to->sender();
   peer.bell = one.to->doorbell();
+  peer.has_membarrier = fence_of(*peer.bell);
   one.ended = false;
-  // Where only one of the two could register for membarrier, neither may rely on it.
-  if (own_bell().has_membarrier.load(std::memory_order_relaxed) == 0) {
-    peer.bell->has_membarrier.store(0, std::memory_order_seq_cst);
-  }
   return true;
 }
 
@@ -197,7 +194,7 @@ bool ShmTransport::end(int endpoint, bool finalized) {
   one.to.reset();
   one.inbound_slot = -1;
   one.ended = true;
-  peer = {shm::RingSender::nowhere(), shm::RingReceiver(), &nobody_};
+  peer = nowhere();
   return true;
 }
 
@@ -207,7 +204,7 @@ void ShmTransport::leave() {
     one.to.reset();
     one.inbound_slot = -1;
     one.ended = true;
-    peers_[static_cast<std::size_t>(endpoint)] = {shm::RingSender::nowhere(), shm::RingReceiver(), &nobody_};
+    peers_[static_cast<std::size_t>(endpoint)] = nowhere();
   }
   inbound_.clear();
   slots_known_.reset();

@@ -82,14 +82,15 @@ ShmTransport::ShmTransport(SharedRegion region, int rank, int size, const Config
     return reinterpret_cast<shm::RingShared*>(region.base + rings_offset(size) +
                                               index * ring_bytes(bulk_capacity_));
   };
+  own_bell_ = bells + rank;
+  shm::doorbell_open(*own_bell_, use_membarrier);
   peers_.resize(static_cast<std::size_t>(size));
   for (int peer = 0; peer < size; ++peer) {
     peers_[static_cast<std::size_t>(peer)] = {shm::RingSender(ring_at(rank, peer), bulk_capacity_),
                                               shm::RingReceiver(ring_at(peer, rank), bulk_capacity_),
-                                              bells + peer, raise_at(region, rank, peer, size)};
+                                              bells + peer, fence_of(bells[peer]),
+                                              raise_at(region, rank, peer, size)};
   }
-  own_bell_ = bells + rank;
-  shm::doorbell_open(*own_bell_, use_membarrier);
 }
 
 int ShmTransport::poll(PacketSink& sink) {
@@ -134,7 +135,7 @@ Found ShmTransport::take_if(int source, const HeadFilter& filter, void* buffer, 
     found = peer.receiver.take_if(filter, buffer, capacity, taken);
   }
   if (found != Found::kTaken) return found;
-  if (peer.receiver.take(shm::publish_order(*peer.bell))) shm::doorbell_ring_if_asleep(*peer.bell);
+  if (peer.receiver.take(shm::publish_order(*peer.has_membarrier))) shm::doorbell_ring_if_asleep(*peer.bell);
   if (!attention_.watches_all()) attention_.watch(source);
   return found;
 }
@@ -147,7 +148,8 @@ int ShmTransport::poll_peer(int source, PacketSink& sink) {
   while (delivered < kPacketsPerPoll && peer.receiver.peek(&packet, &gathered_)) {
     sink.packet(packet);
     ++delivered;
-    if (peer.receiver.take(shm::publish_order(*peer.bell))) shm::doorbell_ring_if_asleep(*peer.bell);
+    if (peer.receiver.take(shm::publish_order(*peer.has_membarrier)))
+      shm::doorbell_ring_if_asleep(*peer.bell);
   }
   return delivered;
 }

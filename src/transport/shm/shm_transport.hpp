@@ -52,13 +52,13 @@ class ShmTransport final : public Transport {
   }
   void commit(int peer, const PacketRoom& room) override {
     Peer& to = peers_[static_cast<std::size_t>(peer)];
-    to.sender.commit(room, shm::publish_order(*to.bell));
+    to.sender.commit(room, shm::publish_order(*to.has_membarrier));
     to.raise();
     shm::doorbell_ring_if_asleep(*to.bell);
   }
   bool put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) override {
     Peer& to = peers_[static_cast<std::size_t>(peer)];
-    if (!to.sender.put(head, data, bytes, shm::publish_order(*to.bell))) [[unlikely]]
+    if (!to.sender.put(head, data, bytes, shm::publish_order(*to.has_membarrier))) [[unlikely]]
       return no_room(peer);
     to.raise();
     shm::doorbell_ring_if_asleep(*to.bell);
@@ -76,8 +76,7 @@ class ShmTransport final : public Transport {
     if (bell != nullptr) shm::doorbell_ring_if_asleep(*bell);
   }
   bool sleeps_with_fence(int peer) const override {
-    const shm::Doorbell* bell = peers_[static_cast<std::size_t>(peer)].bell;
-    return bell != nullptr && bell->has_membarrier.load(std::memory_order_relaxed) != 0;
+    return peers_[static_cast<std::size_t>(peer)].has_membarrier->load(std::memory_order_relaxed) != 0;
   }
   std::byte* board(int from, int to) override;
 
@@ -97,6 +96,7 @@ class ShmTransport final : public Transport {
     shm::RingSender sender;
     shm::RingReceiver receiver;
     shm::Doorbell* bell;
+    const std::atomic<std::uint32_t>* has_membarrier;  // both have it: see fence_of()
     shm::Raise raise{};
   };
   /// A process of another job.
@@ -110,6 +110,15 @@ class ShmTransport final : public Transport {
   void look_for_damage(PacketSink& sink);
   bool no_room(int peer);
   shm::Doorbell& own_bell() { return *own_bell_; }
+  /// Where it stands whether the fence of the one that sleeps at `bell` reaches this process: never where
+  /// this one is not registered for it. Once it does, so it stays.
+  const std::atomic<std::uint32_t>* fence_of(const shm::Doorbell& bell) const {
+    const bool registered = own_bell_->has_membarrier.load(std::memory_order_relaxed) != 0;
+    return registered ? &bell.has_membarrier : &nobody_.has_membarrier;
+  }
+  Peer nowhere() {
+    return {shm::RingSender::nowhere(), shm::RingReceiver(), &nobody_, &nobody_.has_membarrier};
+  }
 
   // foreign_peers.cpp
   int poll_foreign(PacketSink& sink);

@@ -344,5 +344,73 @@ std::string name_of(const testing::TestParamInfo<Which>& info) {
 INSTANTIATE_TEST_SUITE_P(All, TransportTest,
                          testing::Values(Which::kSharedMemory, Which::kInproc, Which::kLoop), name_of);
 
+// ----- the fence of those who sleep ------------------------------------------------------------------------
+
+/// A job of two ranks; whether a rank may register for membarrier is said for each.
+class FenceJob {
+ public:
+  FenceJob(std::uint64_t job, bool first, bool second)
+      : memory_(static_cast<std::byte*>(::operator new (kBytes, std::align_val_t{4096}))) {
+    std::memset(memory_.get(), 0, kBytes);
+    const SharedRegion region{.base = memory_.get(), .bytes = kBytes, .job = job};
+    for (const bool fence : {first, second}) {
+      ranks_.push_back(
+          std::make_unique<ShmTransport>(region, static_cast<int>(ranks_.size()), 2, kConfig, fence));
+    }
+  }
+  Transport& operator[](int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
+
+  /// Makes `from` know this job's `rank`.
+  int known_to(Transport& from, int rank) {
+    PeerAddress address;
+    std::string error;
+    EXPECT_TRUE((*this)[rank].address(&address, &error)) << error;
+    const int endpoint = from.join(address, &error);
+    EXPECT_GE(endpoint, 0) << error;
+    return endpoint;
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{4096}); }
+  };
+  static constexpr Config kConfig{.ring_bytes = 8192};
+  static inline const std::size_t kBytes = ShmTransport::bytes_needed(2, kConfig);
+  std::unique_ptr<std::byte, Free> memory_;
+  std::vector<std::unique_ptr<Transport>> ranks_;
+};
+
+/// Whether this kernel has the fence at all.
+bool has_fence() {
+  shm::Doorbell bell{};
+  shm::doorbell_open(bell, true);
+  return bell.has_membarrier.load() != 0;
+}
+
+TEST(SleepersFence, ReachesOnlyThoseWhoAreRegisteredForIt) {
+  if (!has_fence()) GTEST_SKIP() << "this kernel has no membarrier";
+  FenceJob job(1, true, false);
+  FenceJob both(2, true, true);
+  EXPECT_FALSE(job[1].sleeps_with_fence(0)) << "the fence of rank 0 does not reach rank 1";
+  EXPECT_FALSE(job[0].sleeps_with_fence(1)) << "rank 1 has none";
+  EXPECT_TRUE(both[1].sleeps_with_fence(0));
+}
+
+// Who has seen that a peer sleeps with a fence goes on without one of its own: it may never be taken back.
+TEST(SleepersFence, StaysWhenAProcessWithoutItComes) {
+  if (!has_fence()) GTEST_SKIP() << "this kernel has no membarrier";
+  FenceJob job(1, true, true);
+  FenceJob other(2, false, false);
+  FenceJob third(3, true, true);
+  ASSERT_TRUE(job[0].sleeps_with_fence(1));
+  const int seen = job.known_to(other[0], 1);
+  EXPECT_FALSE(other[0].sleeps_with_fence(seen));
+  EXPECT_TRUE(job[0].sleeps_with_fence(1)) << "a process of another job has taken it back";
+  EXPECT_TRUE(third[0].sleeps_with_fence(job.known_to(third[0], 1)));
+  other[0].leave();
+  third[0].leave();
+  EXPECT_FALSE(other[0].sleeps_with_fence(seen));
+}
+
 }  // namespace
 }  // namespace tasuki
