@@ -134,6 +134,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
     if (source >= transport.endpoints() && transport.endpoints() == process.size) [[unlikely]]
       damaged(packet, "a message from a rank that there is not");
   }
+  /// Until the next poll(), in which processes of other jobs may come: the table grows then, and moves.
   Peer& peer(int endpoint) { return peers[static_cast<std::size_t>(endpoint)]; }
 
   /// Whether nothing that this rank has to send waits for anything.

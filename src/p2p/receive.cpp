@@ -343,8 +343,8 @@ namespace {
   if (!p2p.matching.is_first(context, source, tag)) return false;
   const int endpoint = comm.endpoint(source);
   const auto capacity = static_cast<std::uint64_t>(count * datatype.size);
-  Peer& from = p2p.peer(endpoint);
-  if (from.expects_large && static_cast<Count>(capacity) >= p2p.table.write_bytes_min) return false;
+  if (p2p.peer(endpoint).expects_large && static_cast<Count>(capacity) >= p2p.table.write_bytes_min)
+    return false;
   const HeadFilter filter{
       head_words({lead_word(PacketKind::kShort, source), tag == kAnyTag ? 0 : tag, context}),
       head_words({~LeadWord{0}, tag == kAnyTag ? 0 : -1, 0}).first};
@@ -357,7 +357,7 @@ namespace {
     looks += looks_per_turn;
   } while (found == Found::kNothing && process.progress->spins_on(looks));
   if (found != Found::kTaken) return false;
-  ++from.arrived;
+  ++p2p.peer(endpoint).arrived;  // looked up again: the table grows when a process of another job comes
   process.counters.count_received(Way::kShort, taken.bytes, false);
   if (status != nullptr) {
     ShortHeader header;

@@ -2,11 +2,17 @@
 // where no earlier message and no earlier receive has a claim. And the one request that all sends share which
 // are over at once behaves as any other.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <iterator>
 #include <mutex>
+#include <string>
+#include <utility>
 
+#include "p2p/foreign.hpp"
 #include "p2p/ranks.hpp"
+#include "runtime/progress.hpp"
+#include "transport/shm/mailbox.hpp"
 
 namespace tasuki::test {
 namespace {
@@ -115,6 +121,51 @@ TEST(ShortReceive, WorksUnderTheProcessLock) {
               }
             },
             {.thread_level = ThreadLevel::kMultiple});
+}
+
+/// While a rank waits a process of another job becomes known to it, and then its message comes.
+class Visit final : public ProgressHook {
+ public:
+  Visit(Rank& on, const PeerAddress& visitor) : on_(on), visitor_(visitor) {}
+  bool poll() override {
+    if (std::exchange(done_, true)) return false;
+    int endpoint = -1;
+    EXPECT_EQ(join_endpoint(on_.process, visitor_, &endpoint), 0);
+    EXPECT_EQ(on_.send(pattern(8, 5), 0, 7), 0);
+    return false;
+  }
+
+ private:
+  Rank& on_;
+  PeerAddress visitor_;
+  bool done_ = false;
+};
+
+// The table of peers grows then, and moves: what is counted of the message must not go to where it was.
+TEST(ShortReceive, AProcessOfAnotherJobMayComeWhileItWaits) {
+  WorldOptions options;
+  options.job = 11;
+  options.config.spin_count = 100'000;  // it looks more than once
+  shm::Doorbell bell{};
+  std::string error;
+  const shm::DoorbellPlace place{static_cast<std::int32_t>(getpid()), -1, 0, 0, &bell};
+  const auto visitor = shm::Mailbox::make({22, 0}, std::uint64_t{1} << 20, place, &error);
+  ASSERT_NE(visitor, nullptr) << error;
+  run_ranks(
+      1,
+      [&](Process& process) {
+        Rank on(process);
+        const std::uint64_t before = process.p2p->peer(0).arrived;
+        Visit visit(on, visitor->address());
+        process.progress->add(&visit);
+        Bytes data(8);
+        EXPECT_EQ(on.recv(data, 0, 7), 0);
+        process.progress->remove(&visit);
+        EXPECT_EQ(data, pattern(8, 5));
+        EXPECT_EQ(process.p2p->peers.size(), 2u);
+        EXPECT_EQ(process.p2p->peer(0).arrived, before + 1) << "counted in a table that is no more";
+      },
+      options);
 }
 
 TEST(SharedSentRequest, BehavesAsAnyOther) {
