@@ -28,19 +28,25 @@ class SpawnService::Connection final : public Ready {
   bool open() const { return fd_ >= 0; }
 
   void ready() override {
-    char bytes[16 * 1024];
-    while (open()) {
-      const ssize_t count = recv(fd_, bytes, sizeof bytes, 0);
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-      if (count <= 0) return end();
-      bytes_.append(bytes, static_cast<std::size_t>(count));
+    const bool over = read_all();
+    while (open() && take_message()) {  // what was said before the end counts: the farewell may come with it
     }
-    while (open() && take_message()) {
-    }
+    if (over && open()) end();
   }
 
  private:
+  /// Takes in what has come. Returns whether nothing more will.
+  bool read_all() {
+    char bytes[16 * 1024];
+    for (;;) {
+      const ssize_t count = recv(fd_, bytes, sizeof bytes, 0);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return false;
+      if (count <= 0) return true;
+      bytes_.append(bytes, static_cast<std::size_t>(count));
+    }
+  }
+
   /// Handles one whole message, if there is one.
   bool take_message() {
     std::uint32_t length = 0;

@@ -450,6 +450,24 @@ static void do_die_with_children(void) {
   raise(SIGKILL);
 }
 
+/* A child that its parents have let go of outlives them. */
+static void do_detach(void) {
+  MPI_Comm inter = spawn("detached-child", 1, MPI_COMM_WORLD);
+  MPI_Comm_disconnect(&inter);
+}
+
+static void do_detached_child(MPI_Comm parent) {
+  leave_parent(&parent);
+  pause_ms(300);
+  puts("detached child: right");
+}
+
+static void do_leave_unfinalized(void) {
+  MPI_Comm inter = spawn("waiting-child", 1, MPI_COMM_WORLD);
+  MPI_Barrier(inter);
+  _exit(0);
+}
+
 static void play(MPI_Comm parent, int argc, char** argv) {
   const char* part = argv[1];
   if (strcmp(part, "meeting-child") == 0) do_meeting_child(parent);
@@ -458,6 +476,7 @@ static void play(MPI_Comm parent, int argc, char** argv) {
   if (strcmp(part, "grand-child") == 0) do_grand_child(parent);
   if (strcmp(part, "short-child") == 0) do_short_child(parent);
   if (strcmp(part, "late-child") == 0) do_late_child(parent);
+  if (strcmp(part, "detached-child") == 0) do_detached_child(parent);
   if (strcmp(part, "aborting-child") == 0) MPI_Abort(MPI_COMM_WORLD, 42);
   if (strcmp(part, "leaving-child") == 0) return; /* to MPI_Finalize, while the parents wait for a message */
   if (strcmp(part, "waiting-child") == 0) {
@@ -504,6 +523,10 @@ int main(int argc, char** argv) {
     do_wait_for_child("");
   } else if (strcmp(what, "die-with-children") == 0) {
     do_die_with_children();
+  } else if (strcmp(what, "detach") == 0) {
+    do_detach();
+  } else if (strcmp(what, "leave-unfinalized") == 0) {
+    do_leave_unfinalized();
   } else {
     CHECK(0, "unknown part \"%s\"", what);
   }

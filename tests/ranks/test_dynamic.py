@@ -46,6 +46,19 @@ def test_spawning_without_mpiexec(build, what):
     assert f"{what}: right" in done.stdout, done.text
 
 
+def test_a_program_alone_that_ends_in_good_order_leaves_no_word_of_its_end(build):
+    for _ in range(5):
+        done = run_command(build("dynamic.c"), "detach")
+        assert done.returncode == 0 and done.stderr == "", done.text
+        assert "detached child: right" in done.stdout, done.text
+
+
+def test_a_program_alone_that_leaves_without_finalizing_is_told(build):
+    done = run_command(build("dynamic.c"), "leave-unfinalized", timeout=20)
+    assert "the program that spawned these ranks has died" in done.stderr, done.text
+    assert wait_for_no(build("dynamic.c")) == []
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_spawning_a_hundred_times_takes_no_more_descriptors(run, ranks):
     done = run("dynamic.c", ranks, "many", 100)

@@ -140,10 +140,14 @@ bool OwnLauncher::gone() const {
   return count == 0 || (count < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
 }
 
-OwnLauncher::~OwnLauncher() {
+void OwnLauncher::take_leave() {
   if (socket_ < 0) return;
   write_message(socket_, farewell());
-  close(socket_);
+  close(std::exchange(socket_, -1));
+}
+
+OwnLauncher::~OwnLauncher() {
+  take_leave();
 }
 
 }  // namespace tasuki::local

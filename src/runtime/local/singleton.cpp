@@ -58,7 +58,8 @@ class Singleton final : public Bootstrap {
   std::byte* file_locks() override { return file_locks_.data(); }
 
   void mark_initialized() override {}
-  void mark_finalized() override {}
+  // Here, since nothing is unmade at the end of the program: mpiexec must not take it for one that died.
+  void mark_finalized() override { launcher_.take_leave(); }
 
   void tell_leaks(const std::vector<Leak>& leaks) override { print_leaks(0, leaks); }
 

@@ -170,6 +170,17 @@ TEST_F(Service, AnOwnerThatDiesOrSaysNoiseIsGone) {
   close(ends[1]);
 }
 
+TEST_F(Service, AFarewellCountsThatComesTogetherWithTheEnd) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  service_.serve_owner(ends[0]);
+  ASSERT_TRUE(write_message(ends[1], farewell()));
+  close(ends[1]);
+  turn();
+  EXPECT_EQ(handler_.gone, 1);
+  EXPECT_TRUE(handler_.gone_in_order);
+}
+
 /// Becomes another user for good.
 void become_nobody() {
   if (setgid(65534) != 0 || setuid(65534) != 0) _exit(1);
