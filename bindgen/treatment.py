@@ -14,6 +14,9 @@ from bindgen import functions
 from bindgen.core_api import CoreFunction, CoreParameter
 from bindgen.procedures import Function, Parameter
 
+# Waits for other jobs that may never come: who asks again afterwards finds a null handle in between.
+NULL_AFTER_ERROR = {"MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join"}
+
 HANDLES = {
     "COMMUNICATOR": "Comm",
     "GROUP": "Group",
@@ -228,6 +231,8 @@ def handle_out(body: Body, parameter: Parameter) -> None:
     body.arguments[parameter.name] = f"&{name}"
     if parameter.kind == "MESSAGE" and body.param("flag"):
         body.on_flag.append(f"*{parameter.name} = call.give<{kind}>({name});")
+    elif body.function.name in NULL_AFTER_ERROR:
+        body.always.append(f"*{parameter.name} = call.give<{kind}>({name});")
     else:
         body.on_success.append(f"*{parameter.name} = call.give<{kind}>({name});")
 

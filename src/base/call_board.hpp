@@ -148,6 +148,7 @@ struct RankReport {
   char type_name[36];        // ends with NUL, cut
   char op_name[36];
   char object_name[64];  // window or file, if it is one
+  char outside[200];     // what is waited for that is no rank of this world, in words; empty: nothing
   RankSet members;       // of the call's communicator, both groups; ranks of the world
   RankSet lacks;         // of members: those that this rank knows it waits for; empty: it does not know
   std::uint32_t comms_total;

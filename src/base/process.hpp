@@ -27,6 +27,7 @@ class Reporter;
 class RankReporter;
 class Callbacks;
 class Tool;
+class OutsideWait;
 struct CallBoard;
 struct CallLine;
 class Checks;
@@ -68,7 +69,8 @@ struct Process {
   Counters counters;                  // beside what every call writes anyway
   EventSwitch events;
   std::vector<ErrorOwner*> owners;  // the communicators, windows and files that there are; object/comm.hpp
-  Tool* tool = nullptr;             // what MPI_T keeps; owned by the binding, null where there is no MPI_T
+  OutsideWait* outside_wait = nullptr;  // what the calls of now wait for beyond this world's ranks
+  Tool* tool = nullptr;  // what MPI_T keeps; owned by the binding, null where there is no MPI_T
 
   std::unique_ptr<Checks> checks;  // of TASUKI_CHECK; null at level 0
 

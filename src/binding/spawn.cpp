@@ -45,7 +45,7 @@ extern "C" int PMPI_Comm_spawn(const char* command, char* argv[], int maxprocs, 
   const Code code = api::comm_spawn(call.process, command, argv, maxprocs, core_info, roles.root, core_comm,
                                     &core_intercomm, &codes);
   errcodes_from_core(codes, array_of_errcodes);
-  if (code == 0) *intercomm = call.give<Comm>(core_intercomm);
+  *intercomm = call.give<Comm>(core_intercomm);  // MPI_COMM_NULL after an error
   return call.end(code);
 }
 
@@ -74,7 +74,7 @@ extern "C" int PMPI_Comm_spawn_multiple(int count, char* array_of_commands[], ch
       api::comm_spawn_multiple(call.process, length, array_of_commands, array_of_argv, array_of_maxprocs,
                                infos.data(), roles.root, core_comm, &core_intercomm, &codes);
   errcodes_from_core(codes, array_of_errcodes);
-  if (code == 0) *intercomm = call.give<Comm>(core_intercomm);
+  *intercomm = call.give<Comm>(core_intercomm);  // MPI_COMM_NULL after an error
   return call.end(code);
 }
 

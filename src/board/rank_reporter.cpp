@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/function.hpp"
+#include "base/outside_wait.hpp"
 #include "board/report_parts.hpp"
 #include "coll/compare.hpp"
 #include "datatype/datatype.hpp"
@@ -150,6 +151,7 @@ RankReport report_of(Process& process, std::int64_t since_ns) {
   add_open(process, &report);
   add_unexpected(process, &report);
   add_lacks(process, &report);
+  if (process.outside_wait != nullptr) put_text(process.outside_wait->text, report.outside);
   return report;
 }
 

@@ -70,7 +70,11 @@ void find_others(const Case& the) {
               ranks_text(outside) + (outside.size() == 1 ? " waits" : " wait") +
                   " for something outside of these ranks: another job, a file, or the program itself");
   Lines lines(&finding);
-  for (const int rank : outside) lines.add(format("rank %d is in ", rank) + call_text(the.state(rank)));
+  for (const int rank : outside) {
+    const std::string words = the.state(rank).report->outside;
+    lines.add(format("rank %d is in ", rank) + call_text(the.state(rank)) +
+              (words.empty() ? "" : "; it waits for " + words));
+  }
 }
 
 }  // namespace tasuki::doctor

@@ -66,6 +66,7 @@ void check_report(int world_size, RankReport* report) {
   check_text(report->type_name);
   check_text(report->op_name);
   check_text(report->object_name);
+  check_text(report->outside);
   check_set(world_size, &report->members);
   check_set(world_size, &report->lacks);
   for (ReportedComm& comm : report->comms) check_text(comm.name);

@@ -33,7 +33,7 @@ class Reader {
     if (!wait.waits) return wait;
     const RankReport& report = *state.report;
     const Function function = function_of(state);
-    if (kind_of(function) == CallKind::kOutside) wait.outside = true;
+    if (kind_of(function) == CallKind::kOutside || report.outside[0] != '\0') wait.outside = true;
     for (const ReportedMessage& message : report.open) {
       if (message.kind != OpenKind::kNone && message.is_awaited != 0)
         add_message(rank, report, message, &wait);

@@ -57,8 +57,9 @@ void drop_port(Process& process, Port* port);
 /// An intercommunicator of this process and `endpoint`, for what the core does with it.
 Ref<Comm> make_road(Process& process, Context context, int endpoint);
 
-/// Waits for a connector at `port`. With `spawning` it raises MPI_ERR_SPAWN when the launcher has ended.
-Code accept_one(Process& process, Port& port, bool spawning, Ref<Comm>* road);
+/// Waits for a connector at `port`, at most `timeout_seconds` (negative: for ever), then raises MPI_ERR_PORT.
+/// With `spawning` it waits until the launcher has ended, and raises MPI_ERR_SPAWN.
+Code accept_one(Process& process, Port& port, bool spawning, double timeout_seconds, Ref<Comm>* road);
 /// Connects to the port of that name and waits until it is accepted, at most `timeout_seconds` (negative: for
 /// ever). Raises MPI_ERR_PORT.
 Code connect_one(Process& process, const std::string& name, double timeout_seconds, Ref<Comm>* road);

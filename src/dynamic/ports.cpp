@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/outside_wait.hpp"
 #include "base/predefined.hpp"
 #include "base/random_number.hpp"
 #include "coll/coll.hpp"
@@ -120,16 +121,30 @@ class Listening {
   Process& process_;
 };
 
+/// When a wait is given up; negative: never.
+class Deadline {
+ public:
+  explicit Deadline(double seconds)
+      : at_ns_(seconds < 0 ? kNever : clock_ns() + static_cast<std::int64_t>(seconds * 1e9)) {}
+  bool is_over() const { return at_ns_ != kNever && clock_ns() >= at_ns_; }
+
+ private:
+  static constexpr std::int64_t kNever = -1;
+  std::int64_t at_ns_;
+};
+
 /// Whether a waiting connector should go on waiting: asks rarely, because it has to open a mailbox.
 class PortWatch {
  public:
   PortWatch(Process& process, const PeerAddress& owner, std::uint64_t number, double timeout_seconds)
-      : process_(process), owner_(owner), number_(number), next_check_ns_(clock_ns() + kPortCheckNs) {
-    if (timeout_seconds >= 0) deadline_ns_ = clock_ns() + static_cast<std::int64_t>(timeout_seconds * 1e9);
-  }
+      : process_(process),
+        owner_(owner),
+        number_(number),
+        next_check_ns_(clock_ns() + kPortCheckNs),
+        deadline_(timeout_seconds) {}
   bool goes_on() {
     const std::int64_t now = clock_ns();
-    if (deadline_ns_ != 0 && now >= deadline_ns_) timed_out_ = true;
+    timed_out_ = deadline_.is_over();
     if (now >= next_check_ns_) {
       next_check_ns_ = now + kPortCheckNs;
       closed_ = !process_.transport->has_port(owner_, number_);
@@ -143,7 +158,7 @@ class PortWatch {
   PeerAddress owner_;
   std::uint64_t number_;
   std::int64_t next_check_ns_;
-  std::int64_t deadline_ns_ = 0;
+  Deadline deadline_;
   bool timed_out_ = false;
   bool closed_ = false;
 };
@@ -196,14 +211,24 @@ void drop_port(Process& process, Port* port) {
   process.dynamic->ports.remove_if([port](const Port& one) { return &one == port; });
 }
 
-Code accept_one(Process& process, Port& port, bool spawning, Ref<Comm>* road) {
+Code accept_one(Process& process, Port& port, bool spawning, double timeout_seconds, Ref<Comm>* road) {
   const Ref<Comm> listening = port.listening;  // another thread may close the port
+  const Deadline deadline(timeout_seconds);
+  const OutsideWait words(process, spawning ? "what it has spawned, which has not called MPI_Init"
+                                            : "port " + port.name + ", to which nobody has connected");
   for (;;) {
     Hello hello{};
     int endpoint = -1;
     {
       Listening ear(*listening, &hello, sizeof hello);
-      if (!ear.wait([&] { return !spawning || !process.bootstrap.launcher_gone(); })) {
+      const auto goes_on = [&] {
+        return spawning ? !process.bootstrap.launcher_gone() : !deadline.is_over();
+      };
+      if (!ear.wait(goes_on)) {
+        if (!spawning) {
+          return process.fail(kErrPort, "port_name = \"%s\": nobody connected within %g s", port.name.c_str(),
+                              timeout_seconds);
+        }
         return process.fail(kErrSpawn,
                             "mpiexec has ended before all that it started had called MPI_Init; it says why");
       }
@@ -252,6 +277,7 @@ Code connect_one(Process& process, const std::string& name, double timeout_secon
     return code;
   Word answer{};
   PortWatch watch(process, owner, number, timeout_seconds);
+  const OutsideWait words(process, "port " + name + ", where nobody has accepted");
   Listening ear(*handshake.listening, &answer, sizeof answer);
   if (ear.wait([&watch] { return watch.goes_on(); })) {
     *road = make_road(process, hello.road, endpoint);
@@ -306,19 +332,20 @@ Code close_port(Process& process, const char* port_name) {
   return kSuccess;
 }
 
-Code comm_accept(Process& process, const char* port_name, Info*, int root, Comm* comm, Comm** newcomm) {
+Code comm_accept(Process& process, const char* port_name, Info* info, int root, Comm* comm, Comm** newcomm) {
   if (const Code code = refuse_inter(process, *comm)) return code;
   Ref<Comm> road;
   Code mine = kSuccess;
   if (comm->rank == root) {
-    Port* port = port_name != nullptr ? find_port(process, port_name) : nullptr;
-    if (port != nullptr) {
-      mine = accept_one(process, *port, false, &road);
-    } else if (port_name == nullptr) {
+    Port* const port = find_port(process, port_name);
+    double timeout_seconds = -1;
+    if (port_name == nullptr) {
       mine = refuse_null_port(process);
-    } else {
+    } else if (port == nullptr) {
       mine =
           process.fail(kErrPort, "port_name = \"%s\", expected a port that this process has open", port_name);
+    } else if ((mine = read_timeout(process, info, &timeout_seconds)) == kSuccess) {
+      mine = accept_one(process, *port, false, timeout_seconds, &road);
     }
   }
   if (const Code code = share_outcome(*comm, root, mine)) return code;

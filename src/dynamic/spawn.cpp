@@ -163,7 +163,7 @@ Code start_programs(Process& process, const Programs& programs, Counts* counts, 
   request.parent_port = port->name;
   std::string error;
   if (process.bootstrap.spawn(request, &error)) {
-    code = accept_one(process, *port, true, road);
+    code = accept_one(process, *port, true, -1, road);
   } else {
     code = process.fail(kErrSpawn, "%s", error.c_str());
   }

@@ -36,9 +36,7 @@ extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info info, int root, 
   call.tell(&CallLine::comm, core_comm);
   call.tell(&CallLine::peer, roles.root);
   const Code code = api::comm_accept(call.process, port_name, core_info, roles.root, core_comm, &core_newcomm);
-  if (code == 0) {
-    *newcomm = call.give<Comm>(core_newcomm);
-  }
+  *newcomm = call.give<Comm>(core_newcomm);
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_accept) MPI_Comm_accept __attribute__((weak, alias("PMPI_Comm_accept")));
@@ -59,9 +57,7 @@ extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root,
   call.tell(&CallLine::comm, core_comm);
   call.tell(&CallLine::peer, roles.root);
   const Code code = api::comm_connect(call.process, port_name, core_info, roles.root, core_comm, &core_newcomm);
-  if (code == 0) {
-    *newcomm = call.give<Comm>(core_newcomm);
-  }
+  *newcomm = call.give<Comm>(core_newcomm);
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_connect) MPI_Comm_connect __attribute__((weak, alias("PMPI_Comm_connect")));
@@ -102,9 +98,7 @@ extern "C" int PMPI_Comm_join(int fd, MPI_Comm* intercomm) {
     return call.fail();
   }
   const Code code = api::comm_join(call.process, fd, &core_intercomm);
-  if (code == 0) {
-    *intercomm = call.give<Comm>(core_intercomm);
-  }
+  *intercomm = call.give<Comm>(core_intercomm);
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_join) MPI_Comm_join __attribute__((weak, alias("PMPI_Comm_join")));
