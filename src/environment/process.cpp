@@ -18,6 +18,7 @@
 #include "memory/heap.hpp"
 #include "object/objects.hpp"
 #include "object/world.hpp"
+#include "p2p/foreign.hpp"
 #include "p2p/point_to_point.hpp"
 #include "rma/windows.hpp"
 #include "runtime/progress.hpp"
@@ -175,6 +176,7 @@ Code finish_world(Process& process) {
 
 void rest(Process& process) {
   flush_sends(process);
+  finish_with_connected(process);
   write_phase_spans(process);
   process.transport->leave();
   process.bootstrap.mark_finalized();

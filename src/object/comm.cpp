@@ -12,6 +12,7 @@
 #include "object/comm_create.hpp"
 #include "object/group.hpp"
 #include "object/objects.hpp"
+#include "p2p/foreign.hpp"
 #include "p2p/p2p.hpp"
 #include "runtime/bootstrap.hpp"
 #include "runtime/progress.hpp"
@@ -188,9 +189,12 @@ Code comm_get_info(Process&, Comm* comm, Info** info_used) {
   return kSuccess;
 }
 
-Code comm_free(Process& process, Comm** comm) {
+namespace {
+
+Code let_go(Process& process, Comm** comm, bool disconnect) {
   if (const Code code = refuse_predefined(process, **comm)) return code;
   if (const Code code = delete_attributes(process, *comm, &(*comm)->attributes)) return code;
+  if (process.p2p != nullptr) disconnect ? end_connection(**comm) : keep_connected(**comm);
   if (*comm == process.objects->parent) process.objects->parent = nullptr;
   (*comm)->freed = true;
   release(*comm);
@@ -198,11 +202,17 @@ Code comm_free(Process& process, Comm** comm) {
   return kSuccess;
 }
 
+}  // namespace
+
+Code comm_free(Process& process, Comm** comm) {
+  return let_go(process, comm, false);
+}
+
 Code comm_disconnect(Process& process, Comm** comm) {
   if (const Code code = refuse_predefined(process, **comm)) return code;
   process.progress->wait_until(
       [comm] { return !has_open_operations(**comm) && !has_open_collectives(**comm); });
-  return comm_free(process, comm);
+  return let_go(process, comm, true);
 }
 
 }  // namespace api

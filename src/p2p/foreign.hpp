@@ -17,4 +17,13 @@ Code own_address(Process& process, PeerAddress* address);
 /// The endpoint of the process at `address`; from now on this one can send to it. Raises MPI_ERR_OTHER.
 Code join_endpoint(Process& process, const PeerAddress& address, int* endpoint);
 
+/// `comm` is freed, and its processes stay connected; or it is disconnected, and they do not, unless by
+/// another communicator that there is (MPI 11.10.4).
+void keep_connected(const Comm& comm);
+void end_connection(const Comm& comm);
+
+/// The end of MPI_Finalize, once all that this process sends has left: returns when all connected processes
+/// of other jobs are as far (MPI 11.2.2). Those that have died are told of, and not waited for.
+void finish_with_connected(Process& process);
+
 }  // namespace tasuki

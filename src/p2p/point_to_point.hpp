@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "base/process.hpp"
@@ -122,6 +123,15 @@ struct PointToPoint final : PacketSink, ProgressHook {
   // --- foreign.cpp: processes of other jobs ---
   void peer_joined(int endpoint) override;
   void peer_ended(int endpoint, bool finalized) override;
+  void peer_finishing(int endpoint) override;
+  /// Whether nothing can come from `source`, a rank of `comm` or any, beyond what has arrived: it has ended,
+  /// or is in MPI_Finalize.
+  bool is_forsaken(const Comm& comm, int source) const;
+  void end_if_forsaken(const Comm& comm, int source);
+  bool has_open_with(int endpoint);
+  bool waits_in_vain(int endpoint);
+  bool is_needed(const Request& request) const;  // by a present call, which waits until it is over
+  void end_forsaken(int endpoint, bool finalized);
 
   bool flush(int endpoint);   // sends what waits for this endpoint, as far as there is room
   bool flush_bulk(Peer& to);  // of it: long and partitioned messages
@@ -154,6 +164,8 @@ struct PointToPoint final : PacketSink, ProgressHook {
   std::uint64_t sends_open = 0;
   SentRequest sent;
   Awaiting* awaiting = nullptr;  // what the calls of now wait for
+  bool finishing = false;        // in the last wait of MPI_Finalize
+  std::set<int> bound;           // endpoints of other jobs that are connected by what was freed
   SlotPool<SendRequest> sends;
   SlotPool<ReceiveRequest> receives;
   SlotPool<Message> messages;

@@ -21,7 +21,12 @@ Message* find(Comm& comm, int source, int tag) {
 
 Message* wait_for(Comm& comm, int source, int tag) {
   Message* message = nullptr;
-  comm.process.progress->wait_until([&] { return (message = find(comm, source, tag)) != nullptr; });
+  PointToPoint& p2p = *comm.process.p2p;
+  comm.process.progress->wait_until([&] {
+    message = find(comm, source, tag);
+    if (message == nullptr) p2p.end_if_forsaken(comm, source);
+    return message != nullptr;
+  });
   return message;
 }
 

@@ -78,6 +78,14 @@ struct HeadFilter {
   }
 };
 
+/// What is known of a process of another job.
+enum class Presence : std::uint8_t {
+  kHere,
+  kFinishing,  // it sends nothing more of its own accord, but takes and answers still
+  kLeft,       // in good order
+  kDied,
+};
+
 /// What take_if() found.
 enum class Found : std::uint8_t {
   kNothing,  // no packet
@@ -99,6 +107,10 @@ class PacketSink {
   /// A process of another job has ended, after its last packet: nothing more can be sent to it. `finalized`:
   /// it has left in good order.
   virtual void peer_ended(int /*endpoint*/, bool /*finalized*/) {}
+
+  /// It is about to end, and its last packet has been delivered: see Transport::say_finishing(). Told again
+  /// and again.
+  virtual void peer_finishing(int /*endpoint*/) {}
 
  protected:
   ~PacketSink() = default;
@@ -157,6 +169,15 @@ class Transport {
   virtual std::byte* board(int /*from*/, int /*to*/) { return nullptr; }
 
   // --- processes of other jobs; the defaults know none ---
+
+  /// Tells all that this process has sent all that it has to send, and ends once they are as far.
+  virtual void say_finishing() {}
+
+  /// A process that has died is seen when this one is about to sleep. What peers change of it wakes.
+  virtual Presence presence(int /*endpoint*/) const { return Presence::kHere; }
+
+  /// Whether a process of another job sends nothing more, and all that it has sent has been delivered.
+  virtual bool is_silent(int /*endpoint*/) { return false; }
 
   /// Lets go of all of them, and tells them so: this process communicates no more, for now or for good.
   virtual void leave() {}

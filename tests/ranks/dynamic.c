@@ -468,6 +468,158 @@ static void do_leave_unfinalized(void) {
   _exit(0);
 }
 
+/* ----- MPI_Finalize and connected processes: who waits for whom is written to a file
+ * ------------------------- */
+
+static void note(const char* path, const char* line) {
+  FILE* file = fopen(path, "a");
+  CHECK(file != NULL, "%s: %s", path, strerror(errno));
+  fputs(line, file);
+  fclose(file);
+}
+
+/* How a side lets go of the other before it finalises: not at all, by freeing (a merged one too), or really.
+ */
+static void let_go(MPI_Comm* inter, const char* how, int is_child) {
+  MPI_Comm merged;
+  if (strcmp(how, "free") == 0) MPI_Comm_free(inter);
+  if (strcmp(how, "disconnect") == 0) {
+    MPI_Intercomm_merge(*inter, is_child, &merged);
+    MPI_Comm_free(&merged);
+    MPI_Comm_disconnect(inter);
+  }
+}
+
+static void do_finish(const char* how, const char* path) {
+  char* words[] = {"finishing-child", (char*)how, (char*)path, NULL};
+  MPI_Comm inter;
+  int data[1000], in[2000];
+  MPI_Comm_spawn(program, words, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
+  if (strcmp(how, "disconnect") == 0) let_go(&inter, how, 0);
+  pause_ms(400);
+  if (strcmp(how, "disconnect") != 0) {
+    for (int child = 0; child < 2; ++child) {
+      MPI_Recv(in, 1, MPI_INT, child, 1, inter, MPI_STATUS_IGNORE);
+      MPI_Recv(data, 1000, MPI_INT, child, 2, inter, MPI_STATUS_IGNORE);
+      CHECK(in[0] == child && data[999] == child, "%d and %d of child %d", in[0], data[999], child);
+    }
+    let_go(&inter, how, 0);
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) note(path, "parent\n");
+}
+
+static void do_finishing_child(MPI_Comm parent, const char* how) {
+  int data[1000];
+  for (int i = 0; i < 1000; ++i) data[i] = rank;
+  for (int to = 0; to < remote_size_of(parent) && strcmp(how, "disconnect") != 0; ++to) {
+    MPI_Send(&rank, 1, MPI_INT, to, 1, parent);
+    MPI_Send(data, 1000, MPI_INT, to, 2, parent);
+  }
+  let_go(&parent, how, 1);
+}
+
+/* All receive from whoever sends, of two children that were spawned one after the other into one
+   communicator: the first has finished when the second sends. */
+static MPI_Comm both_children(MPI_Comm first, int is_child) {
+  MPI_Comm all, second, both;
+  MPI_Intercomm_merge(first, is_child, &all);
+  second = spawn("sending-child", 1, all);
+  MPI_Intercomm_merge(second, 0, &both);
+  return both;
+}
+
+static void do_any_of_two(void) {
+  const MPI_Comm both = both_children(spawn("silent-child", 1, MPI_COMM_WORLD), 0);
+  int token = 0;
+  MPI_Recv(&token, 1, MPI_INT, MPI_ANY_SOURCE, 5, both, MPI_STATUS_IGNORE);
+  CHECK(token == 7, "token %d", token);
+  if (rank == 0) puts("any of two: right");
+}
+
+static void do_sending_child(MPI_Comm parent) {
+  MPI_Comm both;
+  int token = 7;
+  MPI_Intercomm_merge(parent, 1, &both);
+  pause_ms(400);
+  for (int to = 0; to < remote_size_of(parent) - 1; ++to) MPI_Send(&token, 1, MPI_INT, to, 5, both);
+}
+
+/* A receive that nobody serves is no harm as long as nobody waits for it. */
+static void do_cancel_late(void) {
+  MPI_Comm inter = spawn("leaving-child", 1, MPI_COMM_WORLD);
+  MPI_Request request;
+  MPI_Status status;
+  int token, cancelled;
+  MPI_Irecv(&token, 1, MPI_INT, 0, 77, inter, &request);
+  if (rank == 0) pause_ms(400);
+  MPI_Barrier(MPI_COMM_WORLD); /* the others sleep here, and look who has gone */
+  MPI_Cancel(&request);
+  MPI_Wait(&request, &status);
+  MPI_Test_cancelled(&status, &cancelled);
+  CHECK(cancelled, "not cancelled");
+  if (rank == 0) puts("cancel late: right");
+}
+
+static void do_probe_for_child(const char* part) {
+  MPI_Comm inter = spawn(part, 1, MPI_COMM_WORLD);
+  MPI_Probe(0, 77, inter, MPI_STATUS_IGNORE);
+}
+
+/* Two jobs that meet and of which one dies while the other is in MPI_Finalize. */
+static void do_stay(const char* service) {
+  char port[MPI_MAX_PORT_NAME] = "";
+  MPI_Comm inter;
+  MPI_Open_port(MPI_INFO_NULL, port);
+  MPI_Publish_name(service, MPI_INFO_NULL, port);
+  puts("serving");
+  fflush(stdout);
+  MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+  MPI_Unpublish_name(service, MPI_INFO_NULL, port);
+}
+
+static void do_visit_and_die(const char* service) {
+  char port[MPI_MAX_PORT_NAME] = "";
+  MPI_Comm inter;
+  MPI_Lookup_name(service, MPI_INFO_NULL, port);
+  MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+  pause_ms(300);
+  raise(SIGKILL);
+}
+
+/* ----- limits of time for MPI_Comm_connect and MPI_Comm_accept
+ * ----------------------------------------------- */
+
+static void do_time_out(void) {
+  static const char* const bad[] = {"", "soon", "-1", "1e30", "nan", "1 s"};
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  char port[MPI_MAX_PORT_NAME] = "";
+  if (rank == 0) MPI_Open_port(MPI_INFO_NULL, port);
+  MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD);
+  MPI_Info info;
+  MPI_Info_create(&info);
+  for (int accepts = 0; accepts < 2; ++accepts) {
+    const MPI_Comm comm = accepts ? MPI_COMM_WORLD : MPI_COMM_SELF;
+    if (accepts) MPI_Barrier(MPI_COMM_WORLD);
+    if (!accepts && rank == 0) continue;
+    for (size_t i = 0; i <= sizeof bad / sizeof *bad; ++i) {
+      const int is_bad = i < sizeof bad / sizeof *bad;
+      MPI_Comm inter = MPI_COMM_WORLD;
+      MPI_Info_set(info, "timeout", is_bad ? bad[i] : "0.2");
+      const int code = accepts ? MPI_Comm_accept(port, info, 0, comm, &inter)
+                               : MPI_Comm_connect(port, info, 0, comm, &inter);
+      CHECK(inter == MPI_COMM_NULL, "a communicator after an error");
+      if (is_bad) expect_error(code, MPI_ERR_INFO_VALUE, "expected a number of seconds");
+      if (!is_bad)
+        expect_error(code, MPI_ERR_PORT,
+                     accepts ? "nobody connected within 0.2 s" : "nobody accepted within 0.2 s");
+    }
+  }
+  MPI_Info_free(&info);
+  if (rank == 0) puts("time-out: right");
+}
+
 static void play(MPI_Comm parent, int argc, char** argv) {
   const char* part = argv[1];
   if (strcmp(part, "meeting-child") == 0) do_meeting_child(parent);
@@ -476,6 +628,9 @@ static void play(MPI_Comm parent, int argc, char** argv) {
   if (strcmp(part, "grand-child") == 0) do_grand_child(parent);
   if (strcmp(part, "short-child") == 0) do_short_child(parent);
   if (strcmp(part, "late-child") == 0) do_late_child(parent);
+  if (strcmp(part, "finishing-child") == 0) do_finishing_child(parent, argv[2]);
+  if (strcmp(part, "silent-child") == 0) both_children(parent, 1);
+  if (strcmp(part, "sending-child") == 0) do_sending_child(parent);
   if (strcmp(part, "detached-child") == 0) do_detached_child(parent);
   if (strcmp(part, "aborting-child") == 0) MPI_Abort(MPI_COMM_WORLD, 42);
   if (strcmp(part, "leaving-child") == 0) return; /* to MPI_Finalize, while the parents wait for a message */
@@ -523,6 +678,20 @@ int main(int argc, char** argv) {
     do_wait_for_child("");
   } else if (strcmp(what, "die-with-children") == 0) {
     do_die_with_children();
+  } else if (strcmp(what, "finish") == 0) {
+    do_finish(argv[2], argv[3]);
+  } else if (strcmp(what, "stay") == 0) {
+    do_stay(argv[2]);
+  } else if (strcmp(what, "visit-and-die") == 0) {
+    do_visit_and_die(argv[2]);
+  } else if (strcmp(what, "any-of-two") == 0) {
+    do_any_of_two();
+  } else if (strcmp(what, "cancel-late") == 0) {
+    do_cancel_late();
+  } else if (strcmp(what, "probe-for") == 0) {
+    do_probe_for_child(argv[2]);
+  } else if (strcmp(what, "time-out") == 0) {
+    do_time_out();
   } else if (strcmp(what, "detach") == 0) {
     do_detach();
   } else if (strcmp(what, "leave-unfinalized") == 0) {
@@ -531,5 +700,6 @@ int main(int argc, char** argv) {
     CHECK(0, "unknown part \"%s\"", what);
   }
   MPI_Finalize();
+  if (parent != MPI_COMM_NULL && strcmp(what, "finishing-child") == 0 && rank == 0) note(argv[3], "child\n");
   return 0;
 }

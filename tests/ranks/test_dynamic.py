@@ -59,6 +59,58 @@ def test_a_program_alone_that_leaves_without_finalizing_is_told(build):
     assert wait_for_no(build("dynamic.c")) == []
 
 
+@pytest.mark.parametrize("alone", [False, True])
+@pytest.mark.parametrize(
+    ("how", "first"), [("nothing", "parent"), ("free", "parent"), ("disconnect", "child")]
+)
+def test_finalizing_waits_for_connected_processes(build, run, tmp_path, how, first, alone):
+    told = tmp_path / "order"
+    words = ["finish", how, told]
+    done = run_command(build("dynamic.c"), *words) if alone else run("dynamic.c", 2, *words)
+    assert done.returncode == 0 and done.stderr == "", done.text
+    end = time.monotonic() + 5  # alone, the child may outlive its parent
+    while len(lines := told.read_text().split()) < 2 and time.monotonic() < end:
+        time.sleep(0.02)
+    assert lines[0] == first and len(lines) == 2, lines
+
+
+@pytest.mark.parametrize(("ranks", "what"), [(1, "any-of-two"), (2, "any-of-two"), (2, "cancel-late")])
+def test_one_that_finalizes_ends_nobody_who_can_go_on(run, ranks, what):
+    done = run("dynamic.c", ranks, what)
+    assert done.returncode == 0 and done.stderr == "", done.text
+    assert f"{what.replace('-', ' ')}: right" in done.stdout, done.text
+
+
+def test_one_that_died_is_not_waited_for_in_finalize(build):
+    """Two jobs that share no mpiexec: the one that is left tells of the other's death, and ends."""
+    program = build("dynamic.c")
+    service = f"tasuki-test-{os.getpid()}-die"
+    server = subprocess.Popen(
+        [str(program), "stay", service],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=clean_environment(),
+    )
+    try:
+        assert server.stdout.readline() == "serving\n"
+        run_command(program, "visit-and-die", service, timeout=30)
+        _, errors = server.communicate(timeout=20)
+        assert server.returncode == 0, errors
+        assert "MPI_Finalize: rank 0 of another job" in errors and "died" in errors, errors
+    finally:
+        server.kill()
+        server.wait()
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_connecting_and_accepting_have_limits_of_time(run, ranks):
+    done = run("dynamic.c", ranks, "time-out")
+    assert done.returncode == 0, done.text
+    assert "time-out: right" in done.stdout, done.text
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_spawning_a_hundred_times_takes_no_more_descriptors(run, ranks):
     done = run("dynamic.c", ranks, "many", 100)
@@ -133,10 +185,11 @@ def test_messages_to_children_outlive_their_senders(run):
     [
         (["wait-for", "aborting-child"], 42, "MPI_Abort with code 42"),
         (["wait-for", "leaving-child"], 1, "which has called MPI_Finalize"),
+        (["probe-for", "leaving-child"], 1, "which has called MPI_Finalize"),
         (["spawn-no-mpi"], 1, "without calling MPI_Init"),
         (["die-with-children"], 137, ""),
     ],
-    ids=["abort", "leave", "no-mpi", "die"],
+    ids=["abort", "leave", "leave-probe", "no-mpi", "die"],
 )
 def test_the_end_of_one_is_the_end_of_all(build, run, words, status, says, alone):
     program = build("dynamic.c")

@@ -84,6 +84,9 @@ class LoopTransport final : public Transport {
   bool sleeps_with_fence(int peer) const override { return behind_->sleeps_with_fence(peer); }
   std::byte* board(int from, int to) override;
 
+  void say_finishing() override { behind_->say_finishing(); }
+  Presence presence(int endpoint) const override { return behind_->presence(endpoint); }
+  bool is_silent(int endpoint) override { return behind_->is_silent(endpoint); }
   void leave() override { behind_->leave(); }
   ProcessName name(int endpoint) const override { return behind_->name(endpoint); }
   bool address(PeerAddress* own, std::string* error) override { return behind_->address(own, error); }

@@ -65,6 +65,28 @@ bool ShmTransport::has_ended(int endpoint) const {
   return endpoint >= size_ && foreign_[static_cast<std::size_t>(endpoint - size_)].ended;
 }
 
+void ShmTransport::say_finishing() {
+  if (mailbox_ == nullptr) return;
+  mailbox_->header().finishing.store(1, std::memory_order_seq_cst);
+  for (int endpoint = size_; endpoint < endpoints(); ++endpoint) wake(endpoint);
+}
+
+Presence ShmTransport::presence(int endpoint) const {
+  if (endpoint < size_) return Presence::kHere;
+  const Foreign& one = foreign_[static_cast<std::size_t>(endpoint - size_)];
+  if (one.ended) return one.died ? Presence::kDied : Presence::kLeft;
+  if (one.to == nullptr) return Presence::kHere;
+  if (one.to->finalized()) return Presence::kLeft;
+  return one.to->finishing() ? Presence::kFinishing : Presence::kHere;
+}
+
+bool ShmTransport::is_silent(int endpoint) {
+  if (presence(endpoint) == Presence::kHere) return false;  // before the look at the ring: it sends no more
+  if (foreign(endpoint).inbound_slot < 0) return mailbox_->header().opened.load() == opened_seen_;
+  Packet packet;
+  return !peers_[static_cast<std::size_t>(endpoint)].receiver.peek(&packet, &gathered_);
+}
+
 int ShmTransport::endpoints_alive() const {
   return size_ + static_cast<int>(std::count_if(foreign_.begin(), foreign_.end(),
                                                 [](const Foreign& one) { return !one.ended; }));
@@ -173,7 +195,10 @@ void ShmTransport::look_for_ended(PacketSink& sink) {
     const Foreign& one = foreign(endpoint);
     if (one.ended) continue;
     const bool finalized = one.to != nullptr && one.to->finalized();
-    if (!finalized && !state_of_process(one.address.mailbox.pid).ended()) continue;
+    if (!finalized && !state_of_process(one.address.mailbox.pid).ended()) {
+      if (is_silent(endpoint)) sink.peer_finishing(endpoint);
+      continue;
+    }
     if (end(endpoint, finalized)) sink.peer_ended(endpoint, finalized);
   }
 }
@@ -191,6 +216,7 @@ bool ShmTransport::end(int endpoint, bool finalized) {
     slots_known_[static_cast<std::size_t>(one.inbound_slot)] = false;
     mailbox_->free_slot(one.inbound_slot);
   }
+  one.died = !finalized && !(one.to != nullptr && one.to->finishing());
   one.to.reset();
   one.inbound_slot = -1;
   one.ended = true;

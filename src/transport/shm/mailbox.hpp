@@ -36,7 +36,7 @@ namespace tasuki::shm {
 inline constexpr int kMailboxSlots = 1024;  // foreign processes that can send to one process
 inline constexpr int kPortsMax = 256;       // open ports of one process
 inline constexpr std::uint64_t kMailboxMagic = 0x786f626b75736174;  // "tasukbox"
-inline constexpr std::uint32_t kMailboxVersion = 3;
+inline constexpr std::uint32_t kMailboxVersion = 4;
 
 enum class SlotState : std::uint32_t { kFree = 0, kClaimed, kOpen, kLeft };
 
@@ -63,6 +63,7 @@ struct alignas(kLineBytes) MailboxHeader {
   DoorbellPlace doorbell;
   alignas(kLineBytes) std::atomic<std::uint32_t> opened;  // writer: senders; slots ever opened
   std::atomic<std::uint32_t> finalized;                   // writer: owner; 1: nothing is taken any more
+  std::atomic<std::uint32_t> finishing;                   // writer: owner; 1: it will send nothing more
   alignas(kLineBytes) std::atomic<std::uint64_t> ports[kPortsMax];  // writer: owner; open ports, 0: none
   MailboxSlot slots[kMailboxSlots];
 };
@@ -114,6 +115,7 @@ class Correspondent {
   }
   Doorbell* doorbell() const { return doorbell_; }
   bool finalized() const { return header().finalized.load(std::memory_order_acquire) != 0; }
+  bool finishing() const { return header().finishing.load(std::memory_order_seq_cst) != 0; }
   std::int32_t pid() const { return segment_->address().pid; }
 
  private:

@@ -84,6 +84,9 @@ class ShmTransport final : public Transport {
   ProcessName name(int endpoint) const override;
   bool address(PeerAddress* own, std::string* error) override;
   int join(const PeerAddress& address, std::string* error) override;
+  void say_finishing() override;
+  Presence presence(int endpoint) const override;
+  bool is_silent(int endpoint) override;
   bool has_ended(int endpoint) const override;
   int endpoints_alive() const override;
   void leave() override;
@@ -105,6 +108,7 @@ class ShmTransport final : public Transport {
     std::unique_ptr<shm::Correspondent> to;  // null: cannot be sent to
     int inbound_slot = -1;                   // of the own mailbox, where its packets come; -1: none came yet
     bool ended = false;
+    bool died = false;  // and not in good order
   };
   int poll_peer(int source, PacketSink& sink);
   void look_for_damage(PacketSink& sink);

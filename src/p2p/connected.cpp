@@ -1,0 +1,89 @@
+// Connected processes of other jobs (MPI 11.10.4), and how MPI_Finalize waits for them.
+//
+// Connected is who shares a communicator with this process, or has shared one that was freed and not
+// disconnected. Disconnecting a communicator ends the connection with its processes, also where others of the
+// same processes were freed before: they are merged ones and copies, as a rule. Each process waits for those
+// that it is connected to itself; that is enough for all messages, and those who are connected through others
+// are waited for by these.
+#include <algorithm>
+#include <cstdio>
+#include <set>
+#include <string>
+
+#include "base/outside_wait.hpp"
+#include "object/comm.hpp"
+#include "p2p/foreign.hpp"
+#include "p2p/point_to_point.hpp"
+#include "runtime/bootstrap.hpp"
+
+namespace tasuki {
+namespace {
+
+template <class Each>
+void for_each_foreign(const Comm& comm, Each&& each) {
+  for (const Group* group : {comm.group.get(), comm.remote_group.get()}) {
+    if (group == nullptr) continue;
+    for (const int endpoint : group->endpoints) {
+      if (endpoint >= comm.process.size) each(endpoint);
+    }
+  }
+}
+
+std::set<int> connected_endpoints(const Process& process) {
+  std::set<int> connected = process.p2p->bound;
+  for (const ErrorOwner* owner : process.owners) {
+    if (owner->kind != Kind::kComm) continue;
+    for_each_foreign(static_cast<const Comm&>(*owner), [&](int endpoint) { connected.insert(endpoint); });
+  }
+  return connected;
+}
+
+std::string rank_text(const Process& process, int endpoint) {
+  return "rank " + std::to_string(process.transport->name(endpoint).rank) + " of another job";
+}
+
+void tell_dead(Process& process, const std::set<int>& connected) {
+  std::string first;
+  int others = -1;
+  for (const int endpoint : connected) {
+    if (process.transport->presence(endpoint) != Presence::kDied) continue;
+    if (++others == 0) first = rank_text(process, endpoint);
+  }
+  if (others < 0) return;
+  process.bootstrap.leave_to_launcher();  // where it is the same one it ends this job
+  const std::string more = others > 0 ? " (and " + std::to_string(others) + " more of other jobs)" : "";
+  std::fprintf(stderr, "tasuki: MPI_Finalize: %s%s, to which rank %d is connected, died without calling it\n",
+               first.c_str(), more.c_str(), process.rank);
+}
+
+}  // namespace
+
+void keep_connected(const Comm& comm) {
+  for_each_foreign(comm, [&comm](int endpoint) { comm.process.p2p->bound.insert(endpoint); });
+}
+
+void end_connection(const Comm& comm) {
+  for_each_foreign(comm, [&comm](int endpoint) { comm.process.p2p->bound.erase(endpoint); });
+}
+
+void finish_with_connected(Process& process) {
+  PointToPoint& p2p = *process.p2p;
+  Transport& transport = *process.transport;
+  const std::set<int> connected = connected_endpoints(process);
+  p2p.finishing = true;
+  transport.say_finishing();
+  OutsideWait words(process, "");
+  auto waited_for = connected.begin();
+  process.progress->wait_until([&] {
+    while (waited_for != connected.end() && transport.presence(*waited_for) != Presence::kHere) ++waited_for;
+    if (waited_for == connected.end()) return true;
+    words.text = rank_text(process, *waited_for) +
+                 ", to which it is connected and which has not called MPI_Finalize (nor MPI_Comm_disconnect)";
+    return false;
+  });
+  tell_dead(process, connected);
+  p2p.bound.clear();
+  p2p.finishing = false;
+}
+
+}  // namespace tasuki
