@@ -20,6 +20,7 @@ ENUMERATIONS = {
     "CALLBACK_SAFETY": "cb_safety",
 }
 HANDLES = {"TOOLS_ENUM", "CVAR", "PVAR", "PVAR_SESSION", "EVENT_REGISTRATION", "EVENT_INSTANCE"}
+HAVE_NULL = {"TOOLS_ENUM", "CVAR", "PVAR", "PVAR_SESSION"}  # of the handles
 CALLBACKS = {"EVENT_CB_FUNCTION", "EVENT_DROP_CB_FUNCTION", "EVENT_FREE_CB_FUNCTION"}
 
 
@@ -28,6 +29,7 @@ class Body:
 
     def __init__(self, function: Function) -> None:
         self.function = function
+        self.first: list[str] = []  # before anything can fail
         self.required: list[str] = []  # addresses that must not be null
         self.before: list[str] = []
         self.arguments: list[str] = ["call.process"]
@@ -66,6 +68,8 @@ def handle(body: Body, parameter: Parameter) -> None:
     if parameter.direction == "in":
         body.arguments.append(f"{convert}({name})")
     elif parameter.direction == "out":
+        if parameter.kind in HAVE_NULL:  # after an error, too
+            body.first.append(f"if ({name} != nullptr) *{name} = pointer_of<{kind}>(0);")
         body.out(parameter, "ToolHandle", f"pointer_of<{kind}>({{}})")
     else:
         body.required.append(name)
@@ -156,7 +160,7 @@ def body(function: Function, core: CoreFunction) -> list[str]:
             f"process, expected {len(result.arguments) - 1}"
         )
     starts = function.name == "MPI_T_init_thread"
-    lines = ["ToolCall call;"]
+    lines = ["ToolCall call;", *result.first]
     if not starts:
         lines.append("if (!call.initialized()) return call.end(kTErrNotInitialized);")
     if result.required:

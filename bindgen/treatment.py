@@ -14,9 +14,6 @@ from bindgen import functions
 from bindgen.core_api import CoreFunction, CoreParameter
 from bindgen.procedures import Function, Parameter
 
-# Waits for other jobs that may never come: who asks again afterwards finds a null handle in between.
-NULL_AFTER_ERROR = {"MPI_Comm_accept", "MPI_Comm_connect", "MPI_Comm_join"}
-
 HANDLES = {
     "COMMUNICATOR": "Comm",
     "GROUP": "Group",
@@ -31,8 +28,8 @@ HANDLES = {
     "FILE": "File",
 }
 
-# What has an error handler: found first, so that it hears of all the rest.
-ERROR_OWNERS = {"COMMUNICATOR", "SESSION", "WINDOW", "FILE"}
+# What has an error handler, or a communicator that has: found first, so that it hears of all the rest.
+ERROR_OWNERS = {"COMMUNICATOR", "SESSION", "WINDOW", "FILE", "MESSAGE"}
 
 # Kinds whose values have other numbers in the core: the name of the conversion, and the class of a bad one.
 ENUMERATIONS = {
@@ -95,6 +92,19 @@ REDUCE = re.compile(r"MPI_I?reduce(_init)?$", re.IGNORECASE)
 AT_ROOT = re.compile(r"MPI_Comm_(accept|connect)\.(port_name|info)$")
 NEIGHBOR = re.compile(r"MPI_I?neighbor_", re.IGNORECASE)
 
+# What becomes of each OUT argument beside a `flag` that is false, by (function, parameter) as patterns:
+#   "stored"  what the core says, as if the flag were true (MPI_UNDEFINED)
+#   "null"    the NULL handle
+#   "left"    as it is: the standard says that it is unchanged, or leaves it undefined
+FLAG_IS_FALSE = [
+    ("MPI_(Testany|Request_get_status_any)", "indx", "stored"),
+    ("MPI_Improbe", "message", "null"),
+    ("MPI_(Test(all|any)?|Request_get_status(_all|_any)?|Iprobe|Improbe)", ".*status(es)?", "left"),
+    ("MPI_((Comm|Type|Win)_get_attr|Attr_get)", "attribute_val", "left"),
+    ("MPI_Info_get(_string)?", "value|buflen", "left"),
+    ("MPI_Info_get_valuelen", "valuelen", "left"),
+]
+
 # Completion: what these give back counts also when they return an error (MPI 3.7.5).
 COMPLETION = re.compile(r"MPI_(Wait|Test|Request_get_status|Recv$|Mrecv$|Sendrecv|Startall?)")
 
@@ -128,6 +138,9 @@ class Body:
         self.on_success: list[str] = []
         self.on_flag: list[str] = []
         self.done: set[str] = set()
+        # OUT handles are NULL after an error, where there is a place to write to.
+        out = [p for p in function.parameters if p.direction == "out" and not p.is_array]
+        self.on_error = " ".join(f"null_out<{HANDLES[p.kind]}>({p.name});" for p in out if p.kind in HANDLES)
 
     def declare(self, line: str, after_checks: bool = False) -> None:
         if after_checks:
@@ -146,8 +159,15 @@ class Body:
         if not self.pending:
             return
         text = " ||\n      ".join(f"!{expression}" for expression in self.pending)
-        self.lines.append(f"if ({text}) {{\n    return call.fail();\n  }}")
+        before = f"{self.on_error}\n    " if self.on_error else ""
+        self.lines.append(f"if ({text}) {{\n    {before}return call.fail();\n  }}")
         self.pending = []
+
+    def store(self, parameter: Parameter, statement: str) -> None:
+        """What hands an OUT argument to the user after success, as far as a flag allows."""
+        is_flagged = self.param("flag") is not None and parameter.name != "flag"
+        how = flag_is_false(self, parameter) if is_flagged else "stored"
+        (self.on_success if how == "stored" else self.on_flag).append(statement)
 
     def param(self, *names: str) -> Parameter | None:
         return next((p for name in names if (p := self.function.find(name))), None)
@@ -156,6 +176,13 @@ class Body:
         raise SystemExit(
             f"{self.function.name}: {reason} (core function {self.core.name} in {self.core.header})"
         )
+
+
+def flag_is_false(body: Body, parameter: Parameter) -> str:
+    for pattern, names, how in FLAG_IS_FALSE:
+        if re.fullmatch(pattern, body.function.base_name) and re.fullmatch(names, parameter.name):
+            return how
+    body.fail(f"{parameter.name}: FLAG_IS_FALSE does not say what becomes of it")
 
 
 def null_allowed(function: Function, parameter: Parameter) -> bool:
@@ -229,12 +256,9 @@ def handle_out(body: Body, parameter: Parameter) -> None:
     body.declare(f"{kind}* {name} = nullptr;")
     body.check(f'call.pointer({parameter.name}, "{parameter.name}")')
     body.arguments[parameter.name] = f"&{name}"
-    if parameter.kind == "MESSAGE" and body.param("flag"):
-        body.on_flag.append(f"*{parameter.name} = call.give<{kind}>({name});")
-    elif body.function.name in NULL_AFTER_ERROR:
-        body.always.append(f"*{parameter.name} = call.give<{kind}>({name});")
-    else:
-        body.on_success.append(f"*{parameter.name} = call.give<{kind}>({name});")
+    if body.param("flag") and flag_is_false(body, parameter) == "null":
+        body.on_success.append(f"null_out<{kind}>({parameter.name});")
+    body.store(parameter, f"*{parameter.name} = call.give<{kind}>({name});")
 
 
 def number_in(body: Body, parameter: Parameter, core: CoreParameter) -> None:
@@ -293,10 +317,7 @@ def number_out(body: Body, parameter: Parameter, core: CoreParameter) -> None:
         store = f"store_count({local(parameter)}, {name});"
     else:
         store = f"*{name} = {local(parameter)};"
-    if name == "flag" or body.param("flag") is None:
-        body.on_success.append(store)
-    else:
-        body.on_flag.append(store)
+    body.store(parameter, store)
 
 
 def number_array(body: Body, parameter: Parameter, core: CoreParameter) -> None:
@@ -349,10 +370,7 @@ def status(body: Body, parameter: Parameter) -> None:
         body.check(f'{local(parameter)}.ready(call, "{name}")')
         store = f"{local(parameter)}.store();"
     body.arguments[name] = f"{local(parameter)}.get()"
-    if body.param("flag"):
-        body.on_flag.append(store)
-    else:
-        body.on_success.append(store)
+    body.store(parameter, store)
 
 
 def string(body: Body, parameter: Parameter) -> None:
@@ -367,11 +385,11 @@ def string(body: Body, parameter: Parameter) -> None:
     if base == "MPI_Info_get_string":
         body.check('call.pointer(buflen, "buflen")')
         body.check(f'call.array({name}, *buflen, "{name}")')
-        body.on_flag.append(f"store_info_value({local(parameter)}, {name}, buflen);")
+        body.store(parameter, f"store_info_value({local(parameter)}, {name}, buflen);")
     elif base == "MPI_Info_get":
         body.check('call.count(valuelen, "valuelen", kErrArg)')
         body.check(f'call.pointer({name}, "{name}")')
-        body.on_flag.append(f"store_string({local(parameter)}, {name}, valuelen + 1);")
+        body.store(parameter, f"store_string({local(parameter)}, {name}, valuelen + 1);")
     elif base == "MPI_Session_get_nth_pset":
         body.check('call.pointer(pset_len, "pset_len")')
         body.check(f'call.array({name}, *pset_len, "{name}")')
@@ -462,8 +480,11 @@ def data_group(body: Body, group: tuple) -> None:
         checks.append(f'call.not_in_place({buffer.name}, "{buffer.name}")')
         body.arguments[counts.name] = f"count_array({counts.name})"
     else:
+        # Where nothing goes the type need not be one, as MPICH has it.
+        is_message = body.param("dest", "source", "message") or BCAST.match(body.function.name)
+        check = "message" if is_message else "data"
         checks = [
-            f'call.data({buffer.name}, "{buffer.name}", {counts.name}, "{counts.name}", {types.name}, '
+            f'call.{check}({buffer.name}, "{buffer.name}", {counts.name}, "{counts.name}", {types.name}, '
             f'"{types.name}", &{local(types)})'
         ]
         body.arguments[counts.name] = counts.name
@@ -587,7 +608,7 @@ def one(body: Body, parameter: Parameter, core: CoreParameter, duplicate_next: b
         body.declare(f"void* {local(parameter)} = nullptr;")
         body.arguments[parameter.name] = f"&{local(parameter)}"
         value = f"attribute_from_core({local(keyval)}, {local(parameter)})"
-        body.on_flag.append(f"*static_cast<void**>({parameter.name}) = {value};")
+        body.store(parameter, f"*static_cast<void**>({parameter.name}) = {value};")
     elif kind == "BUFFER":
         body.arguments[parameter.name] = buffer_argument(body, parameter.name)
     elif kind.startswith(("EXTRA_STATE", "ATTRIBUTE_VAL", "C_BUFFER", "STRING_ARRAY", "ARGUMENT")):
@@ -676,6 +697,8 @@ def body(function: Function, core: CoreFunction, guard: str) -> list[str]:
 
 
 def finish(result: Body, call: str) -> list[str]:
+    if result.function.base_name.endswith("_call_errhandler"):
+        return [*result.lines, f"return call.end_with_handler({call});"]
     if result.function.base_name == "MPI_Type_get_contents":
         result.on_success.append("contents_from_core(*core_datatype, array_of_integers);")
     if result.function.base_name == "MPI_Grequest_start":
@@ -692,5 +715,5 @@ def finish(result: Body, call: str) -> list[str]:
     if result.on_success:
         lines.append("if (code == 0) {")
         lines += [f"  {line}" for line in result.on_success]
-        lines.append("}")
+        lines.append(f"}} else {{ {result.on_error} }}" if result.on_error else "}")
     return [*lines, *result.always, "return call.end(code);"]

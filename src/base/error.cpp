@@ -128,6 +128,21 @@ Code ErrorLog::record(int error_class, std::string text) {
   return entry.code;
 }
 
+Code ErrorLog::note_returned(Code returned, std::string text) {
+  returned_ = {returned, std::move(text)};
+  return returned;
+}
+
+bool ErrorLog::take_returned(Code code) {
+  if (code == 0 || code != returned_.code) return false;
+  returned_ = {};
+  return true;
+}
+
+const std::string& ErrorLog::cause(Code code) const {
+  return code != 0 && code == returned_.code ? returned_.text : text(code);
+}
+
 const std::string& ErrorLog::text(Code code) const {
   const Entry& entry = entries_[(static_cast<std::uint32_t>(code) >> 16) % kTexts];
   return code > 0xffff && entry.code == code ? entry.text : none_;

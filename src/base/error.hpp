@@ -112,8 +112,16 @@ class ErrorLog {
 
   Code record(int error_class, std::string text);
 
+  /// Notes what a user's function returned, which the call is to return as it is, and the text that tells of
+  /// it. Returns `returned`.
+  Code note_returned(Code returned, std::string text);
+  /// Whether `code` is the one that was noted last; it is forgotten then.
+  bool take_returned(Code code);
+
   /// The text recorded for `code`, or an empty string when it was never recorded or is overwritten.
   const std::string& text(Code code) const;
+  /// The same, but what was noted of a code that a user's function returned comes first.
+  const std::string& cause(Code code) const;
 
  private:
   static constexpr std::uint32_t kTexts = 64;
@@ -124,6 +132,7 @@ class ErrorLog {
   std::array<Entry, kTexts> entries_;
   std::string none_;          // empty: the text of a code that has none
   std::uint32_t serial_ = 0;  // 1 .. 0x3fff, then from 1 again
+  Entry returned_;            // by a user's function; code 0: none
 };
 
 /// The name of a predefined class ("MPI_ERR_RANK"), or nullptr.

@@ -53,6 +53,9 @@ struct Process {
   /// Records an error of `error_class` with its text and returns the code. The text says the argument, its
   /// value and what was expected ("dest = 7, expected 0..3 or MPI_PROC_NULL"); the binding adds the call.
   [[gnu::format(printf, 3, 4)]] Code fail(int error_class, const char* format, ...);
+  /// The same for what a user's function returned: the call returns that as it is, or kErrOther where it is
+  /// no error code.
+  [[gnu::format(printf, 3, 4)]] Code returned_by_user(Code returned, const char* format, ...);
 
   int rank = 0;  // in the world
   int size = 1;  // of the world

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "binding/tool_call.hpp"
 #include "environment/environment.hpp"
@@ -21,6 +22,7 @@ namespace tasuki {
 
 constinit Binding binding;
 constinit thread_local int call_depth = 0;
+constinit thread_local std::uintptr_t callback_frame = 0;
 
 namespace {
 
@@ -30,7 +32,7 @@ constexpr const char* kHintMark = "; hint: ";  // what comes after it helps, and
 std::string describe(Process& process, const char* call, const ErrorOwner* owner, Code code) {
   std::string text = call;
   text += ": ";
-  const std::string& cause = process.errors.text(code);
+  const std::string& cause = process.errors.cause(code);
   const std::size_t hint = std::min(cause.find(kHintMark), cause.size());
   if (!cause.empty()) {
     text += cause.substr(0, hint);
@@ -96,30 +98,58 @@ void Call::not_running(Function function) {
   die(text);
 }
 
+/// Whether this thread's callback was left by longjmp or an exception: the stack, which grows downwards, has
+/// been given back up to `call` at least. Forgets the callback then.
+bool was_callback_left(const Call* call) {
+  if (callback_frame == 0 || callback_frame > reinterpret_cast<std::uintptr_t>(call)) return false;
+  callback_frame = 0;
+  return true;
+}
+
 /// With several threads the call on the line may be another one's, which waits; it says so again when it goes
 /// on (Progress).
 void Call::keep_outer() {
-  nested_ = !locked_ || call_depth > 1;
-  if (nested_) outer_ = values_of(process.line);
+  if (locked_ ? call_depth <= 1 : was_callback_left(this)) return;
+  way_out_ = WayOut::kNested;
+  outer_ = values_of(process.line);
 }
 
-/// Short messages and flags come and go past the wheel: a rank that never has to wait for one would serve
-/// nobody, neither its peers nor who asks at its board. Returns the line's word: callbacks may have made
-/// calls.
-std::uint64_t Call::turn_wheel() {
+/// What a call inside another one does first, and every 128th call. Short messages and flags come and go past
+/// the wheel: a rank that never has to wait for one would serve nobody, neither its peers nor who asks at its
+/// board. Returns the line's word: callbacks may have made calls.
+std::uint64_t Call::prepare(std::uint64_t word) {
+  if ((word & kInside) != 0) {
+    keep_outer();
+    return word;
+  }
   if (process.progress != nullptr) process.progress->turn();
   return process.line.word.load(std::memory_order_relaxed);
 }
 
-/// The number of calls goes on: whoever compares words sees that something has happened.
 void Call::restore_outer() {
+  if (way_out_ == WayOut::kLeft) return;
   const std::uint64_t word = process.line.word.load(std::memory_order_relaxed);
   constexpr std::uint64_t kCall = kInside | kFunctionBits;
-  outer_.word = (word & ~kCall) | (outer_.word & kCall);
+  outer_.word = (word & ~kCall) | (outer_.word & kCall);  // the number of calls goes on
   put_back(outer_, &process.line);
 }
 
+/// Undoes all that the call has done for its time; the destructor finds nothing left to do.
+void Call::leave() {
+  if (way_out_ == WayOut::kNested) {
+    restore_outer();
+  } else {
+    process.line.word.fetch_and(~kInside, std::memory_order_relaxed);
+  }
+  way_out_ = WayOut::kLeft;
+  if (std::exchange(locked_, false)) unlock();
+}
+
 void Call::lock() {
+  if (call_depth > 0 && was_callback_left(this)) {
+    call_depth = 1;  // the mutex has been this thread's ever since
+    return;
+  }
   if (call_depth++ == 0) process.mutex.lock();
 }
 
@@ -129,13 +159,10 @@ void Call::unlock() {
 
 int Call::fail() {
   ErrorOwner* owner = owner_ != nullptr ? owner_ : process.error_owner;
-  // A code of the user's own, which a callback returned, goes back as it is.
-  const bool is_ours = error_class_bits(code_) < kUserErrorFirst || !process.errors.text(code_).empty();
-  if (is_ours)
-    code_ = process.errors.record(error_class_bits(code_),
-                                  describe(process, function_name(function_), owner, code_));
-  invoke_errhandler(owner);
-  return abi::error_from_core(code_);
+  const std::string text = describe(process, function_name(function_), owner, code_);
+  // What a user's function returned goes back as it is.
+  if (!process.errors.take_returned(code_)) code_ = process.errors.record(error_class_bits(code_), text);
+  return invoke_errhandler(owner, text);
 }
 
 bool Call::refuse(int error_class, const char* format, ...) {
@@ -190,6 +217,14 @@ bool Call::uncommitted(const Datatype* type, const char* argument) {
       "%s = %s, which is not committed, expected a committed one; hint: MPI_Type_commit comes before "
       "its first use in communication",
       argument, type->name.empty() ? "a derived datatype" : type->name.c_str());
+}
+
+/// A message without data: MPI_BYTE stands for its type. Of data: null, with the error noted.
+Datatype* Call::nothing(Count count, MPI_Datatype value, const char* argument, Datatype* type) {
+  if (count == 0 && (value == MPI_DATATYPE_NULL || type != nullptr))
+    return predefined_object<Datatype>(*process.objects, kMpiByte);
+  committed(value, argument, &type);
+  return nullptr;
 }
 
 bool Call::negative(Count value, const char* argument, int error_class) {
@@ -316,26 +351,50 @@ void Call::out_of_handles() {
   __builtin_unreachable();  // gcc does not see that a virtual function never returns
 }
 
-void Call::invoke_errhandler(ErrorOwner* owner) {
-  if (owner == nullptr) owner = process.objects->self;  // null outside MPI_Init .. MPI_Finalize
+/// Whose error handler is invoked for what belongs to no communicator, window, file or session:
+/// MPI_COMM_SELF's (MPI 9.3), but programs from before MPI 4 expect MPI_COMM_WORLD's, if they set that alone.
+/// Null outside MPI_Init .. MPI_Finalize.
+ErrorOwner* default_owner(const Objects& objects) {
+  if (objects.self == nullptr || objects.world == nullptr) return objects.self;
+  return objects.world->errhandler_set && !objects.self->errhandler_set ? objects.world : objects.self;
+}
+
+int Call::invoke_errhandler(ErrorOwner* owner, const std::string& text) {
+  if (owner == nullptr) owner = default_owner(*process.objects);
   const Errhandler* handler = errhandler_;
   if (handler != nullptr && handler->owner == Kind::kSession) owner = &process.objects->null_session;
   if (handler == nullptr) {
     handler = (owner != nullptr ? owner->errhandler : process.objects->initial_errhandler).get();
   }
-  if (handler->predefined == kMpiErrorsReturn) return;
+  if (handler->predefined == kMpiErrorsReturn) return abi::error_from_core(code_);
   if (handler->function != nullptr) {
     if (is_endless_error(&owner)) {
-      process.bootstrap.abort(
-          1, error_text(process, code_) + "; it comes again and again inside of its own error handler");
+      process.bootstrap.abort(1, text + "; it comes again and again inside of its own error handler");
     }
-    // It need not come back: longjmp. Then the line is not to say that this call goes on.
-    process.line.word.fetch_and(~kInside, std::memory_order_relaxed);
-    call_errhandler(process, *handler, owner, code_);
-    return;
+    process.callbacks->error_handler(handler->function, owner, code_);
+    return call_due_handler();
   }
   const int error_class = error_class_bits(code_);
-  process.bootstrap.abort(error_class > 0 && error_class < 126 ? error_class : 1, error_text(process, code_));
+  process.bootstrap.abort(error_class > 0 && error_class < 126 ? error_class : 1, text);
+  __builtin_unreachable();  // gcc does not see that a virtual function never returns
+}
+
+int Call::end_with_handler(Code code) {
+  if (code != 0) return end(code);
+  if (binding.due_handler.function != nullptr) call_due_handler();
+  return MPI_SUCCESS;
+}
+
+int Call::call_due_handler() {
+  const DueHandler handler = std::exchange(binding.due_handler, {});
+  const bool locking = locked_;
+  leave();
+  const int left = handler.call();
+  if (!handler.lent) return left;
+  if (locking) lock();
+  handler.take_back();
+  if (locking) unlock();
+  return left;
 }
 
 }  // namespace tasuki

@@ -6,6 +6,10 @@
 // who asks (call.tell(…)); return call.end(api::x(…)).
 // Checks are inline and cheap; whatever happens on an error is out of line in call.cpp.
 //
+// A user's error handler is called last, when the call is over (leave()): the lock is free, the line closed,
+// what the call gives back is in its place. So a handler may be left by longjmp or an exception, and what it
+// makes of the code is what the call returns.
+//
 // The Binding below is the only global of the library: it leads to the current Process.
 //
 // Thread safety: with MPI_THREAD_MULTIPLE a Call holds Process::mutex. A call made by a user's callback is
@@ -24,12 +28,14 @@
 #include "base/function.hpp"
 #include "base/process.hpp"
 #include "binding/abi.hpp"
+#include "binding/callbacks.hpp"
 #include "binding/handle_table.hpp"
 #include "binding/handles.hpp"
 #include "binding/origins.hpp"
 #include "datatype/datatype.hpp"
 #include "object/comm.hpp"
 #include "object/objects.hpp"
+#include "p2p/message.hpp"
 
 namespace tasuki {
 
@@ -42,6 +48,7 @@ struct Binding {
   bool notes_origins = false;  // TASUKI_CHECK=3
   Life life = Life::kBefore;
   HandleTable handles;
+  DueHandler due_handler;
   pthread_t main_thread = 0;
   Origins origins;  // where notes_origins
 };
@@ -49,6 +56,10 @@ extern Binding binding;
 
 /// How deep in calls this thread is; kept with MPI_THREAD_MULTIPLE only.
 extern thread_local int call_depth [[gnu::tls_model("initial-exec")]];
+
+/// Where on the stack this thread's outermost callback began (callbacks.cpp); 0: none runs. A call that finds
+/// itself above it knows that the callback was left by longjmp or an exception, and the call around it, too.
+extern thread_local std::uintptr_t callback_frame [[gnu::tls_model("initial-exec")]];
 
 /// The Process of the calls that are legal at any time, outside MPI_Init .. MPI_Finalize. Made on first use.
 Process& outside();
@@ -76,8 +87,9 @@ class Call {
   }
   [[gnu::always_inline]] ~Call() {
     std::atomic<std::uint64_t>& word = process.line.word;
-    word.store(word.load(std::memory_order_relaxed) & ~kInside, std::memory_order_relaxed);
-    if (nested_) [[unlikely]]
+    if (way_out_ == WayOut::kPlain) [[likely]]
+      word.store(word.load(std::memory_order_relaxed) & ~kInside, std::memory_order_relaxed);
+    else
       restore_outer();
     if (locked_) unlock();
   }
@@ -96,9 +108,10 @@ class Call {
   }
   /// Ends the call with the error that a check found.
   [[gnu::cold, gnu::noinline]] int fail();
+  /// Ends MPI_X_call_errhandler: calls the handler that the core chose, if it is a user's. What that makes of
+  /// the code is its own matter (MPI 9.3.4).
+  int end_with_handler(Code code);
 
-  /// Whose error handler this call invokes. A null pointer: that of MPI_COMM_SELF.
-  void blame_if_valid(MPI_Comm comm) { owner_ = lookup<Comm>(abi::bits_of(comm)); }
   void blame_if_valid_errhandler(MPI_Errhandler handler) {
     errhandler_ = lookup<Errhandler>(abi::bits_of(handler));
   }
@@ -123,6 +136,7 @@ class Call {
     if constexpr (std::is_base_of_v<ErrorOwner, T>) {
       if (owner_ == nullptr || HandleOf<T>::kKind == Kind::kFile) owner_ = *object;
     }
+    if constexpr (std::is_same_v<T, Message>) owner_ = (*object)->comm.get();
     return true;
   }
   template <class T>
@@ -200,6 +214,19 @@ class Call {
     return count(count_value, count_name) && committed(type_value, type_name, type) &&
            this->buffer(buffer, argument, count_value, **type);
   }
+  /// The data of one message, or of a broadcast: with a count of 0 the datatype may be MPI_DATATYPE_NULL, or
+  /// not committed.
+  [[gnu::always_inline]] bool message(const void* buffer, const char* argument, Count count_value,
+                                      const char* count_name, MPI_Datatype type_value, const char* type_name,
+                                      Datatype** type) {
+    if (!count(count_value, count_name)) return false;
+    *type = lookup<Datatype>(abi::bits_of(type_value));
+    if (*type == nullptr || !(*type)->committed) [[unlikely]] {
+      *type = nothing(count_value, type_value, type_name, *type);
+      if (*type == nullptr) return false;
+    }
+    return this->buffer(buffer, argument, count_value, **type);
+  }
   [[gnu::always_inline]] bool buffer(const void* buffer, const char* argument, Count count,
                                      const Datatype& type) {
     if (abi::is_in_place(buffer)) [[unlikely]]
@@ -254,15 +281,20 @@ class Call {
       note_origin(value);
     return abi::bits_of_table_value(value);
   }
+  /// What the destructor has to do about the line.
+  enum class WayOut : unsigned char {
+    kPlain,   // close it
+    kNested,  // put back that of the call around this one
+    kLeft,    // nothing: leave() has done it
+  };
+
   [[gnu::always_inline]] void begin(const void* site, bool locking) {
     locked_ = locking;
     if (locking) lock();
     std::uint64_t word = process.line.word.load(std::memory_order_relaxed);
-    nested_ = (word & kInside) != 0;
-    if (nested_) [[unlikely]]
-      keep_outer();
-    else if (is_turn_due(word)) [[unlikely]]
-      word = turn_wheel();
+    way_out_ = WayOut::kPlain;
+    if ((word & kInside) != 0 || is_turn_due(word)) [[unlikely]]
+      word = prepare(word);
     process.line.word.store(next_call(word, function_), std::memory_order_relaxed);
     process.line.site.store(reinterpret_cast<std::uint64_t>(site), std::memory_order_relaxed);
     process.error_owner = nullptr;
@@ -287,26 +319,36 @@ class Call {
   [[gnu::cold]] bool bad_constant(int value, const char* argument, int error_class);
   [[gnu::cold]] bool null_pointer(const char* argument);
   [[gnu::cold]] bool in_place(const char* argument);
+  [[gnu::cold, gnu::noinline]] Datatype* nothing(Count count, MPI_Datatype value, const char* argument,
+                                                 Datatype* type);
   bool null_buffer(const char* argument, Count count, const Datatype& type);
-  [[gnu::cold]] void invoke_errhandler(ErrorOwner* owner);
+  [[gnu::cold]] int invoke_errhandler(ErrorOwner* owner, const std::string& text);
+  [[gnu::cold]] int call_due_handler();
   [[gnu::cold]] Object* own_request(Object* object);
   [[gnu::cold]] void note_origin(std::uint32_t value);
   [[gnu::cold, noreturn]] void out_of_handles();
   [[gnu::cold, noreturn]] static void not_running(Function function);
-  [[gnu::cold, gnu::noinline]] void keep_outer();
-  [[gnu::noinline]] std::uint64_t turn_wheel();
+  [[gnu::noinline]] std::uint64_t prepare(std::uint64_t word);
+  void keep_outer();
   [[gnu::cold, gnu::noinline]] void restore_outer();
+  [[gnu::cold]] void leave();
   [[gnu::noinline]] void lock();
   [[gnu::noinline]] void unlock();
 
   const Function function_;
   bool locked_;
-  bool nested_;       // inside another call of this thread, by a callback
-  LineValues outer_;  // of that one; else not set
+  WayOut way_out_;
+  LineValues outer_;  // of the call of this thread around this one, by a callback; else not set
   ErrorOwner* owner_ = nullptr;
   Errhandler* errhandler_ = nullptr;
   Code code_ = 0;
 };
+
+/// An OUT handle after an error.
+template <class T>
+void null_out(typename HandleOf<T>::Handle* handle) {
+  if (handle != nullptr) *handle = HandleOf<T>::null();
+}
 
 /// For calls that are legal at any time and in any thread, and so are a Call only when they fail:
 /// MPI_SUCCESS, or the error of the first (argument, its name) that is NULL.

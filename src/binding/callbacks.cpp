@@ -7,10 +7,38 @@
 #include <algorithm>
 #include <climits>
 
+#include "base/call_board.hpp"
 #include "binding/call.hpp"
 
 namespace tasuki {
+
 namespace {
+
+/// For the time of a callback: notes where it began, and puts back what a callback inside of it that did not
+/// return has left.
+class InCallback {
+ public:
+  [[gnu::noinline]] InCallback()
+      : line_(binding.process != nullptr ? &binding.process->line : nullptr), depth_(call_depth) {
+    is_outermost_ = callback_frame == 0;
+    if (is_outermost_) callback_frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    if (line_ != nullptr) values_ = values_of(*line_);
+  }
+  ~InCallback() {
+    if (is_outermost_) callback_frame = 0;
+    call_depth = depth_;
+    const bool says_another = line_ != nullptr && function_of(*line_) != function_of(values_.word);
+    if (says_another) put_back(values_, line_);
+  }
+  InCallback(const InCallback&) = delete;
+  InCallback& operator=(const InCallback&) = delete;
+
+ private:
+  CallLine* line_;
+  int depth_;
+  bool is_outermost_;
+  LineValues values_{};
+};
 
 /// Whether an object stands for MPI_FILE_NULL or MPI_SESSION_NULL.
 bool stands_for_null(const Object* object) {
@@ -60,6 +88,7 @@ template <class T, class Function>
 Code call_copy(AnyFunction function, Object* owner, int keyval, void* extra_state, void* value_in,
                void** value_out, bool* keep) {
   const Lent<T> handle(owner);
+  const InCallback inside;
   int flag = 0;
   const int code = reinterpret_cast<Function*>(function)(handle.get(), abi::keyval_from_core(keyval),
                                                          extra_state, value_in, value_out, &flag);
@@ -70,16 +99,28 @@ Code call_copy(AnyFunction function, Object* owner, int keyval, void* extra_stat
 template <class T, class Function>
 Code call_delete(AnyFunction function, Object* owner, int keyval, void* value, void* extra_state) {
   const Lent<T> handle(owner);
+  const InCallback inside;
   return user_code(
       reinterpret_cast<Function*>(function)(handle.get(), abi::keyval_from_core(keyval), value, extra_state));
 }
 
 template <class T, class Function>
-void call_error_handler(AnyFunction function, Object* owner, Code code) {
-  const Lent<T> lent(owner);
-  auto handle = lent.get();
-  int abi_code = abi::error_from_core(code);
-  reinterpret_cast<Function*>(function)(&handle, &abi_code);
+int call_error_handler(const DueHandler& due) {
+  auto handle = abi::handle_of<typename HandleOf<T>::Handle>(static_cast<abi::Bits>(due.handle));
+  int code = abi::error_from_core(due.code);
+  reinterpret_cast<Function*>(due.function)(&handle, &code);
+  return code;
+}
+
+template <class T>
+void choose_handle(DueHandler* due) {
+  Object* const owner = due->owner;
+  due->lent = owner->predefined == 0 && !stands_for_null(owner) &&
+              binding.handles.find(owner->handle, owner->kind) != owner;
+  if (due->lent) retain(owner);
+  const Lent<T> handle(owner);
+  due->handle = static_cast<std::uint64_t>(abi::bits_of(handle.get()));
+  if (due->lent) binding.handles.acquire(owner);
 }
 
 }  // namespace
@@ -115,6 +156,7 @@ Code AbiCallbacks::delete_attribute(AnyFunction function, Object* owner, int key
 void AbiCallbacks::reduce(AnyFunction function, bool wide, const void* in, void* inout, Count count,
                           Datatype* datatype) {
   const Lent<Datatype> lent(datatype);
+  const InCallback inside;
   MPI_Datatype type = lent.get();
   if (wide) {
     MPI_Count length = count;
@@ -135,6 +177,7 @@ void AbiCallbacks::reduce(AnyFunction function, bool wide, const void* in, void*
 }
 
 Code AbiCallbacks::query_request(AnyFunction function, void* extra_state, Status* status) {
+  const InCallback inside;
   MPI_Status user_status{};
   abi::write_status(*status, &user_status);
   user_status.MPI_ERROR = MPI_SUCCESS;
@@ -144,29 +187,51 @@ Code AbiCallbacks::query_request(AnyFunction function, void* extra_state, Status
 }
 
 Code AbiCallbacks::free_request(AnyFunction function, void* extra_state) {
+  const InCallback inside;
   return user_code(reinterpret_cast<MPI_Grequest_free_function*>(function)(extra_state));
 }
 
 Code AbiCallbacks::cancel_request(AnyFunction function, void* extra_state, bool complete) {
+  const InCallback inside;
   return user_code(reinterpret_cast<MPI_Grequest_cancel_function*>(function)(extra_state, complete ? 1 : 0));
 }
 
 void AbiCallbacks::error_handler(AnyFunction function, Object* owner, Code code) {
+  binding.due_handler = {.function = function, .kind = owner->kind, .owner = owner, .code = code};
   switch (owner->kind) {
     case Kind::kWin:
-      return call_error_handler<Win, MPI_Win_errhandler_function>(function, owner, code);
+      return choose_handle<Win>(&binding.due_handler);
     case Kind::kFile:
-      return call_error_handler<File, MPI_File_errhandler_function>(function, owner, code);
+      return choose_handle<File>(&binding.due_handler);
     case Kind::kSession:
-      return call_error_handler<Session, MPI_Session_errhandler_function>(function, owner, code);
+      return choose_handle<Session>(&binding.due_handler);
     default:
-      return call_error_handler<Comm, MPI_Comm_errhandler_function>(function, owner, code);
+      return choose_handle<Comm>(&binding.due_handler);
   }
+}
+
+int DueHandler::call() const {
+  switch (kind) {
+    case Kind::kWin:
+      return call_error_handler<Win, MPI_Win_errhandler_function>(*this);
+    case Kind::kFile:
+      return call_error_handler<File, MPI_File_errhandler_function>(*this);
+    case Kind::kSession:
+      return call_error_handler<Session, MPI_Session_errhandler_function>(*this);
+    default:
+      return call_error_handler<Comm, MPI_Comm_errhandler_function>(*this);
+  }
+}
+
+void DueHandler::take_back() const {
+  binding.handles.drop(owner->handle);
+  release(owner);
 }
 
 Code AbiCallbacks::convert(AnyFunction function, bool wide, void* userbuf, Datatype* datatype, Count count,
                            void* filebuf, Offset position, void* extra_state) {
   const Lent<Datatype> lent(datatype);
+  const InCallback inside;
   if (wide) {
     return user_code(reinterpret_cast<MPI_Datarep_conversion_function_c*>(function)(
         userbuf, lent.get(), count, filebuf, position, extra_state));
@@ -177,6 +242,7 @@ Code AbiCallbacks::convert(AnyFunction function, bool wide, void* userbuf, Datat
 
 Code AbiCallbacks::datarep_extent(AnyFunction function, Datatype* datatype, Aint* extent, void* extra_state) {
   const Lent<Datatype> lent(datatype);
+  const InCallback inside;
   MPI_Aint bytes = 0;
   const int code = reinterpret_cast<MPI_Datarep_extent_function*>(function)(lent.get(), &bytes, extra_state);
   *extent = bytes;

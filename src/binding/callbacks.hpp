@@ -1,9 +1,32 @@
 // AbiCallbacks: calls a user's functions with the handles and numbers of this library's ABI.
+//
+// A user's function may be left by longjmp or an exception. For error handlers that is as good as a return:
+// the call that they belong to is over (DueHandler). Out of the others it leaves what the call was about as
+// it is, but the lock and the line are put right by the next call of this thread (callback_frame).
 #pragma once
 
+#include <cstdint>
+
 #include "object/callbacks.hpp"
+#include "object/object.hpp"
 
 namespace tasuki {
+
+/// A user's error handler that is to be called as soon as the call is over, with what it needs: when it runs
+/// the lock is free.
+struct DueHandler {
+  AnyFunction function = nullptr;  // null: none is due
+  Kind kind = Kind::kComm;         // of the owner: says what the function looks like
+  Object* owner = nullptr;         // may be gone when the handler runs, where it is not lent
+  std::uint64_t handle = 0;        // of the owner, in the bits of the ABI
+  Code code = 0;
+  bool lent = false;  // the owner had no handle of the user's: it has one, and a reference, until take_back()
+
+  /// Calls it. Returns what it leaves of the code, in the ABI's numbers.
+  int call() const;
+  /// With the lock, if there is one.
+  void take_back() const;
+};
 
 class AbiCallbacks final : public Callbacks {
  public:
@@ -16,6 +39,7 @@ class AbiCallbacks final : public Callbacks {
   Code query_request(AnyFunction function, void* extra_state, Status* status) override;
   Code free_request(AnyFunction function, void* extra_state) override;
   Code cancel_request(AnyFunction function, void* extra_state, bool complete) override;
+  /// Makes it the handler that is due.
   void error_handler(AnyFunction function, Object* owner, Code code) override;
   Code convert(AnyFunction function, bool wide, void* userbuf, Datatype* datatype, Count count, void* filebuf,
                Offset position, void* extra_state) override;

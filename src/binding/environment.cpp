@@ -93,12 +93,14 @@ extern "C" int PMPI_Init_thread(int*, char***, int required, int* provided) {
 }
 
 extern "C" int PMPI_Finalize(void) {
-  const std::lock_guard guard(life_mutex());
-  int result;
+  std::unique_lock guard(life_mutex());
+  const void* const site = __builtin_return_address(0);
+  int result = MPI_SUCCESS;
   {
-    Call call(Function::kFinalize, __builtin_return_address(0));
+    Call call(Function::kFinalize, site);
     if (binding.life != Life::kRunning) {
       call.refuse(kErrOther, "MPI_Init was not called, or MPI_Finalize was called already");
+      guard.unlock();
       return call.fail();
     }
     const Code first = begin_end_of_world(call.process);
@@ -106,10 +108,17 @@ extern "C" int PMPI_Finalize(void) {
     if (tells) tell_what_is_left();
     const Code then = finish_world(call.process);
     if (tells) tell_messages_left();
-    result = call.end(first != 0 ? first : then);
-    if (is_last_user()) rest(call.process);
-    binding.life = Life::kAfter;
+    if (first != 0 || then != 0) {
+      guard.unlock();  // an error handler may be left by a jump
+      result = call.end(first != 0 ? first : then);
+    }
   }
+  if (!guard.owns_lock()) guard.lock();
+  if (is_last_user()) {
+    Call call(Function::kFinalize, site);
+    rest(call.process);
+  }
+  binding.life = Life::kAfter;
   end_use();
   return result;
 }
@@ -221,7 +230,7 @@ extern "C" int PMPI_Abi_get_info(MPI_Info* info) {
   set("mpi_aint_size", sizeof(MPI_Aint));
   set("mpi_count_size", sizeof(MPI_Count));
   set("mpi_offset_size", sizeof(MPI_Offset));
-  if (code == 0) *info = call.give<Info>(core_info);
+  *info = call.give<Info>(code == 0 ? core_info : nullptr);
   return call.end(code);
 }
 
@@ -230,7 +239,7 @@ extern "C" int PMPI_Abi_get_fortran_info(MPI_Info* info) {
   if (!call.pointer(info, "info")) return call.fail();
   Info* copy = nullptr;
   const Code code = fortran_side.info != nullptr ? api::info_dup(call.process, fortran_side.info, &copy) : 0;
-  if (code == 0) *info = call.give<Info>(copy);
+  *info = call.give<Info>(code == 0 ? copy : nullptr);
   return call.end(code);
 }
 

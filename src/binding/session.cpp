@@ -14,34 +14,39 @@ using namespace tasuki;
 
 namespace {
 
-/// The checks that need no Process of the job, and its beginning. Errors go to `errhandler`.
-int begin_session(MPI_Info info, MPI_Errhandler errhandler, const MPI_Session* session, const void* site,
-                  ThreadLevel* level) {
+/// The checks that need no Process of the job, and its beginning. Errors go to `errhandler`, which may be
+/// left by a jump: `guard` is free by then.
+int begin_session(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session, const void* site,
+                  ThreadLevel* level, std::unique_lock<std::mutex>* guard) {
   Call call(Function::kSession_init, site, AnyTime{});
+  const auto refuse = [&](Code code) {
+    null_out<Session>(session);
+    guard->unlock();
+    return code != 0 ? call.end(code) : call.fail();
+  };
   call.blame_if_valid_errhandler(errhandler);
   Info* core_info = nullptr;
   Errhandler* core_errhandler = nullptr;
   if (!call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler) ||
       !call.pointer(session, "session")) {
-    return call.fail();
+    return refuse(0);
   }
-  if (const Code code = check_errhandler(call.process, *core_errhandler, Kind::kSession))
-    return call.end(code);
-  if (const Code code = requested_thread_level(call.process, core_info, level)) return call.end(code);
+  if (const Code code = check_errhandler(call.process, *core_errhandler, Kind::kSession)) return refuse(code);
+  if (const Code code = requested_thread_level(call.process, core_info, level)) return refuse(code);
   std::string error;
   if (begin_use(*level, true, {Function::kSession_init, site}, &error)) return MPI_SUCCESS;
   call.refuse(kErrOther, "%s", error.c_str());
-  return call.fail();
+  return refuse(0);
 }
 
 }  // namespace
 
 extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
-  const std::lock_guard guard(life_mutex());
+  std::unique_lock guard(life_mutex());
   ThreadLevel level = ThreadLevel::kSingle;
   const void* const site = __builtin_return_address(0);
-  if (const int code = begin_session(info, errhandler, session, site, &level); code != MPI_SUCCESS)
+  if (const int code = begin_session(info, errhandler, session, site, &level, &guard); code != MPI_SUCCESS)
     return code;
   Call call(Function::kSession_init, site);
   Errhandler* core_errhandler = nullptr;
@@ -53,11 +58,12 @@ extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_S
 }
 
 extern "C" int PMPI_Session_finalize(MPI_Session* session) {
-  const std::lock_guard guard(life_mutex());
+  std::unique_lock guard(life_mutex());
   {
     Call call(Function::kSession_finalize, __builtin_return_address(0));
     Session* core_session = nullptr;
     if (!call.pointer(session, "session") || !call.handle<Session>(*session, "session", &core_session)) {
+      guard.unlock();
       return call.fail();
     }
     const Ref<Session> last(core_session);

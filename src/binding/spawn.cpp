@@ -38,6 +38,7 @@ extern "C" int PMPI_Comm_spawn(const char* command, char* argv[], int maxprocs, 
   if (!call.handle<Comm>(comm, "comm", &core_comm) || !call.root(root, "root", core_comm, &roles) ||
       !call.pointer(intercomm, "intercomm") ||
       (roles.root_here && !call.handle_or_null<Info>(info, "info", &core_info))) {
+    null_out<Comm>(intercomm);
     return call.fail();
   }
   tell_collective(call, core_comm, roles.root);
@@ -45,7 +46,7 @@ extern "C" int PMPI_Comm_spawn(const char* command, char* argv[], int maxprocs, 
   const Code code = api::comm_spawn(call.process, command, argv, maxprocs, core_info, roles.root, core_comm,
                                     &core_intercomm, &codes);
   errcodes_from_core(codes, array_of_errcodes);
-  *intercomm = call.give<Comm>(core_intercomm);  // MPI_COMM_NULL after an error
+  *intercomm = call.give<Comm>(code == 0 ? core_intercomm : nullptr);
   return call.end(code);
 }
 
@@ -59,6 +60,7 @@ extern "C" int PMPI_Comm_spawn_multiple(int count, char* array_of_commands[], ch
   Call::Roles roles;
   if (!call.handle<Comm>(comm, "comm", &core_comm) || !call.root(root, "root", core_comm, &roles) ||
       !call.pointer(intercomm, "intercomm") || (roles.root_here && !call.count(count, "count"))) {
+    null_out<Comm>(intercomm);
     return call.fail();
   }
   const int length = roles.root_here ? count : 0;
@@ -66,6 +68,7 @@ extern "C" int PMPI_Comm_spawn_multiple(int count, char* array_of_commands[], ch
   if (!call.array(array_of_commands, length, "array_of_commands") ||
       !call.array(array_of_maxprocs, length, "array_of_maxprocs") ||
       !infos.load(call, array_of_info, "array_of_info", true)) {
+    null_out<Comm>(intercomm);
     return call.fail();
   }
   tell_collective(call, core_comm, roles.root);
@@ -74,7 +77,7 @@ extern "C" int PMPI_Comm_spawn_multiple(int count, char* array_of_commands[], ch
       api::comm_spawn_multiple(call.process, length, array_of_commands, array_of_argv, array_of_maxprocs,
                                infos.data(), roles.root, core_comm, &core_intercomm, &codes);
   errcodes_from_core(codes, array_of_errcodes);
-  *intercomm = call.give<Comm>(core_intercomm);  // MPI_COMM_NULL after an error
+  *intercomm = call.give<Comm>(code == 0 ? core_intercomm : nullptr);
   return call.end(code);
 }
 

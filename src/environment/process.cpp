@@ -122,14 +122,35 @@ Process::Process(Bootstrap& starter)
 
 Process::~Process() = default;
 
+namespace {
+
+std::string printed(const char* format, va_list arguments) {
+  char text[1024];
+  std::vsnprintf(text, sizeof text, format, arguments);
+  return text;
+}
+
+}  // namespace
+
 Code Process::fail(int error_class, const char* format, ...) {
   ++counters.errors;
-  char text[1024];
   va_list arguments;
   va_start(arguments, format);
-  std::vsnprintf(text, sizeof text, format, arguments);
+  std::string text = printed(format, arguments);
   va_end(arguments);
-  return errors.record(error_class, text);
+  return errors.record(error_class, std::move(text));
+}
+
+Code Process::returned_by_user(Code returned, const char* format, ...) {
+  ++counters.errors;
+  va_list arguments;
+  va_start(arguments, format);
+  std::string text = printed(format, arguments);
+  va_end(arguments);
+  const int number = error_class_bits(returned);
+  const bool is_code = returned > 0 && (number >= kUserErrorFirst || error_class_name(number) != nullptr);
+  return is_code ? errors.note_returned(returned, std::move(text))
+                 : errors.record(kErrOther, std::move(text));
 }
 
 void set_thread_level(Process& process, ThreadLevel level, bool locking) {

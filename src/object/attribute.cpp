@@ -55,12 +55,10 @@ auto find_attribute(List& attributes, const Keyval* keyval) {
                       [keyval](const Attribute& attribute) { return attribute.keyval == keyval; });
 }
 
-/// What the call returns when a user's callback returned `returned`: its class where it is one.
+/// What the call returns when a user's callback returned `returned`: just that.
 Code callback_failed(Process& process, const char* which, const Keyval& keyval, Code returned) {
-  const int error_class = error_class_bits(returned);
-  const bool known = error_class_name(error_class) != nullptr || error_class >= kUserErrorFirst;
-  return process.fail(known && error_class != kSuccess ? error_class : kErrOther,
-                      "the %s callback of keyval %d returned %d", which, keyval.number, returned);
+  return process.returned_by_user(returned, "the %s callback of keyval %d returned %d", which, keyval.number,
+                                  returned);
 }
 
 /// Calls the delete callback of an attribute and, when it succeeds, takes the attribute out of the list.

@@ -30,6 +30,7 @@ class Callbacks {
   virtual Code cancel_request(AnyFunction function, void* extra_state, bool complete) = 0;
 
   /// A user's error handler of a communicator, window, file or session (`owner->kind`).
+  /// May do so when the present call is over; what the handler makes of the code is the call's result then.
   virtual void error_handler(AnyFunction function, Object* owner, Code code) = 0;
 
   /// A user's conversion functions of a data representation (MPI 14.5.3): `count` basic elements of

@@ -35,6 +35,7 @@ struct ErrorOwner : Object {
   virtual std::string description() const = 0;
 
   Ref<Errhandler> errhandler;
+  bool errhandler_set = false;  // by MPI_X_set_errhandler
   std::uint64_t collective_calls =
       0;                  // of the user's on it, blocking and nonblocking: alike at all its ranks
   std::size_t place = 0;  // in Process::owners

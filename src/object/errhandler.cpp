@@ -39,6 +39,7 @@ Code check_errhandler(Process& process, const Errhandler& errhandler, Kind owner
 Code set_errhandler(Process& process, ErrorOwner& owner, Kind kind, Errhandler* errhandler) {
   if (const Code code = check_errhandler(process, *errhandler, kind)) return code;
   owner.errhandler = Ref<Errhandler>::share(errhandler);
+  owner.errhandler_set = true;
   return kSuccess;
 }
 

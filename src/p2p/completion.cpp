@@ -25,16 +25,11 @@ inline bool is_over(const Request* request) {
   return is_inactive(request) || request->done;
 }
 
-[[gnu::cold, gnu::noinline]] void blame_owner(Process& process, Request& request) {
-  process.p2p->error_owner = Ref<ErrorOwner>::share(request.error_owner());
-  process.error_owner = request.error_owner();
-}
-
 /// Errors of a completion call belong to the communicator, window or file of the request.
 inline Code blame(Process& process, Request& request) {
   const Code code = request.status.error;
   if (code != kSuccess) [[unlikely]]
-    blame_owner(process, request);
+    return blame_owner(process, request, code);
   return code;
 }
 
@@ -104,7 +99,7 @@ class InStatus {
     if (failed_ == 0) return kSuccess;
     return process.fail(kErrInStatus, "%lld of %lld requests failed; requests[%lld]: %s",
                         static_cast<long long>(failed_), static_cast<long long>(of),
-                        static_cast<long long>(first_index_), process.errors.text(first_).c_str());
+                        static_cast<long long>(first_index_), process.errors.cause(first_).c_str());
   }
 
  private:
@@ -206,6 +201,12 @@ Code refuse_to_start(Process& process) {
 
 }  // namespace
 
+[[gnu::cold, gnu::noinline]] Code blame_owner(Process& process, Request& request, Code code) {
+  process.p2p->error_owner = Ref<ErrorOwner>::share(request.error_owner());
+  process.error_owner = request.error_owner();
+  return code;
+}
+
 Code Request::start() {
   return refuse_to_start(comm->process);
 }
@@ -233,27 +234,33 @@ Code test(Process& process, Request** request, bool* flag, Status* status) {
 }
 
 Code waitany(Process& process, Count count, Request** requests, int* index, Status* status) {
+  *index = kUndefined;
   if (Code code = check_unique(process, count, requests)) return code;
   Any any;
   wait_for(process, requests, count, Awaits::kAny, [&] {
     any = find_any(count, requests);
     return any.index >= 0 || !any.active;
   });
-  *index = any.active ? static_cast<int>(any.index) : kUndefined;
-  if (any.active) return finish(process, &requests[any.index], status);
+  if (any.active) {
+    *index = static_cast<int>(any.index);
+    return finish(process, &requests[any.index], status);
+  }
   if (status != nullptr) *status = kEmptyStatus;
   return kSuccess;
 }
 
 Code testany(Process& process, Count count, Request** requests, int* index, bool* flag, Status* status) {
+  *index = kUndefined;
   if (Code code = check_unique(process, count, requests)) return code;
   Any any;
   *flag = try_once(process, [&] {
     any = find_any(count, requests);
     return any.index >= 0 || !any.active;
   });
-  *index = any.index >= 0 ? static_cast<int>(any.index) : kUndefined;
-  if (any.index >= 0) return finish(process, &requests[any.index], status);
+  if (any.index >= 0) {
+    *index = static_cast<int>(any.index);
+    return finish(process, &requests[any.index], status);
+  }
   if (*flag && status != nullptr) *status = kEmptyStatus;
   return kSuccess;
 }

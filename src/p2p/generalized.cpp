@@ -4,17 +4,30 @@
 #include "object/callbacks.hpp"
 #include "object/objects.hpp"
 #include "p2p/api.hpp"
+#include "p2p/p2p.hpp"
 #include "runtime/progress.hpp"
 
 namespace tasuki {
+namespace {
+
+/// What a user's function returned is what the call returns.
+Code passed_on(Process& process, const char* which, Code returned) {
+  if (returned == kSuccess) return kSuccess;
+  return process.returned_by_user(returned, "the %s function of a generalised request returned %d", which,
+                                  returned);
+}
+
+}  // namespace
 
 Code GeneralizedRequest::cancel() {
-  return comm->process.callbacks->cancel_request(cancel_function, extra_state, done);
+  Process& process = comm->process;
+  return passed_on(process, "cancel", process.callbacks->cancel_request(cancel_function, extra_state, done));
 }
 
 Code GeneralizedRequest::call_query(Status* into) const {
   *into = kEmptyStatus;
-  return comm->process.callbacks->query_request(query_function, extra_state, into);
+  Process& process = comm->process;
+  return passed_on(process, "query", process.callbacks->query_request(query_function, extra_state, into));
 }
 
 Code GeneralizedRequest::let_go() {
@@ -22,7 +35,8 @@ Code GeneralizedRequest::let_go() {
     let_go_early = true;
     return kSuccess;
   }
-  return comm->process.callbacks->free_request(free_function, extra_state);
+  Process& process = comm->process;
+  return passed_on(process, "free", process.callbacks->free_request(free_function, extra_state));
 }
 
 namespace api {
@@ -37,8 +51,9 @@ Code grequest_start(Process& process, AnyFunction query_fn, AnyFunction free_fn,
 Code grequest_complete(Process& process, Request** handle) {
   Request* const request = *handle;
   if (request->request_type != RequestType::kGeneralized) {
-    return process.fail(kErrRequest,
-                        "request was not made by MPI_Grequest_start, expected a generalised one");
+    const Code code =
+        process.fail(kErrRequest, "request was not made by MPI_Grequest_start, expected a generalised one");
+    return blame_owner(process, *request, code);
   }
   if (request->done) {
     return process.fail(kErrRequest, "the generalised request is complete already, expected to be told once");

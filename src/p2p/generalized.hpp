@@ -27,6 +27,7 @@ struct GeneralizedRequest final : Request {
   }
 
   Code cancel() override;
+  ErrorOwner* error_owner() override { return nullptr; }  // it belongs to no communicator
   Code call_query(Status* into) const;
   /// The user's handle is gone: frees the user's state, at once or when the operation is over.
   Code let_go();

@@ -28,6 +28,10 @@ bool send_at_once(const void* buffer, Count count, const Datatype& datatype, int
 Request* start_receive(void* buffer, Count count, Datatype& datatype, int source, int tag, Comm& comm,
                        Plane plane);
 
+/// Has the error handler of what `request` belongs to hear of `code`, which the present call returns. Returns
+/// `code`.
+Code blame_owner(Process& process, Request& request, Code code);
+
 /// Waits for one request, copies its status (unless null), and releases it.
 Code wait_and_release(Request* request, Status* status);
 

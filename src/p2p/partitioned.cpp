@@ -377,19 +377,21 @@ Code precv_init(Process& process, void* buf, int partitions, Count count, Dataty
 }
 
 Code pready(Process& process, int partition, Request* request) {
-  if (const Code code = check_ready(process, request, partition, partition, "partition")) return code;
+  if (const Code code = check_ready(process, request, partition, partition, "partition"))
+    return blame_owner(process, *request, code);
   make_ready(process, static_cast<PartitionedSend&>(*request), partition, partition);
   return kSuccess;
 }
 
 Code pready_range(Process& process, int partition_low, int partition_high, Request* request) {
   if (partition_low > partition_high) {
-    return process.fail(kErrArg, "partition_low = %d, expected at most partition_high = %d", partition_low,
-                        partition_high);
+    const Code code = process.fail(kErrArg, "partition_low = %d, expected at most partition_high = %d",
+                                   partition_low, partition_high);
+    return blame_owner(process, *request, code);
   }
   if (const Code code =
           check_ready(process, request, partition_low, partition_high, "partition_low, partition_high"))
-    return code;
+    return blame_owner(process, *request, code);
   make_ready(process, static_cast<PartitionedSend&>(*request), partition_low, partition_high);
   return kSuccess;
 }
@@ -401,12 +403,14 @@ Code pready_list(Process& process, int length, const int* array_of_partitions, R
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end()) {
-    return process.fail(kErrArg, "array_of_partitions names partition %d twice, expected each once", *twice);
+    const Code code =
+        process.fail(kErrArg, "array_of_partitions names partition %d twice, expected each once", *twice);
+    return blame_owner(process, *request, code);
   }
   for (int i = 0; i < length; ++i) {
     const int partition = array_of_partitions[i];
     if (const Code code = check_ready(process, request, partition, partition, "array_of_partitions"))
-      return code;
+      return blame_owner(process, *request, code);
   }
   for (const int partition : sorted)
     make_ready(process, static_cast<PartitionedSend&>(*request), partition, partition);
@@ -417,12 +421,15 @@ Code parrived(Process& process, Request* request, int partition, bool* flag) {
   *flag = true;
   if (request == nullptr) return kSuccess;
   if (request->request_type != RequestType::kPartitionedReceive) {
-    return process.fail(kErrRequest,
-                        "request was not made by MPI_Precv_init, expected a partitioned receive");
+    const Code code =
+        process.fail(kErrRequest, "request was not made by MPI_Precv_init, expected a partitioned receive");
+    return blame_owner(process, *request, code);
   }
   const auto& receive = static_cast<PartitionedReceive&>(*request);
   if (partition < 0 || partition >= receive.partitions) {
-    return process.fail(kErrArg, "partition = %d, expected 0..%d", partition, receive.partitions - 1);
+    const Code code =
+        process.fail(kErrArg, "partition = %d, expected 0..%d", partition, receive.partitions - 1);
+    return blame_owner(process, *request, code);
   }
   const auto has_arrived = [&] {
     return !receive.active || receive.done || receive.lacking[static_cast<std::size_t>(partition)] == 0;

@@ -1,5 +1,6 @@
 // Persistent requests (MPI 3.9): made once, started many times.
 #include "p2p/api.hpp"
+#include "p2p/p2p.hpp"
 #include "p2p/point_to_point.hpp"
 
 namespace tasuki {
@@ -96,13 +97,14 @@ Code recv_init(Process& process, void* buf, Count count, Datatype* datatype, int
   return kSuccess;
 }
 
-Code start(Process&, Request** request) {
-  return (*request)->start();
+Code start(Process& process, Request** request) {
+  const Code code = (*request)->start();
+  return code == kSuccess ? code : blame_owner(process, **request, code);
 }
 
-Code startall(Process&, Count count, Request** requests) {
+Code startall(Process& process, Count count, Request** requests) {
   for (Count i = 0; i < count; ++i) {
-    if (Code code = requests[i]->start()) return code;
+    if (const Code code = start(process, &requests[i])) return code;
   }
   return kSuccess;
 }

@@ -342,8 +342,10 @@ def expected_handler(bench, function, p, wrong):
     for parameter in function.parameters:
         if parameter.direction == "out" or parameter.length is not None:
             continue
-        if parameter.kind in ("COMMUNICATOR", "FILE", "WINDOW", "SESSION") and parameter is p:
+        if parameter.kind in ("COMMUNICATOR", "FILE", "WINDOW", "SESSION", "MESSAGE") and parameter is p:
             break
+        if parameter.kind == "MESSAGE":  # came on that one
+            return "comm", bench.comm
         if parameter.kind == "SESSION":
             return "session", bench.objects["SESSION"]
         if parameter.kind == "WINDOW":

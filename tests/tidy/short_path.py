@@ -16,16 +16,15 @@ LINES_MAX = 200
 
 ENTRY = ("src/binding/generated/entries_p2p.cpp", "PMPI_Send")  # generated: not counted
 SHORT_PATH = {
-    ENTRY[0]: {"PMPI_Send": ("Call", "handle", "data", "dest", "tag", "tell", "send", "end")},
+    ENTRY[0]: {"PMPI_Send": ("Call", "handle", "message", "dest", "tag", "tell", "send", "end")},
     "src/binding/call.hpp": {
         "Call": ("running", "begin"),
         "running": (),
         "begin": (),
         "handle": ("lookup",),
         "lookup": (),
-        "data": ("count", "committed", "buffer"),
+        "message": ("count", "lookup", "buffer"),
         "count": (),
-        "committed": ("handle",),
         "buffer": (),
         "dest": ("peer_count",),
         "peer_count": (),
@@ -59,7 +58,7 @@ UNCALLED = {"PMPI_Send", "~Call"}  # the user calls the one, the end of the scop
 # Where the path is left: errors, threads, calls inside of calls; what is not short; no room, and what is more
 # than a line. And a counter, whose namesake here counts the other messages.
 BESIDE = {
-    *("fail", "bad_handle", "lock", "unlock", "keep_outer", "restore_outer", "turn_wheel"),
+    *("fail", "bad_handle", "lock", "unlock", "prepare", "restore_outer"),
     *("send_by_request", "send_packed_at_once"),
     *("finds_room", "put_lines", "bulk_end", "no_room"),
     "count_sent",

@@ -58,6 +58,7 @@ extern "C" int PMPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datat
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -67,7 +68,7 @@ extern "C" int PMPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datat
   const Code code = api::allgather_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Allgather_init) MPI_Allgather_init __attribute__((weak, alias("PMPI_Allgather_init")));
@@ -84,6 +85,7 @@ extern "C" int PMPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, M
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -93,7 +95,7 @@ extern "C" int PMPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, M
   const Code code = api::allgather_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Allgather_init_c) MPI_Allgather_init_c __attribute__((weak, alias("PMPI_Allgather_init_c")));
@@ -146,6 +148,7 @@ extern "C" int PMPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Data
       !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -155,7 +158,7 @@ extern "C" int PMPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Data
   const Code code = api::allgatherv_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Allgatherv_init) MPI_Allgatherv_init __attribute__((weak, alias("PMPI_Allgatherv_init")));
@@ -172,6 +175,7 @@ extern "C" int PMPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, 
       !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -181,7 +185,7 @@ extern "C" int PMPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, 
   const Code code = api::allgatherv_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Allgatherv_init_c) MPI_Allgatherv_init_c __attribute__((weak, alias("PMPI_Allgatherv_init_c")));
@@ -239,6 +243,7 @@ extern "C" int PMPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -249,7 +254,7 @@ extern "C" int PMPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count
   const Code code = api::allreduce_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Allreduce_init) MPI_Allreduce_init __attribute__((weak, alias("PMPI_Allreduce_init")));
@@ -267,6 +272,7 @@ extern "C" int PMPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Cou
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -277,7 +283,7 @@ extern "C" int PMPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Cou
   const Code code = api::allreduce_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Allreduce_init_c) MPI_Allreduce_init_c __attribute__((weak, alias("PMPI_Allreduce_init_c")));
@@ -330,6 +336,7 @@ extern "C" int PMPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Dataty
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -339,7 +346,7 @@ extern "C" int PMPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Dataty
   const Code code = api::alltoall_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Alltoall_init) MPI_Alltoall_init __attribute__((weak, alias("PMPI_Alltoall_init")));
@@ -356,6 +363,7 @@ extern "C" int PMPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MP
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -365,7 +373,7 @@ extern "C" int PMPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MP
   const Code code = api::alltoall_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Alltoall_init_c) MPI_Alltoall_init_c __attribute__((weak, alias("PMPI_Alltoall_init_c")));
@@ -416,6 +424,7 @@ extern "C" int PMPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], 
       !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -424,7 +433,7 @@ extern "C" int PMPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], 
   const Code code = api::alltoallv_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Alltoallv_init) MPI_Alltoallv_init __attribute__((weak, alias("PMPI_Alltoallv_init")));
@@ -441,6 +450,7 @@ extern "C" int PMPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendco
       !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -449,7 +459,7 @@ extern "C" int PMPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendco
   const Code code = api::alltoallv_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Alltoallv_init_c) MPI_Alltoallv_init_c __attribute__((weak, alias("PMPI_Alltoallv_init_c")));
@@ -498,10 +508,12 @@ extern "C" int PMPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], 
   Call call(Function::kAlltoallw_init, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm)) {
+    null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_sendtypes(core_comm->peers().size());
   if (!(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf")))) {
+    null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_recvtypes(core_comm->peers().size());
@@ -510,6 +522,7 @@ extern "C" int PMPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], 
   if (!(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -517,7 +530,7 @@ extern "C" int PMPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], 
   const Code code = api::alltoallw_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Alltoallw_init) MPI_Alltoallw_init __attribute__((weak, alias("PMPI_Alltoallw_init")));
@@ -526,10 +539,12 @@ extern "C" int PMPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendco
   Call call(Function::kAlltoallw_init_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm)) {
+    null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_sendtypes(core_comm->peers().size());
   if (!(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf")))) {
+    null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_recvtypes(core_comm->peers().size());
@@ -538,6 +553,7 @@ extern "C" int PMPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendco
   if (!(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -545,7 +561,7 @@ extern "C" int PMPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendco
   const Code code = api::alltoallw_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Alltoallw_init_c) MPI_Alltoallw_init_c __attribute__((weak, alias("PMPI_Alltoallw_init_c")));
@@ -570,6 +586,7 @@ extern "C" int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* requ
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -577,7 +594,7 @@ extern "C" int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* requ
   const Code code = api::barrier_init(call.process, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Barrier_init) MPI_Barrier_init __attribute__((weak, alias("PMPI_Barrier_init")));
@@ -589,7 +606,7 @@ extern "C" int PMPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int ro
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.root(root, "root", core_comm, &roles) ||
-      !((!roles.member_here && !roles.root_here) || (call.data(buffer, "buffer", count, "count", datatype, "datatype", &core_datatype)))) {
+      !((!roles.member_here && !roles.root_here) || (call.message(buffer, "buffer", count, "count", datatype, "datatype", &core_datatype)))) {
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -629,9 +646,10 @@ extern "C" int PMPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, i
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.root(root, "root", core_comm, &roles) ||
-      !((!roles.member_here && !roles.root_here) || (call.data(buffer, "buffer", count, "count", datatype, "datatype", &core_datatype))) ||
+      !((!roles.member_here && !roles.root_here) || (call.message(buffer, "buffer", count, "count", datatype, "datatype", &core_datatype))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -642,7 +660,7 @@ extern "C" int PMPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, i
   const Code code = api::bcast_init(call.process, abi::buffer_to_core(buffer), count, core_datatype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Bcast_init) MPI_Bcast_init __attribute__((weak, alias("PMPI_Bcast_init")));
@@ -659,6 +677,7 @@ extern "C" int PMPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype dat
       !((!roles.member_here && !roles.root_here) || (call.data(buffer, "buffer", count, "count", datatype, "datatype", &core_datatype))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -669,7 +688,7 @@ extern "C" int PMPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype dat
   const Code code = api::bcast_init(call.process, abi::buffer_to_core(buffer), count, core_datatype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Bcast_init_c) MPI_Bcast_init_c __attribute__((weak, alias("PMPI_Bcast_init_c")));
@@ -727,6 +746,7 @@ extern "C" int PMPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, M
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -737,7 +757,7 @@ extern "C" int PMPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, M
   const Code code = api::exscan_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Exscan_init) MPI_Exscan_init __attribute__((weak, alias("PMPI_Exscan_init")));
@@ -755,6 +775,7 @@ extern "C" int PMPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count 
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -765,7 +786,7 @@ extern "C" int PMPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count 
   const Code code = api::exscan_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Exscan_init_c) MPI_Exscan_init_c __attribute__((weak, alias("PMPI_Exscan_init_c")));
@@ -826,6 +847,7 @@ extern "C" int PMPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype
       !(!roles.root_here || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -836,7 +858,7 @@ extern "C" int PMPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype
   const Code code = api::gather_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Gather_init) MPI_Gather_init __attribute__((weak, alias("PMPI_Gather_init")));
@@ -855,6 +877,7 @@ extern "C" int PMPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_
       !(!roles.root_here || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -865,7 +888,7 @@ extern "C" int PMPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_
   const Code code = api::gather_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Gather_init_c) MPI_Gather_init_c __attribute__((weak, alias("PMPI_Gather_init_c")));
@@ -926,6 +949,7 @@ extern "C" int PMPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatyp
       !(!roles.root_here || (call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -936,7 +960,7 @@ extern "C" int PMPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatyp
   const Code code = api::gatherv_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Gatherv_init) MPI_Gatherv_init __attribute__((weak, alias("PMPI_Gatherv_init")));
@@ -955,6 +979,7 @@ extern "C" int PMPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI
       !(!roles.root_here || (call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -965,7 +990,7 @@ extern "C" int PMPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI
   const Code code = api::gatherv_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Gatherv_init_c) MPI_Gatherv_init_c __attribute__((weak, alias("PMPI_Gatherv_init_c")));
@@ -980,6 +1005,7 @@ extern "C" int PMPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype 
       !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -989,7 +1015,7 @@ extern "C" int PMPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype 
   const Code code = api::iallgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Iallgather) MPI_Iallgather __attribute__((weak, alias("PMPI_Iallgather")));
@@ -1004,6 +1030,7 @@ extern "C" int PMPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_D
       !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1013,7 +1040,7 @@ extern "C" int PMPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_D
   const Code code = api::iallgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Iallgather_c) MPI_Iallgather_c __attribute__((weak, alias("PMPI_Iallgather_c")));
@@ -1028,6 +1055,7 @@ extern "C" int PMPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype
       !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1037,7 +1065,7 @@ extern "C" int PMPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype
   const Code code = api::iallgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Iallgatherv) MPI_Iallgatherv __attribute__((weak, alias("PMPI_Iallgatherv")));
@@ -1052,6 +1080,7 @@ extern "C" int PMPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_
       !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1061,7 +1090,7 @@ extern "C" int PMPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_
   const Code code = api::iallgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Iallgatherv_c) MPI_Iallgatherv_c __attribute__((weak, alias("PMPI_Iallgatherv_c")));
@@ -1077,6 +1106,7 @@ extern "C" int PMPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MP
       !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1087,7 +1117,7 @@ extern "C" int PMPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MP
   const Code code = api::iallreduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Iallreduce) MPI_Iallreduce __attribute__((weak, alias("PMPI_Iallreduce")));
@@ -1103,6 +1133,7 @@ extern "C" int PMPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count c
       !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1113,7 +1144,7 @@ extern "C" int PMPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count c
   const Code code = api::iallreduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Iallreduce_c) MPI_Iallreduce_c __attribute__((weak, alias("PMPI_Iallreduce_c")));
@@ -1128,6 +1159,7 @@ extern "C" int PMPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype s
       !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1137,7 +1169,7 @@ extern "C" int PMPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype s
   const Code code = api::ialltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ialltoall) MPI_Ialltoall __attribute__((weak, alias("PMPI_Ialltoall")));
@@ -1152,6 +1184,7 @@ extern "C" int PMPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
       !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1161,7 +1194,7 @@ extern "C" int PMPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
   const Code code = api::ialltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ialltoall_c) MPI_Ialltoall_c __attribute__((weak, alias("PMPI_Ialltoall_c")));
@@ -1176,6 +1209,7 @@ extern "C" int PMPI_Ialltoallv(const void* sendbuf, const int sendcounts[], cons
       !(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf"))) ||
       !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1184,7 +1218,7 @@ extern "C" int PMPI_Ialltoallv(const void* sendbuf, const int sendcounts[], cons
   const Code code = api::ialltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ialltoallv) MPI_Ialltoallv __attribute__((weak, alias("PMPI_Ialltoallv")));
@@ -1199,6 +1233,7 @@ extern "C" int PMPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts
       !(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf"))) ||
       !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1207,7 +1242,7 @@ extern "C" int PMPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts
   const Code code = api::ialltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ialltoallv_c) MPI_Ialltoallv_c __attribute__((weak, alias("PMPI_Ialltoallv_c")));
@@ -1216,16 +1251,19 @@ extern "C" int PMPI_Ialltoallw(const void* sendbuf, const int sendcounts[], cons
   Call call(Function::kIalltoallw, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm)) {
+    null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_sendtypes(core_comm->peers().size());
   if (!(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf")))) {
+    null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_recvtypes(core_comm->peers().size());
   Request* core_request = nullptr;
   if (!(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1233,7 +1271,7 @@ extern "C" int PMPI_Ialltoallw(const void* sendbuf, const int sendcounts[], cons
   const Code code = api::ialltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ialltoallw) MPI_Ialltoallw __attribute__((weak, alias("PMPI_Ialltoallw")));
@@ -1242,16 +1280,19 @@ extern "C" int PMPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts
   Call call(Function::kIalltoallw_c, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm)) {
+    null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_sendtypes(core_comm->peers().size());
   if (!(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf")))) {
+    null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_recvtypes(core_comm->peers().size());
   Request* core_request = nullptr;
   if (!(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1259,7 +1300,7 @@ extern "C" int PMPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts
   const Code code = api::ialltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ialltoallw_c) MPI_Ialltoallw_c __attribute__((weak, alias("PMPI_Ialltoallw_c")));
@@ -1270,6 +1311,7 @@ extern "C" int PMPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1277,7 +1319,7 @@ extern "C" int PMPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
   const Code code = api::ibarrier(call.process, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ibarrier) MPI_Ibarrier __attribute__((weak, alias("PMPI_Ibarrier")));
@@ -1290,8 +1332,9 @@ extern "C" int PMPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int r
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.root(root, "root", core_comm, &roles) ||
-      !((!roles.member_here && !roles.root_here) || (call.data(buffer, "buffer", count, "count", datatype, "datatype", &core_datatype))) ||
+      !((!roles.member_here && !roles.root_here) || (call.message(buffer, "buffer", count, "count", datatype, "datatype", &core_datatype))) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1302,7 +1345,7 @@ extern "C" int PMPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int r
   const Code code = api::ibcast(call.process, abi::buffer_to_core(buffer), count, core_datatype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ibcast) MPI_Ibcast __attribute__((weak, alias("PMPI_Ibcast")));
@@ -1317,6 +1360,7 @@ extern "C" int PMPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatyp
       !call.root(root, "root", core_comm, &roles) ||
       !((!roles.member_here && !roles.root_here) || (call.data(buffer, "buffer", count, "count", datatype, "datatype", &core_datatype))) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1327,7 +1371,7 @@ extern "C" int PMPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatyp
   const Code code = api::ibcast(call.process, abi::buffer_to_core(buffer), count, core_datatype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ibcast_c) MPI_Ibcast_c __attribute__((weak, alias("PMPI_Ibcast_c")));
@@ -1343,6 +1387,7 @@ extern "C" int PMPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_D
       !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1353,7 +1398,7 @@ extern "C" int PMPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_D
   const Code code = api::iexscan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Iexscan) MPI_Iexscan __attribute__((weak, alias("PMPI_Iexscan")));
@@ -1369,6 +1414,7 @@ extern "C" int PMPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count coun
       !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1379,7 +1425,7 @@ extern "C" int PMPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count coun
   const Code code = api::iexscan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Iexscan_c) MPI_Iexscan_c __attribute__((weak, alias("PMPI_Iexscan_c")));
@@ -1396,6 +1442,7 @@ extern "C" int PMPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sen
       !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !(!roles.root_here || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1406,7 +1453,7 @@ extern "C" int PMPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sen
   const Code code = api::igather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Igather) MPI_Igather __attribute__((weak, alias("PMPI_Igather")));
@@ -1423,6 +1470,7 @@ extern "C" int PMPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Data
       !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !(!roles.root_here || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1433,7 +1481,7 @@ extern "C" int PMPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Data
   const Code code = api::igather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Igather_c) MPI_Igather_c __attribute__((weak, alias("PMPI_Igather_c")));
@@ -1450,6 +1498,7 @@ extern "C" int PMPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype se
       !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !(!roles.root_here || (call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1460,7 +1509,7 @@ extern "C" int PMPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype se
   const Code code = api::igatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Igatherv) MPI_Igatherv __attribute__((weak, alias("PMPI_Igatherv")));
@@ -1477,6 +1526,7 @@ extern "C" int PMPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
       !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !(!roles.root_here || (call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1487,7 +1537,7 @@ extern "C" int PMPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
   const Code code = api::igatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Igatherv_c) MPI_Igatherv_c __attribute__((weak, alias("PMPI_Igatherv_c")));
@@ -1505,6 +1555,7 @@ extern "C" int PMPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_D
       !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
       !(!roles.root_here || (call.buffer(recvbuf, "recvbuf", count, *core_datatype))) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1516,7 +1567,7 @@ extern "C" int PMPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_D
   const Code code = api::ireduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ireduce) MPI_Ireduce __attribute__((weak, alias("PMPI_Ireduce")));
@@ -1534,6 +1585,7 @@ extern "C" int PMPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count coun
       !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
       !(!roles.root_here || (call.buffer(recvbuf, "recvbuf", count, *core_datatype))) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1545,7 +1597,7 @@ extern "C" int PMPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count coun
   const Code code = api::ireduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ireduce_c) MPI_Ireduce_c __attribute__((weak, alias("PMPI_Ireduce_c")));
@@ -1561,6 +1613,7 @@ extern "C" int PMPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const in
       !(abi::is_in_place(sendbuf) || (call.not_in_place(sendbuf, "sendbuf"))) ||
       !call.not_in_place(recvbuf, "recvbuf") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1569,7 +1622,7 @@ extern "C" int PMPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const in
   const Code code = api::ireduce_scatter(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count_array(recvcounts), core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ireduce_scatter) MPI_Ireduce_scatter __attribute__((weak, alias("PMPI_Ireduce_scatter")));
@@ -1585,6 +1638,7 @@ extern "C" int PMPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const 
       !(abi::is_in_place(sendbuf) || (call.not_in_place(sendbuf, "sendbuf"))) ||
       !call.not_in_place(recvbuf, "recvbuf") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1593,7 +1647,7 @@ extern "C" int PMPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const 
   const Code code = api::ireduce_scatter(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count_array(recvcounts), core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ireduce_scatter_c) MPI_Ireduce_scatter_c __attribute__((weak, alias("PMPI_Ireduce_scatter_c")));
@@ -1609,6 +1663,7 @@ extern "C" int PMPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, in
       !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", recvcount, *core_datatype))) ||
       !call.buffer(recvbuf, "recvbuf", recvcount, *core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1618,7 +1673,7 @@ extern "C" int PMPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, in
   const Code code = api::ireduce_scatter_block(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), recvcount, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ireduce_scatter_block) MPI_Ireduce_scatter_block __attribute__((weak, alias("PMPI_Ireduce_scatter_block")));
@@ -1634,6 +1689,7 @@ extern "C" int PMPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, 
       !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", recvcount, *core_datatype))) ||
       !call.buffer(recvbuf, "recvbuf", recvcount, *core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1643,7 +1699,7 @@ extern "C" int PMPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, 
   const Code code = api::ireduce_scatter_block(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), recvcount, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ireduce_scatter_block_c) MPI_Ireduce_scatter_block_c __attribute__((weak, alias("PMPI_Ireduce_scatter_block_c")));
@@ -1659,6 +1715,7 @@ extern "C" int PMPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Dat
       !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1669,7 +1726,7 @@ extern "C" int PMPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Dat
   const Code code = api::iscan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Iscan) MPI_Iscan __attribute__((weak, alias("PMPI_Iscan")));
@@ -1685,6 +1742,7 @@ extern "C" int PMPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count,
       !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1695,7 +1753,7 @@ extern "C" int PMPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count,
   const Code code = api::iscan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Iscan_c) MPI_Iscan_c __attribute__((weak, alias("PMPI_Iscan_c")));
@@ -1712,6 +1770,7 @@ extern "C" int PMPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype se
       !(!roles.root_here || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1722,7 +1781,7 @@ extern "C" int PMPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype se
   const Code code = api::iscatter(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Iscatter) MPI_Iscatter __attribute__((weak, alias("PMPI_Iscatter")));
@@ -1739,6 +1798,7 @@ extern "C" int PMPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
       !(!roles.root_here || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
       !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1749,7 +1809,7 @@ extern "C" int PMPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
   const Code code = api::iscatter(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Iscatter_c) MPI_Iscatter_c __attribute__((weak, alias("PMPI_Iscatter_c")));
@@ -1766,6 +1826,7 @@ extern "C" int PMPI_Iscatterv(const void* sendbuf, const int sendcounts[], const
       !(!roles.root_here || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf"))) ||
       !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1776,7 +1837,7 @@ extern "C" int PMPI_Iscatterv(const void* sendbuf, const int sendcounts[], const
   const Code code = api::iscatterv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(displs), core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Iscatterv) MPI_Iscatterv __attribute__((weak, alias("PMPI_Iscatterv")));
@@ -1793,6 +1854,7 @@ extern "C" int PMPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[
       !(!roles.root_here || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf"))) ||
       !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1803,7 +1865,7 @@ extern "C" int PMPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[
   const Code code = api::iscatterv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(displs), core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Iscatterv_c) MPI_Iscatterv_c __attribute__((weak, alias("PMPI_Iscatterv_c")));
@@ -1869,6 +1931,7 @@ extern "C" int PMPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, M
       !(!roles.root_here || (call.buffer(recvbuf, "recvbuf", count, *core_datatype))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1880,7 +1943,7 @@ extern "C" int PMPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, M
   const Code code = api::reduce_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Reduce_init) MPI_Reduce_init __attribute__((weak, alias("PMPI_Reduce_init")));
@@ -1900,6 +1963,7 @@ extern "C" int PMPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count 
       !(!roles.root_here || (call.buffer(recvbuf, "recvbuf", count, *core_datatype))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1911,7 +1975,7 @@ extern "C" int PMPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count 
   const Code code = api::reduce_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Reduce_init_c) MPI_Reduce_init_c __attribute__((weak, alias("PMPI_Reduce_init_c")));
@@ -2035,6 +2099,7 @@ extern "C" int PMPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf
       !call.buffer(recvbuf, "recvbuf", recvcount, *core_datatype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -2044,7 +2109,7 @@ extern "C" int PMPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf
   const Code code = api::reduce_scatter_block_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), recvcount, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Reduce_scatter_block_init) MPI_Reduce_scatter_block_init __attribute__((weak, alias("PMPI_Reduce_scatter_block_init")));
@@ -2062,6 +2127,7 @@ extern "C" int PMPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvb
       !call.buffer(recvbuf, "recvbuf", recvcount, *core_datatype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -2071,7 +2137,7 @@ extern "C" int PMPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvb
   const Code code = api::reduce_scatter_block_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), recvcount, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Reduce_scatter_block_init_c) MPI_Reduce_scatter_block_init_c __attribute__((weak, alias("PMPI_Reduce_scatter_block_init_c")));
@@ -2089,6 +2155,7 @@ extern "C" int PMPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, cons
       !call.not_in_place(recvbuf, "recvbuf") ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -2097,7 +2164,7 @@ extern "C" int PMPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, cons
   const Code code = api::reduce_scatter_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count_array(recvcounts), core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Reduce_scatter_init) MPI_Reduce_scatter_init __attribute__((weak, alias("PMPI_Reduce_scatter_init")));
@@ -2115,6 +2182,7 @@ extern "C" int PMPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, co
       !call.not_in_place(recvbuf, "recvbuf") ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -2123,7 +2191,7 @@ extern "C" int PMPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, co
   const Code code = api::reduce_scatter_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count_array(recvcounts), core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Reduce_scatter_init_c) MPI_Reduce_scatter_init_c __attribute__((weak, alias("PMPI_Reduce_scatter_init_c")));
@@ -2181,6 +2249,7 @@ extern "C" int PMPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -2191,7 +2260,7 @@ extern "C" int PMPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI
   const Code code = api::scan_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Scan_init) MPI_Scan_init __attribute__((weak, alias("PMPI_Scan_init")));
@@ -2209,6 +2278,7 @@ extern "C" int PMPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count co
       !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -2219,7 +2289,7 @@ extern "C" int PMPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count co
   const Code code = api::scan_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Scan_init_c) MPI_Scan_init_c __attribute__((weak, alias("PMPI_Scan_init_c")));
@@ -2280,6 +2350,7 @@ extern "C" int PMPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatyp
       !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -2290,7 +2361,7 @@ extern "C" int PMPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatyp
   const Code code = api::scatter_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Scatter_init) MPI_Scatter_init __attribute__((weak, alias("PMPI_Scatter_init")));
@@ -2309,6 +2380,7 @@ extern "C" int PMPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI
       !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -2319,7 +2391,7 @@ extern "C" int PMPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI
   const Code code = api::scatter_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Scatter_init_c) MPI_Scatter_init_c __attribute__((weak, alias("PMPI_Scatter_init_c")));
@@ -2380,6 +2452,7 @@ extern "C" int PMPI_Scatterv_init(const void* sendbuf, const int sendcounts[], c
       !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -2390,7 +2463,7 @@ extern "C" int PMPI_Scatterv_init(const void* sendbuf, const int sendcounts[], c
   const Code code = api::scatterv_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(displs), core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Scatterv_init) MPI_Scatterv_init __attribute__((weak, alias("PMPI_Scatterv_init")));
@@ -2409,6 +2482,7 @@ extern "C" int PMPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcou
       !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -2419,7 +2493,7 @@ extern "C" int PMPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcou
   const Code code = api::scatterv_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(displs), core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Scatterv_init_c) MPI_Scatterv_init_c __attribute__((weak, alias("PMPI_Scatterv_init_c")));

@@ -366,13 +366,14 @@ extern "C" int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatyp
   if (!call.count(count, "count") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   call.tell(&CallLine::count, count);
   const Code code = api::type_contiguous(call.process, count, core_oldtype, &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_contiguous) MPI_Type_contiguous __attribute__((weak, alias("PMPI_Type_contiguous")));
@@ -384,13 +385,14 @@ extern "C" int PMPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI
   if (!call.count(count, "count") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   call.tell(&CallLine::count, count);
   const Code code = api::type_contiguous(call.process, count, core_oldtype, &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_contiguous_c) MPI_Type_contiguous_c __attribute__((weak, alias("PMPI_Type_contiguous_c")));
@@ -404,11 +406,13 @@ extern "C" int PMPI_Type_create_darray(int size, int rank, int ndims, const int 
       !call.array(array_of_gsizes, ndims, "array_of_gsizes") ||
       !call.counts(count_array(array_of_gsizes), static_cast<int>(ndims), "array_of_gsizes") ||
       !call.array(array_of_distribs, ndims, "array_of_distribs")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   IntArray core_array_of_distribs(array_of_distribs, ndims);
   if (!core_array_of_distribs.load_constants(call, "array_of_distribs", abi::distribution_to_core) ||
       !call.array(array_of_dargs, ndims, "array_of_dargs")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   IntArray core_array_of_dargs(array_of_dargs, ndims);
@@ -420,12 +424,13 @@ extern "C" int PMPI_Type_create_darray(int size, int rank, int ndims, const int 
       !call.constant(order, core_order, "order", kErrArg) ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   const Code code = api::type_create_darray(call.process, size, core_rank, ndims, count_array(array_of_gsizes), core_array_of_distribs.get(), core_array_of_dargs.get(), array_of_psizes, core_order, core_oldtype, &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_darray) MPI_Type_create_darray __attribute__((weak, alias("PMPI_Type_create_darray")));
@@ -439,11 +444,13 @@ extern "C" int PMPI_Type_create_darray_c(int size, int rank, int ndims, const MP
       !call.array(array_of_gsizes, ndims, "array_of_gsizes") ||
       !call.counts(count_array(array_of_gsizes), static_cast<int>(ndims), "array_of_gsizes") ||
       !call.array(array_of_distribs, ndims, "array_of_distribs")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   IntArray core_array_of_distribs(array_of_distribs, ndims);
   if (!core_array_of_distribs.load_constants(call, "array_of_distribs", abi::distribution_to_core) ||
       !call.array(array_of_dargs, ndims, "array_of_dargs")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   IntArray core_array_of_dargs(array_of_dargs, ndims);
@@ -455,12 +462,13 @@ extern "C" int PMPI_Type_create_darray_c(int size, int rank, int ndims, const MP
       !call.constant(order, core_order, "order", kErrArg) ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   const Code code = api::type_create_darray(call.process, size, core_rank, ndims, count_array(array_of_gsizes), core_array_of_distribs.get(), core_array_of_dargs.get(), array_of_psizes, core_order, core_oldtype, &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_darray_c) MPI_Type_create_darray_c __attribute__((weak, alias("PMPI_Type_create_darray_c")));
@@ -469,12 +477,13 @@ extern "C" int PMPI_Type_create_f90_complex(int p, int r, MPI_Datatype* newtype)
   Call call(Function::kType_create_f90_complex, __builtin_return_address(0));
   Datatype* core_newtype = nullptr;
   if (!call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   const Code code = api::type_create_f90_complex(call.process, p, r, &core_newtype);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_f90_complex) MPI_Type_create_f90_complex __attribute__((weak, alias("PMPI_Type_create_f90_complex")));
@@ -483,12 +492,13 @@ extern "C" int PMPI_Type_create_f90_integer(int r, MPI_Datatype* newtype) {
   Call call(Function::kType_create_f90_integer, __builtin_return_address(0));
   Datatype* core_newtype = nullptr;
   if (!call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   const Code code = api::type_create_f90_integer(call.process, r, &core_newtype);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_f90_integer) MPI_Type_create_f90_integer __attribute__((weak, alias("PMPI_Type_create_f90_integer")));
@@ -497,12 +507,13 @@ extern "C" int PMPI_Type_create_f90_real(int p, int r, MPI_Datatype* newtype) {
   Call call(Function::kType_create_f90_real, __builtin_return_address(0));
   Datatype* core_newtype = nullptr;
   if (!call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   const Code code = api::type_create_f90_real(call.process, p, r, &core_newtype);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_f90_real) MPI_Type_create_f90_real __attribute__((weak, alias("PMPI_Type_create_f90_real")));
@@ -517,13 +528,14 @@ extern "C" int PMPI_Type_create_hindexed(int count, const int array_of_blockleng
       !call.array(array_of_displacements, count, "array_of_displacements") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   call.tell(&CallLine::count, count);
   const Code code = api::type_create_hindexed(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_oldtype, &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_hindexed) MPI_Type_create_hindexed __attribute__((weak, alias("PMPI_Type_create_hindexed")));
@@ -538,13 +550,14 @@ extern "C" int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count arra
       !call.array(array_of_displacements, count, "array_of_displacements") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   call.tell(&CallLine::count, count);
   const Code code = api::type_create_hindexed(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_oldtype, &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_hindexed_c) MPI_Type_create_hindexed_c __attribute__((weak, alias("PMPI_Type_create_hindexed_c")));
@@ -558,13 +571,14 @@ extern "C" int PMPI_Type_create_hindexed_block(int count, int blocklength, const
       !call.array(array_of_displacements, count, "array_of_displacements") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   call.tell(&CallLine::count, count);
   const Code code = api::type_create_hindexed_block(call.process, count, blocklength, count_array(array_of_displacements), core_oldtype, &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_hindexed_block) MPI_Type_create_hindexed_block __attribute__((weak, alias("PMPI_Type_create_hindexed_block")));
@@ -578,13 +592,14 @@ extern "C" int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count bloc
       !call.array(array_of_displacements, count, "array_of_displacements") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   call.tell(&CallLine::count, count);
   const Code code = api::type_create_hindexed_block(call.process, count, blocklength, count_array(array_of_displacements), core_oldtype, &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_hindexed_block_c) MPI_Type_create_hindexed_block_c __attribute__((weak, alias("PMPI_Type_create_hindexed_block_c")));
@@ -597,13 +612,14 @@ extern "C" int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint str
       !call.count(blocklength, "blocklength") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   call.tell(&CallLine::count, count);
   const Code code = api::type_create_hvector(call.process, count, blocklength, stride, core_oldtype, &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_hvector) MPI_Type_create_hvector __attribute__((weak, alias("PMPI_Type_create_hvector")));
@@ -616,13 +632,14 @@ extern "C" int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength
       !call.count(blocklength, "blocklength") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   call.tell(&CallLine::count, count);
   const Code code = api::type_create_hvector(call.process, count, blocklength, stride, core_oldtype, &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_hvector_c) MPI_Type_create_hvector_c __attribute__((weak, alias("PMPI_Type_create_hvector_c")));
@@ -636,13 +653,14 @@ extern "C" int PMPI_Type_create_indexed_block(int count, int blocklength, const 
       !call.array(array_of_displacements, count, "array_of_displacements") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   call.tell(&CallLine::count, count);
   const Code code = api::type_create_indexed_block(call.process, count, blocklength, count_array(array_of_displacements), core_oldtype, &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_indexed_block) MPI_Type_create_indexed_block __attribute__((weak, alias("PMPI_Type_create_indexed_block")));
@@ -656,13 +674,14 @@ extern "C" int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count block
       !call.array(array_of_displacements, count, "array_of_displacements") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   call.tell(&CallLine::count, count);
   const Code code = api::type_create_indexed_block(call.process, count, blocklength, count_array(array_of_displacements), core_oldtype, &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_indexed_block_c) MPI_Type_create_indexed_block_c __attribute__((weak, alias("PMPI_Type_create_indexed_block_c")));
@@ -688,12 +707,13 @@ extern "C" int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_A
   Datatype* core_newtype = nullptr;
   if (!call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   const Code code = api::type_create_resized(call.process, core_oldtype, lb, extent, &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_resized) MPI_Type_create_resized __attribute__((weak, alias("PMPI_Type_create_resized")));
@@ -704,12 +724,13 @@ extern "C" int PMPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MP
   Datatype* core_newtype = nullptr;
   if (!call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   const Code code = api::type_create_resized(call.process, core_oldtype, lb, extent, &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_resized_c) MPI_Type_create_resized_c __attribute__((weak, alias("PMPI_Type_create_resized_c")));
@@ -720,19 +741,21 @@ extern "C" int PMPI_Type_create_struct(int count, const int array_of_blocklength
       !call.array(array_of_blocklengths, count, "array_of_blocklengths") ||
       !call.counts(count_array(array_of_blocklengths), static_cast<int>(count), "array_of_blocklengths") ||
       !call.array(array_of_displacements, count, "array_of_displacements")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   HandleArray<Datatype> core_array_of_types(count);
   Datatype* core_newtype = nullptr;
   if (!core_array_of_types.load(call, array_of_types, "array_of_types", false) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   call.tell(&CallLine::count, count);
   const Code code = api::type_create_struct(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_array_of_types.data(), &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_struct) MPI_Type_create_struct __attribute__((weak, alias("PMPI_Type_create_struct")));
@@ -743,19 +766,21 @@ extern "C" int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_
       !call.array(array_of_blocklengths, count, "array_of_blocklengths") ||
       !call.counts(count_array(array_of_blocklengths), static_cast<int>(count), "array_of_blocklengths") ||
       !call.array(array_of_displacements, count, "array_of_displacements")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   HandleArray<Datatype> core_array_of_types(count);
   Datatype* core_newtype = nullptr;
   if (!core_array_of_types.load(call, array_of_types, "array_of_types", false) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   call.tell(&CallLine::count, count);
   const Code code = api::type_create_struct(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_array_of_types.data(), &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_struct_c) MPI_Type_create_struct_c __attribute__((weak, alias("PMPI_Type_create_struct_c")));
@@ -775,12 +800,13 @@ extern "C" int PMPI_Type_create_subarray(int ndims, const int array_of_sizes[], 
       !call.constant(order, core_order, "order", kErrArg) ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   const Code code = api::type_create_subarray(call.process, ndims, count_array(array_of_sizes), count_array(array_of_subsizes), count_array(array_of_starts), core_order, core_oldtype, &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_subarray) MPI_Type_create_subarray __attribute__((weak, alias("PMPI_Type_create_subarray")));
@@ -800,12 +826,13 @@ extern "C" int PMPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_s
       !call.constant(order, core_order, "order", kErrArg) ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   const Code code = api::type_create_subarray(call.process, ndims, count_array(array_of_sizes), count_array(array_of_subsizes), count_array(array_of_starts), core_order, core_oldtype, &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_create_subarray_c) MPI_Type_create_subarray_c __attribute__((weak, alias("PMPI_Type_create_subarray_c")));
@@ -829,12 +856,13 @@ extern "C" int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
   Datatype* core_newtype = nullptr;
   if (!call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   const Code code = api::type_dup(call.process, core_oldtype, &core_newtype);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_dup) MPI_Type_dup __attribute__((weak, alias("PMPI_Type_dup")));
@@ -1144,12 +1172,13 @@ extern "C" int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype i
   if (!call.handle<Datatype>(value_type, "value_type", &core_value_type) ||
       !call.handle<Datatype>(index_type, "index_type", &core_index_type) ||
       !call.pointer(pair_type, "pair_type")) {
+    null_out<Datatype>(pair_type);
     return call.fail();
   }
   const Code code = api::type_get_value_index(call.process, core_value_type, core_index_type, &core_pair_type);
   if (code == 0) {
     *pair_type = call.give<Datatype>(core_pair_type);
-  }
+  } else { null_out<Datatype>(pair_type); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_get_value_index) MPI_Type_get_value_index __attribute__((weak, alias("PMPI_Type_get_value_index")));
@@ -1164,13 +1193,14 @@ extern "C" int PMPI_Type_indexed(int count, const int array_of_blocklengths[], c
       !call.array(array_of_displacements, count, "array_of_displacements") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   call.tell(&CallLine::count, count);
   const Code code = api::type_indexed(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_oldtype, &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_indexed) MPI_Type_indexed __attribute__((weak, alias("PMPI_Type_indexed")));
@@ -1185,13 +1215,14 @@ extern "C" int PMPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blo
       !call.array(array_of_displacements, count, "array_of_displacements") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   call.tell(&CallLine::count, count);
   const Code code = api::type_indexed(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_oldtype, &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_indexed_c) MPI_Type_indexed_c __attribute__((weak, alias("PMPI_Type_indexed_c")));
@@ -1202,12 +1233,13 @@ extern "C" int PMPI_Type_match_size(int typeclass, int size, MPI_Datatype* datat
   Datatype* core_datatype = nullptr;
   if (!call.constant(typeclass, core_typeclass, "typeclass", kErrArg) ||
       !call.pointer(datatype, "datatype")) {
+    null_out<Datatype>(datatype);
     return call.fail();
   }
   const Code code = api::type_match_size(call.process, core_typeclass, size, &core_datatype);
   if (code == 0) {
     *datatype = call.give<Datatype>(core_datatype);
-  }
+  } else { null_out<Datatype>(datatype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_match_size) MPI_Type_match_size __attribute__((weak, alias("PMPI_Type_match_size")));
@@ -1296,13 +1328,14 @@ extern "C" int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Data
       !call.count(blocklength, "blocklength") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   call.tell(&CallLine::count, count);
   const Code code = api::type_vector(call.process, count, blocklength, stride, core_oldtype, &core_newtype, false);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_vector) MPI_Type_vector __attribute__((weak, alias("PMPI_Type_vector")));
@@ -1315,13 +1348,14 @@ extern "C" int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Co
       !call.count(blocklength, "blocklength") ||
       !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
       !call.pointer(newtype, "newtype")) {
+    null_out<Datatype>(newtype);
     return call.fail();
   }
   call.tell(&CallLine::count, count);
   const Code code = api::type_vector(call.process, count, blocklength, stride, core_oldtype, &core_newtype, true);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
-  }
+  } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Type_vector_c) MPI_Type_vector_c __attribute__((weak, alias("PMPI_Type_vector_c")));

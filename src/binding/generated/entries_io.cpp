@@ -19,7 +19,7 @@ extern "C" int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
     return call.fail();
   }
   call.tell(&CallLine::comm, core_fh);
-  return call.end(api::file_call_errhandler(call.process, core_fh, core_errorcode));
+  return call.end_with_handler(api::file_call_errhandler(call.process, core_fh, core_errorcode));
 }
 extern "C" decltype(PMPI_File_call_errhandler) MPI_File_call_errhandler __attribute__((weak, alias("PMPI_File_call_errhandler")));
 
@@ -43,12 +43,13 @@ extern "C" int PMPI_File_create_errhandler(MPI_File_errhandler_function* file_er
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(file_errhandler_fn), "file_errhandler_fn") ||
       !call.pointer(errhandler, "errhandler")) {
+    null_out<Errhandler>(errhandler);
     return call.fail();
   }
   const Code code = api::file_create_errhandler(call.process, reinterpret_cast<AnyFunction>(file_errhandler_fn), &core_errhandler);
   if (code == 0) {
     *errhandler = call.give<Errhandler>(core_errhandler);
-  }
+  } else { null_out<Errhandler>(errhandler); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_create_errhandler) MPI_File_create_errhandler __attribute__((weak, alias("PMPI_File_create_errhandler")));
@@ -121,13 +122,14 @@ extern "C" int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler* errhandle
   Errhandler* core_errhandler = nullptr;
   if (!call.handle_or_null<File>(file, "file", &core_file) ||
       !call.pointer(errhandler, "errhandler")) {
+    null_out<Errhandler>(errhandler);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_file);
   const Code code = api::file_get_errhandler(call.process, core_file, &core_errhandler);
   if (code == 0) {
     *errhandler = call.give<Errhandler>(core_errhandler);
-  }
+  } else { null_out<Errhandler>(errhandler); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_get_errhandler) MPI_File_get_errhandler __attribute__((weak, alias("PMPI_File_get_errhandler")));
@@ -138,13 +140,14 @@ extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group* group) {
   Group* core_group = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.pointer(group, "group")) {
+    null_out<Group>(group);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_fh);
   const Code code = api::file_get_group(call.process, core_fh, &core_group);
   if (code == 0) {
     *group = call.give<Group>(core_group);
-  }
+  } else { null_out<Group>(group); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_get_group) MPI_File_get_group __attribute__((weak, alias("PMPI_File_get_group")));
@@ -155,13 +158,14 @@ extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
   Info* core_info_used = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.pointer(info_used, "info_used")) {
+    null_out<Info>(info_used);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_fh);
   const Code code = api::file_get_info(call.process, core_fh, &core_info_used);
   if (code == 0) {
     *info_used = call.give<Info>(core_info_used);
-  }
+  } else { null_out<Info>(info_used); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_get_info) MPI_File_get_info __attribute__((weak, alias("PMPI_File_get_info")));
@@ -269,6 +273,7 @@ extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* e
       !call.pointer(etype, "etype") ||
       !call.pointer(filetype, "filetype") ||
       !call.pointer(datarep, "datarep")) {
+    null_out<Datatype>(etype); null_out<Datatype>(filetype);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_fh);
@@ -278,7 +283,7 @@ extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* e
     *etype = call.give<Datatype>(core_etype);
     *filetype = call.give<Datatype>(core_filetype);
     store_string(core_datarep, datarep, MPI_MAX_DATAREP_STRING);
-  }
+  } else { null_out<Datatype>(etype); null_out<Datatype>(filetype); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_get_view) MPI_File_get_view __attribute__((weak, alias("PMPI_File_get_view")));
@@ -291,6 +296,7 @@ extern "C" int PMPI_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype d
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_fh);
@@ -299,7 +305,7 @@ extern "C" int PMPI_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype d
   const Code code = api::file_iread(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread) MPI_File_iread __attribute__((weak, alias("PMPI_File_iread")));
@@ -312,6 +318,7 @@ extern "C" int PMPI_File_iread_c(MPI_File fh, void* buf, MPI_Count count, MPI_Da
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_fh);
@@ -320,7 +327,7 @@ extern "C" int PMPI_File_iread_c(MPI_File fh, void* buf, MPI_Count count, MPI_Da
   const Code code = api::file_iread(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread_c) MPI_File_iread_c __attribute__((weak, alias("PMPI_File_iread_c")));
@@ -333,6 +340,7 @@ extern "C" int PMPI_File_iread_all(MPI_File fh, void* buf, int count, MPI_Dataty
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_fh->collective_calls;
@@ -342,7 +350,7 @@ extern "C" int PMPI_File_iread_all(MPI_File fh, void* buf, int count, MPI_Dataty
   const Code code = api::file_iread_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread_all) MPI_File_iread_all __attribute__((weak, alias("PMPI_File_iread_all")));
@@ -355,6 +363,7 @@ extern "C" int PMPI_File_iread_all_c(MPI_File fh, void* buf, MPI_Count count, MP
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_fh->collective_calls;
@@ -364,7 +373,7 @@ extern "C" int PMPI_File_iread_all_c(MPI_File fh, void* buf, MPI_Count count, MP
   const Code code = api::file_iread_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread_all_c) MPI_File_iread_all_c __attribute__((weak, alias("PMPI_File_iread_all_c")));
@@ -377,6 +386,7 @@ extern "C" int PMPI_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, int
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_fh);
@@ -385,7 +395,7 @@ extern "C" int PMPI_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, int
   const Code code = api::file_iread_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread_at) MPI_File_iread_at __attribute__((weak, alias("PMPI_File_iread_at")));
@@ -398,6 +408,7 @@ extern "C" int PMPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void* buf, M
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_fh);
@@ -406,7 +417,7 @@ extern "C" int PMPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void* buf, M
   const Code code = api::file_iread_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread_at_c) MPI_File_iread_at_c __attribute__((weak, alias("PMPI_File_iread_at_c")));
@@ -419,6 +430,7 @@ extern "C" int PMPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf,
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_fh->collective_calls;
@@ -428,7 +440,7 @@ extern "C" int PMPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf,
   const Code code = api::file_iread_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread_at_all) MPI_File_iread_at_all __attribute__((weak, alias("PMPI_File_iread_at_all")));
@@ -441,6 +453,7 @@ extern "C" int PMPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void* bu
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_fh->collective_calls;
@@ -450,7 +463,7 @@ extern "C" int PMPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void* bu
   const Code code = api::file_iread_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread_at_all_c) MPI_File_iread_at_all_c __attribute__((weak, alias("PMPI_File_iread_at_all_c")));
@@ -463,6 +476,7 @@ extern "C" int PMPI_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Dat
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_fh);
@@ -471,7 +485,7 @@ extern "C" int PMPI_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Dat
   const Code code = api::file_iread_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread_shared) MPI_File_iread_shared __attribute__((weak, alias("PMPI_File_iread_shared")));
@@ -484,6 +498,7 @@ extern "C" int PMPI_File_iread_shared_c(MPI_File fh, void* buf, MPI_Count count,
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_fh);
@@ -492,7 +507,7 @@ extern "C" int PMPI_File_iread_shared_c(MPI_File fh, void* buf, MPI_Count count,
   const Code code = api::file_iread_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iread_shared_c) MPI_File_iread_shared_c __attribute__((weak, alias("PMPI_File_iread_shared_c")));
@@ -505,6 +520,7 @@ extern "C" int PMPI_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Dat
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_fh);
@@ -513,7 +529,7 @@ extern "C" int PMPI_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Dat
   const Code code = api::file_iwrite(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite) MPI_File_iwrite __attribute__((weak, alias("PMPI_File_iwrite")));
@@ -526,6 +542,7 @@ extern "C" int PMPI_File_iwrite_c(MPI_File fh, const void* buf, MPI_Count count,
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_fh);
@@ -534,7 +551,7 @@ extern "C" int PMPI_File_iwrite_c(MPI_File fh, const void* buf, MPI_Count count,
   const Code code = api::file_iwrite(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite_c) MPI_File_iwrite_c __attribute__((weak, alias("PMPI_File_iwrite_c")));
@@ -547,6 +564,7 @@ extern "C" int PMPI_File_iwrite_all(MPI_File fh, const void* buf, int count, MPI
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_fh->collective_calls;
@@ -556,7 +574,7 @@ extern "C" int PMPI_File_iwrite_all(MPI_File fh, const void* buf, int count, MPI
   const Code code = api::file_iwrite_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite_all) MPI_File_iwrite_all __attribute__((weak, alias("PMPI_File_iwrite_all")));
@@ -569,6 +587,7 @@ extern "C" int PMPI_File_iwrite_all_c(MPI_File fh, const void* buf, MPI_Count co
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_fh->collective_calls;
@@ -578,7 +597,7 @@ extern "C" int PMPI_File_iwrite_all_c(MPI_File fh, const void* buf, MPI_Count co
   const Code code = api::file_iwrite_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite_all_c) MPI_File_iwrite_all_c __attribute__((weak, alias("PMPI_File_iwrite_all_c")));
@@ -591,6 +610,7 @@ extern "C" int PMPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* b
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_fh);
@@ -599,7 +619,7 @@ extern "C" int PMPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* b
   const Code code = api::file_iwrite_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite_at) MPI_File_iwrite_at __attribute__((weak, alias("PMPI_File_iwrite_at")));
@@ -612,6 +632,7 @@ extern "C" int PMPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void*
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_fh);
@@ -620,7 +641,7 @@ extern "C" int PMPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void*
   const Code code = api::file_iwrite_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite_at_c) MPI_File_iwrite_at_c __attribute__((weak, alias("PMPI_File_iwrite_at_c")));
@@ -633,6 +654,7 @@ extern "C" int PMPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const voi
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_fh->collective_calls;
@@ -642,7 +664,7 @@ extern "C" int PMPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const voi
   const Code code = api::file_iwrite_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite_at_all) MPI_File_iwrite_at_all __attribute__((weak, alias("PMPI_File_iwrite_at_all")));
@@ -655,6 +677,7 @@ extern "C" int PMPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const v
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_fh->collective_calls;
@@ -664,7 +687,7 @@ extern "C" int PMPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const v
   const Code code = api::file_iwrite_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite_at_all_c) MPI_File_iwrite_at_all_c __attribute__((weak, alias("PMPI_File_iwrite_at_all_c")));
@@ -677,6 +700,7 @@ extern "C" int PMPI_File_iwrite_shared(MPI_File fh, const void* buf, int count, 
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_fh);
@@ -685,7 +709,7 @@ extern "C" int PMPI_File_iwrite_shared(MPI_File fh, const void* buf, int count, 
   const Code code = api::file_iwrite_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite_shared) MPI_File_iwrite_shared __attribute__((weak, alias("PMPI_File_iwrite_shared")));
@@ -698,6 +722,7 @@ extern "C" int PMPI_File_iwrite_shared_c(MPI_File fh, const void* buf, MPI_Count
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_fh);
@@ -706,7 +731,7 @@ extern "C" int PMPI_File_iwrite_shared_c(MPI_File fh, const void* buf, MPI_Count
   const Code code = api::file_iwrite_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_iwrite_shared_c) MPI_File_iwrite_shared_c __attribute__((weak, alias("PMPI_File_iwrite_shared_c")));
@@ -722,6 +747,7 @@ extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MP
       !call.constant(amode, core_amode, "amode", kErrAmode) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(fh, "fh")) {
+    null_out<File>(fh);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -729,7 +755,7 @@ extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MP
   const Code code = api::file_open(call.process, core_comm, filename, core_amode, core_info, &core_fh);
   if (code == 0) {
     *fh = call.give<File>(core_fh);
-  }
+  } else { null_out<File>(fh); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_File_open) MPI_File_open __attribute__((weak, alias("PMPI_File_open")));

@@ -123,7 +123,7 @@ extern "C" int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
-  return call.end(api::comm_call_errhandler(call.process, core_comm, core_errorcode));
+  return call.end_with_handler(api::comm_call_errhandler(call.process, core_comm, core_errorcode));
 }
 extern "C" decltype(PMPI_Comm_call_errhandler) MPI_Comm_call_errhandler __attribute__((weak, alias("PMPI_Comm_call_errhandler")));
 
@@ -154,6 +154,7 @@ extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcom
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.handle<Group>(group, "group", &core_group) ||
       !call.pointer(newcomm, "newcomm")) {
+    null_out<Comm>(newcomm);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -161,7 +162,7 @@ extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcom
   const Code code = api::comm_create(call.process, core_comm, core_group, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
-  }
+  } else { null_out<Comm>(newcomm); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_create) MPI_Comm_create __attribute__((weak, alias("PMPI_Comm_create")));
@@ -171,12 +172,13 @@ extern "C" int PMPI_Comm_create_errhandler(MPI_Comm_errhandler_function* comm_er
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(comm_errhandler_fn), "comm_errhandler_fn") ||
       !call.pointer(errhandler, "errhandler")) {
+    null_out<Errhandler>(errhandler);
     return call.fail();
   }
   const Code code = api::comm_create_errhandler(call.process, reinterpret_cast<AnyFunction>(comm_errhandler_fn), &core_errhandler);
   if (code == 0) {
     *errhandler = call.give<Errhandler>(core_errhandler);
-  }
+  } else { null_out<Errhandler>(errhandler); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_create_errhandler) MPI_Comm_create_errhandler __attribute__((weak, alias("PMPI_Comm_create_errhandler")));
@@ -193,12 +195,13 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringta
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler) ||
       !call.pointer(newcomm, "newcomm")) {
+    null_out<Comm>(newcomm);
     return call.fail();
   }
   const Code code = api::comm_create_from_group(call.process, core_group, stringtag, core_info, core_errhandler, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
-  }
+  } else { null_out<Comm>(newcomm); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_create_from_group) MPI_Comm_create_from_group __attribute__((weak, alias("PMPI_Comm_create_from_group")));
@@ -212,6 +215,7 @@ extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, M
       !call.handle<Group>(group, "group", &core_group) ||
       !call.tag(tag, "tag") ||
       !call.pointer(newcomm, "newcomm")) {
+    null_out<Comm>(newcomm);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -220,7 +224,7 @@ extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, M
   const Code code = api::comm_create_group(call.process, core_comm, core_group, tag, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
-  }
+  } else { null_out<Comm>(newcomm); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_create_group) MPI_Comm_create_group __attribute__((weak, alias("PMPI_Comm_create_group")));
@@ -259,6 +263,7 @@ extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
   Comm* core_newcomm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(newcomm, "newcomm")) {
+    null_out<Comm>(newcomm);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -266,7 +271,7 @@ extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
   const Code code = api::comm_dup(call.process, core_comm, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
-  }
+  } else { null_out<Comm>(newcomm); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_dup) MPI_Comm_dup __attribute__((weak, alias("PMPI_Comm_dup")));
@@ -279,6 +284,7 @@ extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* n
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(newcomm, "newcomm")) {
+    null_out<Comm>(newcomm);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -286,7 +292,7 @@ extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* n
   const Code code = api::comm_dup_with_info(call.process, core_comm, core_info, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
-  }
+  } else { null_out<Comm>(newcomm); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_dup_with_info) MPI_Comm_dup_with_info __attribute__((weak, alias("PMPI_Comm_dup_with_info")));
@@ -351,13 +357,14 @@ extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandle
   Errhandler* core_errhandler = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(errhandler, "errhandler")) {
+    null_out<Errhandler>(errhandler);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_get_errhandler(call.process, core_comm, &core_errhandler);
   if (code == 0) {
     *errhandler = call.give<Errhandler>(core_errhandler);
-  }
+  } else { null_out<Errhandler>(errhandler); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_get_errhandler) MPI_Comm_get_errhandler __attribute__((weak, alias("PMPI_Comm_get_errhandler")));
@@ -368,13 +375,14 @@ extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
   Info* core_info_used = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(info_used, "info_used")) {
+    null_out<Info>(info_used);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_get_info(call.process, core_comm, &core_info_used);
   if (code == 0) {
     *info_used = call.give<Info>(core_info_used);
-  }
+  } else { null_out<Info>(info_used); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_get_info) MPI_Comm_get_info __attribute__((weak, alias("PMPI_Comm_get_info")));
@@ -403,13 +411,14 @@ extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
   Group* core_group = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(group, "group")) {
+    null_out<Group>(group);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_group(call.process, core_comm, &core_group);
   if (code == 0) {
     *group = call.give<Group>(core_group);
-  }
+  } else { null_out<Group>(group); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_group) MPI_Comm_group __attribute__((weak, alias("PMPI_Comm_group")));
@@ -422,6 +431,7 @@ extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* req
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(newcomm, "newcomm") ||
       !call.pointer(request, "request")) {
+    null_out<Comm>(newcomm); null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -430,7 +440,7 @@ extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* req
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Comm>(newcomm); null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_idup) MPI_Comm_idup __attribute__((weak, alias("PMPI_Comm_idup")));
@@ -445,6 +455,7 @@ extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* 
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(newcomm, "newcomm") ||
       !call.pointer(request, "request")) {
+    null_out<Comm>(newcomm); null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -453,7 +464,7 @@ extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* 
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Comm>(newcomm); null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_idup_with_info) MPI_Comm_idup_with_info __attribute__((weak, alias("PMPI_Comm_idup_with_info")));
@@ -481,13 +492,14 @@ extern "C" int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
   Group* core_group = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(group, "group")) {
+    null_out<Group>(group);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_remote_group(call.process, core_comm, &core_group);
   if (code == 0) {
     *group = call.give<Group>(core_group);
-  }
+  } else { null_out<Group>(group); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_remote_group) MPI_Comm_remote_group __attribute__((weak, alias("PMPI_Comm_remote_group")));
@@ -584,6 +596,7 @@ extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newc
   Comm* core_newcomm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(newcomm, "newcomm")) {
+    null_out<Comm>(newcomm);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -591,7 +604,7 @@ extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newc
   const Code code = api::comm_split(call.process, core_comm, color, key, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
-  }
+  } else { null_out<Comm>(newcomm); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_split) MPI_Comm_split __attribute__((weak, alias("PMPI_Comm_split")));
@@ -606,6 +619,7 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
       !call.constant(split_type, core_split_type, "split_type", kErrArg) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(newcomm, "newcomm")) {
+    null_out<Comm>(newcomm);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -613,7 +627,7 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
   const Code code = api::comm_split_type(call.process, core_comm, core_split_type, key, core_info, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
-  }
+  } else { null_out<Comm>(newcomm); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_split_type) MPI_Comm_split_type __attribute__((weak, alias("PMPI_Comm_split_type")));
@@ -713,12 +727,13 @@ extern "C" int PMPI_Group_difference(MPI_Group group1, MPI_Group group2, MPI_Gro
   if (!call.handle<Group>(group1, "group1", &core_group1) ||
       !call.handle<Group>(group2, "group2", &core_group2) ||
       !call.pointer(newgroup, "newgroup")) {
+    null_out<Group>(newgroup);
     return call.fail();
   }
   const Code code = api::group_difference(call.process, core_group1, core_group2, &core_newgroup);
   if (code == 0) {
     *newgroup = call.give<Group>(core_newgroup);
-  }
+  } else { null_out<Group>(newgroup); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Group_difference) MPI_Group_difference __attribute__((weak, alias("PMPI_Group_difference")));
@@ -729,18 +744,20 @@ extern "C" int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Gr
   if (!call.handle<Group>(group, "group", &core_group) ||
       !call.count(n, "n", kErrArg) ||
       !call.array(ranks, n, "ranks")) {
+    null_out<Group>(newgroup);
     return call.fail();
   }
   IntArray core_ranks(ranks, n);
   Group* core_newgroup = nullptr;
   if (!core_ranks.load(call, "ranks", abi::rank_to_core) ||
       !call.pointer(newgroup, "newgroup")) {
+    null_out<Group>(newgroup);
     return call.fail();
   }
   const Code code = api::group_excl(call.process, core_group, n, core_ranks.get(), &core_newgroup);
   if (code == 0) {
     *newgroup = call.give<Group>(core_newgroup);
-  }
+  } else { null_out<Group>(newgroup); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Group_excl) MPI_Group_excl __attribute__((weak, alias("PMPI_Group_excl")));
@@ -765,13 +782,14 @@ extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pse
   if (!call.handle<Session>(session, "session", &core_session) ||
       !call.pointer(pset_name, "pset_name") ||
       !call.pointer(newgroup, "newgroup")) {
+    null_out<Group>(newgroup);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_session);
   const Code code = api::group_from_session_pset(call.process, core_session, pset_name, &core_newgroup);
   if (code == 0) {
     *newgroup = call.give<Group>(core_newgroup);
-  }
+  } else { null_out<Group>(newgroup); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Group_from_session_pset) MPI_Group_from_session_pset __attribute__((weak, alias("PMPI_Group_from_session_pset")));
@@ -782,18 +800,20 @@ extern "C" int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Gr
   if (!call.handle<Group>(group, "group", &core_group) ||
       !call.count(n, "n", kErrArg) ||
       !call.array(ranks, n, "ranks")) {
+    null_out<Group>(newgroup);
     return call.fail();
   }
   IntArray core_ranks(ranks, n);
   Group* core_newgroup = nullptr;
   if (!core_ranks.load(call, "ranks", abi::rank_to_core) ||
       !call.pointer(newgroup, "newgroup")) {
+    null_out<Group>(newgroup);
     return call.fail();
   }
   const Code code = api::group_incl(call.process, core_group, n, core_ranks.get(), &core_newgroup);
   if (code == 0) {
     *newgroup = call.give<Group>(core_newgroup);
-  }
+  } else { null_out<Group>(newgroup); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Group_incl) MPI_Group_incl __attribute__((weak, alias("PMPI_Group_incl")));
@@ -806,12 +826,13 @@ extern "C" int PMPI_Group_intersection(MPI_Group group1, MPI_Group group2, MPI_G
   if (!call.handle<Group>(group1, "group1", &core_group1) ||
       !call.handle<Group>(group2, "group2", &core_group2) ||
       !call.pointer(newgroup, "newgroup")) {
+    null_out<Group>(newgroup);
     return call.fail();
   }
   const Code code = api::group_intersection(call.process, core_group1, core_group2, &core_newgroup);
   if (code == 0) {
     *newgroup = call.give<Group>(core_newgroup);
-  }
+  } else { null_out<Group>(newgroup); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Group_intersection) MPI_Group_intersection __attribute__((weak, alias("PMPI_Group_intersection")));
@@ -824,12 +845,13 @@ extern "C" int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MP
       !call.count(n, "n", kErrArg) ||
       !call.array(ranges, n, "ranges") ||
       !call.pointer(newgroup, "newgroup")) {
+    null_out<Group>(newgroup);
     return call.fail();
   }
   const Code code = api::group_range_excl(call.process, core_group, n, ranges, &core_newgroup);
   if (code == 0) {
     *newgroup = call.give<Group>(core_newgroup);
-  }
+  } else { null_out<Group>(newgroup); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Group_range_excl) MPI_Group_range_excl __attribute__((weak, alias("PMPI_Group_range_excl")));
@@ -842,12 +864,13 @@ extern "C" int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MP
       !call.count(n, "n", kErrArg) ||
       !call.array(ranges, n, "ranges") ||
       !call.pointer(newgroup, "newgroup")) {
+    null_out<Group>(newgroup);
     return call.fail();
   }
   const Code code = api::group_range_incl(call.process, core_group, n, ranges, &core_newgroup);
   if (code == 0) {
     *newgroup = call.give<Group>(core_newgroup);
-  }
+  } else { null_out<Group>(newgroup); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Group_range_incl) MPI_Group_range_incl __attribute__((weak, alias("PMPI_Group_range_incl")));
@@ -915,12 +938,13 @@ extern "C" int PMPI_Group_union(MPI_Group group1, MPI_Group group2, MPI_Group* n
   if (!call.handle<Group>(group1, "group1", &core_group1) ||
       !call.handle<Group>(group2, "group2", &core_group2) ||
       !call.pointer(newgroup, "newgroup")) {
+    null_out<Group>(newgroup);
     return call.fail();
   }
   const Code code = api::group_union(call.process, core_group1, core_group2, &core_newgroup);
   if (code == 0) {
     *newgroup = call.give<Group>(core_newgroup);
-  }
+  } else { null_out<Group>(newgroup); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Group_union) MPI_Group_union __attribute__((weak, alias("PMPI_Group_union")));
@@ -929,12 +953,13 @@ extern "C" int PMPI_Info_create(MPI_Info* info) {
   Call call(Function::kInfo_create, __builtin_return_address(0), AnyTime{});
   Info* core_info = nullptr;
   if (!call.pointer(info, "info")) {
+    null_out<Info>(info);
     return call.fail();
   }
   const Code code = api::info_create(call.process, &core_info);
   if (code == 0) {
     *info = call.give<Info>(core_info);
-  }
+  } else { null_out<Info>(info); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Info_create) MPI_Info_create __attribute__((weak, alias("PMPI_Info_create")));
@@ -943,12 +968,13 @@ extern "C" int PMPI_Info_create_env(int argc, char* argv[], MPI_Info* info) {
   Call call(Function::kInfo_create_env, __builtin_return_address(0), AnyTime{});
   Info* core_info = nullptr;
   if (!call.pointer(info, "info")) {
+    null_out<Info>(info);
     return call.fail();
   }
   const Code code = api::info_create_env(call.process, argc, argv, &core_info);
   if (code == 0) {
     *info = call.give<Info>(core_info);
-  }
+  } else { null_out<Info>(info); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Info_create_env) MPI_Info_create_env __attribute__((weak, alias("PMPI_Info_create_env")));
@@ -970,12 +996,13 @@ extern "C" int PMPI_Info_dup(MPI_Info info, MPI_Info* newinfo) {
   Info* core_newinfo = nullptr;
   if (!call.handle<Info>(info, "info", &core_info) ||
       !call.pointer(newinfo, "newinfo")) {
+    null_out<Info>(newinfo);
     return call.fail();
   }
   const Code code = api::info_dup(call.process, core_info, &core_newinfo);
   if (code == 0) {
     *newinfo = call.give<Info>(core_newinfo);
-  }
+  } else { null_out<Info>(newinfo); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Info_dup) MPI_Info_dup __attribute__((weak, alias("PMPI_Info_dup")));
@@ -1112,6 +1139,7 @@ extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_
       !call.constant(remote_leader, core_remote_leader, "remote_leader", kErrRank) ||
       !call.tag(tag, "tag") ||
       !call.pointer(newintercomm, "newintercomm")) {
+    null_out<Comm>(newintercomm);
     return call.fail();
   }
   ++core_local_comm->collective_calls;
@@ -1120,7 +1148,7 @@ extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_
   const Code code = api::intercomm_create(call.process, core_local_comm, core_local_leader, core_peer_comm, core_remote_leader, tag, &core_newintercomm);
   if (code == 0) {
     *newintercomm = call.give<Comm>(core_newintercomm);
-  }
+  } else { null_out<Comm>(newintercomm); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Intercomm_create) MPI_Intercomm_create __attribute__((weak, alias("PMPI_Intercomm_create")));
@@ -1143,12 +1171,13 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler) ||
       !call.pointer(newintercomm, "newintercomm")) {
+    null_out<Comm>(newintercomm);
     return call.fail();
   }
   const Code code = api::intercomm_create_from_groups(call.process, core_local_group, core_local_leader, core_remote_group, core_remote_leader, stringtag, core_info, core_errhandler, &core_newintercomm);
   if (code == 0) {
     *newintercomm = call.give<Comm>(core_newintercomm);
-  }
+  } else { null_out<Comm>(newintercomm); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Intercomm_create_from_groups) MPI_Intercomm_create_from_groups __attribute__((weak, alias("PMPI_Intercomm_create_from_groups")));
@@ -1159,6 +1188,7 @@ extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newi
   Comm* core_newintracomm = nullptr;
   if (!call.handle<Comm>(intercomm, "intercomm", &core_intercomm) ||
       !call.pointer(newintracomm, "newintracomm")) {
+    null_out<Comm>(newintracomm);
     return call.fail();
   }
   ++core_intercomm->collective_calls;
@@ -1166,7 +1196,7 @@ extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newi
   const Code code = api::intercomm_merge(call.process, core_intercomm, high != 0, &core_newintracomm);
   if (code == 0) {
     *newintracomm = call.give<Comm>(core_newintracomm);
-  }
+  } else { null_out<Comm>(newintracomm); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Intercomm_merge) MPI_Intercomm_merge __attribute__((weak, alias("PMPI_Intercomm_merge")));
@@ -1225,12 +1255,13 @@ extern "C" int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* o
   Op* core_op = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(user_fn), "user_fn") ||
       !call.pointer(op, "op")) {
+    null_out<Op>(op);
     return call.fail();
   }
   const Code code = api::op_create(call.process, reinterpret_cast<AnyFunction>(user_fn), commute != 0, &core_op, false);
   if (code == 0) {
     *op = call.give<Op>(core_op);
-  }
+  } else { null_out<Op>(op); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Op_create) MPI_Op_create __attribute__((weak, alias("PMPI_Op_create")));
@@ -1240,12 +1271,13 @@ extern "C" int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_O
   Op* core_op = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(user_fn), "user_fn") ||
       !call.pointer(op, "op")) {
+    null_out<Op>(op);
     return call.fail();
   }
   const Code code = api::op_create(call.process, reinterpret_cast<AnyFunction>(user_fn), commute != 0, &core_op, true);
   if (code == 0) {
     *op = call.give<Op>(core_op);
-  }
+  } else { null_out<Op>(op); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Op_create_c) MPI_Op_create_c __attribute__((weak, alias("PMPI_Op_create_c")));

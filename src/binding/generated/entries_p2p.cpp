@@ -14,7 +14,7 @@ extern "C" int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag")) {
     return call.fail();
@@ -33,7 +33,7 @@ extern "C" int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datat
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag")) {
     return call.fail();
@@ -53,10 +53,11 @@ extern "C" int PMPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -67,7 +68,7 @@ extern "C" int PMPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype
   const Code code = api::bsend_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Bsend_init) MPI_Bsend_init __attribute__((weak, alias("PMPI_Bsend_init")));
@@ -78,10 +79,11 @@ extern "C" int PMPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype 
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -92,7 +94,7 @@ extern "C" int PMPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype 
   const Code code = api::bsend_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Bsend_init_c) MPI_Bsend_init_c __attribute__((weak, alias("PMPI_Bsend_init_c")));
@@ -159,12 +161,13 @@ extern "C" int PMPI_Buffer_iflush(MPI_Request* request) {
   Call call(Function::kBuffer_iflush, __builtin_return_address(0));
   Request* core_request = nullptr;
   if (!call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   const Code code = api::buffer_iflush(call.process, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Buffer_iflush) MPI_Buffer_iflush __attribute__((weak, alias("PMPI_Buffer_iflush")));
@@ -261,13 +264,14 @@ extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
   const Code code = api::comm_iflush_buffer(call.process, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_iflush_buffer) MPI_Comm_iflush_buffer __attribute__((weak, alias("PMPI_Comm_iflush_buffer")));
@@ -291,13 +295,14 @@ extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Gr
       !call.pointer(reinterpret_cast<const void*>(free_fn), "free_fn") ||
       !call.pointer(reinterpret_cast<const void*>(cancel_fn), "cancel_fn") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   const Code code = api::grequest_start(call.process, reinterpret_cast<AnyFunction>(query_fn), reinterpret_cast<AnyFunction>(free_fn), reinterpret_cast<AnyFunction>(cancel_fn), extra_state, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
     call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Grequest_start) MPI_Grequest_start __attribute__((weak, alias("PMPI_Grequest_start")));
@@ -308,10 +313,11 @@ extern "C" int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, in
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -322,7 +328,7 @@ extern "C" int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, in
   const Code code = api::ibsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ibsend) MPI_Ibsend __attribute__((weak, alias("PMPI_Ibsend")));
@@ -333,10 +339,11 @@ extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype data
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -347,7 +354,7 @@ extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype data
   const Code code = api::ibsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ibsend_c) MPI_Ibsend_c __attribute__((weak, alias("PMPI_Ibsend_c")));
@@ -364,6 +371,7 @@ extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_M
       !call.pointer(flag, "flag") ||
       !call.pointer(message, "message") ||
       !core_status.ready(call, "status")) {
+    null_out<Message>(message);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -372,21 +380,23 @@ extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_M
   const Code code = api::improbe(call.process, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_flag, &core_message, core_status.get());
   if (code == 0) {
     *flag = core_flag;
+    null_out<Message>(message);
     if (core_flag) { *message = call.give<Message>(core_message); core_status.store(); }
-  }
+  } else { null_out<Message>(message); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Improbe) MPI_Improbe __attribute__((weak, alias("PMPI_Improbe")));
 
 extern "C" int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
   Call call(Function::kImrecv, __builtin_return_address(0));
-  Datatype* core_datatype = nullptr;
   Message* core_message = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(message, "message") ||
+  if (!call.pointer(message, "message") ||
       !call.handle<Message>(*message, "message", &core_message) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::count, count);
@@ -394,7 +404,7 @@ extern "C" int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Mess
   const Code code = api::imrecv(call.process, abi::buffer_to_core(buf), count, core_datatype, &core_message, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   call.settle<Message>(core_message, message);
   return call.end(code);
 }
@@ -402,13 +412,14 @@ extern "C" decltype(PMPI_Imrecv) MPI_Imrecv __attribute__((weak, alias("PMPI_Imr
 
 extern "C" int PMPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
   Call call(Function::kImrecv_c, __builtin_return_address(0));
-  Datatype* core_datatype = nullptr;
   Message* core_message = nullptr;
+  Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(message, "message") ||
+  if (!call.pointer(message, "message") ||
       !call.handle<Message>(*message, "message", &core_message) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::count, count);
@@ -416,7 +427,7 @@ extern "C" int PMPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, 
   const Code code = api::imrecv(call.process, abi::buffer_to_core(buf), count, core_datatype, &core_message, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   call.settle<Message>(core_message, message);
   return call.end(code);
 }
@@ -452,10 +463,11 @@ extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int sourc
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.source(source, "source", core_comm) ||
       !call.tag_or_any(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -466,7 +478,7 @@ extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int sourc
   const Code code = api::irecv(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Irecv) MPI_Irecv __attribute__((weak, alias("PMPI_Irecv")));
@@ -477,10 +489,11 @@ extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, i
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.source(source, "source", core_comm) ||
       !call.tag_or_any(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -491,7 +504,7 @@ extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, i
   const Code code = api::irecv(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Irecv_c) MPI_Irecv_c __attribute__((weak, alias("PMPI_Irecv_c")));
@@ -502,10 +515,11 @@ extern "C" int PMPI_Irsend(const void* buf, int count, MPI_Datatype datatype, in
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -516,7 +530,7 @@ extern "C" int PMPI_Irsend(const void* buf, int count, MPI_Datatype datatype, in
   const Code code = api::irsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Irsend) MPI_Irsend __attribute__((weak, alias("PMPI_Irsend")));
@@ -527,10 +541,11 @@ extern "C" int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype data
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -541,7 +556,7 @@ extern "C" int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype data
   const Code code = api::irsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Irsend_c) MPI_Irsend_c __attribute__((weak, alias("PMPI_Irsend_c")));
@@ -552,10 +567,11 @@ extern "C" int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -566,7 +582,7 @@ extern "C" int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int
   const Code code = api::isend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Isend) MPI_Isend __attribute__((weak, alias("PMPI_Isend")));
@@ -577,10 +593,11 @@ extern "C" int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datat
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -591,7 +608,7 @@ extern "C" int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datat
   const Code code = api::isend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Isend_c) MPI_Isend_c __attribute__((weak, alias("PMPI_Isend_c")));
@@ -603,13 +620,14 @@ extern "C" int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype s
   Datatype* core_recvtype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
+      !call.message(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
+      !call.message(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(sendtag, "sendtag") ||
       !call.source(source, "source", core_comm) ||
       !call.tag_or_any(recvtag, "recvtag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -620,7 +638,7 @@ extern "C" int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype s
   const Code code = api::isendrecv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::rank_to_core(dest), sendtag, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Isendrecv) MPI_Isendrecv __attribute__((weak, alias("PMPI_Isendrecv")));
@@ -632,13 +650,14 @@ extern "C" int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
   Datatype* core_recvtype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
+      !call.message(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
+      !call.message(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(sendtag, "sendtag") ||
       !call.source(source, "source", core_comm) ||
       !call.tag_or_any(recvtag, "recvtag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -649,7 +668,7 @@ extern "C" int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Da
   const Code code = api::isendrecv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::rank_to_core(dest), sendtag, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Isendrecv_c) MPI_Isendrecv_c __attribute__((weak, alias("PMPI_Isendrecv_c")));
@@ -660,12 +679,13 @@ extern "C" int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatyp
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(sendtag, "sendtag") ||
       !call.source(source, "source", core_comm) ||
       !call.tag_or_any(recvtag, "recvtag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -676,7 +696,7 @@ extern "C" int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatyp
   const Code code = api::isendrecv_replace(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), sendtag, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Isendrecv_replace) MPI_Isendrecv_replace __attribute__((weak, alias("PMPI_Isendrecv_replace")));
@@ -687,12 +707,13 @@ extern "C" int PMPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(sendtag, "sendtag") ||
       !call.source(source, "source", core_comm) ||
       !call.tag_or_any(recvtag, "recvtag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -703,7 +724,7 @@ extern "C" int PMPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype
   const Code code = api::isendrecv_replace(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), sendtag, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Isendrecv_replace_c) MPI_Isendrecv_replace_c __attribute__((weak, alias("PMPI_Isendrecv_replace_c")));
@@ -714,10 +735,11 @@ extern "C" int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, in
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -728,7 +750,7 @@ extern "C" int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, in
   const Code code = api::issend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Issend) MPI_Issend __attribute__((weak, alias("PMPI_Issend")));
@@ -739,10 +761,11 @@ extern "C" int PMPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype data
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -753,7 +776,7 @@ extern "C" int PMPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype data
   const Code code = api::issend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Issend_c) MPI_Issend_c __attribute__((weak, alias("PMPI_Issend_c")));
@@ -768,6 +791,7 @@ extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* mess
       !call.tag_or_any(tag, "tag") ||
       !call.pointer(message, "message") ||
       !core_status.ready(call, "status")) {
+    null_out<Message>(message);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -777,19 +801,19 @@ extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* mess
   if (code == 0) {
     *message = call.give<Message>(core_message);
     core_status.store();
-  }
+  } else { null_out<Message>(message); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Mprobe) MPI_Mprobe __attribute__((weak, alias("PMPI_Mprobe")));
 
 extern "C" int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
   Call call(Function::kMrecv, __builtin_return_address(0));
-  Datatype* core_datatype = nullptr;
   Message* core_message = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(message, "message") ||
+  if (!call.pointer(message, "message") ||
       !call.handle<Message>(*message, "message", &core_message) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -804,12 +828,12 @@ extern "C" decltype(PMPI_Mrecv) MPI_Mrecv __attribute__((weak, alias("PMPI_Mrecv
 
 extern "C" int PMPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
   Call call(Function::kMrecv_c, __builtin_return_address(0));
-  Datatype* core_datatype = nullptr;
   Message* core_message = nullptr;
+  Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
-  if (!call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(message, "message") ||
+  if (!call.pointer(message, "message") ||
       !call.handle<Message>(*message, "message", &core_message) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !core_status.ready(call, "status")) {
     return call.fail();
   }
@@ -877,11 +901,12 @@ extern "C" int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_D
   Info* core_info = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.source(source, "source", core_comm) ||
       !call.tag_or_any(tag, "tag") ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -892,7 +917,7 @@ extern "C" int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_D
   const Code code = api::precv_init(call.process, abi::buffer_to_core(buf), partitions, count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Precv_init) MPI_Precv_init __attribute__((weak, alias("PMPI_Precv_init")));
@@ -925,11 +950,12 @@ extern "C" int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count,
   Info* core_info = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -940,7 +966,7 @@ extern "C" int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count,
   const Code code = api::psend_init(call.process, abi::buffer_to_core(buf), partitions, count, core_datatype, abi::rank_to_core(dest), tag, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Psend_init) MPI_Psend_init __attribute__((weak, alias("PMPI_Psend_init")));
@@ -951,7 +977,7 @@ extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.source(source, "source", core_comm) ||
       !call.tag_or_any(tag, "tag") ||
       !core_status.ready(call, "status")) {
@@ -974,7 +1000,7 @@ extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, in
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.source(source, "source", core_comm) ||
       !call.tag_or_any(tag, "tag") ||
       !core_status.ready(call, "status")) {
@@ -997,10 +1023,11 @@ extern "C" int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int s
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.source(source, "source", core_comm) ||
       !call.tag_or_any(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -1011,7 +1038,7 @@ extern "C" int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int s
   const Code code = api::recv_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Recv_init) MPI_Recv_init __attribute__((weak, alias("PMPI_Recv_init")));
@@ -1022,10 +1049,11 @@ extern "C" int PMPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatyp
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.source(source, "source", core_comm) ||
       !call.tag_or_any(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -1036,7 +1064,7 @@ extern "C" int PMPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatyp
   const Code code = api::recv_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Recv_init_c) MPI_Recv_init_c __attribute__((weak, alias("PMPI_Recv_init_c")));
@@ -1111,8 +1139,9 @@ extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of
   }
   call.tell(&CallLine::count, count);
   const Code code = api::request_get_status_any(call.process, count, core_array_of_requests.data(), &core_indx, &core_flag, core_status.get());
+  *indx = core_indx;
   *flag = core_flag;
-  if (core_flag) { *indx = core_indx; core_status.store(); }
+  if (core_flag) { core_status.store(); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Request_get_status_any) MPI_Request_get_status_any __attribute__((weak, alias("PMPI_Request_get_status_any")));
@@ -1146,7 +1175,7 @@ extern "C" int PMPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag")) {
     return call.fail();
@@ -1165,7 +1194,7 @@ extern "C" int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datat
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag")) {
     return call.fail();
@@ -1185,10 +1214,11 @@ extern "C" int PMPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -1199,7 +1229,7 @@ extern "C" int PMPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype
   const Code code = api::rsend_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Rsend_init) MPI_Rsend_init __attribute__((weak, alias("PMPI_Rsend_init")));
@@ -1210,10 +1240,11 @@ extern "C" int PMPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype 
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -1224,7 +1255,7 @@ extern "C" int PMPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype 
   const Code code = api::rsend_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Rsend_init_c) MPI_Rsend_init_c __attribute__((weak, alias("PMPI_Rsend_init_c")));
@@ -1234,7 +1265,7 @@ extern "C" int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int 
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag")) {
     return call.fail();
@@ -1253,7 +1284,7 @@ extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype dataty
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag")) {
     return call.fail();
@@ -1273,10 +1304,11 @@ extern "C" int PMPI_Send_init(const void* buf, int count, MPI_Datatype datatype,
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -1287,7 +1319,7 @@ extern "C" int PMPI_Send_init(const void* buf, int count, MPI_Datatype datatype,
   const Code code = api::send_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Send_init) MPI_Send_init __attribute__((weak, alias("PMPI_Send_init")));
@@ -1298,10 +1330,11 @@ extern "C" int PMPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype d
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -1312,7 +1345,7 @@ extern "C" int PMPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype d
   const Code code = api::send_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Send_init_c) MPI_Send_init_c __attribute__((weak, alias("PMPI_Send_init_c")));
@@ -1324,8 +1357,8 @@ extern "C" int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype se
   Datatype* core_recvtype = nullptr;
   StatusOut core_status(status);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
+      !call.message(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
+      !call.message(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(sendtag, "sendtag") ||
       !call.source(source, "source", core_comm) ||
@@ -1351,8 +1384,8 @@ extern "C" int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Dat
   Datatype* core_recvtype = nullptr;
   StatusOut core_status(status);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
+      !call.message(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
+      !call.message(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(sendtag, "sendtag") ||
       !call.source(source, "source", core_comm) ||
@@ -1377,7 +1410,7 @@ extern "C" int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(sendtag, "sendtag") ||
       !call.source(source, "source", core_comm) ||
@@ -1402,7 +1435,7 @@ extern "C" int PMPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype 
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(sendtag, "sendtag") ||
       !call.source(source, "source", core_comm) ||
@@ -1426,7 +1459,7 @@ extern "C" int PMPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag")) {
     return call.fail();
@@ -1445,7 +1478,7 @@ extern "C" int PMPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datat
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag")) {
     return call.fail();
@@ -1465,10 +1498,11 @@ extern "C" int PMPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -1479,7 +1513,7 @@ extern "C" int PMPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype
   const Code code = api::ssend_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ssend_init) MPI_Ssend_init __attribute__((weak, alias("PMPI_Ssend_init")));
@@ -1490,10 +1524,11 @@ extern "C" int PMPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype 
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
+      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
       !call.dest(dest, "dest", core_comm) ||
       !call.tag(tag, "tag") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_comm);
@@ -1504,7 +1539,7 @@ extern "C" int PMPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype 
   const Code code = api::ssend_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ssend_init_c) MPI_Ssend_init_c __attribute__((weak, alias("PMPI_Ssend_init_c")));
@@ -1599,8 +1634,9 @@ extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* ind
   call.tell(&CallLine::count, count);
   const Code code = api::testany(call.process, count, core_array_of_requests.data(), &core_indx, &core_flag, core_status.get());
   core_array_of_requests.settle(call, array_of_requests);
+  *indx = core_indx;
   *flag = core_flag;
-  if (core_flag) { *indx = core_indx; core_status.store(); }
+  if (core_flag) { core_status.store(); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Testany) MPI_Testany __attribute__((weak, alias("PMPI_Testany")));

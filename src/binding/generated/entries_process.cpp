@@ -30,13 +30,16 @@ extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info info, int root, 
       !call.root(root, "root", core_comm, &roles) ||
       !(!roles.root_here || call.handle_or_null<Info>(info, "info", &core_info)) ||
       !call.pointer(newcomm, "newcomm")) {
+    null_out<Comm>(newcomm);
     return call.fail();
   }
   ++core_comm->collective_calls;
   call.tell(&CallLine::comm, core_comm);
   call.tell(&CallLine::peer, roles.root);
   const Code code = api::comm_accept(call.process, port_name, core_info, roles.root, core_comm, &core_newcomm);
-  *newcomm = call.give<Comm>(core_newcomm);
+  if (code == 0) {
+    *newcomm = call.give<Comm>(core_newcomm);
+  } else { null_out<Comm>(newcomm); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_accept) MPI_Comm_accept __attribute__((weak, alias("PMPI_Comm_accept")));
@@ -51,13 +54,16 @@ extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root,
       !call.root(root, "root", core_comm, &roles) ||
       !(!roles.root_here || call.handle_or_null<Info>(info, "info", &core_info)) ||
       !call.pointer(newcomm, "newcomm")) {
+    null_out<Comm>(newcomm);
     return call.fail();
   }
   ++core_comm->collective_calls;
   call.tell(&CallLine::comm, core_comm);
   call.tell(&CallLine::peer, roles.root);
   const Code code = api::comm_connect(call.process, port_name, core_info, roles.root, core_comm, &core_newcomm);
-  *newcomm = call.give<Comm>(core_newcomm);
+  if (code == 0) {
+    *newcomm = call.give<Comm>(core_newcomm);
+  } else { null_out<Comm>(newcomm); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_connect) MPI_Comm_connect __attribute__((weak, alias("PMPI_Comm_connect")));
@@ -81,12 +87,13 @@ extern "C" int PMPI_Comm_get_parent(MPI_Comm* parent) {
   Call call(Function::kComm_get_parent, __builtin_return_address(0));
   Comm* core_parent = nullptr;
   if (!call.pointer(parent, "parent")) {
+    null_out<Comm>(parent);
     return call.fail();
   }
   const Code code = api::comm_get_parent(call.process, &core_parent);
   if (code == 0) {
     *parent = call.give<Comm>(core_parent);
-  }
+  } else { null_out<Comm>(parent); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_get_parent) MPI_Comm_get_parent __attribute__((weak, alias("PMPI_Comm_get_parent")));
@@ -95,10 +102,13 @@ extern "C" int PMPI_Comm_join(int fd, MPI_Comm* intercomm) {
   Call call(Function::kComm_join, __builtin_return_address(0));
   Comm* core_intercomm = nullptr;
   if (!call.pointer(intercomm, "intercomm")) {
+    null_out<Comm>(intercomm);
     return call.fail();
   }
   const Code code = api::comm_join(call.process, fd, &core_intercomm);
-  *intercomm = call.give<Comm>(core_intercomm);
+  if (code == 0) {
+    *intercomm = call.give<Comm>(core_intercomm);
+  } else { null_out<Comm>(intercomm); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Comm_join) MPI_Comm_join __attribute__((weak, alias("PMPI_Comm_join")));
@@ -107,12 +117,13 @@ extern "C" int PMPI_Get_hw_resource_info(MPI_Info* hw_info) {
   Call call(Function::kGet_hw_resource_info, __builtin_return_address(0));
   Info* core_hw_info = nullptr;
   if (!call.pointer(hw_info, "hw_info")) {
+    null_out<Info>(hw_info);
     return call.fail();
   }
   const Code code = api::get_hw_resource_info(call.process, &core_hw_info);
   if (code == 0) {
     *hw_info = call.give<Info>(core_hw_info);
-  }
+  } else { null_out<Info>(hw_info); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Get_hw_resource_info) MPI_Get_hw_resource_info __attribute__((weak, alias("PMPI_Get_hw_resource_info")));
@@ -195,7 +206,7 @@ extern "C" int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) 
     return call.fail();
   }
   call.tell(&CallLine::comm, core_session);
-  return call.end(api::session_call_errhandler(call.process, core_session, core_errorcode));
+  return call.end_with_handler(api::session_call_errhandler(call.process, core_session, core_errorcode));
 }
 extern "C" decltype(PMPI_Session_call_errhandler) MPI_Session_call_errhandler __attribute__((weak, alias("PMPI_Session_call_errhandler")));
 
@@ -204,12 +215,13 @@ extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* s
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(session_errhandler_fn), "session_errhandler_fn") ||
       !call.pointer(errhandler, "errhandler")) {
+    null_out<Errhandler>(errhandler);
     return call.fail();
   }
   const Code code = api::session_create_errhandler(call.process, reinterpret_cast<AnyFunction>(session_errhandler_fn), &core_errhandler);
   if (code == 0) {
     *errhandler = call.give<Errhandler>(core_errhandler);
-  }
+  } else { null_out<Errhandler>(errhandler); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Session_create_errhandler) MPI_Session_create_errhandler __attribute__((weak, alias("PMPI_Session_create_errhandler")));
@@ -271,13 +283,14 @@ extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* 
   Errhandler* core_errhandler = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
       !call.pointer(errhandler, "errhandler")) {
+    null_out<Errhandler>(errhandler);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_session);
   const Code code = api::session_get_errhandler(call.process, core_session, &core_errhandler);
   if (code == 0) {
     *errhandler = call.give<Errhandler>(core_errhandler);
-  }
+  } else { null_out<Errhandler>(errhandler); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Session_get_errhandler) MPI_Session_get_errhandler __attribute__((weak, alias("PMPI_Session_get_errhandler")));
@@ -288,13 +301,14 @@ extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
   Info* core_info_used = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
       !call.pointer(info_used, "info_used")) {
+    null_out<Info>(info_used);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_session);
   const Code code = api::session_get_info(call.process, core_session, &core_info_used);
   if (code == 0) {
     *info_used = call.give<Info>(core_info_used);
-  }
+  } else { null_out<Info>(info_used); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Session_get_info) MPI_Session_get_info __attribute__((weak, alias("PMPI_Session_get_info")));
@@ -345,13 +359,14 @@ extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_
   if (!call.handle<Session>(session, "session", &core_session) ||
       !call.pointer(pset_name, "pset_name") ||
       !call.pointer(info, "info")) {
+    null_out<Info>(info);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_session);
   const Code code = api::session_get_pset_info(call.process, core_session, pset_name, &core_info);
   if (code == 0) {
     *info = call.give<Info>(core_info);
-  }
+  } else { null_out<Info>(info); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Session_get_pset_info) MPI_Session_get_pset_info __attribute__((weak, alias("PMPI_Session_get_pset_info")));
@@ -362,13 +377,14 @@ extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* requ
   Request* core_request = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_session);
   const Code code = api::session_iflush_buffer(call.process, core_session, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Session_iflush_buffer) MPI_Session_iflush_buffer __attribute__((weak, alias("PMPI_Session_iflush_buffer")));

@@ -251,6 +251,7 @@ extern "C" int PMPI_Raccumulate(const void* origin_addr, int origin_count, MPI_D
       !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
       !call.count(target_count, "target_count") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_win);
@@ -261,7 +262,7 @@ extern "C" int PMPI_Raccumulate(const void* origin_addr, int origin_count, MPI_D
   const Code code = api::raccumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Raccumulate) MPI_Raccumulate __attribute__((weak, alias("PMPI_Raccumulate")));
@@ -281,6 +282,7 @@ extern "C" int PMPI_Raccumulate_c(const void* origin_addr, MPI_Count origin_coun
       !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
       !call.count(target_count, "target_count") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_win);
@@ -291,7 +293,7 @@ extern "C" int PMPI_Raccumulate_c(const void* origin_addr, MPI_Count origin_coun
   const Code code = api::raccumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Raccumulate_c) MPI_Raccumulate_c __attribute__((weak, alias("PMPI_Raccumulate_c")));
@@ -309,6 +311,7 @@ extern "C" int PMPI_Rget(void* origin_addr, int origin_count, MPI_Datatype origi
       !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
       !call.count(target_count, "target_count") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_win);
@@ -318,7 +321,7 @@ extern "C" int PMPI_Rget(void* origin_addr, int origin_count, MPI_Datatype origi
   const Code code = api::rget(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Rget) MPI_Rget __attribute__((weak, alias("PMPI_Rget")));
@@ -336,6 +339,7 @@ extern "C" int PMPI_Rget_c(void* origin_addr, MPI_Count origin_count, MPI_Dataty
       !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
       !call.count(target_count, "target_count") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_win);
@@ -345,7 +349,7 @@ extern "C" int PMPI_Rget_c(void* origin_addr, MPI_Count origin_count, MPI_Dataty
   const Code code = api::rget(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Rget_c) MPI_Rget_c __attribute__((weak, alias("PMPI_Rget_c")));
@@ -367,6 +371,7 @@ extern "C" int PMPI_Rget_accumulate(const void* origin_addr, int origin_count, M
       !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
       !call.count(target_count, "target_count") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_win);
@@ -377,7 +382,7 @@ extern "C" int PMPI_Rget_accumulate(const void* origin_addr, int origin_count, M
   const Code code = api::rget_accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, abi::buffer_to_core(result_addr), result_count, core_result_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Rget_accumulate) MPI_Rget_accumulate __attribute__((weak, alias("PMPI_Rget_accumulate")));
@@ -399,6 +404,7 @@ extern "C" int PMPI_Rget_accumulate_c(const void* origin_addr, MPI_Count origin_
       !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
       !call.count(target_count, "target_count") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_win);
@@ -409,7 +415,7 @@ extern "C" int PMPI_Rget_accumulate_c(const void* origin_addr, MPI_Count origin_
   const Code code = api::rget_accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, abi::buffer_to_core(result_addr), result_count, core_result_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Rget_accumulate_c) MPI_Rget_accumulate_c __attribute__((weak, alias("PMPI_Rget_accumulate_c")));
@@ -427,6 +433,7 @@ extern "C" int PMPI_Rput(const void* origin_addr, int origin_count, MPI_Datatype
       !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
       !call.count(target_count, "target_count") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_win);
@@ -436,7 +443,7 @@ extern "C" int PMPI_Rput(const void* origin_addr, int origin_count, MPI_Datatype
   const Code code = api::rput(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Rput) MPI_Rput __attribute__((weak, alias("PMPI_Rput")));
@@ -454,6 +461,7 @@ extern "C" int PMPI_Rput_c(const void* origin_addr, MPI_Count origin_count, MPI_
       !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
       !call.count(target_count, "target_count") ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_win);
@@ -463,7 +471,7 @@ extern "C" int PMPI_Rput_c(const void* origin_addr, MPI_Count origin_count, MPI_
   const Code code = api::rput(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Rput_c) MPI_Rput_c __attribute__((weak, alias("PMPI_Rput_c")));
@@ -478,6 +486,7 @@ extern "C" int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MP
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(baseptr, "baseptr") ||
       !call.pointer(win, "win")) {
+    null_out<Win>(win);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -486,7 +495,7 @@ extern "C" int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MP
   if (code == 0) {
     *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
     *win = call.give<Win>(core_win);
-  }
+  } else { null_out<Win>(win); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Win_allocate) MPI_Win_allocate __attribute__((weak, alias("PMPI_Win_allocate")));
@@ -501,6 +510,7 @@ extern "C" int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info i
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(baseptr, "baseptr") ||
       !call.pointer(win, "win")) {
+    null_out<Win>(win);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -509,7 +519,7 @@ extern "C" int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info i
   if (code == 0) {
     *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
     *win = call.give<Win>(core_win);
-  }
+  } else { null_out<Win>(win); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Win_allocate_c) MPI_Win_allocate_c __attribute__((weak, alias("PMPI_Win_allocate_c")));
@@ -524,6 +534,7 @@ extern "C" int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info i
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(baseptr, "baseptr") ||
       !call.pointer(win, "win")) {
+    null_out<Win>(win);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -532,7 +543,7 @@ extern "C" int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info i
   if (code == 0) {
     *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
     *win = call.give<Win>(core_win);
-  }
+  } else { null_out<Win>(win); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Win_allocate_shared) MPI_Win_allocate_shared __attribute__((weak, alias("PMPI_Win_allocate_shared")));
@@ -547,6 +558,7 @@ extern "C" int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(baseptr, "baseptr") ||
       !call.pointer(win, "win")) {
+    null_out<Win>(win);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -555,7 +567,7 @@ extern "C" int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI
   if (code == 0) {
     *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
     *win = call.give<Win>(core_win);
-  }
+  } else { null_out<Win>(win); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Win_allocate_shared_c) MPI_Win_allocate_shared_c __attribute__((weak, alias("PMPI_Win_allocate_shared_c")));
@@ -580,7 +592,7 @@ extern "C" int PMPI_Win_call_errhandler(MPI_Win win, int errorcode) {
     return call.fail();
   }
   call.tell(&CallLine::comm, core_win);
-  return call.end(api::win_call_errhandler(call.process, core_win, core_errorcode));
+  return call.end_with_handler(api::win_call_errhandler(call.process, core_win, core_errorcode));
 }
 extern "C" decltype(PMPI_Win_call_errhandler) MPI_Win_call_errhandler __attribute__((weak, alias("PMPI_Win_call_errhandler")));
 
@@ -603,6 +615,7 @@ extern "C" int PMPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Inf
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(win, "win")) {
+    null_out<Win>(win);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -610,7 +623,7 @@ extern "C" int PMPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Inf
   const Code code = api::win_create(call.process, abi::buffer_to_core(base), size, disp_unit, core_info, core_comm, &core_win);
   if (code == 0) {
     *win = call.give<Win>(core_win);
-  }
+  } else { null_out<Win>(win); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Win_create) MPI_Win_create __attribute__((weak, alias("PMPI_Win_create")));
@@ -623,6 +636,7 @@ extern "C" int PMPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, 
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(win, "win")) {
+    null_out<Win>(win);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -630,7 +644,7 @@ extern "C" int PMPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, 
   const Code code = api::win_create(call.process, abi::buffer_to_core(base), size, disp_unit, core_info, core_comm, &core_win);
   if (code == 0) {
     *win = call.give<Win>(core_win);
-  }
+  } else { null_out<Win>(win); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Win_create_c) MPI_Win_create_c __attribute__((weak, alias("PMPI_Win_create_c")));
@@ -643,6 +657,7 @@ extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* wi
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(win, "win")) {
+    null_out<Win>(win);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -650,7 +665,7 @@ extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* wi
   const Code code = api::win_create_dynamic(call.process, core_info, core_comm, &core_win);
   if (code == 0) {
     *win = call.give<Win>(core_win);
-  }
+  } else { null_out<Win>(win); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Win_create_dynamic) MPI_Win_create_dynamic __attribute__((weak, alias("PMPI_Win_create_dynamic")));
@@ -660,12 +675,13 @@ extern "C" int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* win_errha
   Errhandler* core_errhandler = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(win_errhandler_fn), "win_errhandler_fn") ||
       !call.pointer(errhandler, "errhandler")) {
+    null_out<Errhandler>(errhandler);
     return call.fail();
   }
   const Code code = api::win_create_errhandler(call.process, reinterpret_cast<AnyFunction>(win_errhandler_fn), &core_errhandler);
   if (code == 0) {
     *errhandler = call.give<Errhandler>(core_errhandler);
-  }
+  } else { null_out<Errhandler>(errhandler); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Win_create_errhandler) MPI_Win_create_errhandler __attribute__((weak, alias("PMPI_Win_create_errhandler")));
@@ -833,13 +849,14 @@ extern "C" int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) 
   Errhandler* core_errhandler = nullptr;
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.pointer(errhandler, "errhandler")) {
+    null_out<Errhandler>(errhandler);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_win);
   const Code code = api::win_get_errhandler(call.process, core_win, &core_errhandler);
   if (code == 0) {
     *errhandler = call.give<Errhandler>(core_errhandler);
-  }
+  } else { null_out<Errhandler>(errhandler); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Win_get_errhandler) MPI_Win_get_errhandler __attribute__((weak, alias("PMPI_Win_get_errhandler")));
@@ -850,13 +867,14 @@ extern "C" int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) {
   Group* core_group = nullptr;
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.pointer(group, "group")) {
+    null_out<Group>(group);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_win);
   const Code code = api::win_get_group(call.process, core_win, &core_group);
   if (code == 0) {
     *group = call.give<Group>(core_group);
-  }
+  } else { null_out<Group>(group); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Win_get_group) MPI_Win_get_group __attribute__((weak, alias("PMPI_Win_get_group")));
@@ -867,13 +885,14 @@ extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
   Info* core_info_used = nullptr;
   if (!call.handle<Win>(win, "win", &core_win) ||
       !call.pointer(info_used, "info_used")) {
+    null_out<Info>(info_used);
     return call.fail();
   }
   call.tell(&CallLine::comm, core_win);
   const Code code = api::win_get_info(call.process, core_win, &core_info_used);
   if (code == 0) {
     *info_used = call.give<Info>(core_info_used);
-  }
+  } else { null_out<Info>(info_used); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Win_get_info) MPI_Win_get_info __attribute__((weak, alias("PMPI_Win_get_info")));

@@ -131,6 +131,7 @@ extern "C" decltype(PMPI_T_cvar_get_index) MPI_T_cvar_get_index __attribute__((w
 
 extern "C" int PMPI_T_cvar_get_info(int cvar_index, char* name, int* name_len, int* verbosity, MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* scope) {
   ToolCall call;
+  if (enumtype != nullptr) *enumtype = pointer_of<MPI_T_enum>(0);
   if (!call.initialized()) return call.end(kTErrNotInitialized);
   std::string core_name;
   int core_verbosity{};
@@ -166,6 +167,7 @@ extern "C" decltype(PMPI_T_cvar_get_num) MPI_T_cvar_get_num __attribute__((weak,
 
 extern "C" int PMPI_T_cvar_handle_alloc(int cvar_index, void* obj_handle, MPI_T_cvar_handle* handle, int* count) {
   ToolCall call;
+  if (handle != nullptr) *handle = pointer_of<MPI_T_cvar_handle>(0);
   if (!call.initialized()) return call.end(kTErrNotInitialized);
   if (handle == nullptr || count == nullptr) return call.end(kTErrInvalid);
   ToolHandle core_handle{};
@@ -284,6 +286,7 @@ extern "C" decltype(PMPI_T_event_get_index) MPI_T_event_get_index __attribute__(
 
 extern "C" int PMPI_T_event_get_info(int event_index, char* name, int* name_len, int* verbosity, MPI_Datatype array_of_datatypes[], MPI_Aint array_of_displacements[], int* num_elements, MPI_T_enum* enumtype, MPI_Info* info, char* desc, int* desc_len, int* bind) {
   ToolCall call;
+  if (enumtype != nullptr) *enumtype = pointer_of<MPI_T_enum>(0);
   if (!call.initialized()) return call.end(kTErrNotInitialized);
   std::string core_name;
   int core_verbosity{};
@@ -454,6 +457,7 @@ extern "C" decltype(PMPI_T_pvar_get_index) MPI_T_pvar_get_index __attribute__((w
 
 extern "C" int PMPI_T_pvar_get_info(int pvar_index, char* name, int* name_len, int* verbosity, int* var_class, MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* readonly, int* continuous, int* atomic) {
   ToolCall call;
+  if (enumtype != nullptr) *enumtype = pointer_of<MPI_T_enum>(0);
   if (!call.initialized()) return call.end(kTErrNotInitialized);
   std::string core_name;
   int core_verbosity{};
@@ -495,6 +499,7 @@ extern "C" decltype(PMPI_T_pvar_get_num) MPI_T_pvar_get_num __attribute__((weak,
 
 extern "C" int PMPI_T_pvar_handle_alloc(MPI_T_pvar_session pe_session, int pvar_index, void* obj_handle, MPI_T_pvar_handle* handle, int* count) {
   ToolCall call;
+  if (handle != nullptr) *handle = pointer_of<MPI_T_pvar_handle>(0);
   if (!call.initialized()) return call.end(kTErrNotInitialized);
   if (handle == nullptr || count == nullptr) return call.end(kTErrInvalid);
   ToolHandle core_handle{};
@@ -550,6 +555,7 @@ extern "C" decltype(PMPI_T_pvar_reset) MPI_T_pvar_reset __attribute__((weak, ali
 
 extern "C" int PMPI_T_pvar_session_create(MPI_T_pvar_session* pe_session) {
   ToolCall call;
+  if (pe_session != nullptr) *pe_session = pointer_of<MPI_T_pvar_session>(0);
   if (!call.initialized()) return call.end(kTErrNotInitialized);
   if (pe_session == nullptr) return call.end(kTErrInvalid);
   ToolHandle core_pe_session{};

@@ -34,6 +34,7 @@ extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], 
       !call.array(dims, ndims, "dims") ||
       !call.array(periods, ndims, "periods") ||
       !call.pointer(comm_cart, "comm_cart")) {
+    null_out<Comm>(comm_cart);
     return call.fail();
   }
   ++core_comm_old->collective_calls;
@@ -41,7 +42,7 @@ extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], 
   const Code code = api::cart_create(call.process, core_comm_old, ndims, dims, periods, reorder != 0, &core_comm_cart);
   if (code == 0) {
     *comm_cart = call.give<Comm>(core_comm_cart);
-  }
+  } else { null_out<Comm>(comm_cart); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Cart_create) MPI_Cart_create __attribute__((weak, alias("PMPI_Cart_create")));
@@ -125,6 +126,7 @@ extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* n
   Comm* core_newcomm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.pointer(newcomm, "newcomm")) {
+    null_out<Comm>(newcomm);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -132,7 +134,7 @@ extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* n
   const Code code = api::cart_sub(call.process, core_comm, remain_dims, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
-  }
+  } else { null_out<Comm>(newcomm); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Cart_sub) MPI_Cart_sub __attribute__((weak, alias("PMPI_Cart_sub")));
@@ -171,6 +173,7 @@ extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int source
   if (!call.handle<Comm>(comm_old, "comm_old", &core_comm_old) ||
       !call.count(n, "n", kErrArg) ||
       !call.array(sources, n, "sources")) {
+    null_out<Comm>(comm_dist_graph);
     return call.fail();
   }
   IntArray core_sources(sources, n);
@@ -180,6 +183,7 @@ extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int source
       !call.array(degrees, n, "degrees") ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(comm_dist_graph, "comm_dist_graph")) {
+    null_out<Comm>(comm_dist_graph);
     return call.fail();
   }
   ++core_comm_old->collective_calls;
@@ -187,7 +191,7 @@ extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int source
   const Code code = api::dist_graph_create(call.process, core_comm_old, n, core_sources.get(), degrees, destinations, weights_to_core(weights), core_info, reorder != 0, &core_comm_dist_graph);
   if (code == 0) {
     *comm_dist_graph = call.give<Comm>(core_comm_dist_graph);
-  }
+  } else { null_out<Comm>(comm_dist_graph); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Dist_graph_create) MPI_Dist_graph_create __attribute__((weak, alias("PMPI_Dist_graph_create")));
@@ -198,12 +202,14 @@ extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, 
   if (!call.handle<Comm>(comm_old, "comm_old", &core_comm_old) ||
       !call.count(indegree, "indegree", kErrArg) ||
       !call.array(sources, indegree, "sources")) {
+    null_out<Comm>(comm_dist_graph);
     return call.fail();
   }
   IntArray core_sources(sources, indegree);
   if (!core_sources.load(call, "sources", abi::rank_to_core) ||
       !call.count(outdegree, "outdegree", kErrArg) ||
       !call.array(destinations, outdegree, "destinations")) {
+    null_out<Comm>(comm_dist_graph);
     return call.fail();
   }
   IntArray core_destinations(destinations, outdegree);
@@ -212,6 +218,7 @@ extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, 
   if (!core_destinations.load(call, "destinations", abi::rank_to_core) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(comm_dist_graph, "comm_dist_graph")) {
+    null_out<Comm>(comm_dist_graph);
     return call.fail();
   }
   ++core_comm_old->collective_calls;
@@ -219,7 +226,7 @@ extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, 
   const Code code = api::dist_graph_create_adjacent(call.process, core_comm_old, indegree, core_sources.get(), weights_to_core(sourceweights), outdegree, core_destinations.get(), weights_to_core(destweights), core_info, reorder != 0, &core_comm_dist_graph);
   if (code == 0) {
     *comm_dist_graph = call.give<Comm>(core_comm_dist_graph);
-  }
+  } else { null_out<Comm>(comm_dist_graph); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Dist_graph_create_adjacent) MPI_Dist_graph_create_adjacent __attribute__((weak, alias("PMPI_Dist_graph_create_adjacent")));
@@ -270,6 +277,7 @@ extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[]
       !call.count(nnodes, "nnodes", kErrArg) ||
       !call.array(indx, nnodes, "indx") ||
       !call.pointer(comm_graph, "comm_graph")) {
+    null_out<Comm>(comm_graph);
     return call.fail();
   }
   ++core_comm_old->collective_calls;
@@ -277,7 +285,7 @@ extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[]
   const Code code = api::graph_create(call.process, core_comm_old, nnodes, indx, edges, reorder != 0, &core_comm_graph);
   if (code == 0) {
     *comm_graph = call.give<Comm>(core_comm_graph);
-  }
+  } else { null_out<Comm>(comm_graph); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Graph_create) MPI_Graph_create __attribute__((weak, alias("PMPI_Graph_create")));
@@ -383,6 +391,7 @@ extern "C" int PMPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_
       !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -392,7 +401,7 @@ extern "C" int PMPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_
   const Code code = api::ineighbor_allgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ineighbor_allgather) MPI_Ineighbor_allgather __attribute__((weak, alias("PMPI_Ineighbor_allgather")));
@@ -409,6 +418,7 @@ extern "C" int PMPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcou
       !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -418,7 +428,7 @@ extern "C" int PMPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcou
   const Code code = api::ineighbor_allgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ineighbor_allgather_c) MPI_Ineighbor_allgather_c __attribute__((weak, alias("PMPI_Ineighbor_allgather_c")));
@@ -435,6 +445,7 @@ extern "C" int PMPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI
       !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
       !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(displs, degrees.in, "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -444,7 +455,7 @@ extern "C" int PMPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI
   const Code code = api::ineighbor_allgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ineighbor_allgatherv) MPI_Ineighbor_allgatherv __attribute__((weak, alias("PMPI_Ineighbor_allgatherv")));
@@ -461,6 +472,7 @@ extern "C" int PMPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendco
       !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
       !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(displs, degrees.in, "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -470,7 +482,7 @@ extern "C" int PMPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendco
   const Code code = api::ineighbor_allgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ineighbor_allgatherv_c) MPI_Ineighbor_allgatherv_c __attribute__((weak, alias("PMPI_Ineighbor_allgatherv_c")));
@@ -487,6 +499,7 @@ extern "C" int PMPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_D
       !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -496,7 +509,7 @@ extern "C" int PMPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_D
   const Code code = api::ineighbor_alltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ineighbor_alltoall) MPI_Ineighbor_alltoall __attribute__((weak, alias("PMPI_Ineighbor_alltoall")));
@@ -513,6 +526,7 @@ extern "C" int PMPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcoun
       !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -522,7 +536,7 @@ extern "C" int PMPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcoun
   const Code code = api::ineighbor_alltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ineighbor_alltoall_c) MPI_Ineighbor_alltoall_c __attribute__((weak, alias("PMPI_Ineighbor_alltoall_c")));
@@ -539,6 +553,7 @@ extern "C" int PMPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcount
       !(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf")) ||
       !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -547,7 +562,7 @@ extern "C" int PMPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcount
   const Code code = api::ineighbor_alltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ineighbor_alltoallv) MPI_Ineighbor_alltoallv __attribute__((weak, alias("PMPI_Ineighbor_alltoallv")));
@@ -564,6 +579,7 @@ extern "C" int PMPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count s
       !(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf")) ||
       !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -572,7 +588,7 @@ extern "C" int PMPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count s
   const Code code = api::ineighbor_alltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ineighbor_alltoallv_c) MPI_Ineighbor_alltoallv_c __attribute__((weak, alias("PMPI_Ineighbor_alltoallv_c")));
@@ -583,16 +599,19 @@ extern "C" int PMPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcount
   Call::Degrees degrees;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.neighborhood(core_comm, &degrees)) {
+    null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_sendtypes(degrees.out);
   if (!(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf"))) {
+    null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_recvtypes(degrees.in);
   Request* core_request = nullptr;
   if (!(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -600,7 +619,7 @@ extern "C" int PMPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcount
   const Code code = api::ineighbor_alltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ineighbor_alltoallw) MPI_Ineighbor_alltoallw __attribute__((weak, alias("PMPI_Ineighbor_alltoallw")));
@@ -611,16 +630,19 @@ extern "C" int PMPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count s
   Call::Degrees degrees;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.neighborhood(core_comm, &degrees)) {
+    null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_sendtypes(degrees.out);
   if (!(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf"))) {
+    null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_recvtypes(degrees.in);
   Request* core_request = nullptr;
   if (!(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -628,7 +650,7 @@ extern "C" int PMPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count s
   const Code code = api::ineighbor_alltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Ineighbor_alltoallw_c) MPI_Ineighbor_alltoallw_c __attribute__((weak, alias("PMPI_Ineighbor_alltoallw_c")));
@@ -687,6 +709,7 @@ extern "C" int PMPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, 
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -696,7 +719,7 @@ extern "C" int PMPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, 
   const Code code = api::neighbor_allgather_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Neighbor_allgather_init) MPI_Neighbor_allgather_init __attribute__((weak, alias("PMPI_Neighbor_allgather_init")));
@@ -715,6 +738,7 @@ extern "C" int PMPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sen
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -724,7 +748,7 @@ extern "C" int PMPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sen
   const Code code = api::neighbor_allgather_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Neighbor_allgather_init_c) MPI_Neighbor_allgather_init_c __attribute__((weak, alias("PMPI_Neighbor_allgather_init_c")));
@@ -783,6 +807,7 @@ extern "C" int PMPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount,
       !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(displs, degrees.in, "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -792,7 +817,7 @@ extern "C" int PMPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount,
   const Code code = api::neighbor_allgatherv_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Neighbor_allgatherv_init) MPI_Neighbor_allgatherv_init __attribute__((weak, alias("PMPI_Neighbor_allgatherv_init")));
@@ -811,6 +836,7 @@ extern "C" int PMPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count se
       !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(displs, degrees.in, "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -820,7 +846,7 @@ extern "C" int PMPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count se
   const Code code = api::neighbor_allgatherv_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Neighbor_allgatherv_init_c) MPI_Neighbor_allgatherv_init_c __attribute__((weak, alias("PMPI_Neighbor_allgatherv_init_c")));
@@ -879,6 +905,7 @@ extern "C" int PMPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, M
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -888,7 +915,7 @@ extern "C" int PMPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, M
   const Code code = api::neighbor_alltoall_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Neighbor_alltoall_init) MPI_Neighbor_alltoall_init __attribute__((weak, alias("PMPI_Neighbor_alltoall_init")));
@@ -907,6 +934,7 @@ extern "C" int PMPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count send
       !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -916,7 +944,7 @@ extern "C" int PMPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count send
   const Code code = api::neighbor_alltoall_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Neighbor_alltoall_init_c) MPI_Neighbor_alltoall_init_c __attribute__((weak, alias("PMPI_Neighbor_alltoall_init_c")));
@@ -973,6 +1001,7 @@ extern "C" int PMPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendc
       !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -981,7 +1010,7 @@ extern "C" int PMPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendc
   const Code code = api::neighbor_alltoallv_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Neighbor_alltoallv_init) MPI_Neighbor_alltoallv_init __attribute__((weak, alias("PMPI_Neighbor_alltoallv_init")));
@@ -1000,6 +1029,7 @@ extern "C" int PMPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Cou
       !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1008,7 +1038,7 @@ extern "C" int PMPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Cou
   const Code code = api::neighbor_alltoallv_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Neighbor_alltoallv_init_c) MPI_Neighbor_alltoallv_init_c __attribute__((weak, alias("PMPI_Neighbor_alltoallv_init_c")));
@@ -1063,10 +1093,12 @@ extern "C" int PMPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendc
   Call::Degrees degrees;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.neighborhood(core_comm, &degrees)) {
+    null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_sendtypes(degrees.out);
   if (!(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf"))) {
+    null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_recvtypes(degrees.in);
@@ -1075,6 +1107,7 @@ extern "C" int PMPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendc
   if (!(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1082,7 +1115,7 @@ extern "C" int PMPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendc
   const Code code = api::neighbor_alltoallw_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Neighbor_alltoallw_init) MPI_Neighbor_alltoallw_init __attribute__((weak, alias("PMPI_Neighbor_alltoallw_init")));
@@ -1093,10 +1126,12 @@ extern "C" int PMPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Cou
   Call::Degrees degrees;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.neighborhood(core_comm, &degrees)) {
+    null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_sendtypes(degrees.out);
   if (!(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf"))) {
+    null_out<Request>(request);
     return call.fail();
   }
   HandleArray<Datatype> core_recvtypes(degrees.in);
@@ -1105,6 +1140,7 @@ extern "C" int PMPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Cou
   if (!(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(request, "request")) {
+    null_out<Request>(request);
     return call.fail();
   }
   ++core_comm->collective_calls;
@@ -1112,7 +1148,7 @@ extern "C" int PMPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Cou
   const Code code = api::neighbor_alltoallw_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
-  }
+  } else { null_out<Request>(request); }
   return call.end(code);
 }
 extern "C" decltype(PMPI_Neighbor_alltoallw_init_c) MPI_Neighbor_alltoallw_init_c __attribute__((weak, alias("PMPI_Neighbor_alltoallw_init_c")));
