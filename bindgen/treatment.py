@@ -373,10 +373,18 @@ def status(body: Body, parameter: Parameter) -> None:
     body.store(parameter, store)
 
 
+LIMITED_BY_CORE = ("comm_name", "type_name", "win_name")
+TEXT_ERRORS = {"filename": "kErrBadFile", "service_name": "kErrService", "port_name": "kErrPort"}
+
+
 def string(body: Body, parameter: Parameter) -> None:
     name = parameter.name
     if parameter.direction == "in":
-        body.check(f'call.pointer({name}, "{name}")', parameter)
+        # Names are cut, and of info the core says what is too long.
+        limited = not body.function.base_name.startswith("MPI_Info_") and not name.endswith(LIMITED_BY_CORE)
+        error = f", {TEXT_ERRORS[name]}" if name in TEXT_ERRORS else ""
+        check = f'call.text({name}, "{name}"{error})' if limited else f'call.pointer({name}, "{name}")'
+        body.check(check, parameter)
         body.arguments[name] = name
         return
     body.declare(f"std::string {local(parameter)};")

@@ -18,6 +18,7 @@
 
 #include <pthread.h>
 
+#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <mutex>
@@ -205,6 +206,13 @@ class Call {
     return values != nullptr || length <= 0 || null_pointer(argument);
   }
   bool pointer(const void* value, const char* argument) { return value != nullptr || null_pointer(argument); }
+  /// A string of the user's that the core copies. The limit is above any that MPI or a system has.
+  static constexpr std::size_t kTextBytesMax = 64 << 10;
+  bool text(const char* value, const char* argument, int error_class = kErrArg) {
+    if (value == nullptr) return null_pointer(argument);
+    return strnlen(value, kTextBytesMax) < kTextBytesMax ||
+           refuse(error_class, "%s has %zu characters or more, expected less", argument, kTextBytesMax);
+  }
 
   // Data: a buffer with its count and datatype.
 

@@ -352,6 +352,8 @@ Code comm_accept(Process& process, const char* port_name, Info* info, int root, 
   return intercomm_create(process, comm, root, road.get(), 0, 0, newcomm);
 }
 
+constexpr std::size_t kPortNameBytesMax = 64 << 10;  // far more than any has
+
 Code comm_connect(Process& process, const char* port_name, Info* info, int root, Comm* comm, Comm** newcomm) {
   if (const Code code = refuse_inter(process, *comm)) return code;
   Ref<Comm> road;
@@ -359,6 +361,10 @@ Code comm_connect(Process& process, const char* port_name, Info* info, int root,
   if (comm->rank == root) {
     double timeout_seconds = -1;
     mine = read_timeout(process, info, &timeout_seconds);
+    if (mine == kSuccess && port_name != nullptr &&
+        strnlen(port_name, kPortNameBytesMax) == kPortNameBytesMax)
+      mine = process.fail(kErrPort, "port_name has %zu characters or more, expected a port's",
+                          kPortNameBytesMax);
     if (mine == kSuccess)
       mine = port_name != nullptr ? connect_one(process, port_name, timeout_seconds, &road)
                                   : refuse_null_port(process);

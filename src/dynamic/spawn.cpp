@@ -74,6 +74,8 @@ int largest_in(const char* list, int most) {
 }
 
 /// One program as mpiexec is to start it.
+constexpr std::size_t kWordsBytesMax = 2 << 20;  // of a command and its arguments; systems take no more
+
 Code read_program(Process& process, const Programs& programs, int index, SpawnProgram* program) {
   const char* command = programs.commands[index];
   const int ranks = programs.ranks[index];
@@ -90,9 +92,17 @@ Code read_program(Process& process, const Programs& programs, int index, SpawnPr
                ? process.fail(kErrArg, "maxprocs = %d, expected 0 or more", ranks)
                : process.fail(kErrArg, "array_of_maxprocs[%d] = %d, expected 0 or more", index, ranks);
   }
-  program->command.emplace_back(command);
+  std::size_t left = kWordsBytesMax;
   char** words = programs.arguments != nullptr ? programs.arguments[index] : nullptr;
-  for (; words != nullptr && *words != nullptr; ++words) program->command.emplace_back(*words);
+  for (const char* word = command; word != nullptr; word = words == nullptr ? nullptr : *words++) {
+    const std::size_t bytes = strnlen(word, left) + 1;
+    if (bytes > left)
+      return process.fail(kErrSpawn,
+                          "command and argv have more than %zu bytes, expected what a program takes",
+                          kWordsBytesMax);
+    left -= bytes;
+    program->command.emplace_back(word);
+  }
   program->ranks = ranks;
   if (const std::string* soft = find_info(info, "soft")) {
     program->ranks = largest_in(soft->c_str(), ranks);

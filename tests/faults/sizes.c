@@ -230,6 +230,46 @@ static void files(const char* folder) {
   MPI_Info_free(&info);
 }
 
+/* ---- strings ---- */
+
+static void strings(char* text) {
+  char got[MPI_MAX_INFO_VAL + 1];
+  int class, code;
+  MPI_File file;
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Group world;
+  MPI_Info info;
+  MPI_Info_create(&info);
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Add_error_class(&class);
+  MPI_Add_error_code(class, &code);
+  told("File_open", MPI_File_open(MPI_COMM_WORLD, text, MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
+  told("File_delete", MPI_File_delete(text, MPI_INFO_NULL));
+  told("Info_set", MPI_Info_set(info, "key", text));
+  told("Info_set key", MPI_Info_set(info, text, "value"));
+  told("Info_delete", MPI_Info_delete(info, text));
+  told("Add_error_string", MPI_Add_error_string(code, text));
+  told("Comm_set_name", MPI_Comm_set_name(MPI_COMM_SELF, text));
+  told("Type_set_name", MPI_Type_set_name(MPI_INT, text));
+  told("Comm_create_from_group",
+       MPI_Comm_create_from_group(world, text, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm));
+  told("Publish_name", MPI_Publish_name(text, MPI_INFO_NULL, "port"));
+  told("Publish_name port", MPI_Publish_name("sizes", MPI_INFO_NULL, text));
+  told("Lookup_name", MPI_Lookup_name(text, MPI_INFO_NULL, got));
+  told("Unpublish_name", MPI_Unpublish_name(text, MPI_INFO_NULL, "port"));
+  told("Comm_connect", MPI_Comm_connect(text, MPI_INFO_NULL, 0, MPI_COMM_SELF, &comm));
+  told("Register_datarep",
+       MPI_Register_datarep(text, MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, NULL, NULL));
+  told("Comm_spawn of a long name",
+       MPI_Comm_spawn(text, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &comm, MPI_ERRCODES_IGNORE));
+  char* arguments[] = {text, NULL};
+  told("Comm_spawn with a long argument", MPI_Comm_spawn("/bin/true", arguments, 1, MPI_INFO_NULL, 0,
+                                                         MPI_COMM_WORLD, &comm, MPI_ERRCODES_IGNORE));
+  told("Pack_external", MPI_Pack_external(text, zeros, 1, MPI_INT, ones, 4, &(MPI_Aint){0}));
+  MPI_Group_free(&world);
+  MPI_Info_free(&info);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -239,6 +279,9 @@ int main(int argc, char** argv) {
   MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
   ones = filled(1);
   zeros = filled(0);
+  char* text = malloc(BYTES + 1);
+  memset(text, 'a', BYTES);
+  text[BYTES] = '\0';
   told("warm", MPI_SUCCESS);
   limit_memory(SPARE);
   messages();
@@ -249,7 +292,9 @@ int main(int argc, char** argv) {
   memory();
   files(argv[1]);
   spawning();
+  strings(text);
   limit_memory(0);
+  free(text);
   MPI_Finalize();
   if (rank == 0) printf("right\n");
   return 0;

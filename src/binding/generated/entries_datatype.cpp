@@ -163,7 +163,7 @@ extern "C" int PMPI_Pack_external(const char datarep[], const void* inbuf, int i
   Call call(Function::kPack_external, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   if (!call.data(inbuf, "inbuf", incount, "incount", datatype, "datatype", &core_datatype) ||
-      !call.pointer(datarep, "datarep") ||
+      !call.text(datarep, "datarep") ||
       !call.count(outsize, "outsize", kErrArg) ||
       !call.pointer(position, "position")) {
     return call.fail();
@@ -183,7 +183,7 @@ extern "C" int PMPI_Pack_external_c(const char datarep[], const void* inbuf, MPI
   Call call(Function::kPack_external_c, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   if (!call.data(inbuf, "inbuf", incount, "incount", datatype, "datatype", &core_datatype) ||
-      !call.pointer(datarep, "datarep") ||
+      !call.text(datarep, "datarep") ||
       !call.count(outsize, "outsize", kErrArg) ||
       !call.pointer(position, "position")) {
     return call.fail();
@@ -203,7 +203,7 @@ extern "C" int PMPI_Pack_external_size(const char datarep[], int incount, MPI_Da
   Call call(Function::kPack_external_size, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Count core_size = 0;
-  if (!call.pointer(datarep, "datarep") ||
+  if (!call.text(datarep, "datarep") ||
       !call.count(incount, "incount") ||
       !call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
       !call.pointer(size, "size")) {
@@ -223,7 +223,7 @@ extern "C" int PMPI_Pack_external_size_c(const char datarep[], MPI_Count incount
   Call call(Function::kPack_external_size_c, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   Count core_size = 0;
-  if (!call.pointer(datarep, "datarep") ||
+  if (!call.text(datarep, "datarep") ||
       !call.count(incount, "incount") ||
       !call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
       !call.pointer(size, "size")) {
@@ -1406,7 +1406,7 @@ extern "C" int PMPI_Unpack_external(const char datarep[], const void* inbuf, MPI
   Call call(Function::kUnpack_external, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   if (!call.data(outbuf, "outbuf", outcount, "outcount", datatype, "datatype", &core_datatype) ||
-      !call.pointer(datarep, "datarep") ||
+      !call.text(datarep, "datarep") ||
       !call.count(insize, "insize", kErrArg) ||
       !call.pointer(position, "position")) {
     return call.fail();
@@ -1425,7 +1425,7 @@ extern "C" int PMPI_Unpack_external_c(const char datarep[], const void* inbuf, M
   Call call(Function::kUnpack_external_c, __builtin_return_address(0));
   Datatype* core_datatype = nullptr;
   if (!call.data(outbuf, "outbuf", outcount, "outcount", datatype, "datatype", &core_datatype) ||
-      !call.pointer(datarep, "datarep") ||
+      !call.text(datarep, "datarep") ||
       !call.count(insize, "insize", kErrArg) ||
       !call.pointer(position, "position")) {
     return call.fail();

@@ -57,7 +57,7 @@ extern "C" decltype(PMPI_File_create_errhandler) MPI_File_create_errhandler __at
 extern "C" int PMPI_File_delete(const char* filename, MPI_Info info) {
   Call call(Function::kFile_delete, __builtin_return_address(0), FileCall{});
   Info* core_info = nullptr;
-  if (!call.pointer(filename, "filename") ||
+  if (!call.text(filename, "filename", kErrBadFile) ||
       !call.handle_or_null<Info>(info, "info", &core_info)) {
     return call.fail();
   }
@@ -743,7 +743,7 @@ extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MP
   Info* core_info = nullptr;
   File* core_fh = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.pointer(filename, "filename") ||
+      !call.text(filename, "filename", kErrBadFile) ||
       !call.constant(amode, core_amode, "amode", kErrAmode) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(fh, "fh")) {
@@ -1267,7 +1267,7 @@ extern "C" int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype ety
   if (!call.handle<File>(fh, "fh", &core_fh) ||
       !call.handle<Datatype>(etype, "etype", &core_etype) ||
       !call.handle<Datatype>(filetype, "filetype", &core_filetype) ||
-      !call.pointer(datarep, "datarep") ||
+      !call.text(datarep, "datarep") ||
       !call.handle_or_null<Info>(info, "info", &core_info)) {
     return call.fail();
   }
@@ -1699,7 +1699,7 @@ extern "C" decltype(PMPI_File_write_shared_c) MPI_File_write_shared_c __attribut
 
 extern "C" int PMPI_Register_datarep(const char* datarep, MPI_Datarep_conversion_function* read_conversion_fn, MPI_Datarep_conversion_function* write_conversion_fn, MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) {
   Call call(Function::kRegister_datarep, __builtin_return_address(0), FileCall{});
-  if (!call.pointer(datarep, "datarep") ||
+  if (!call.text(datarep, "datarep") ||
       !call.pointer(reinterpret_cast<const void*>(dtype_file_extent_fn), "dtype_file_extent_fn")) {
     return call.fail();
   }
@@ -1709,7 +1709,7 @@ extern "C" decltype(PMPI_Register_datarep) MPI_Register_datarep __attribute__((w
 
 extern "C" int PMPI_Register_datarep_c(const char* datarep, MPI_Datarep_conversion_function_c* read_conversion_fn, MPI_Datarep_conversion_function_c* write_conversion_fn, MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) {
   Call call(Function::kRegister_datarep_c, __builtin_return_address(0), FileCall{});
-  if (!call.pointer(datarep, "datarep") ||
+  if (!call.text(datarep, "datarep") ||
       !call.pointer(reinterpret_cast<const void*>(dtype_file_extent_fn), "dtype_file_extent_fn")) {
     return call.fail();
   }

@@ -43,7 +43,7 @@ extern "C" int PMPI_Add_error_string(int errorcode, const char* string) {
   Call call(Function::kAdd_error_string, __builtin_return_address(0), AnyTime{});
   const int core_errorcode = abi::error_to_core(errorcode);
   if (!call.constant(errorcode, core_errorcode, "errorcode", kErrArg) ||
-      !call.pointer(string, "string")) {
+      !call.text(string, "string")) {
     return call.fail();
   }
   return call.end(api::add_error_string(call.process, core_errorcode, string));
@@ -191,7 +191,7 @@ extern "C" int PMPI_Comm_create_from_group(MPI_Group group, const char* stringta
   Errhandler* core_errhandler = nullptr;
   Comm* core_newcomm = nullptr;
   if (!call.handle<Group>(group, "group", &core_group) ||
-      !call.pointer(stringtag, "stringtag") ||
+      !call.text(stringtag, "stringtag") ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler) ||
       !call.pointer(newcomm, "newcomm")) {
@@ -780,7 +780,7 @@ extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pse
   Session* core_session = nullptr;
   Group* core_newgroup = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
-      !call.pointer(pset_name, "pset_name") ||
+      !call.text(pset_name, "pset_name") ||
       !call.pointer(newgroup, "newgroup")) {
     null_out<Group>(newgroup);
     return call.fail();
@@ -1167,7 +1167,7 @@ extern "C" int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int loca
       !call.constant(local_leader, core_local_leader, "local_leader", kErrRank) ||
       !call.handle_or_null<Group>(remote_group, "remote_group", &core_remote_group) ||
       !call.constant(remote_leader, core_remote_leader, "remote_leader", kErrRank) ||
-      !call.pointer(stringtag, "stringtag") ||
+      !call.text(stringtag, "stringtag") ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler) ||
       !call.pointer(newintercomm, "newintercomm")) {

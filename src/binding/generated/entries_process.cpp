@@ -13,7 +13,7 @@ using namespace tasuki;
 
 extern "C" int PMPI_Close_port(const char* port_name) {
   Call call(Function::kClose_port, __builtin_return_address(0));
-  if (!call.pointer(port_name, "port_name")) {
+  if (!call.text(port_name, "port_name", kErrPort)) {
     return call.fail();
   }
   return call.end(api::close_port(call.process, port_name));
@@ -132,7 +132,7 @@ extern "C" int PMPI_Lookup_name(const char* service_name, MPI_Info info, char* p
   Call call(Function::kLookup_name, __builtin_return_address(0));
   Info* core_info = nullptr;
   std::string core_port_name;
-  if (!call.pointer(service_name, "service_name") ||
+  if (!call.text(service_name, "service_name", kErrService) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
       !call.pointer(port_name, "port_name")) {
     return call.fail();
@@ -164,9 +164,9 @@ extern "C" decltype(PMPI_Open_port) MPI_Open_port __attribute__((weak, alias("PM
 extern "C" int PMPI_Publish_name(const char* service_name, MPI_Info info, const char* port_name) {
   Call call(Function::kPublish_name, __builtin_return_address(0));
   Info* core_info = nullptr;
-  if (!call.pointer(service_name, "service_name") ||
+  if (!call.text(service_name, "service_name", kErrService) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(port_name, "port_name")) {
+      !call.text(port_name, "port_name", kErrPort)) {
     return call.fail();
   }
   return call.end(api::publish_name(call.process, service_name, core_info, port_name));
@@ -357,7 +357,7 @@ extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_
   Session* core_session = nullptr;
   Info* core_info = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
-      !call.pointer(pset_name, "pset_name") ||
+      !call.text(pset_name, "pset_name") ||
       !call.pointer(info, "info")) {
     null_out<Info>(info);
     return call.fail();
@@ -405,9 +405,9 @@ extern "C" decltype(PMPI_Session_set_errhandler) MPI_Session_set_errhandler __at
 extern "C" int PMPI_Unpublish_name(const char* service_name, MPI_Info info, const char* port_name) {
   Call call(Function::kUnpublish_name, __builtin_return_address(0));
   Info* core_info = nullptr;
-  if (!call.pointer(service_name, "service_name") ||
+  if (!call.text(service_name, "service_name", kErrService) ||
       !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(port_name, "port_name")) {
+      !call.text(port_name, "port_name", kErrPort)) {
     return call.fail();
   }
   return call.end(api::unpublish_name(call.process, service_name, core_info, port_name));
