@@ -281,8 +281,8 @@ def on_lines(curve: Curve, bytes: float) -> Price | None:
         how = f"extrapolated from {bytes_text(first)}"
     else:
         how = f"by the line from {bytes_text(line.bytes_first)} to {bytes_text(line.bytes_last)}"
-    if (latency.low, bandwidth.low) == (latency.high, bandwidth.high):  # published without an interval
-        return Price(line.seconds(bytes), None, None, how)
+    if (latency.low, bandwidth.low) == (latency.high, bandwidth.high):  # none, or no width
+        return Price(scale * line.seconds(bytes), None, None, how)
     low = latency.low + moved / bandwidth.high
     high = latency.high + (moved / bandwidth.low if bandwidth.low > 0 else math.inf)
     return Price(scale * line.seconds(bytes), scale * low, scale * high if high < math.inf else None, how)
