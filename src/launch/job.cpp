@@ -71,7 +71,6 @@ int Job::run() {
   adopt_orphans();
   guard_.start(mark_);
   spawn_socket_ = spawns_.listen();
-  null_fd_ = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (options_.timeout_seconds > 0) {
     time_limit_ns_ = clock_ns() + static_cast<std::int64_t>(options_.timeout_seconds * 1e9);
   }
@@ -120,6 +119,7 @@ bool Job::prepare(World* world, Refusal* refusal) {
     world->ranks[rank].application = static_cast<std::size_t>(applications[rank]);
   }
   refusal->text.clear();
+  if (null_fd_ < 0) null_fd_ = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null_fd_ < 0) refusal->text = format("cannot open /dev/null: %s", strerror(errno));
   // What is spawned is on one node, beside those of the job that it comes from.
   const int nodes = world->spawned() ? 1 : options_.nodes;
