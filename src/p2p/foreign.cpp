@@ -124,9 +124,41 @@ bool PointToPoint::waits_in_vain(int endpoint) {
   return found;
 }
 
+/// Whether a request of the program's stays open for ever unless it is cancelled.
+bool PointToPoint::is_vain(const Request& request) const {
+  switch (request.request_type) {
+    case RequestType::kReceive: {
+      const auto& receive = static_cast<const ReceiveRequest&>(request);
+      return !receive.done && receive.queue != nullptr && is_forsaken(*receive.comm, receive.source);
+    }
+    case RequestType::kSend: {
+      const auto& send = static_cast<const SendRequest&>(request);
+      return !send.done && send.dest >= 0 && transport.is_silent(send.endpoint);
+    }
+    case RequestType::kSendReceive: {
+      const auto& pair = static_cast<const SendReceiveRequest&>(request);
+      return is_vain(*pair.send) || is_vain(*pair.receive);
+    }
+    default:
+      return false;
+  }
+}
+
+/// Whether a wait for any one of several requests has one that may still end it, or none that is active.
+bool PointToPoint::may_end(const Awaiting& wait) const {
+  bool any_active = false;
+  for (Count i = 0; i < wait.count; ++i) {
+    const Request* request = wait.requests[i];
+    if (request == nullptr || !request->active) continue;
+    if (!is_vain(*request)) return true;
+    any_active = true;
+  }
+  return !any_active;
+}
+
 bool PointToPoint::is_needed(const Request& request) const {
   for (const Awaiting* wait = awaiting; wait != nullptr; wait = wait->next) {
-    if (wait->how != Awaits::kAll && wait->count > 1) continue;
+    if (wait->how != Awaits::kAll && wait->count > 1 && may_end(*wait)) continue;
     const auto is_it = [&request](const Request* awaited) {
       if (awaited == nullptr || awaited == &request) return awaited != nullptr;
       if (awaited->request_type != RequestType::kSendReceive) return false;

@@ -131,6 +131,8 @@ struct PointToPoint final : PacketSink, ProgressHook {
   bool has_open_with(int endpoint);
   bool waits_in_vain(int endpoint);
   bool is_needed(const Request& request) const;  // by a present call, which waits until it is over
+  bool is_vain(const Request& request) const;
+  bool may_end(const Awaiting& wait) const;
   void end_forsaken(int endpoint, bool finalized);
 
   bool flush(int endpoint);   // sends what waits for this endpoint, as far as there is room

@@ -561,6 +561,18 @@ static void do_cancel_late(void) {
   if (rank == 0) puts("cancel late: right");
 }
 
+/* Any of several requests, of which one is inactive, and none can be over. */
+static void do_wait_for_any_of_child(const char* part) {
+  MPI_Comm inter = spawn(part, 1, MPI_COMM_WORLD);
+  MPI_Request requests[4];
+  int tokens[3], index;
+  requests[0] = MPI_REQUEST_NULL;
+  MPI_Irecv(&tokens[0], 1, MPI_INT, 0, 77, inter, &requests[1]);
+  MPI_Irecv(&tokens[1], 1, MPI_INT, MPI_ANY_SOURCE, 78, inter, &requests[2]);
+  MPI_Recv_init(&tokens[2], 1, MPI_INT, 0, 79, inter, &requests[3]);
+  MPI_Waitany(4, requests, &index, MPI_STATUS_IGNORE);
+}
+
 static void do_probe_for_child(const char* part) {
   MPI_Comm inter = spawn(part, 1, MPI_COMM_WORLD);
   MPI_Probe(0, 77, inter, MPI_STATUS_IGNORE);
@@ -690,6 +702,8 @@ int main(int argc, char** argv) {
     do_cancel_late();
   } else if (strcmp(what, "probe-for") == 0) {
     do_probe_for_child(argv[2]);
+  } else if (strcmp(what, "wait-for-any-of") == 0) {
+    do_wait_for_any_of_child(argv[2]);
   } else if (strcmp(what, "time-out") == 0) {
     do_time_out();
   } else if (strcmp(what, "detach") == 0) {

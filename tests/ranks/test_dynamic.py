@@ -186,10 +186,11 @@ def test_messages_to_children_outlive_their_senders(run):
         (["wait-for", "aborting-child"], 42, "MPI_Abort with code 42"),
         (["wait-for", "leaving-child"], 1, "which has called MPI_Finalize"),
         (["probe-for", "leaving-child"], 1, "which has called MPI_Finalize"),
+        (["wait-for-any-of", "leaving-child"], 1, "which has called MPI_Finalize"),
         (["spawn-no-mpi"], 1, "without calling MPI_Init"),
         (["die-with-children"], 137, ""),
     ],
-    ids=["abort", "leave", "leave-probe", "no-mpi", "die"],
+    ids=["abort", "leave", "leave-probe", "leave-any", "no-mpi", "die"],
 )
 def test_the_end_of_one_is_the_end_of_all(build, run, words, status, says, alone):
     program = build("dynamic.c")
