@@ -31,7 +31,6 @@ int users = 0;
 
 /// Error classes and codes that the user added live on from use to use.
 void hand_on_user_errors(Process& from, Process& to) {
-  if (from.objects->user_errors.empty()) return;
   to.objects->user_errors = std::move(from.objects->user_errors);
   from.objects->user_errors.clear();
   to.objects->attributes.lastusedcode = from.objects->attributes.lastusedcode;

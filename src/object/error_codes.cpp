@@ -1,7 +1,10 @@
 // Error classes, codes and strings, predefined and the user's (MPI 9.4, 9.5).
 //
-// A user's class or code is a number from kUserErrorFirst on, which fills the low half of an error code. One
-// counter numbers both, so the last one given out is MPI_LASTUSEDCODE.
+// A user's class or code is a number from kUserErrorFirst on, which fills the low half of an error code. Both
+// take the number after the largest one in use, which is MPI_LASTUSEDCODE, or else one that was given back.
+#include <map>
+#include <string>
+
 #include "object/api.hpp"
 #include "object/errhandler.hpp"
 #include "object/objects.hpp"
@@ -20,17 +23,37 @@ bool is_class(int number, const UserError& error) {
   return error.error_class == number;
 }
 
+using UserErrors = std::map<int, UserError>;
+
+/// A number that is not in use, or one beyond kUserErrorLast.
+int free_number(const UserErrors& errors) {
+  if (errors.empty()) return kUserErrorFirst;
+  if (errors.rbegin()->first < kUserErrorLast) return errors.rbegin()->first + 1;
+  int number = kUserErrorFirst;
+  for (auto one = errors.begin(); one != errors.end() && one->first == number; ++one) ++number;
+  return number;
+}
+
+void note_last(Objects& objects) {
+  objects.attributes.lastusedcode =
+      objects.user_errors.empty() ? int{kErrLastcode} : objects.user_errors.rbegin()->first;
+}
+
 Code add_number(Process& process, int error_class, int* number) {
   Objects& objects = *process.objects;
-  const int next = objects.attributes.lastusedcode < kUserErrorFirst ? kUserErrorFirst
-                                                                     : objects.attributes.lastusedcode + 1;
+  const int next = free_number(objects.user_errors);
   if (next > kUserErrorLast)
     return process.fail(kErrOther, "no error class or code is left, expected at most %d of them",
                         kUserErrorLast - kUserErrorFirst + 1);
   objects.user_errors[next].error_class = error_class != 0 ? error_class : next;
-  objects.attributes.lastusedcode = next;
+  note_last(objects);
   *number = next;
   return kSuccess;
+}
+
+void give_back(Process& process, int number) {
+  process.objects->user_errors.erase(number);
+  note_last(*process.objects);
 }
 
 }  // namespace
@@ -102,7 +125,7 @@ Code remove_error_class(Process& process, int errorclass) {
     return process.fail(kErrArg, "errorclass = %d still has %d error code(s)", errorclass, user->codes);
   if (!user->text.empty())
     return process.fail(kErrArg, "errorclass = %d still has an error string", errorclass);
-  process.objects->user_errors.erase(errorclass);
+  give_back(process, errorclass);
   return kSuccess;
 }
 
@@ -113,7 +136,7 @@ Code remove_error_code(Process& process, int errorcode) {
   if (!user->text.empty())
     return process.fail(kErrArg, "errorcode = %d still has an error string", errorcode);
   if (UserError* owner = find_user_error(process, user->error_class)) --owner->codes;
-  process.objects->user_errors.erase(errorcode);
+  give_back(process, errorcode);
   return kSuccess;
 }
 

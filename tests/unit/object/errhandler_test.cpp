@@ -174,6 +174,14 @@ TEST(ErrorCodes, RunOutWithAnError) {
     while (api::add_error_class(process, &number) == kSuccess) ++added;
     EXPECT_EQ(added, 0x10000 - kUserErrorFirst);
     EXPECT_EQ(number, 0xffff);
+    // One that is given back, wherever it is, is the next one.
+    const int between = kUserErrorFirst + 1000;
+    EXPECT_EQ(api::remove_error_class(process, between), kSuccess);
+    EXPECT_EQ(process.objects->attributes.lastusedcode, 0xffff);
+    EXPECT_EQ(api::add_error_class(process, &number), kSuccess);
+    EXPECT_EQ(number, between);
+    EXPECT_EQ(api::remove_error_class(process, 0xffff), kSuccess);
+    EXPECT_EQ(process.objects->attributes.lastusedcode, 0xfffe);
   });
 }
 
