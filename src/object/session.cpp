@@ -2,6 +2,7 @@
 // p2p/buffered.cpp, communicators from groups in from_group.cpp.
 #include "object/session.hpp"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <string_view>
@@ -32,9 +33,13 @@ constexpr std::array<ProcessSet, 3> kProcessSets = {{
     {"mpix://SHARED", true},  // not the standard's: those that can share memory with this process
 }};
 
+char lower(char letter) {
+  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
 const ProcessSet* find_set(std::string_view name) {
   for (const ProcessSet& set : kProcessSets) {
-    if (name == set.name) return &set;
+    if (is_set_name(name, set.name)) return &set;
   }
   return nullptr;
 }
@@ -45,6 +50,10 @@ Code refuse_set(Process& process, const char* name) {
 }
 
 }  // namespace
+
+bool is_set_name(std::string_view name, std::string_view set) {
+  return std::ranges::equal(name, set, [](char one, char other) { return lower(one) == lower(other); });
+}
 
 Session::Session(Process& owner, ThreadLevel level, Errhandler* handler)
     : ErrorOwner(Kind::kSession), process(owner), thread_level(level) {

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/process.hpp"
 #include "base/types.hpp"
@@ -23,6 +24,9 @@ struct Session final : ErrorOwner {
   const ThreadLevel thread_level;  // that it was granted
   BufferPool* buffer = nullptr;    // MPI_Session_attach_buffer
 };
+
+/// Whether `name` is that of the process set `set`: no case counts (MPI 11.3.2).
+bool is_set_name(std::string_view name, std::string_view set);
 
 /// What the info of MPI_Session_init asks for; `level` stays as it is where it asks for nothing.
 /// kErrInfoValue: a thread level that is none. `info` may be null.

@@ -10,6 +10,7 @@
 #include "object/comm_create.hpp"
 #include "object/hardware.hpp"
 #include "object/node_map.hpp"
+#include "object/session.hpp"
 #include "p2p/foreign.hpp"
 
 namespace tasuki {
@@ -62,8 +63,8 @@ void join_by_hints(PlaceShare* share, const Comm& comm, const Info* info, bool s
   // Of several jobs that have met, each is a world of its own; a context is nobody else's.
   const ProcessName own = process_name(comm.process, comm.process.rank);
   std::int64_t color = -1;
-  if (*set == "mpi://WORLD") color = static_cast<std::int64_t>(own.job >> 1);
-  if (*set == "mpi://SELF") color = static_cast<std::int64_t>(share->split.context >> 1);
+  if (is_set_name(*set, "mpi://WORLD")) color = static_cast<std::int64_t>(own.job >> 1);
+  if (is_set_name(*set, "mpi://SELF")) color = static_cast<std::int64_t>(share->split.context >> 1);
   if (color >= 0) share->split = {color, share->split.key, 1, share->split.context};
 }
 
