@@ -268,10 +268,12 @@ ReductionKernel kernel_of_bits(const BasicInfo& type) {
   return defined ? kernel_of_integers<Operation>(type.size, false) : nullptr;
 }
 
-/// MPI_LAND, MPI_LOR, MPI_LXOR: C integers and logicals.
+/// MPI_LAND, MPI_LOR, MPI_LXOR: C integers and logicals; and MPI_AINT, MPI_OFFSET, MPI_COUNT, which are C
+/// integers by another name: the standard does not list them here, but MPICH takes them.
 template <class Operation>
 ReductionKernel kernel_of_truth(const BasicInfo& type) {
-  const bool defined = type.group == ReductionGroup::kCInteger || type.group == ReductionGroup::kLogical;
+  const bool defined = type.group == ReductionGroup::kCInteger || type.group == ReductionGroup::kLogical ||
+                       type.group == ReductionGroup::kMultiLanguage;
   return defined ? kernel_of_integers<Operation>(type.size, false) : nullptr;
 }
 
