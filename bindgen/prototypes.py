@@ -26,6 +26,9 @@ class Prototype:
 
 # A parameter that hides a function of <strings.h> sets off -Wshadow in some compilers.
 RENAMED_PARAMETERS = {"index": "indx"}
+# Arrays in whose place a constant may stand that is no address of memory (MPI_STATUSES_IGNORE and the like).
+# Where they are declared as arrays, compilers warn of what is read there.
+NO_ARRAYS = ("array_of_statuses", "array_of_errcodes", "sourceweights", "destweights", "weights")
 
 
 def _parameter(function: str, parameter) -> str:
@@ -34,6 +37,8 @@ def _parameter(function: str, parameter) -> str:
     if function == "MPI_Info_create_env" and parameter.name == "argv":
         return "char* argv[]"
     text = str(parameter)
+    if parameter.name in NO_ARRAYS and text.endswith("[]"):
+        text = text.removesuffix("[]").replace(f" {parameter.name}", f"* {parameter.name}")
     if parameter.name in RENAMED_PARAMETERS:
         text = text.replace(f" {parameter.name}", f" {RENAMED_PARAMETERS[parameter.name]}")
     return text

@@ -89,6 +89,33 @@ def test_header_compiles_without_a_warning(abi, language, version):
     )
 
 
+CONSTANTS_FOR_ARRAYS = """
+#include <mpi.h>
+int main(void) {
+  MPI_Request requests[2];
+  MPI_Comm comm = MPI_COMM_WORLD;
+  int count, some[2] = {0, 0};
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  MPI_Testall(2, requests, &count, MPI_STATUSES_IGNORE);
+  MPI_Waitsome(2, requests, &count, some, MPI_STATUSES_IGNORE);
+  MPI_Testsome(2, requests, &count, some, MPI_STATUSES_IGNORE);
+  MPI_Dist_graph_create(comm, 1, some, some, some, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+  MPI_Dist_graph_create_adjacent(comm, 1, some, MPI_UNWEIGHTED, 0, some, MPI_WEIGHTS_EMPTY, MPI_INFO_NULL, 0,
+                                 &comm);
+  MPI_Dist_graph_neighbors(comm, 1, some, MPI_UNWEIGHTED, 1, some, MPI_UNWEIGHTED);
+  return MPI_Comm_spawn("x", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, comm, &comm, MPI_ERRCODES_IGNORE);
+}
+"""
+
+
+@pytest.mark.parametrize("abi", ABIS)
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_constants_in_place_of_arrays_set_off_no_warning(abi, language):
+    flags = ("-O2", "-S", "-o", "/dev/null", *WARNINGS, f"-I{INCLUDE[abi]}")
+    result = compile_text(CONSTANTS_FOR_ARRAYS, *flags, language=language)
+    assert result.returncode == 0, result.stderr[:4000]
+
+
 @pytest.mark.parametrize("abi", ABIS)
 def test_every_function_is_declared_with_its_profiling_twin(abi):
     text = (INCLUDE[abi] / "mpi.h").read_text()

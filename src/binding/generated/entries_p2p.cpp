@@ -1099,7 +1099,7 @@ extern "C" int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Statu
 }
 extern "C" decltype(PMPI_Request_get_status) MPI_Request_get_status __attribute__((weak, alias("PMPI_Request_get_status")));
 
-extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
+extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag, MPI_Status* array_of_statuses) {
   Call call(Function::kRequest_get_status_all, __builtin_return_address(0));
   if (!call.count(count, "count")) {
     return call.fail();
@@ -1146,7 +1146,7 @@ extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of
 }
 extern "C" decltype(PMPI_Request_get_status_any) MPI_Request_get_status_any __attribute__((weak, alias("PMPI_Request_get_status_any")));
 
-extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
+extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status* array_of_statuses) {
   Call call(Function::kRequest_get_status_some, __builtin_return_address(0));
   if (!call.count(incount, "incount")) {
     return call.fail();
@@ -1592,7 +1592,7 @@ extern "C" int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
 }
 extern "C" decltype(PMPI_Test) MPI_Test __attribute__((weak, alias("PMPI_Test")));
 
-extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
+extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status* array_of_statuses) {
   Call call(Function::kTestall, __builtin_return_address(0));
   if (!call.count(count, "count")) {
     return call.fail();
@@ -1641,7 +1641,7 @@ extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* ind
 }
 extern "C" decltype(PMPI_Testany) MPI_Testany __attribute__((weak, alias("PMPI_Testany")));
 
-extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
+extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status* array_of_statuses) {
   Call call(Function::kTestsome, __builtin_return_address(0));
   if (!call.count(incount, "incount")) {
     return call.fail();
@@ -1682,7 +1682,7 @@ extern "C" int PMPI_Wait(MPI_Request* request, MPI_Status* status) {
 }
 extern "C" decltype(PMPI_Wait) MPI_Wait __attribute__((weak, alias("PMPI_Wait")));
 
-extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
+extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status* array_of_statuses) {
   Call call(Function::kWaitall, __builtin_return_address(0));
   if (!call.count(count, "count")) {
     return call.fail();
@@ -1725,7 +1725,7 @@ extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* ind
 }
 extern "C" decltype(PMPI_Waitany) MPI_Waitany __attribute__((weak, alias("PMPI_Waitany")));
 
-extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
+extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status* array_of_statuses) {
   Call call(Function::kWaitsome, __builtin_return_address(0));
   if (!call.count(incount, "incount")) {
     return call.fail();

@@ -167,7 +167,7 @@ extern "C" int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
 }
 extern "C" decltype(PMPI_Dims_create) MPI_Dims_create __attribute__((weak, alias("PMPI_Dims_create")));
 
-extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
+extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int* weights, MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
   Call call(Function::kDist_graph_create, __builtin_return_address(0));
   Comm* core_comm_old = nullptr;
   if (!call.handle<Comm>(comm_old, "comm_old", &core_comm_old) ||
@@ -196,7 +196,7 @@ extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int source
 }
 extern "C" decltype(PMPI_Dist_graph_create) MPI_Dist_graph_create __attribute__((weak, alias("PMPI_Dist_graph_create")));
 
-extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
+extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int* sourceweights, int outdegree, const int destinations[], const int* destweights, MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
   Call call(Function::kDist_graph_create_adjacent, __builtin_return_address(0));
   Comm* core_comm_old = nullptr;
   if (!call.handle<Comm>(comm_old, "comm_old", &core_comm_old) ||
@@ -231,7 +231,7 @@ extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, 
 }
 extern "C" decltype(PMPI_Dist_graph_create_adjacent) MPI_Dist_graph_create_adjacent __attribute__((weak, alias("PMPI_Dist_graph_create_adjacent")));
 
-extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int sourceweights[], int maxoutdegree, int destinations[], int destweights[]) {
+extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sources[], int* sourceweights, int maxoutdegree, int destinations[], int* destweights) {
   Call call(Function::kDist_graph_neighbors, __builtin_return_address(0));
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||

@@ -252,11 +252,11 @@ int MPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
   return functions().Comm_set_name(comm, comm_name);
 }
 
-int MPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
+int MPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* intercomm, int* array_of_errcodes) {
   return functions().Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes);
 }
 
-int MPI_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
+int MPI_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int* array_of_errcodes) {
   return functions().Comm_spawn_multiple(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes);
 }
 
@@ -272,11 +272,11 @@ int MPI_Compare_and_swap(const void* origin_addr, const void* compare_addr, void
   return functions().Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win);
 }
 
-int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
+int MPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int* weights, MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
   return functions().Dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph);
 }
 
-int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
+int MPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int* sourceweights, int outdegree, const int destinations[], const int* destweights, MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
   return functions().Dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph);
 }
 
@@ -1144,7 +1144,7 @@ int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   return functions().Request_get_status(request, flag, status);
 }
 
-int MPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
+int MPI_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag, MPI_Status* array_of_statuses) {
   return functions().Request_get_status_all(count, array_of_requests, flag, array_of_statuses);
 }
 
@@ -1152,7 +1152,7 @@ int MPI_Request_get_status_any(int count, const MPI_Request array_of_requests[],
   return functions().Request_get_status_any(count, array_of_requests, indx, flag, status);
 }
 
-int MPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
+int MPI_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status* array_of_statuses) {
   return functions().Request_get_status_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 
@@ -1324,7 +1324,7 @@ int MPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
   return functions().Test(request, flag, status);
 }
 
-int MPI_Testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
+int MPI_Testall(int count, MPI_Request array_of_requests[], int* flag, MPI_Status* array_of_statuses) {
   return functions().Testall(count, array_of_requests, flag, array_of_statuses);
 }
 
@@ -1332,7 +1332,7 @@ int MPI_Testany(int count, MPI_Request array_of_requests[], int* indx, int* flag
   return functions().Testany(count, array_of_requests, indx, flag, status);
 }
 
-int MPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
+int MPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status* array_of_statuses) {
   return functions().Testsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 
@@ -1352,7 +1352,7 @@ int MPI_Wait(MPI_Request* request, MPI_Status* status) {
   return functions().Wait(request, status);
 }
 
-int MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status array_of_statuses[]) {
+int MPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status* array_of_statuses) {
   return functions().Waitall(count, array_of_requests, array_of_statuses);
 }
 
@@ -1360,7 +1360,7 @@ int MPI_Waitany(int count, MPI_Request array_of_requests[], int* indx, MPI_Statu
   return functions().Waitany(count, array_of_requests, indx, status);
 }
 
-int MPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
+int MPI_Waitsome(int incount, MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status* array_of_statuses) {
   return functions().Waitsome(incount, array_of_requests, outcount, array_of_indices, array_of_statuses);
 }
 

@@ -507,7 +507,7 @@ int traced_Comm_set_info(MPI_Comm comm, MPI_Info info) {
   return call.end(real.Comm_set_info(comm, info));
 }
 
-int traced_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
+int traced_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* intercomm, int* array_of_errcodes) {
   Call call(Function::kComm_spawn);
   call.on_communicator(comm);
   call.begin();
@@ -516,7 +516,7 @@ int traced_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info 
   return code;
 }
 
-int traced_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
+int traced_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int* array_of_errcodes) {
   Call call(Function::kComm_spawn_multiple);
   call.on_communicator(comm);
   call.begin();
@@ -551,7 +551,7 @@ int traced_Compare_and_swap(const void* origin_addr, const void* compare_addr, v
   return call.end(real.Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win));
 }
 
-int traced_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int weights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
+int traced_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int* weights, MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
   Call call(Function::kDist_graph_create);
   call.on_communicator(comm_old);
   call.begin();
@@ -560,7 +560,7 @@ int traced_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], cons
   return code;
 }
 
-int traced_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int sourceweights[], int outdegree, const int destinations[], const int destweights[], MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
+int traced_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int* sourceweights, int outdegree, const int destinations[], const int* destweights, MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
   Call call(Function::kDist_graph_create_adjacent);
   call.on_communicator(comm_old);
   call.begin();
@@ -2475,7 +2475,7 @@ int traced_Request_get_status(MPI_Request request, int* flag, MPI_Status* status
   return code;
 }
 
-int traced_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag, MPI_Status array_of_statuses[]) {
+int traced_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag, MPI_Status* array_of_statuses) {
   Call call(Function::kRequest_get_status_all);
   call.begin();
   const int code = call.end(real.Request_get_status_all(count, array_of_requests, flag, array_of_statuses));
@@ -2491,7 +2491,7 @@ int traced_Request_get_status_any(int count, const MPI_Request array_of_requests
   return code;
 }
 
-int traced_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status array_of_statuses[]) {
+int traced_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status* array_of_statuses) {
   Call call(Function::kRequest_get_status_some);
   call.begin();
   return call.end(real.Request_get_status_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses));
