@@ -68,7 +68,8 @@ def unit_part(name, jobs, sanitizer=None, targets=("unit_tests",), pattern=""):
     folder = BUILD / (name if sanitizer else "release")
     configure = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", f"-DTASUKI_SANITIZER={sanitizer}"]
     build = ["cmake", "--build", folder, "-j", jobs, "--target", *targets]
-    run = ["ctest", "--test-dir", folder, "-j", jobs, "--timeout", 300, "--output-on-failure"]
+    run = ["env", *(f"{name}={value}" for name, value in SANITIZER_OPTIONS.items())] if sanitizer else []
+    run += ["ctest", "--test-dir", folder, "-j", jobs, "--timeout", 300, "--output-on-failure"]
     run += ["-R", pattern] if pattern else []
     junit = ["--output-junit", OUT / f"{name}.xml"]
     return Part(name, run + junit, 1200, [*([configure] if sanitizer else []), build])
@@ -203,7 +204,7 @@ def main():
     unknown = set(args.only) - {part.name for part in chosen}
     if unknown:
         parser.error(f"--only {', '.join(unknown)}: expected {', '.join(part.name for part in chosen)}")
-    environment = {**os.environ, **SANITIZER_OPTIONS}
+    environment = dict(os.environ)
     if args.long:
         environment["TASUKI_TEST_LONG"] = "1"
 

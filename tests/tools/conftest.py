@@ -27,8 +27,7 @@ for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
 def mpich_flags():
     lib = harness.PREFIX / "lib"
     include = harness.PREFIX / "include" / "mpich"
-    # -w: gcc warns of MPI_STATUSES_IGNORE where a header says "MPI_Status statuses[]".
-    return ["-w", f"-I{include}", f"-L{lib}", f"-Wl,-rpath,{lib}", "-l:libmpi.so.12"]
+    return ["-Wall", "-Werror", f"-I{include}", f"-L{lib}", f"-Wl,-rpath,{lib}", "-l:libmpi.so.12"]
 
 
 @pytest.fixture(scope="session")
