@@ -13,7 +13,7 @@
 
 #include "binding/tool_call.hpp"
 #include "environment/environment.hpp"
-#include "object//errhandler.hpp"
+#include "object/errhandler.hpp"
 #include "object/topology.hpp"
 #include "runtime/bootstrap.hpp"
 #include "runtime/progress.hpp"
