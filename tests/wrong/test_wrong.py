@@ -111,6 +111,12 @@ CASES = {
         r"rank 1 waits for rank 0 in MPI_Recv \(source 0, tag 4",
         r"hint: a collective call waits for all ranks",
     ),
+    "refused": deadlock(
+        2,
+        certain("deadlock-cycle"),
+        certain("collective-missing"),
+        rf"rank 0 has not come to the 2nd collective call on {WORLD}, in which rank 1 waits",
+    ),
     "missing_rank": deadlock(
         4,
         certain("collective-missing"),
