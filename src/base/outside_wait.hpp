@@ -9,29 +9,17 @@
 #include <utility>
 
 #include "base/process.hpp"
+#include "base/stack_node.hpp"
 
 namespace tasuki {
 
-class OutsideWait {
+class OutsideWait : public StackNode<OutsideWait> {
  public:
   /// `words` follow "it waits for": "port X, where nobody has accepted".
   OutsideWait(Process& process, std::string words)
-      : text(std::move(words)), next(process.outside_wait), here_(&process.outside_wait) {
-    if (next != nullptr) next->here_ = &next;
-    *here_ = this;
-  }
-  ~OutsideWait() {
-    *here_ = next;
-    if (next != nullptr) next->here_ = here_;
-  }
-  OutsideWait(const OutsideWait&) = delete;
-  OutsideWait& operator=(const OutsideWait&) = delete;
+      : StackNode(&process.outside_wait), text(std::move(words)) {}
 
   std::string text;
-  OutsideWait* next;
-
- private:
-  OutsideWait** here_;  // what points to this one
 };
 
 }  // namespace tasuki
