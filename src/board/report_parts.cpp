@@ -95,16 +95,6 @@ bool holds(const std::vector<const Comm*>& comms, const Comm* comm) {
   return std::find(comms.begin(), comms.end(), comm) != comms.end();
 }
 
-/// Whether a call waits until this very request is over: not where another one may be enough.
-bool is_needed(const Process& process, const Request& request) {
-  for (const Awaiting* wait = process.p2p->awaiting; wait != nullptr; wait = wait->next) {
-    if (wait->how != Awaits::kAll && wait->count > 1) continue;
-    const auto is_it = [&](const Request* awaited) { return awaited == &request; };
-    if (std::any_of(wait->requests, wait->requests + wait->count, is_it)) return true;
-  }
-  return false;
-}
-
 /// Fills in the first kReportedMessages; counts all.
 class OpenList {
  public:
@@ -226,8 +216,8 @@ void add_lacks(Process& process, RankReport* report) {
   for (const auto& execution : process.collectives->executions()) {
     if (!execution->is_open()) continue;
     const Request* const request = execution->request;
-    const bool is_needed_now =
-        request == nullptr ? execution->form() == CollectiveForm::kBlocking : is_needed(process, *request);
+    const bool is_needed_now = request == nullptr ? execution->form() == CollectiveForm::kBlocking
+                                                  : process.p2p->is_needed(*request);
     if (is_needed_now) execution->add_missing(&missing);
   }
   for (const int endpoint : missing) {

@@ -130,7 +130,8 @@ struct PointToPoint final : PacketSink, ProgressHook {
   void end_if_forsaken(const Comm& comm, int source);
   bool has_open_with(int endpoint);
   bool waits_in_vain(int endpoint);
-  bool is_needed(const Request& request) const;  // by a present call, which waits until it is over
+  /// Whether a present call waits until this very request is over: not where another one may be enough.
+  bool is_needed(const Request& request) const;
   bool is_vain(const Request& request) const;
   bool may_end(const Awaiting& wait) const;
   void end_forsaken(int endpoint, bool finalized);
