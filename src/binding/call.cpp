@@ -60,6 +60,22 @@ bool is_endless_error(const void* frame) {
   return depth > kDepthMax;
 }
 
+/// Whether this thread's callback was left by longjmp or an exception: the stack, which grows downwards, has
+/// been given back up to `call` at least. Forgets the callback then.
+bool was_callback_left(const Call* call) {
+  if (callback_frame == 0 || callback_frame > reinterpret_cast<std::uintptr_t>(call)) return false;
+  callback_frame = 0;
+  return true;
+}
+
+/// Whose error handler is invoked for what belongs to no communicator, window, file or session:
+/// MPI_COMM_SELF's (MPI 9.3), but programs from before MPI 4 expect MPI_COMM_WORLD's, if they set that alone.
+/// Null outside MPI_Init .. MPI_Finalize.
+ErrorOwner* default_owner(const Objects& objects) {
+  if (objects.self == nullptr || objects.world == nullptr) return objects.self;
+  return objects.world->errhandler_set && !objects.self->errhandler_set ? objects.world : objects.self;
+}
+
 }  // namespace
 
 Process& outside() {
@@ -96,14 +112,6 @@ void Call::not_running(Function function) {
                     ? "before MPI_Init; hint: MPI_Init or MPI_Init_thread comes first"
                     : "after MPI_Finalize; hint: MPI_Finalize comes last");
   die(text);
-}
-
-/// Whether this thread's callback was left by longjmp or an exception: the stack, which grows downwards, has
-/// been given back up to `call` at least. Forgets the callback then.
-bool was_callback_left(const Call* call) {
-  if (callback_frame == 0 || callback_frame > reinterpret_cast<std::uintptr_t>(call)) return false;
-  callback_frame = 0;
-  return true;
 }
 
 /// With several threads the call on the line may be another one's, which waits; it says so again when it goes
@@ -349,14 +357,6 @@ void Call::out_of_handles() {
   process.bootstrap.abort(1, std::string(function_name(function_)) +
                                  ": more than a million handles are in use, or memory is short");
   __builtin_unreachable();  // gcc does not see that a virtual function never returns
-}
-
-/// Whose error handler is invoked for what belongs to no communicator, window, file or session:
-/// MPI_COMM_SELF's (MPI 9.3), but programs from before MPI 4 expect MPI_COMM_WORLD's, if they set that alone.
-/// Null outside MPI_Init .. MPI_Finalize.
-ErrorOwner* default_owner(const Objects& objects) {
-  if (objects.self == nullptr || objects.world == nullptr) return objects.self;
-  return objects.world->errhandler_set && !objects.self->errhandler_set ? objects.world : objects.self;
 }
 
 int Call::invoke_errhandler(ErrorOwner* owner, const std::string& text) {

@@ -73,9 +73,9 @@ int largest_in(const char* list, int most) {
   }
 }
 
-/// One program as mpiexec is to start it.
 constexpr std::size_t kWordsBytesMax = 2 << 20;  // of a command and its arguments; systems take no more
 
+/// One program as mpiexec is to start it.
 Code read_program(Process& process, const Programs& programs, int index, SpawnProgram* program) {
   const char* command = programs.commands[index];
   const int ranks = programs.ranks[index];

@@ -39,6 +39,11 @@ std::uint32_t ticket_of(std::uint64_t claim) {
   return static_cast<std::uint32_t>(claim);
 }
 
+/// Whether somebody has it, and with a ticket before `ticket`.
+bool comes_before(std::uint64_t claim, std::uint32_t ticket) {
+  return claim != 0 && static_cast<std::int32_t>(ticket_of(claim) - ticket) < 0;
+}
+
 }  // namespace
 
 // Three states: who finds the lock held marks it as waited for before it sleeps, and takes it as such, so
@@ -110,8 +115,8 @@ void Control::wait(Awaited what, int rank, Done&& done) {
 bool Control::is_missing(int rank) const {
   switch (awaited_) {
     case Awaited::kLock:
-      return claims_before(rank, awaited_rank_,
-                           ticket_of(claim(comm_->rank, awaited_rank_).load(std::memory_order_relaxed)));
+      return comes_before(claim(rank, awaited_rank_).load(std::memory_order_relaxed),
+                          ticket_of(claim(comm_->rank, awaited_rank_).load(std::memory_order_relaxed)));
     case Awaited::kPost:
     case Awaited::kCopy:
       return rank == awaited_rank_;
@@ -138,20 +143,16 @@ Claim& Control::claim(int origin, int target) const {
   return claims_[ranks_of(origin) * ranks_of(size_) + ranks_of(target)];
 }
 
-bool Control::claims_before(int rank, int target, std::uint32_t ticket) const {
-  const std::uint64_t word = claim(rank, target).load(std::memory_order_relaxed);
-  return word != 0 && static_cast<std::int32_t>(ticket_of(word) - ticket) < 0;
-}
-
 bool Control::has_owners(int target, bool exclusive, std::uint32_t ticket) const {
   const TargetState& state = targets_[target];
   const std::uint32_t turn = exclusive ? state.done.load() : state.entered_readers.load();
   std::uint32_t owners = 0;
   bool owns_turn = false;
   for (int rank = 0; rank < size_; ++rank) {
-    if (!claims_before(rank, target, ticket)) continue;
+    const std::uint64_t its = claim(rank, target).load(std::memory_order_relaxed);
+    if (!comes_before(its, ticket)) continue;
     ++owners;
-    owns_turn = owns_turn || ticket_of(claim(rank, target).load(std::memory_order_relaxed)) == turn;
+    owns_turn = owns_turn || ticket_of(its) == turn;
   }
   return exclusive ? owners >= ticket - turn : owns_turn;
 }

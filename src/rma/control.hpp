@@ -123,7 +123,6 @@ class Control {
   template <class Done>
   void wait(Awaited what, int rank, Done&& done);
   Claim& claim(int origin, int target) const;
-  bool claims_before(int rank, int target, std::uint32_t ticket) const;
   /// Whether the tickets that are to be over before `ticket` have owners. Not for a moment where one is being
   /// drawn; nor ever again where a counter was overwritten.
   bool has_owners(int target, bool exclusive, std::uint32_t ticket) const;
