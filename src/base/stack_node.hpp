@@ -1,7 +1,7 @@
 // StackNode: a node of a list whose nodes lie on the stacks of calls, the newest first. It is in the list as
 // long as it lives; nodes may leave in any order, as several threads do.
 //
-// Thread safety: whoever owns the list guards it.
+// Thread safety: the owner of the list guards it.
 #pragma once
 
 namespace tasuki {

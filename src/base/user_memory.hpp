@@ -1,7 +1,7 @@
 // Memory of which a user's arguments say how much: buffers of a message's size, copies of arrays that a call
 // was given, what is built entry by entry from them. It may be more than there is, and that is the call's
-// error (MPI_ERR_NO_MEM), not the end of the program: there are no exceptions, and whoever allocates
-// otherwise dies when memory is out.
+// error (MPI_ERR_NO_MEM), not the end of the program: there are no exceptions, and an allocation of
+// another kind ends the program when memory is out.
 //
 // So memory of such a size is had in two ways:
 //   allocate_for_user()    bytes, or null;

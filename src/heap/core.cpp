@@ -37,7 +37,7 @@ constexpr int kWaitsMax = 10'000;  // of a millisecond
 struct Watch {
   SharedRange ranges[kRangesMax];
   int ranges_size = 0;
-  std::atomic<int> owner{0};  // whose memory it is: 0: nobody did it; -pid: it is being done; pid: it is done
+  std::atomic<int> owner{0};  // whose memory was let in: 0: none; -pid: it is being done; pid: it is done
 };
 
 constinit Watch watch;

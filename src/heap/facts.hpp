@@ -28,7 +28,7 @@ inline constexpr Companion kSanitizers[] = {
     {"__lsan_init", "liblsan.so", "libclang_rt.lsan", "LeakSanitizer watches the heap"},
 };
 
-/// Allocators: whoever links one of them wants it.
+/// Allocators: a program that links one of them is to have it.
 inline constexpr Companion kAllocators[] = {
     {"mallctl", "libjemalloc.", nullptr, "the program brings a malloc of its own, jemalloc"},
     {"tc_malloc", "libtcmalloc", nullptr, "the program brings a malloc of its own, tcmalloc"},

@@ -85,7 +85,7 @@ struct ThreadState {
   bool no_heap = false;  // it is being made, or the thread is ending: libc serves
 };
 
-/// malloc() of this library, whoever's the process calls by that name.
+/// malloc() of this library, also where the process calls another one by that name.
 extern "C" [[gnu::visibility("hidden")]] void* tasuki_heap_own_malloc(std::size_t bytes) noexcept;
 
 extern State state;

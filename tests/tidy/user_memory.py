@@ -2,7 +2,7 @@
 
 A machine cannot see where a number comes from. So in the folders that take users' arguments every array
 whose size is computed is counted, and each file that makes such ones in another way says here how many, and
-why their sizes are bounded. Whoever adds one to a file has to think which it is. What grows one by one
+why their sizes are bounded. A change that adds one to a file has to say which it is. What grows one by one
 (push_back) and is no larger than a fixed multiple of something that exists is not looked at.
 """
 
