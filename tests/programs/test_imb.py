@@ -1,10 +1,12 @@
 """The Intel MPI Benchmarks, as PyPI has them (programs of the MPICH ABI, built by others), on our library.
 
 build/imb/IMB-* come from the package impi-rt (tools/foreign.sh). They check little themselves: that every
-benchmark of each prints its rows, with finite times, and that all ends well, is what is looked at here.
+benchmark of each prints its rows, of finite numbers that are not negative, and that all ends well, is what is
+looked at here; how large times and rates are is the machine's affair.
 mpiexec makes them find libmpi.so.12.
 """
 
+import math
 import os
 import pathlib
 import platform
@@ -29,9 +31,12 @@ pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="impi-rt 
 
 def rows_of(section):
     """The rows of numbers of one benchmark: one for each message size, or a single one."""
+    number = r"[-+]?(\d[\d.]*(e[-+]?\d+)?|inf|nan)"
     words = [line.split() for line in section.splitlines()]
     return [
-        [float(word) for word in row] for row in words if row and all(re.match(r"[\d.]+$", w) for w in row)
+        [float(word) for word in row]
+        for row in words
+        if row and all(re.fullmatch(number, word, re.I) for word in row)
     ]
 
 
@@ -58,5 +63,5 @@ def test_benchmarks_run_to_their_end(program, ranks, tmp_path):
     assert len(rows) == BENCHMARKS[program][ranks], text
     for benchmark, found in rows.items():
         assert found, f"{benchmark}\n{text}"
-        assert all(0 <= number < 1e7 for row in found for number in row), found
+        assert all(math.isfinite(number) and number >= 0 for row in found for number in row), found
     assert "All processes entering MPI_Finalize" in text

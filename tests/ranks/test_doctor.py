@@ -20,7 +20,7 @@ MPIEXEC = str(PREFIX / "bin" / "mpiexec")
 SOURCE = (HERE / "doctor.c").read_text().splitlines()
 SIZES = [2, 3, 4, 8]
 RECEIVING = "in MPI_Recv"
-END_SECONDS_MAX = 3  # within a second on a quiet machine; the tests may share theirs
+END_SECONDS_MAX = 20  # far less than what the ranks wait for; that they end is looked at, and not how fast
 
 
 def line_of(mark):
@@ -91,7 +91,7 @@ def wait_until_all(process, state, ranks, call="", deadlock=False):
 def end_of(process):
     """Ends the job from outside. Returns its standard error."""
     process.send_signal(signal.SIGTERM)
-    return process.communicate(timeout=10)[1]
+    return process.communicate(timeout=END_SECONDS_MAX)[1]
 
 
 def assert_cycle(text, ranks):
@@ -167,7 +167,7 @@ def test_sigquit_from_the_terminal(program):
             told += os.read(ours, 4096)
         assert_cycle(told.decode().replace("\r", ""), 2)
         os.write(ours, b"\x03")
-        assert process.wait(timeout=10) == 128 + signal.SIGINT
+        assert process.wait(timeout=END_SECONDS_MAX) == 128 + signal.SIGINT
     finally:
         process.kill()
         process.wait()
@@ -390,5 +390,5 @@ def test_the_doctor_never_cuts_into_a_line_of_a_rank(program):
     with job("-n", 1, "sh", "-c", script, stderr=subprocess.STDOUT) as process:
         time.sleep(0.7)
         process.send_signal(signal.SIGQUIT)
-        said, _ = process.communicate(timeout=10)
+        said, _ = process.communicate(timeout=END_SECONDS_MAX)
     assert said.startswith("half\nmpiexec: what the ranks are in:\n") and said.endswith("\n and half\n"), said

@@ -32,7 +32,7 @@ def test_each_series_is_timed_in_as_many_turns(tools):
     assert set(answers) == {question.case for question in questions}
     for question in questions[:2]:
         assert list(answers[question.case]) == question.series
-        assert all(0 < seconds < 1 for times in answers[question.case].values() for seconds in times)
+        assert all(seconds > 0 for times in answers[question.case].values() for seconds in times)
         assert max(map(len, answers[question.case].values())) == question.turns
     assert list(answers[questions[2].case]) == ["shared"]
 

@@ -2,7 +2,6 @@
 // for many ranks.
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <functional>
 #include <numeric>
 #include <utility>
@@ -172,12 +171,11 @@ TEST(Group, TranslateRanks) {
 
 TEST(Group, StaysLinear) {
   with_process([](Process& process) {
-    // 200,000 ranks, all out of order: quadratic work would take minutes.
-    constexpr int kRanks = 200'000;
+    // A million ranks, all out of order: with quadratic work the test would reach ctest's time limit.
+    constexpr int kRanks = 1'000'000;
     List backwards(kRanks);
     for (int i = 0; i < kRanks; ++i) backwards[static_cast<std::size_t>(i)] = kRanks - 1 - i;
     List forwards(backwards.rbegin(), backwards.rend());
-    const auto begin = std::chrono::steady_clock::now();
     const Owned a(process, backwards);
     const Owned b(process, forwards);
     EXPECT_EQ(compare_groups(*a.group, *b.group), Comparison::kSimilar);
@@ -187,8 +185,6 @@ TEST(Group, StaysLinear) {
     ASSERT_EQ(api::group_translate_ranks(process, a.group, kRanks, forwards.data(), b.group, result.data()),
               kSuccess);
     EXPECT_EQ(result, backwards);
-    const auto seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    EXPECT_LT(seconds, 10);
   });
 }
 
