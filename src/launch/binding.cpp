@@ -96,9 +96,9 @@ BindingPlan plan_bindings(const std::vector<Core>& cores, int ranks, int availab
   return plan;
 }
 
-bool needs_cores(int ranks, int available, const Options& options) {
-  if (options.bind_to == BindTo::kNone || ranks > available) return false;
-  return ranks > 1 || options.bind_to != BindTo::kShare || options.report_bindings;
+bool needs_cores(int ranks, int available, BindTo bind_to, bool report) {
+  if (bind_to == BindTo::kNone || ranks > available) return false;
+  return ranks > 1 || bind_to != BindTo::kShare || report;
 }
 
 std::string processor_list(const std::vector<int>& processors) {

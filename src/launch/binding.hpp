@@ -4,9 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "launch/options.hpp"
-
 namespace tasuki::launch {
+
+/// Which processors a rank may run on. kShare: its equal part of the cores, so that as many ranks as cores
+/// get one each, and fewer ranks leave room for their threads.
+enum class BindTo { kShare, kNone, kHwthread, kCore, kNuma, kSocket };
+
+/// In which order ranks are dealt to cores: one after the other, or round robin among sockets or NUMA nodes.
+enum class MapBy { kCore, kNuma, kSocket };
 
 /// A core with those of its processors (hardware threads) that this job may use.
 struct Core {
@@ -28,8 +33,9 @@ struct BindingPlan {
 BindingPlan plan_bindings(const std::vector<Core>& cores, int ranks, int available, BindTo bind_to,
                           MapBy map_by);
 
-/// Whether a plan needs to know the cores at all; reading them takes longer than starting a rank.
-bool needs_cores(int ranks, int available, const Options& options);
+/// Whether a plan, or its report, needs to know the cores at all; reading them takes longer than starting a
+/// rank.
+bool needs_cores(int ranks, int available, BindTo bind_to, bool report);
 
 /// "0-3,8"
 std::string processor_list(const std::vector<int>& processors);

@@ -227,7 +227,7 @@ void Job::plan(World* world) {
   }
   const int available = local::processors_available();
   std::vector<Core> cores;
-  if (needs_cores(world->size(), available, options_)) cores = read_cores();
+  if (needs_cores(world->size(), available, options_.bind_to, options_.report_bindings)) cores = read_cores();
   world->bindings = plan_bindings(cores, world->size(), available, options_.bind_to, options_.map_by);
 }
 

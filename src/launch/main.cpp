@@ -12,7 +12,6 @@
 #include "launch/job.hpp"
 #include "launch/options.hpp"
 #include "launch/signals.hpp"
-#include "launch/top.hpp"
 #include "launch/visit.hpp"
 #include "runtime/spawn_request.hpp"
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/binding.hpp"
 #include "launch/nodes.hpp"
 
 namespace tasuki::launch {
@@ -27,13 +28,6 @@ struct Application {
   Inherit inherit = Inherit::kAll;
   std::vector<std::string> inherited;  // the names, for kListed
 };
-
-/// Which processors a rank may run on. kShare: its equal part of the cores, so that as many ranks as cores
-/// get one each, and fewer ranks leave room for their threads.
-enum class BindTo { kShare, kNone, kHwthread, kCore, kNuma, kSocket };
-
-/// In which order ranks are dealt to cores: one after the other, or round robin among sockets or NUMA nodes.
-enum class MapBy { kCore, kNuma, kSocket };
 
 inline constexpr int kNoRank = -1;
 

@@ -236,17 +236,6 @@ void JobStatistics::add(RankStatistics rank) {
   }
 }
 
-std::string byte_text(double bytes) {
-  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  std::size_t unit = 0;
-  for (; bytes >= 1023.5 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
-  return unit == 0 ? format("%.0f B", bytes)
-                   : format(bytes < 9.995   ? "%.2f %s"
-                            : bytes < 99.95 ? "%.1f %s"
-                                            : "%.0f %s",
-                            bytes, kUnits[unit]);
-}
-
 std::string statistics_text(StatisticsForm form, const JobStatistics& job, bool bold) {
   return form == StatisticsForm::kJson ? json(job) : table(job, form == StatisticsForm::kRanks, bold);
 }

@@ -31,10 +31,4 @@ struct JobStatistics {
 /// REQUIRES: form != kNone. `bold`: for a terminal.
 std::string statistics_text(StatisticsForm form, const JobStatistics& job, bool bold);
 
-/// "1.5 MiB"; below 1 KiB "17 B".
-std::string byte_text(double bytes);
-inline std::string byte_text(std::uint64_t bytes) {
-  return byte_text(static_cast<double>(bytes));
-}
-
 }  // namespace tasuki::launch

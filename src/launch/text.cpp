@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <iterator>
 
 namespace tasuki::launch {
 
@@ -38,6 +39,17 @@ std::string wrapped(const std::string& text, std::size_t indent, std::size_t wid
     begin = end + 1;
   }
   return out;
+}
+
+std::string byte_text(double bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  std::size_t unit = 0;
+  for (; bytes >= 1023.5 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
+  return unit == 0 ? format("%.0f B", bytes)
+                   : format(bytes < 9.995   ? "%.2f %s"
+                            : bytes < 99.95 ? "%.1f %s"
+                                            : "%.0f %s",
+                            bytes, kUnits[unit]);
 }
 
 }  // namespace tasuki::launch

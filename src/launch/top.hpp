@@ -55,10 +55,4 @@ class Top {
   std::map<RankKey, TopHistory> histories_;
 };
 
-struct Options;
-
-/// mpiexec --top without a program: shows a job that runs until it ends, or until q or Ctrl-C, on standard
-/// output. Returns the exit status.
-int visit_top(const Options& options);
-
 }  // namespace tasuki::launch

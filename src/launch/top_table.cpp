@@ -7,7 +7,6 @@
 #include <map>
 #include <utility>
 
-#include "launch/statistics.hpp"
 #include "launch/text.hpp"
 
 namespace tasuki::launch {

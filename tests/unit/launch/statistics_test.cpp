@@ -5,6 +5,8 @@
 
 #include <sstream>
 
+#include "launch/text.hpp"
+
 namespace tasuki::launch {
 namespace {
 
