@@ -1,5 +1,5 @@
 // Which files' code lies where in a process: what makes an address of it a place in a file, of which the
-// debug information then tells the source line (launch/source_lines.hpp).
+// debug information then tells the source line (launch/doctor/source_lines.hpp).
 //
 // A rank publishes its files once, on its CallBoard, so that its last call can be told after its death; of a
 // process that lives the kernel tells all there are. Pure but for reading /proc.

@@ -8,11 +8,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "launch/info.hpp"
-#include "launch/job.hpp"
-#include "launch/options.hpp"
-#include "launch/signals.hpp"
-#include "launch/visit.hpp"
+#include "launch/host/signals.hpp"
+#include "launch/job/job.hpp"
+#include "launch/options/options.hpp"
+#include "launch/report/library_info.hpp"
+#include "launch/visit/doctor_visit.hpp"
 #include "runtime/spawn_request.hpp"
 
 namespace {

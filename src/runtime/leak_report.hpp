@@ -1,6 +1,6 @@
 // What a rank leaves behind when it ends MPI, as TASUKI_CHECK=3 tells it: objects that were not freed,
 // requests that were not completed, messages that were not received. mpiexec collects it from all ranks and
-// tells equal things once (launch/leaks.hpp); a program that runs alone tells it itself.
+// tells equal things once (launch/report/leak_summary.hpp); a program that runs alone tells it itself.
 //
 // Pure; its way to mpiexec is that of a request to spawn (spawn_request.hpp).
 #pragma once

@@ -1,4 +1,4 @@
-// tasuki-source-lines: answers mpiexec's questions for source lines (launch/source_lines.hpp).
+// tasuki-source-lines: answers mpiexec's questions for source lines (launch/doctor/source_lines.hpp).
 //
 // Questions come on standard input, a line each, numbered from 0:
 //

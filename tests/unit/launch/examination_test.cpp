@@ -1,5 +1,5 @@
 // One examination from question to diagnosis, of ranks that are this process and boards that it fills in.
-#include "launch/examination.hpp"
+#include "launch/doctor/examination.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 // Asking boards that the test itself fills in.
-#include "launch/inquiry.hpp"
+#include "launch/doctor/inquiry.hpp"
 
 #include <gtest/gtest.h>
 

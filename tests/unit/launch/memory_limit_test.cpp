@@ -1,5 +1,5 @@
 // Telling from the files of a control group, of both versions, that the kernel killed because of memory.
-#include "launch/memory_limit.hpp"
+#include "launch/host/memory_limit.hpp"
 
 #include <gtest/gtest.h>
 

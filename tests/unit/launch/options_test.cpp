@@ -1,6 +1,6 @@
 // The command line of mpiexec: what users of other launchers write is understood, and what is wrong is told
 // in one line that names it.
-#include "launch/options.hpp"
+#include "launch/options/options.hpp"
 
 #include <gtest/gtest.h>
 

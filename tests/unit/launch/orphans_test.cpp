@@ -1,5 +1,5 @@
 // Finding processes that belong to a job, by parent and by environment.
-#include "launch/orphans.hpp"
+#include "launch/host/orphans.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

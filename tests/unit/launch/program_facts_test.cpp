@@ -1,5 +1,5 @@
 // What a command line's programs bring with them, from files that are right, damaged or not there.
-#include "launch/program_facts.hpp"
+#include "launch/program/program_facts.hpp"
 
 #include <elf.h>
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 
 #include "base/config.hpp"
 #include "base/settings.hpp"
-#include "launch/options.hpp"
+#include "launch/options/options.hpp"
 #include "tuning/table.hpp"
 
 namespace tasuki::launch {

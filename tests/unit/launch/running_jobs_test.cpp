@@ -1,5 +1,5 @@
 // Finding the jobs of other processes: children that have a job's memory open, as mpiexec has.
-#include "launch/running_jobs.hpp"
+#include "launch/visit/running_jobs.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

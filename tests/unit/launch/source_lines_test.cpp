@@ -1,5 +1,5 @@
 // Source lines of this very program, by the program that mpiexec asks; and what is left when that fails.
-#include "launch/source_lines.hpp"
+#include "launch/doctor/source_lines.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

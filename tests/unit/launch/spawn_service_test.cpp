@@ -1,6 +1,6 @@
 // mpiexec's socket: whatever comes over it, requests that are none are answered as such, whoever is not
 // understood harms only himself, and mpiexec waits for nobody.
-#include "launch/spawn_service.hpp"
+#include "launch/job/spawn_service.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

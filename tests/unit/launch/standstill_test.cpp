@@ -1,5 +1,5 @@
 // When a job is said to stand still, and when not: looks at the ranks' lines, made up.
-#include "launch/standstill.hpp"
+#include "launch/doctor/standstill.hpp"
 
 #include <gtest/gtest.h>
 

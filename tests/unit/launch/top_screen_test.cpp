@@ -1,5 +1,5 @@
 // What is written to a terminal is looked at by a small terminal of our own.
-#include "launch/top_screen.hpp"
+#include "launch/top/top_screen.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The table of mpiexec --top: what follows from looks, and how it fits where there is little room.
-#include "launch/top_table.hpp"
+#include "launch/top/top_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // mpiexec --top looks at made-up ranks: memory as a job segment would hold it.
-#include "launch/top.hpp"
+#include "launch/top/top.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,0 +1,166 @@
+// Starting the ranks of a job, one by one: its standard streams, its environment, its processors.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/kill_score.hpp"
+#include "launch/base/format.hpp"
+#include "launch/job/job.hpp"
+#include "launch/mapping/processor_set.hpp"
+#include "launch/stream/rank_files.hpp"
+#include "runtime/local/processors.hpp"
+
+namespace tasuki::launch {
+namespace {
+
+// What a rank's score is above mpiexec's own: an mpiexec of many small ranks has more memory than each of
+// them, but not a tenth of all that there is.
+constexpr int kRankKillScore = 100;
+
+/// Two pipes a rank need more descriptors than the usual limit leaves to a large job.
+void raise_file_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+/// When memory runs out the kernel is to kill a rank, and not mpiexec, which is to tell of it: not even when
+/// it is mpiexec that has most, or when all ranks have died and what they share is still being given back.
+void Job::spare_launcher() {
+  const std::string found = local::read_text(kKillScorePath);
+  if (found.empty()) return;
+  kill_score_ =
+      std::to_string(std::min(std::atoi(found.c_str()) + kRankKillScore, std::atoi(kKillScoreMost)));
+  set_kill_score(kKillScoreLeast);  // where that is permitted
+}
+
+/// Returns false when one could not be started; others may run then.
+bool Job::start_all(World* world, Refusal* refusal) {
+  raise_file_limit();
+  for (int rank = 0; rank < world->size(); ++rank) {
+    if (!start_rank(world, rank, refusal)) return false;
+  }
+  if (world->spawned()) return true;
+  // From now on the input is the rank's alone: whoever writes it sees when that rank is gone.
+  if (options_.stdin_rank != kNoRank && isatty(STDIN_FILENO) == 0) dup2(null_fd_, STDIN_FILENO);
+  return true;
+}
+
+bool Job::start_rank(World* world, int rank, Refusal* refusal) {
+  Rank& starting = world->ranks[static_cast<std::size_t>(rank)];
+  const Application& application = world->applications[starting.application];
+  Segment& segment = world->segment;
+  std::vector<char*> arguments;
+  for (const std::string& word : application.command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  Environment& environment = world->environments[starting.application];
+  set_job_variables(environment, {segment.fd(), static_cast<int>(getpid()), segment.job_id(), world->size()},
+                    rank);
+  // A thread that waits spins by default, and keeps a processor from ranks that have something to do.
+  if (world->size() > local::processors_available()) environment.set_if_absent("OMP_WAIT_POLICY", "passive");
+  io_times_.set_variables(environment);
+  trace_.set_variables(environment, world->number, world->rank_name(rank));
+  const std::vector<char*> variables = environment.pointers();
+
+  Start start;
+  start.path = world->programs[starting.application].path.c_str();
+  start.arguments = arguments.data();
+  start.environment = variables.data();
+  start.directory = application.directory.empty() ? nullptr : application.directory.c_str();
+  start.segment_fd = segment.fd();
+  start.inherited = &inherited_;
+  if (!kill_score_.empty()) start.kill_score = kill_score_.c_str();
+  ProcessorSet processors;
+  if (!world->bindings.processors.empty()) {
+    processors = ProcessorSet(world->bindings.processors[static_cast<std::size_t>(rank)]);
+    start.processors = processors.set();
+    start.processors_bytes = processors.bytes();
+  }
+
+  std::vector<int> to_close;
+  Started started;
+  const bool connected = connect_outputs(world, rank, &start, &to_close, refusal);
+  if (connected) started = start_program(start);
+  for (const int fd : to_close) close(fd);
+  if (!connected) return false;
+  if (started.pid < 0) {
+    return cannot_run(rank, application.command[0], started.error, format(" (could not %s)", started.step),
+                      refusal);
+  }
+  starting.pid = started.pid;
+  starting.group_place = guard_.add(started.pid);
+  segment.rank(rank).started_pid.store(started.pid, std::memory_order_release);
+  if (options_.verbose) {
+    say(format("mpiexec: rank %s is pid %d, %s", world->rank_name(rank).c_str(), started.pid, start.path));
+  }
+  return true;
+}
+
+bool Job::connect_outputs(World* world, int rank, Start* start, std::vector<int>* to_close,
+                          Refusal* refusal) {
+  Rank& starting = world->ranks[static_cast<std::size_t>(rank)];
+  const std::string name = world->rank_name(rank);
+  const RankPaths paths = paths_of_rank(options_, name);
+  start->descriptors[0] = standard_input(*world, rank, to_close);
+  if (!connect_output(paths.output, output_, name, &starting.output, &start->descriptors[1], to_close,
+                      refusal))
+    return false;
+  if (!paths.error.empty() && paths.error == paths.output) {
+    start->descriptors[2] = start->descriptors[1];
+    return true;
+  }
+  return connect_output(paths.error, error_, name, &starting.error, &start->descriptors[2], to_close,
+                        refusal);
+}
+
+/// Gives `fd` the rank's end: a file, or a pipe that a new stream reads.
+bool Job::connect_output(const std::string& path, Sink& sink, const std::string& rank,
+                         std::unique_ptr<RankStream>* stream, int* fd, std::vector<int>* to_close,
+                         Refusal* refusal) {
+  if (!path.empty()) {
+    *fd = create_file(path);
+    if (*fd < 0) {
+      *refusal = {format("cannot write '%s' for rank %s: %s", path.c_str(), rank.c_str(), strerror(errno)),
+                  1};
+      return false;
+    }
+  } else {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+      *refusal = {format("cannot make a pipe for rank %s: %s", rank.c_str(), strerror(errno)), 1};
+      return false;
+    }
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    *stream = std::make_unique<RankStream>(loop_, ends[0], sink, options_.labels ? "[" + rank + "] " : "");
+    *fd = ends[1];
+  }
+  to_close->push_back(*fd);
+  return true;
+}
+
+int Job::standard_input(const World& world, int rank, std::vector<int>* to_close) {
+  if (world.spawned() || rank != options_.stdin_rank) return null_fd_;
+  if (isatty(STDIN_FILENO) == 0) return STDIN_FILENO;
+  const int fd = terminal_.open();
+  if (fd < 0) return null_fd_;
+  to_close->push_back(fd);
+  return fd;
+}
+
+bool Job::cannot_run(int rank, const std::string& program, int error, const std::string& detail,
+                     Refusal* refusal) {
+  *refusal = {
+      format("cannot run '%s' for rank %d: %s%s", program.c_str(), rank, strerror(error), detail.c_str()),
+      cannot_run_status(error)};
+  return false;
+}
+
+}  // namespace tasuki::launch

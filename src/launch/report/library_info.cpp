@@ -1,0 +1,228 @@
+// mpiexec --info, in three forms.
+#include "launch/report/library_info.hpp"
+
+#include "base/counters.hpp"
+#include "base/events.hpp"
+#include "base/operation.hpp"
+#include "base/settings.hpp"
+#include "heap/facts.hpp"
+#include "launch/base/format.hpp"
+#include "launch/program/rank_environment.hpp"
+#include "runtime/local/processors.hpp"
+
+namespace tasuki::launch {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+constexpr std::size_t kIndent = 6;
+
+struct Now {
+  Config config;       // with what the environment says
+  heap::Verdict heap;  // of programs of several ranks
+  bool bold;
+};
+
+bool is_set(const Setting& setting, const Config& config) {
+  return config.*setting.value != Config{}.*setting.value;
+}
+
+std::string value_of(const Setting& setting, const Config& config) {
+  return setting_text(setting, config.*setting.value);
+}
+
+const char* part_name(Part part) {
+  return kPartTable[static_cast<int>(part)].name;
+}
+
+const char* when(const Setting& setting) {
+  return setting.change == Change::kAnyTime ? "at any time" : "before MPI_Init";
+}
+
+// ----- the table -------------------------------------------------------------------------------------------
+
+std::string heading(const std::string& text, bool bold) {
+  return "\n" + std::string(bold ? "\033[1m" : "") + text + (bold ? "\033[0m" : "") + "\n";
+}
+
+std::string paragraph(const std::string& text) {
+  return std::string(kIndent, ' ') + wrapped(text, kIndent, kColumns) + "\n";
+}
+
+std::string item(const std::string& name, const std::string& remark) {
+  return format("  %-38s %s\n", name.c_str(), remark.c_str());
+}
+
+std::string table(const Now& now) {
+  std::string text = "Tasuki " TASUKI_VERSION "\n";
+  text += item("ABIs", "MPI-5.0 standard, libmpi_abi.so.1");
+  text += item("", "MPICH, libmpi.so.12");
+  text += item("compiler", "g++ " __VERSION__ ", " TASUKI_BUILD);
+  text += item("hwloc", TASUKI_HWLOC ? "yes" : "no: every processor is taken for a core");
+  text += item("io_uring", TASUKI_URING ? "yes, where the kernel permits it" : "no: built without liburing");
+  text += item("processors", std::to_string(local::processors_available()));
+  text += item("heap of several ranks", now.heap.global ? "global" : "private");
+  text += paragraph(std::string("Because ") + now.heap.reason + ".");
+  text += heading("Settings: environment variables, and control variables of MPI_T", now.bold);
+  for (const Setting& setting : settings()) {
+    const std::string source =
+        is_set(setting, now.config) ? "environment; default " + value_of(setting, Config{}) : "default";
+    text += item(setting.name, value_of(setting, now.config) + " (" + source + ")");
+    text += paragraph(std::string(setting.description) + ". Takes " + expected_setting(setting) + ".");
+  }
+  for (const TextSetting& setting : text_settings()) {
+    const std::string& value = now.config.*setting.value;
+    text += item(setting.name, value.empty() ? "automatic (default)" : value + " (environment)");
+    text += paragraph(std::string(setting.description) + ". Takes " + setting.expected + ".");
+  }
+  text += heading("Algorithms of the collectives", now.bold);
+  for (const OperationRow& row : operation_table()) {
+    text += item(row.name, row.setting);
+    for (const AlgorithmRow& algorithm : algorithms_of(operation_of(row)))
+      text += std::string("    ") + algorithm.name + "\n" + paragraph(algorithm.description);
+  }
+  text += heading("Performance variables of MPI_T", now.bold);
+  for (const CounterRow& row : counter_table()) {
+    text += item(row.name, std::string(counter_class_name(row.kind)) + ", " + part_name(row.part));
+    text += paragraph(row.description);
+  }
+  text += heading("Events of MPI_T", now.bold);
+  for (const EventRow& row : event_table()) {
+    text += item(row.name, part_name(row.part));
+    text += paragraph(row.description);
+  }
+  return text;
+}
+
+// ----- JSON ------------------------------------------------------------------------------------------------
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char one : text) {
+    if (one == '"' || one == '\\') out += '\\';
+    out += one;
+  }
+  return out + '"';
+}
+
+std::string field(const char* name, const std::string& value) {
+  return quoted(name) + ": " + value;
+}
+
+/// "[\n    {…},\n    {…}\n  ]" of the rows, each by `fields(row)`.
+template <class Rows, class Fields>
+std::string array(const Rows& rows, Fields&& fields) {
+  std::string text;
+  for (const auto& row : rows) text += std::string(text.empty() ? "" : ",") + "\n    {" + fields(row) + "}";
+  return "[" + text + "\n  ]";
+}
+
+std::string json(const Now& now) {
+  const auto common = [](const auto& row) {
+    return field("name", quoted(row.name)) + ", " + field("part", quoted(part_name(row.part))) + ", " +
+           field("description", quoted(row.description));
+  };
+  const auto of_setting = [&](const Setting& setting) {
+    return common(setting) + ", " + field("value", quoted(value_of(setting, now.config))) + ", " +
+           field("default", quoted(value_of(setting, Config{}))) + ", " +
+           field("source", is_set(setting, now.config) ? "\"environment\"" : "\"default\"") + ", " +
+           field("expected", quoted(expected_setting(setting))) + ", " +
+           field("changes", quoted(when(setting)));
+  };
+  const auto of_counter = [&](const CounterRow& row) {
+    return common(row) + ", " + field("class", quoted(counter_class_name(row.kind)));
+  };
+  const auto of_event = [&](const EventRow& row) {
+    std::string elements;
+    for (int i = 0; i < row.element_count(); ++i)
+      elements += (i == 0 ? "" : ", ") + quoted(row.elements->items[i]);
+    return common(row) + ", " + field("elements", "[" + elements + "]");
+  };
+  const auto of_text = [&](const TextSetting& setting) {
+    return field("name", quoted(setting.name)) + ", " + field("description", quoted(setting.description)) +
+           ", " + field("value", quoted(now.config.*setting.value)) + ", " +
+           field("expected", quoted(setting.expected));
+  };
+  const auto of_algorithm = [](const AlgorithmRow& row) {
+    const OperationRow& operation = operation_row(row.operation);
+    return field("operation", quoted(operation.name)) + ", " + field("name", quoted(row.name)) + ", " +
+           field("setting", quoted(operation.setting)) + ", " + field("description", quoted(row.description));
+  };
+  return "{\n  " + field("version", quoted(TASUKI_VERSION)) + ",\n  " +
+         field("abis", "[\"libmpi_abi.so.1\", \"libmpi.so.12\"]") + ",\n  " +
+         field("compiler", quoted("g++ " __VERSION__)) + ",\n  " + field("build", quoted(TASUKI_BUILD)) +
+         ",\n  " + field("hwloc", TASUKI_HWLOC ? "true" : "false") + ",\n  " +
+         field("io_uring", TASUKI_URING ? "true" : "false") + ",\n  " +
+         field("processors", std::to_string(local::processors_available())) + ",\n  " +
+         field("heap", quoted(now.heap.global ? "global" : "private")) + ",\n  " +
+         field("heap_reason", quoted(now.heap.reason)) + ",\n  " +
+         field("settings", array(settings(), of_setting)) + ",\n  " +
+         field("text_settings", array(text_settings(), of_text)) + ",\n  " +
+         field("algorithms", array(algorithm_table(), of_algorithm)) + ",\n  " +
+         field("performance_variables", array(counter_table(), of_counter)) + ",\n  " +
+         field("events", array(event_table(), of_event)) + "\n}\n";
+}
+
+// ----- Markdown --------------------------------------------------------------------------------------------
+
+std::string markdown() {
+  std::string text =
+      "# Variables\n\n"
+      "Written by `mpiexec --info=markdown`. `mpiexec --info` shows the values in force; programs read all "
+      "of "
+      "it through\nMPI_T (MPI 5.0, 15.3).\n\n"
+      "## Settings\n\n"
+      "Environment variables, and control variables of the same names. Those of collectives must be the same "
+      "on all ranks.\n\n"
+      "| name | default | takes | can be changed | what it is |\n|---|---|---|---|---|\n";
+  for (const Setting& setting : settings()) {
+    text += format("| `%s` | %s | %s | %s | %s |\n", setting.name, value_of(setting, Config{}).c_str(),
+                   expected_setting(setting).c_str(), when(setting), setting.description);
+  }
+  for (const TextSetting& setting : text_settings()) {
+    text += format("| `%s` | automatic | %s | before MPI_Init | %s |\n", setting.name, setting.expected,
+                   setting.description);
+  }
+  text +=
+      "\n## Algorithms of the collectives\n\n"
+      "The settings above name them; docs/collectives.md says what they cost.\n\n"
+      "| operation | algorithm | what is counted |\n|---|---|---|\n";
+  for (const AlgorithmRow& row : algorithm_table()) {
+    text += format("| %s | `%s` | %s |\n", operation_row(row.operation).name, row.name, row.description);
+  }
+  text +=
+      "\n## Performance variables\n\n"
+      "Counters, aggregates, timers and watermarks can be started, stopped, written and reset, in each "
+      "session "
+      "for itself;\nlevels, sizes, states and percentages show what is. Times are seconds.\n\n"
+      "| name | class | part | what it is |\n|---|---|---|---|\n";
+  for (const CounterRow& row : counter_table()) {
+    text += format("| `%s` | %s | %s | %s |\n", row.name, counter_class_name(row.kind), part_name(row.part),
+                   row.description);
+  }
+  text +=
+      "\n## Events\n\n"
+      "Raised inside of MPI calls: callbacks are to be registered for `MPI_T_CB_REQUIRE_MPI_RESTRICTED` or "
+      "more. All elements\nare `MPI_INT64_T`; time stamps are nanoseconds of the clock of `MPI_Wtime`.\n\n"
+      "| name | part | what it is |\n|---|---|---|\n";
+  for (const EventRow& row : event_table()) {
+    text += format("| `%s` | %s | %s |\n", row.name, part_name(row.part), row.description);
+  }
+  return text;
+}
+
+}  // namespace
+
+bool info_text(InfoForm form, const char* const* environment, const std::vector<std::string>& command,
+               bool bold, std::string* text, std::string* error) {
+  const char* wish = heap::find_variable(environment, "TASUKI_HEAP");
+  const CommandPlace place{.directory = {},
+                           .path_variable = heap::find_variable(environment, "PATH"),
+                           .preload = heap::find_variable(environment, "LD_PRELOAD")};
+  Now now{.config = {}, .heap = heap_verdict(wish, 2, command, place), .bold = bold};
+  std::string warning;
+  if (!read_settings(environment, &now.config, error, &warning)) return false;
+  *text = form == InfoForm::kTable ? table(now) : form == InfoForm::kJson ? json(now) : markdown();
+  return true;
+}
+
+}  // namespace tasuki::launch

@@ -1,0 +1,171 @@
+// A part is a trace of one rank, so the whole is their blocks, one part after the other, behind one head.
+#include "launch/report/trace_recording.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "launch/base/format.hpp"
+#include "launch/program/rank_environment.hpp"
+#include "launch/report/recording_names.hpp"
+
+namespace tasuki::launch {
+namespace {
+
+// docs/trace.md: a file's head is its magic and version, a block's its kind, its payload's size and a
+// checksum.
+constexpr std::size_t kFileHeadBytes = 12;
+constexpr std::size_t kBlockHeadBytes = 16;
+
+/// Reads a varint at `*at` of what was read of a payload, and moves on; 0 behind its end.
+std::uint64_t read_varint(const std::string& text, std::size_t* at) {
+  std::uint64_t value = 0;
+  for (int shift = 0; *at < text.size() && shift < 64; shift += 7) {
+    const auto byte = static_cast<unsigned char>(text[(*at)++]);
+    value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) break;
+  }
+  return value;
+}
+
+bool read_all(int fd, std::string* text, std::size_t bytes) {
+  text->resize(bytes);
+  for (std::size_t got = 0; got < bytes;) {
+    const ssize_t part = read(fd, text->data() + got, bytes - got);
+    if (part < 0 && errno == EINTR) continue;
+    if (part <= 0) return false;
+    got += static_cast<std::size_t>(part);
+  }
+  return true;
+}
+
+bool write_all(int fd, const std::string& text) {
+  for (std::size_t written = 0; written < text.size();) {
+    const ssize_t part = write(fd, text.data() + written, text.size() - written);
+    if (part < 0 && errno == EINTR) continue;
+    if (part < 0) return false;
+    written += static_cast<std::size_t>(part);
+  }
+  return true;
+}
+
+std::string in_bytes(long long bytes) {
+  if (bytes < 10'000) return format("%lld bytes", bytes);
+  const double value = static_cast<double>(bytes);
+  return bytes < 10'000'000 ? format("%.1f kB", value / 1e3) : format("%.1f MB", value / 1e6);
+}
+
+}  // namespace
+
+struct Trace::Part {
+  int world = 0;
+  int rank = 0;
+  std::string name;
+
+  bool operator<(const Part& other) const {
+    return world != other.world ? world < other.world : rank < other.rank;
+  }
+};
+
+std::string Trace::cannot(const char* what, const std::string& path) {
+  error_ = format("--trace: cannot %s '%s': %s", what, path.c_str(), strerror(errno));
+  return error_;
+}
+
+bool Trace::begin(const std::string& file, const std::vector<std::string>& command) {
+  library_ = installed_trace();
+  if (library_.empty() || library_.find_first_of(": ") != std::string::npos) {
+    error_ = library_.empty() ? std::string("--trace: libtasuki_trace.so is not in this installation")
+                              : format("--trace: cannot preload '%s', whose name has a blank or a colon",
+                                       library_.c_str());
+    return false;
+  }
+  file_ = file.empty() ? name_after(command, ".trace") : file;
+  std::string folder = absolute_path(file_) + ".parts-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) {
+    cannot("make a folder beside", file_);
+    return false;
+  }
+  folder_ = folder;
+  return true;
+}
+
+void Trace::set_variables(Environment& environment, int world, const std::string& rank_name) const {
+  if (!begun()) return;
+  environment.set("TASUKI_TRACE_PART", folder_ + "/" + rank_name);
+  environment.set("TASUKI_TRACE_WORLD", std::to_string(world));
+}
+
+/// Copies a part's whole blocks; what a dying rank left unfinished is left out.
+bool Trace::copy(const Part& part, int to) {
+  const std::string path = folder_ + "/" + part.name;
+  const int from = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  std::string head, payload;
+  if (from < 0 || !read_all(from, &head, kFileHeadBytes)) {
+    if (from < 0) cannot("read", path);
+    if (from >= 0) close(from);
+    return from >= 0;  // it died before it had written anything
+  }
+  bool written = true;
+  while (written && read_all(from, &head, kBlockHeadBytes)) {
+    std::uint32_t size = 0;
+    std::memcpy(&size, head.data() + 4, sizeof size);
+    struct stat info {};
+    const off_t here = lseek(from, 0, SEEK_CUR);
+    if (fstat(from, &info) != 0 || size > info.st_size - here || !read_all(from, &payload, size)) break;
+    if (head.starts_with("DATA")) {
+      std::size_t at = 0;
+      read_varint(payload, &at);  // the records
+      read_varint(payload, &at);  // the requests before them
+      calls_ += static_cast<long long>(read_varint(payload, &at));
+      sent_bytes_ += static_cast<long long>(read_varint(payload, &at));
+    }
+    file_bytes_ += static_cast<long long>(kBlockHeadBytes + size);
+    written = write_all(to, head) && write_all(to, payload);
+  }
+  close(from);
+  return written;
+}
+
+std::string Trace::merge() {
+  std::vector<Part> parts;
+  DIR* const directory = opendir(folder_.c_str());
+  if (directory == nullptr) return cannot("read", folder_);
+  while (const dirent* entry = readdir(directory)) {
+    if (entry->d_name[0] == '.') continue;
+    Part part{.name = entry->d_name};
+    const std::size_t point = part.name.find('.');
+    if (point != std::string::npos) part.world = std::atoi(part.name.c_str());
+    part.rank = std::atoi(part.name.c_str() + (point != std::string::npos ? point + 1 : 0));
+    parts.push_back(part);
+  }
+  closedir(directory);
+  std::sort(parts.begin(), parts.end());
+  if (parts.empty()) {
+    rmdir(folder_.c_str());
+    return "--trace: no rank called MPI_Init, or none through a library that can be recorded: no trace";
+  }
+  const std::string draft = folder_ + "/.whole";
+  const int to = open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (to < 0) return cannot("make", draft);
+  std::string head("TSKTRACE");
+  head += std::string("\1\0\0\0", 4);
+  bool written = write_all(to, head);
+  for (const Part& part : parts) written = written && copy(part, to);
+  if (close(to) != 0) written = false;
+  if (!written) return error_.empty() ? cannot("write", draft) : error_;
+  if (rename(draft.c_str(), file_.c_str()) != 0) return cannot("write", file_);
+  for (const Part& part : parts) unlink((folder_ + "/" + part.name).c_str());
+  rmdir(folder_.c_str());
+  return format("%s: %lld calls of %zu rank%s, %s sent; %s", file_.c_str(), calls_, parts.size(),
+                parts.size() == 1 ? "" : "s", in_bytes(sent_bytes_).c_str(), in_bytes(file_bytes_).c_str());
+}
+
+}  // namespace tasuki::launch

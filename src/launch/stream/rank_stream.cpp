@@ -1,0 +1,107 @@
+// Reading a rank's pipe.
+#include "launch/stream/rank_stream.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/clock.hpp"
+
+namespace tasuki::launch {
+namespace {
+
+constexpr std::size_t kReadBytes = 64 * 1024;
+constexpr std::size_t kPipeBytesMax = 64 * kReadBytes;
+constexpr std::int64_t kPartDelayNs = 100'000'000;  // a line in several writes usually comes sooner
+
+}  // namespace
+
+RankStream::RankStream(EventLoop& loop, int fd, Sink& sink, std::string label)
+    : loop_(loop), fd_(fd), sink_(sink), label_(std::move(label)) {
+  watch(true);
+}
+
+RankStream::~RankStream() {
+  close_pipe();
+}
+
+void RankStream::ready() {
+  if (open()) read_once();
+}
+
+bool RankStream::read_once() {
+  char bytes[kReadBytes];
+  const ssize_t count = read(fd_, bytes, sizeof bytes);
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return errno == EINTR;
+  if (count <= 0) {
+    give_out(lines_.all());
+    close_pipe();
+    return false;
+  }
+  lines_.add({bytes, static_cast<std::size_t>(count)});
+  give_out(lines_.available());
+  return true;
+}
+
+void RankStream::give_out(std::string_view text) {
+  if (!text.empty()) {
+    if (label_.empty()) {
+      sink_.write(text);
+    } else {
+      // Another rank's unfinished line is closed, so that the label stands at the beginning of a line.
+      const bool other_open = sink_.open_line_owner != nullptr && sink_.open_line_owner != this;
+      if (other_open) sink_.write("\n");
+      sink_.write(with_labels(text, label_, sink_.open_line_owner == this));
+    }
+    sink_.open_line_owner = text.back() == '\n' ? nullptr : this;
+    lines_.consume(text.size());
+  }
+  part_due_ns_ = lines_.empty() ? 0 : clock_ns() + kPartDelayNs;
+}
+
+void RankStream::give_out_part() {
+  give_out(lines_.all());
+}
+
+void RankStream::take_available() {
+  // No more than a pipe can hold: whoever goes on writing is not waited for.
+  for (std::size_t bytes = 0; bytes < kPipeBytesMax && open() && read_once(); bytes += kReadBytes) {
+  }
+}
+
+void RankStream::finish() {
+  take_available();
+  if (open()) {
+    give_out(lines_.all());
+    close_pipe();
+  }
+}
+
+void RankStream::follow_sink() {
+  if (!open()) return;
+  if (sink_.error() == EPIPE) {
+    close_pipe();  // the rank's next write fails, as it would without mpiexec in between
+  } else {
+    watch(!sink_.full());
+  }
+}
+
+void RankStream::watch(bool on) {
+  if (on == watched_) return;
+  if (on) {
+    loop_.add_readable(fd_, this);
+  } else {
+    loop_.remove(fd_);
+  }
+  watched_ = on;
+}
+
+void RankStream::close_pipe() {
+  if (fd_ < 0) return;
+  watch(false);
+  close(fd_);
+  fd_ = -1;
+  part_due_ns_ = 0;
+}
+
+}  // namespace tasuki::launch
