@@ -140,7 +140,7 @@ bool Job::prepare(World* world, Refusal* refusal) {
 
 /// In checking mode deadlocks are looked for from the start.
 void Job::note_checking(const World& world) {
-  for (const Environment& environment : world.environments) {
+  for (const RankEnvironment& environment : world.environments) {
     const char* level = environment.get("TASUKI_CHECK");
     checking_ = checking_ || (level != nullptr && std::atoi(level) > 0);
   }
@@ -150,11 +150,11 @@ void Job::note_checking(const World& world) {
 /// All ranks, also those that are spawned later, choose their algorithms by what the first program's file
 /// holds now.
 void Job::hand_on_tuning(World* world) {
-  const auto file_of = [](const Environment& environment) {
+  const auto file_of = [](const RankEnvironment& environment) {
     const char* file = environment.get("TASUKI_TUNING_FILE");
     return std::string(file != nullptr ? file : "");
   };
-  const auto names_one = [&](const Environment& environment) { return !file_of(environment).empty(); };
+  const auto names_one = [&](const RankEnvironment& environment) { return !file_of(environment).empty(); };
   if (!has_tuning_ && std::any_of(world->environments.begin(), world->environments.end(), names_one)) {
     has_tuning_ = true;
     const std::string file = file_of(world->environments.front());
@@ -168,7 +168,7 @@ void Job::hand_on_tuning(World* world) {
     }
   }
   if (!has_tuning_) return;
-  for (Environment& environment : world->environments) environment.set(local::kTuningTableName, tuning_);
+  for (RankEnvironment& environment : world->environments) environment.set(local::kTuningTableName, tuning_);
 }
 
 /// Finds every program before the first one starts, so that a misspelt one costs nothing.
@@ -189,7 +189,7 @@ bool Job::find_programs(World* world, Refusal* refusal) {
                   1};
       return false;
     }
-    Environment& environment = world->environments[number];
+    RankEnvironment& environment = world->environments[number];
     if (!library.empty()) {
       environment.set_if_absent("MPI4PY_LIBMPI", library);
       // Last in the list: programs that find no MPI library elsewhere, as those that were built without ours.

@@ -122,7 +122,7 @@ class Job final : public Ready, private SpawnHandler {
   bool start_all(World* world, Refusal* refusal);
   bool start_rank(World* world, int rank, Refusal* refusal);
   bool connect_outputs(World* world, int rank, Start* start, std::vector<int>* to_close, Refusal* refusal);
-  bool connect_output(const std::string& path, Sink& sink, const std::string& rank,
+  bool connect_output(const std::string& path, OutputSink& sink, const std::string& rank,
                       std::unique_ptr<RankStream>* stream, int* fd, std::vector<int>* to_close,
                       Refusal* refusal);
   int standard_input(const World& world, int rank, std::vector<int>* to_close);
@@ -178,8 +178,8 @@ class Job final : public Ready, private SpawnHandler {
   const MemoryLimit memory_limit_;  // as it stood before the ranks
   std::string kill_score_;          // of the ranks; empty: as mpiexec
   EventLoop loop_;
-  Sink output_;
-  Sink error_;
+  OutputSink output_;
+  OutputSink error_;
   const bool one_place_;  // both of them go there
   TerminalInput terminal_;
   Guard guard_;
@@ -191,10 +191,10 @@ class Job final : public Ready, private SpawnHandler {
   std::string spawn_socket_;                    // its name; empty: nobody can spawn
   std::vector<std::unique_ptr<World>> worlds_;  // the command line's first, if there is one
   JobStatistics statistics_;                    // of worlds that are over; empty where nobody wants them
-  Trace trace_;                                 // of all worlds
-  IoTimes io_times_;                            // of all worlds
+  TraceRecording trace_;                        // of all worlds
+  IoTimesRecording io_times_;                   // of all worlds
   std::unique_ptr<Top> top_;                    // null: nobody wants it
-  Leaks leaks_;                                 // that the ranks have told
+  LeakSummary leaks_;                           // that the ranks have told
   int worlds_made_ = 0;
   bool checking_ = false;                     // a program runs with TASUKI_CHECK
   std::unique_ptr<Examination> examination_;  // null: none; while there is one no world goes

@@ -66,7 +66,7 @@ void Job::look_for_ended() {
 void Job::judge_ended(const std::vector<Ended>& ended) {
   std::vector<Ended> failed;
   for (const Ended& one : ended) {
-    Segment& segment = one.world->segment;
+    WorldSegment& segment = one.world->segment;
     if (segment.rank(one.rank).in_world.load(std::memory_order_acquire) == 0) {
       segment.header().absent_rank.store(one.rank + 1, std::memory_order_seq_cst);
     }

@@ -57,11 +57,11 @@ bool Job::start_all(World* world, Refusal* refusal) {
 bool Job::start_rank(World* world, int rank, Refusal* refusal) {
   Rank& starting = world->ranks[static_cast<std::size_t>(rank)];
   const Application& application = world->applications[starting.application];
-  Segment& segment = world->segment;
+  WorldSegment& segment = world->segment;
   std::vector<char*> arguments;
   for (const std::string& word : application.command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  Environment& environment = world->environments[starting.application];
+  RankEnvironment& environment = world->environments[starting.application];
   set_job_variables(environment, {segment.fd(), static_cast<int>(getpid()), segment.job_id(), world->size()},
                     rank);
   // A thread that waits spins by default, and keeps a processor from ranks that have something to do.
@@ -122,7 +122,7 @@ bool Job::connect_outputs(World* world, int rank, Start* start, std::vector<int>
 }
 
 /// Gives `fd` the rank's end: a file, or a pipe that a new stream reads.
-bool Job::connect_output(const std::string& path, Sink& sink, const std::string& rank,
+bool Job::connect_output(const std::string& path, OutputSink& sink, const std::string& rank,
                          std::unique_ptr<RankStream>* stream, int* fd, std::vector<int>* to_close,
                          Refusal* refusal) {
   if (!path.empty()) {

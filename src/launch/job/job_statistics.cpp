@@ -59,7 +59,7 @@ bool Job::prepare_recordings(World* world, Refusal* refusal) {
     *refusal = {trace_.error(), 1};
     return false;
   }
-  for (Environment& environment : world->environments) {
+  for (RankEnvironment& environment : world->environments) {
     environment.preload(trace_.library());
     environment.let_sanitizer_start();
   }

@@ -54,7 +54,7 @@ std::string installed(const char* directory_from_bin, const char* name, int acce
 
 }  // namespace
 
-Environment::Environment(char** inherited, const Options& options, const Application& application) {
+RankEnvironment::RankEnvironment(char** inherited, const Options& options, const Application& application) {
   for (char** entry = inherited; *entry != nullptr; ++entry) {
     const char* equals = std::strchr(*entry, '=');
     if (equals == nullptr || equals == *entry) continue;
@@ -65,7 +65,7 @@ Environment::Environment(char** inherited, const Options& options, const Applica
   for (const Assignment& assignment : application.environment) set(assignment.name, assignment.value);
 }
 
-std::string* Environment::find(const std::string& name) {
+std::string* RankEnvironment::find(const std::string& name) {
   for (std::string& entry : entries_) {
     if (entry.size() > name.size() && entry[name.size()] == '=' && entry.compare(0, name.size(), name) == 0) {
       return &entry;
@@ -74,22 +74,22 @@ std::string* Environment::find(const std::string& name) {
   return nullptr;
 }
 
-void Environment::set(const std::string& name, const std::string& value) {
+void RankEnvironment::set(const std::string& name, const std::string& value) {
   std::string* entry = find(name);
   if (entry == nullptr) entry = &entries_.emplace_back();
   *entry = name + "=" + value;
 }
 
-void Environment::set_if_absent(const std::string& name, const std::string& value) {
+void RankEnvironment::set_if_absent(const std::string& name, const std::string& value) {
   if (find(name) == nullptr) set(name, value);
 }
 
-void Environment::append_path(const std::string& name, const std::string& directory) {
+void RankEnvironment::append_path(const std::string& name, const std::string& directory) {
   const char* path = get(name);
   set(name, path == nullptr || *path == '\0' ? directory : std::string(path) + ":" + directory);
 }
 
-void Environment::preload(const std::string& library) {
+void RankEnvironment::preload(const std::string& library) {
   const std::string name = library.substr(library.rfind('/'));
   const char* before = get("LD_PRELOAD");
   std::string list;
@@ -102,7 +102,7 @@ void Environment::preload(const std::string& library) {
   set("LD_PRELOAD", list + library);
 }
 
-void Environment::let_sanitizer_start() {
+void RankEnvironment::let_sanitizer_start() {
   constexpr char kName[] = "ASAN_OPTIONS";
   constexpr char kOption[] = "verify_asan_link_order";
   const char* options = get(kName);
@@ -111,12 +111,12 @@ void Environment::let_sanitizer_start() {
   set(kName, before + (before.empty() ? "" : ":") + kOption + "=0");
 }
 
-const char* Environment::get(const std::string& name) const {
-  const std::string* entry = const_cast<Environment*>(this)->find(name);
+const char* RankEnvironment::get(const std::string& name) const {
+  const std::string* entry = const_cast<RankEnvironment*>(this)->find(name);
   return entry != nullptr ? entry->c_str() + name.size() + 1 : nullptr;
 }
 
-std::vector<char*> Environment::pointers() {
+std::vector<char*> RankEnvironment::pointers() {
   std::vector<char*> pointers;
   pointers.reserve(entries_.size() + 1);
   for (std::string& entry : entries_) pointers.push_back(entry.data());
@@ -124,7 +124,7 @@ std::vector<char*> Environment::pointers() {
   return pointers;
 }
 
-void set_job_variables(Environment& environment, const JobVariables& job, int rank) {
+void set_job_variables(RankEnvironment& environment, const JobVariables& job, int rank) {
   environment.set(local::kJobFdName, std::to_string(job.fd));
   environment.set(local::kJobPidName, std::to_string(job.pid));
   environment.set(local::kJobIdName, format("%llx", static_cast<unsigned long long>(job.job_id)));

@@ -13,11 +13,11 @@
 namespace tasuki::launch {
 
 /// Variables as "NAME=VALUE", each name once.
-class Environment {
+class RankEnvironment {
  public:
   /// Takes `inherited` (a null-terminated array like environ) as far as `application` passes it on, and adds
   /// what the command line sets: for all, then for this program.
-  Environment(char** inherited, const Options& options, const Application& application);
+  RankEnvironment(char** inherited, const Options& options, const Application& application);
 
   void set(const std::string& name, const std::string& value);
   void set_if_absent(const std::string& name, const std::string& value);
@@ -53,7 +53,7 @@ struct JobVariables {
 };
 
 /// Adds the variables of the job and of one rank.
-void set_job_variables(Environment& environment, const JobVariables& job, int rank);
+void set_job_variables(RankEnvironment& environment, const JobVariables& job, int rank);
 
 /// The MPICH-ABI library of the installation that this mpiexec belongs to, or an empty string: what mpi4py's
 /// wheel is to load.

@@ -14,7 +14,7 @@
 
 namespace tasuki::launch {
 
-bool IoTimes::begin(const std::string& file, const std::vector<std::string>& command) {
+bool IoTimesRecording::begin(const std::string& file, const std::vector<std::string>& command) {
   file_ = file.empty() ? name_after(command, ".iotimes") : file;
   // Without waiting for whoever reads a pipe: the ranks refuse it.
   const int fd = open(file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
@@ -27,11 +27,11 @@ bool IoTimes::begin(const std::string& file, const std::vector<std::string>& com
   return true;
 }
 
-void IoTimes::set_variables(Environment& environment) const {
+void IoTimesRecording::set_variables(RankEnvironment& environment) const {
   if (begun()) environment.set("TASUKI_IO_TIMES", path_);
 }
 
-std::string IoTimes::report() const {
+std::string IoTimesRecording::report() const {
   std::ifstream file(file_);
   long long ranks = 0;
   long long accesses = 0;

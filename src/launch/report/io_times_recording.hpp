@@ -7,9 +7,9 @@
 
 namespace tasuki::launch {
 
-class Environment;
+class RankEnvironment;
 
-class IoTimes {
+class IoTimesRecording {
  public:
   /// Makes the file empty; a name that is empty stands for one made of the program's. Returns false, and
   /// error() says why, when it cannot be written.
@@ -17,7 +17,7 @@ class IoTimes {
   bool begun() const { return !path_.empty(); }
 
   /// Tells a rank where to write. Nothing before begin().
-  void set_variables(Environment& environment) const;
+  void set_variables(RankEnvironment& environment) const;
   /// A line about what has come.
   std::string report() const;
   const std::string& error() const { return error_; }

@@ -57,7 +57,7 @@ std::string holders_text(const std::map<int, std::uint32_t>& counts) {
 
 }  // namespace
 
-Leaks::Line& Leaks::line_of(int spawn, const Leak& leak, const MappedFile& file) {
+LeakSummary::Line& LeakSummary::line_of(int spawn, const Leak& leak, const MappedFile& file) {
   const auto found = std::find_if(lines_.begin(), lines_.end(), [&](const Line& line) {
     Leak alike = leak;
     alike.count = line.leak.count;
@@ -69,7 +69,7 @@ Leaks::Line& Leaks::line_of(int spawn, const Leak& leak, const MappedFile& file)
   return found != lines_.end() ? *found : lines_.emplace_back(Line{spawn, leak, file, {}});
 }
 
-void Leaks::add(int spawn, const LeakReport& report, const std::vector<MappedFile>& files) {
+void LeakSummary::add(int spawn, const LeakReport& report, const std::vector<MappedFile>& files) {
   for (const Leak& leak : report.leaks) {
     if (lines_.size() >= kLinesMax) return;
     Line& line = line_of(spawn, leak, file_of(files, leak.site));
@@ -83,7 +83,7 @@ void Leaks::add(int spawn, const LeakReport& report, const std::vector<MappedFil
   }
 }
 
-std::vector<SourceQuery> Leaks::queries() const {
+std::vector<SourceQuery> LeakSummary::queries() const {
   std::vector<SourceQuery> queries;
   for (const Line& line : lines_) {
     SourceQuery& query = queries.emplace_back();
@@ -94,7 +94,7 @@ std::vector<SourceQuery> Leaks::queries() const {
 }
 
 /// Two calls on one source line, as of a loop that the compiler has unrolled, are one here.
-std::string Leaks::text(const std::vector<SourceAnswer>& answers) const {
+std::string LeakSummary::text(const std::vector<SourceAnswer>& answers) const {
   std::vector<std::pair<std::string, std::map<int, std::uint32_t>>> told;  // what, and how many of which rank
   std::vector<int> spawns;
   for (std::size_t index = 0; index < lines_.size(); ++index) {

@@ -1,5 +1,5 @@
-// Leaks: what the ranks left behind when they ended MPI (TASUKI_CHECK=3), put together so that what many of
-// them left alike is told in one line.
+// LeakSummary: what the ranks left behind when they ended MPI (TASUKI_CHECK=3), put together so that what
+// many of them left alike is told in one line.
 //
 // Two things are alike when they are from the same place in the same file, whatever its address is in each
 // rank. Pure; a rank's files are read when its report comes, while it waits for the answer.
@@ -15,7 +15,7 @@
 
 namespace tasuki::launch {
 
-class Leaks {
+class LeakSummary {
  public:
   /// `spawn`: the number of the world's spawn, 0: the command line's. `files`: the rank's.
   void add(int spawn, const LeakReport& report, const std::vector<MappedFile>& files);

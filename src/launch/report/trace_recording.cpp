@@ -64,7 +64,7 @@ std::string in_bytes(long long bytes) {
 
 }  // namespace
 
-struct Trace::Part {
+struct TraceRecording::Part {
   int world = 0;
   int rank = 0;
   std::string name;
@@ -74,12 +74,12 @@ struct Trace::Part {
   }
 };
 
-std::string Trace::cannot(const char* what, const std::string& path) {
+std::string TraceRecording::cannot(const char* what, const std::string& path) {
   error_ = format("--trace: cannot %s '%s': %s", what, path.c_str(), strerror(errno));
   return error_;
 }
 
-bool Trace::begin(const std::string& file, const std::vector<std::string>& command) {
+bool TraceRecording::begin(const std::string& file, const std::vector<std::string>& command) {
   library_ = installed_trace();
   if (library_.empty() || library_.find_first_of(": ") != std::string::npos) {
     error_ = library_.empty() ? std::string("--trace: libtasuki_trace.so is not in this installation")
@@ -97,14 +97,15 @@ bool Trace::begin(const std::string& file, const std::vector<std::string>& comma
   return true;
 }
 
-void Trace::set_variables(Environment& environment, int world, const std::string& rank_name) const {
+void TraceRecording::set_variables(RankEnvironment& environment, int world,
+                                   const std::string& rank_name) const {
   if (!begun()) return;
   environment.set("TASUKI_TRACE_PART", folder_ + "/" + rank_name);
   environment.set("TASUKI_TRACE_WORLD", std::to_string(world));
 }
 
 /// Copies a part's whole blocks; what a dying rank left unfinished is left out.
-bool Trace::copy(const Part& part, int to) {
+bool TraceRecording::copy(const Part& part, int to) {
   const std::string path = folder_ + "/" + part.name;
   const int from = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   std::string head, payload;
@@ -134,7 +135,7 @@ bool Trace::copy(const Part& part, int to) {
   return written;
 }
 
-std::string Trace::merge() {
+std::string TraceRecording::merge() {
   std::vector<Part> parts;
   DIR* const directory = opendir(folder_.c_str());
   if (directory == nullptr) return cannot("read", folder_);

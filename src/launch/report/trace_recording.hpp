@@ -8,9 +8,9 @@
 
 namespace tasuki::launch {
 
-class Environment;
+class RankEnvironment;
 
-class Trace {
+class TraceRecording {
  public:
   /// Makes the folder for a trace to `file`; an empty name stands for one made of the program's. Returns
   /// false, and error() says why, when it cannot be made.
@@ -20,7 +20,7 @@ class Trace {
   /// What the ranks' environments preload.
   const std::string& library() const { return library_; }
   /// Tells a rank where its part goes. Nothing before begin().
-  void set_variables(Environment& environment, int world, const std::string& rank_name) const;
+  void set_variables(RankEnvironment& environment, int world, const std::string& rank_name) const;
 
   /// Makes one file of the parts. Returns a line about it; what went wrong is in error(), too.
   std::string merge();

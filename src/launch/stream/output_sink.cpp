@@ -21,24 +21,24 @@ bool has_room(int fd) {
 
 }  // namespace
 
-Sink::Sink(EventLoop& loop, int fd, const char* name) : loop_(loop), fd_(fd), name_(name) {
+OutputSink::OutputSink(EventLoop& loop, int fd, const char* name) : loop_(loop), fd_(fd), name_(name) {
   struct stat info {};
   fstat(fd, &info);
   socket_ = S_ISSOCK(info.st_mode);
   must_ask_ = S_ISFIFO(info.st_mode) || isatty(fd) != 0;
 }
 
-void Sink::write(std::string_view text) {
+void OutputSink::write(std::string_view text) {
   if (broken()) return;
   pending_ += text;
   if (!watched_) pump();
 }
 
-void Sink::ready() {
+void OutputSink::ready() {
   pump();
 }
 
-void Sink::pump() {
+void OutputSink::pump() {
   std::size_t done = 0;
   bool wait = false;
   while (done < pending_.size() && !wait && error_ == 0) {
@@ -63,7 +63,7 @@ void Sink::pump() {
   watch(wait);
 }
 
-void Sink::watch(bool on) {
+void OutputSink::watch(bool on) {
   if (on == watched_) return;
   if (on) {
     watched_ = loop_.add_writable(fd_, this);

@@ -12,9 +12,9 @@
 
 namespace tasuki::launch {
 
-class Sink final : public Ready {
+class OutputSink final : public Ready {
  public:
-  Sink(EventLoop& loop, int fd, const char* name);
+  OutputSink(EventLoop& loop, int fd, const char* name);
 
   /// Takes all of `text`; writes what it can now and the rest later.
   void write(std::string_view text);

@@ -16,7 +16,7 @@ constexpr std::int64_t kPartDelayNs = 100'000'000;  // a line in several writes 
 
 }  // namespace
 
-RankStream::RankStream(EventLoop& loop, int fd, Sink& sink, std::string label)
+RankStream::RankStream(EventLoop& loop, int fd, OutputSink& sink, std::string label)
     : loop_(loop), fd_(fd), sink_(sink), label_(std::move(label)) {
   watch(true);
 }

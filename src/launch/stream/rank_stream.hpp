@@ -13,7 +13,7 @@ namespace tasuki::launch {
 class RankStream final : public Ready {
  public:
   /// Reads from `fd` (non-blocking, owned by this object from now on). `label` may be empty.
-  RankStream(EventLoop& loop, int fd, Sink& sink, std::string label);
+  RankStream(EventLoop& loop, int fd, OutputSink& sink, std::string label);
   ~RankStream();
   RankStream(const RankStream&) = delete;
   RankStream& operator=(const RankStream&) = delete;
@@ -45,7 +45,7 @@ class RankStream final : public Ready {
 
   EventLoop& loop_;
   int fd_;
-  Sink& sink_;
+  OutputSink& sink_;
   std::string label_;
   LineBuffer lines_;
   std::int64_t part_due_ns_ = 0;

@@ -26,7 +26,7 @@ RunningJob job_of(int pid, std::string* error) {
   RunningJob job;
   job.pid = pid;
   each_number(process_path(pid, "fd"), [&](int fd) {
-    auto segment = std::make_unique<Segment>();
+    auto segment = std::make_unique<WorldSegment>();
     std::string why;
     if (!segment->open(pid, fd, &why)) {
       if (!why.empty()) *error = why;

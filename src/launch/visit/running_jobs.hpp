@@ -11,8 +11,8 @@
 namespace tasuki::launch {
 
 struct RunningJob {
-  int pid = 0;                                     // of mpiexec
-  std::vector<std::unique_ptr<Segment>> segments;  // of its worlds, the command line's first
+  int pid = 0;                                          // of mpiexec
+  std::vector<std::unique_ptr<WorldSegment>> segments;  // of its worlds, the command line's first
 };
 
 /// "4711 (mpiexec -n 4 ./ring)": a process with its command line, cut.

@@ -36,7 +36,8 @@ int make_memory() {
 
 }  // namespace
 
-bool Segment::make(const std::vector<int>& applications, std::string* error, const std::vector<int>& nodes) {
+bool WorldSegment::make(const std::vector<int>& applications, std::string* error,
+                        const std::vector<int>& nodes) {
   const auto size = static_cast<int>(applications.size());
   bytes_ = local::transport_offset(size);
   fd_ = make_memory();
@@ -71,7 +72,7 @@ bool Segment::make(const std::vector<int>& applications, std::string* error, con
   return true;
 }
 
-bool Segment::open(int pid, int fd, std::string* error) {
+bool WorldSegment::open(int pid, int fd, std::string* error) {
   error->clear();
   fd_ = open_memory_file(pid, fd, local::kSegmentName);
   struct stat info {};
@@ -100,7 +101,7 @@ bool Segment::open(int pid, int fd, std::string* error) {
   return true;
 }
 
-Segment::~Segment() {
+WorldSegment::~WorldSegment() {
   if (header_ != nullptr) munmap(header_, bytes_);
   if (fd_ >= 0) close(fd_);
 }

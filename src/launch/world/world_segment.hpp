@@ -11,7 +11,7 @@ namespace tasuki::launch {
 
 /// mpiexec's side of the job segment, its own or one that it visits. Lives as long as the job; the memory
 /// goes with its last user.
-class Segment {
+class WorldSegment {
  public:
   /// `applications[rank]` is the number of the rank's program, `nodes[rank]` its virtual node; no nodes: all
   /// are on one. Returns false and one line in `error`.
@@ -19,10 +19,10 @@ class Segment {
   /// Maps what another mpiexec made, from descriptor `fd` of that process. Returns false when it is no job's
   /// memory; if it is one that cannot be used, with one line in `error`, which is empty else.
   bool open(int pid, int fd, std::string* error);
-  Segment() = default;
-  ~Segment();
-  Segment(const Segment&) = delete;
-  Segment& operator=(const Segment&) = delete;
+  WorldSegment() = default;
+  ~WorldSegment();
+  WorldSegment(const WorldSegment&) = delete;
+  WorldSegment& operator=(const WorldSegment&) = delete;
 
   int fd() const { return fd_; }
   int size() const { return size_; }  // as it was checked; the ranks can write the header

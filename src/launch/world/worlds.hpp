@@ -30,10 +30,10 @@ struct Rank {
 struct World {
   int number = 0;  // 0: the command line's; the others are counted from 1
   std::vector<Application> applications;
-  std::vector<FoundProgram> programs;     // of each application
-  std::vector<Environment> environments;  // of each application
+  std::vector<FoundProgram> programs;         // of each application
+  std::vector<RankEnvironment> environments;  // of each application
   BindingPlan bindings;
-  Segment segment;
+  WorldSegment segment;
   std::vector<Rank> ranks;
 
   bool spawned() const { return number > 0; }

@@ -28,7 +28,7 @@ std::string line(const std::string& text) {
 }
 
 TEST(Leaks, OfOnePlaceAreOneLine) {
-  Leaks leaks;
+  LeakSummary leaks;
   for (const int rank : {3, 1, 0, 2, 7}) {
     const std::uint64_t begin = 0x10000u * static_cast<unsigned>(rank + 1);
     leaks.add(0, report(rank, begin + 0x10, 2), {program_at(begin)});
@@ -39,7 +39,7 @@ TEST(Leaks, OfOnePlaceAreOneLine) {
 }
 
 TEST(Leaks, OfOtherPlacesAreOtherLines) {
-  Leaks leaks;
+  LeakSummary leaks;
   leaks.add(0, report(0, 0x10010), {program_at(0x10000)});
   leaks.add(0, report(0, 0x10020), {program_at(0x10000)});
   leaks.add(2, report(0, 0x10010), {program_at(0x10000)});
@@ -49,7 +49,7 @@ TEST(Leaks, OfOtherPlacesAreOtherLines) {
 }
 
 TEST(Leaks, SayFewestAndMostOfARank) {
-  Leaks leaks;
+  LeakSummary leaks;
   leaks.add(0, report(0, 0, 2), {});
   leaks.add(0, report(1, 0, 5), {});
   leaks.add(0, report(1, 0, 4), {});
@@ -57,7 +57,7 @@ TEST(Leaks, SayFewestAndMostOfARank) {
 }
 
 TEST(Leaks, NameTheSourceLine) {
-  Leaks leaks;
+  LeakSummary leaks;
   leaks.add(0, report(0, 0x10010), {program_at(0x10000)});
   SourceAnswer answer;
   answer.lines.push_back({.function = "main", .file = "/home/a/solver.c", .line = 88, .module = "solver"});
@@ -66,7 +66,7 @@ TEST(Leaks, NameTheSourceLine) {
 }
 
 TEST(Leaks, OfOneSourceLineAreOneLine) {
-  Leaks leaks;
+  LeakSummary leaks;
   leaks.add(0, report(0, 0x10010), {program_at(0x10000)});
   leaks.add(0, report(0, 0x10020, 2), {program_at(0x10000)});
   SourceAnswer answer;
@@ -77,7 +77,7 @@ TEST(Leaks, OfOneSourceLineAreOneLine) {
 }
 
 TEST(Leaks, AreBounded) {
-  Leaks leaks;
+  LeakSummary leaks;
   for (std::uint64_t site = 1; site < 3000; ++site) leaks.add(0, report(0, site), {});
   EXPECT_EQ(leaks.queries().size(), 1000u);
 }

@@ -12,11 +12,11 @@ namespace {
 
 class RankEnvironment : public testing::Test {
  protected:
-  Environment made() {
+  RankEnvironment made() {
     std::vector<char*> pointers;
     for (std::string& entry : inherited_) pointers.push_back(entry.data());
     pointers.push_back(nullptr);
-    return Environment(pointers.data(), options_, application_);
+    return RankEnvironment(pointers.data(), options_, application_);
   }
 
   std::vector<std::string> inherited_ = {
@@ -27,7 +27,7 @@ class RankEnvironment : public testing::Test {
 };
 
 TEST_F(RankEnvironment, PassesOnAllButOtherJobs) {
-  const Environment environment = made();
+  const RankEnvironment environment = made();
   EXPECT_STREQ(environment.get("PATH"), "/bin");
   EXPECT_STREQ(environment.get("EMPTY"), "");
   EXPECT_STREQ(environment.get("SLURM_JOB_ID"), "7");
@@ -40,7 +40,7 @@ TEST_F(RankEnvironment, PassesOnAllButOtherJobs) {
 TEST_F(RankEnvironment, TheProgramsOwnSettingsWin) {
   options_.environment = {{"A", "all"}, {"PATH", "/all"}};
   application_.environment = {{"A", "own"}};
-  const Environment environment = made();
+  const RankEnvironment environment = made();
   EXPECT_STREQ(environment.get("A"), "own");
   EXPECT_STREQ(environment.get("PATH"), "/all");
 }
@@ -57,7 +57,7 @@ TEST_F(RankEnvironment, ListedOrNothing) {
 }
 
 TEST_F(RankEnvironment, PreloadsTheHeapBehindWhatTheUserPreloads) {
-  Environment environment = made();
+  RankEnvironment environment = made();
   environment.preload("/prefix/lib/libtasuki_heap.so");
   EXPECT_STREQ(environment.get("LD_PRELOAD"), "/prefix/lib/libtasuki_heap.so");
   environment.set("LD_PRELOAD", "tool.so /other/libtasuki_heap.so:/lib/libjemalloc.so.2");
@@ -66,7 +66,7 @@ TEST_F(RankEnvironment, PreloadsTheHeapBehindWhatTheUserPreloads) {
 }
 
 TEST_F(RankEnvironment, EveryNameOnceForExecve) {
-  Environment environment = made();
+  RankEnvironment environment = made();
   set_job_variables(environment, {200, 42, 0xabc, 4}, 0);
   set_job_variables(environment, {200, 42, 0xabc, 4}, 3);
   int ranks = 0;

@@ -53,10 +53,10 @@ class Launcher {
       end_with(launcher);
       for (;;) pause();
     }
-    std::vector<std::unique_ptr<Segment>> segments;
+    std::vector<std::unique_ptr<WorldSegment>> segments;
     std::string error;
     for (std::size_t world = sizes.size(); world-- > 0;) {  // the order of descriptors must not matter
-      segments.push_back(std::make_unique<Segment>());
+      segments.push_back(std::make_unique<WorldSegment>());
       if (!segments.back()->make(std::vector<int>(static_cast<std::size_t>(sizes[world])), &error)) _exit(1);
       segments.back()->header().spawn_number = static_cast<int>(world);
       segments.back()->header().version = version;
@@ -170,7 +170,7 @@ TEST(RunningJobs, AFileThatIsNoJob) {
   std::string error;
   for (const off_t bytes : {0, 100, 4096, 1 << 20}) {
     ASSERT_EQ(ftruncate(fd, bytes), 0);
-    Segment segment;
+    WorldSegment segment;
     EXPECT_FALSE(segment.open(getpid(), fd, &error)) << bytes;
     EXPECT_FALSE(error.empty());
   }
@@ -181,11 +181,11 @@ TEST(RunningJobs, AFileThatIsNoJob) {
   for (const int size : {-1, 0, 100'000'000, 65'536}) {  // more ranks than the file has room for
     header.size = size;
     ASSERT_EQ(pwrite(fd, &header, sizeof header, 0), static_cast<ssize_t>(sizeof header));
-    Segment segment;
+    WorldSegment segment;
     EXPECT_FALSE(segment.open(getpid(), fd, &error)) << size;
   }
   close(fd);
-  Segment segment;
+  WorldSegment segment;
   EXPECT_FALSE(segment.open(getpid(), STDIN_FILENO, &error));
   EXPECT_EQ(error, "") << "any other file is none of ours";
 }

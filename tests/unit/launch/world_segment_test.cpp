@@ -17,12 +17,12 @@
 namespace tasuki::launch {
 namespace {
 
-local::JobAddress address_of(Segment& segment, int rank, int size) {
+local::JobAddress address_of(WorldSegment& segment, int rank, int size) {
   return {segment.fd(), static_cast<int>(getpid()), segment.job_id(), rank, size};
 }
 
-TEST(Segment, ARankFindsItAndClaimsItself) {
-  Segment segment;
+TEST(WorldSegment, ARankFindsItAndClaimsItself) {
+  WorldSegment segment;
   std::string error;
   ASSERT_TRUE(segment.make({0, 0, 1}, &error)) << error;
   local::Attachment attachment;
@@ -34,8 +34,8 @@ TEST(Segment, ARankFindsItAndClaimsItself) {
   EXPECT_EQ(fcntl(attachment.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 }
 
-TEST(Segment, EachRankHasABoardOfItsOwn) {
-  Segment segment;
+TEST(WorldSegment, EachRankHasABoardOfItsOwn) {
+  WorldSegment segment;
   std::string error;
   ASSERT_TRUE(segment.make({0, 0, 0}, &error)) << error;
   local::Attachment attachment;
@@ -53,8 +53,8 @@ TEST(Segment, EachRankHasABoardOfItsOwn) {
 }
 
 /// A rank that is bound to one processor still knows how many its job has: waiting depends on it.
-TEST(Segment, ABoundRankKnowsTheProcessorsOfTheJob) {
-  Segment segment;
+TEST(WorldSegment, ABoundRankKnowsTheProcessorsOfTheJob) {
+  WorldSegment segment;
   std::string error;
   ASSERT_TRUE(segment.make({0, 0}, &error)) << error;
   const int all = local::processors_available();
@@ -75,8 +75,8 @@ TEST(Segment, ABoundRankKnowsTheProcessorsOfTheJob) {
   EXPECT_EQ(told, all);
 }
 
-TEST(Segment, ASecondClaimIsRefusedInWords) {
-  Segment segment;
+TEST(WorldSegment, ASecondClaimIsRefusedInWords) {
+  WorldSegment segment;
   std::string error;
   ASSERT_TRUE(segment.make({0}, &error)) << error;
   local::Attachment attachment;
@@ -89,8 +89,8 @@ TEST(Segment, ASecondClaimIsRefusedInWords) {
   EXPECT_NE(error.find("has finalised MPI"), std::string::npos) << error;
 }
 
-TEST(Segment, AClosedDescriptorIsFoundThroughProc) {
-  Segment segment;
+TEST(WorldSegment, AClosedDescriptorIsFoundThroughProc) {
+  WorldSegment segment;
   std::string error;
   ASSERT_TRUE(segment.make({0, 0}, &error)) << error;
   const pid_t child = fork();
@@ -111,8 +111,8 @@ TEST(Segment, AClosedDescriptorIsFoundThroughProc) {
   EXPECT_EQ(segment.rank(1).claimed_pid.load(), child);
 }
 
-TEST(Segment, AnotherJobsSegmentIsNotTaken) {
-  Segment segment;
+TEST(WorldSegment, AnotherJobsSegmentIsNotTaken) {
+  WorldSegment segment;
   std::string error;
   ASSERT_TRUE(segment.make({0}, &error)) << error;
   local::JobAddress address = address_of(segment, 0, 1);
@@ -125,8 +125,8 @@ TEST(Segment, AnotherJobsSegmentIsNotTaken) {
   EXPECT_NE(error.find("cannot reach the job's memory"), std::string::npos) << error;
 }
 
-TEST(Segment, AnotherVersionIsNamed) {
-  Segment segment;
+TEST(WorldSegment, AnotherVersionIsNamed) {
+  WorldSegment segment;
   std::string error;
   ASSERT_TRUE(segment.make({0}, &error)) << error;
   segment.header().version += 1;
