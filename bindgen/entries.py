@@ -8,6 +8,7 @@ of the core function's parameter (see ARCHITECTURE.md, "How an MPI function is m
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, field
 
@@ -74,6 +75,9 @@ HEAD = """\
 ALIAS = 'extern "C" decltype(P{name}) {name} __attribute__((weak, alias("P{name}")));\n'
 
 
+SITE = "__builtin_return_address(0)"
+
+
 @dataclass
 class Output:
     """What is written: the text of each chapter, and the headers that it needs."""
@@ -92,11 +96,15 @@ def core_name(function: procedures.Function) -> str:
 
 
 def definition(function: procedures.Function, body: list[str]) -> str:
-    lines = "\n".join(f"  {line}" if line else "" for line in body)
-    return (
-        f'extern "C" {function.returns} P{function.name}({function.parameter_text}) {{\n{lines}\n}}\n'
-        + ALIAS.format(name=function.name)
+    """PMPI_X with these statements, and MPI_X as a weak alias of it."""
+    return _braced(f'extern "C" {function.returns} P{function.name}({function.parameter_text})', body) + (
+        ALIAS.format(name=function.name)
     )
+
+
+def _braced(head: str, body: list[str]) -> str:
+    lines = "\n".join(f"  {line}" if line else "" for line in body)
+    return f"{head} {{\n{lines}\n}}\n"
 
 
 def conversion(function: procedures.Function) -> list[str]:
@@ -108,34 +116,63 @@ def conversion(function: procedures.Function) -> list[str]:
     return [f"return abi::handle_of<{function.returns}>(abi::bits_of_int({argument}));"]
 
 
-def guard(function: procedures.Function) -> str:
-    tag = ", AnyTime{}" if ANY_TIME.match(function.name) else ""
+def tag(function: procedures.Function) -> str:
+    """What tells Call of the functions that differ from most: a last argument of its constructor."""
     if chapter_of(function.name) == "io":
-        tag = ", FileCall{}"
-    number = functions.number_name(function.name)
-    return f"Call call(Function::{number}, __builtin_return_address(0){tag});"
+        return ", FileCall{}"
+    return ", AnyTime{}" if ANY_TIME.match(function.name) else ""
+
+
+def number(function: procedures.Function) -> str:
+    return f"Function::{functions.number_name(function.name)}"
+
+
+def single(function: procedures.Function, core: core_api.CoreFunction) -> str:
+    """An entry with a text of its own."""
+    if chapter_of(function.name) == "tool":
+        return definition(function, tool.body(function, core))
+    guard = f"Call call({number(function)}, {SITE}{tag(function)});"
+    is_large = str(function.is_large).lower()
+    return definition(function, [guard, *treatment.body(function, core, is_large)])
+
+
+def pair(forms: list[procedures.Function], core: core_api.CoreFunction) -> str:
+    """The entries of both count widths, MPI_X and MPI_X_c, over one function template of their text."""
+    small, large = forms
+    is_large = f"function == {number(large)}"
+    body = treatment.body(small, core, is_large)
+    if body != treatment.body(large, core, is_large):  # the large form has further parameters
+        return single(small, core) + "\n" + single(large, core)
+    name = f"checked_{core_name(small)}"
+    parameters = procedures.common_parameters(forms)
+    head = (
+        f"[[gnu::always_inline]] static inline int {name}(Function function, const void* site, {parameters})"
+    )
+    text = _braced(head, [f"Call call(function, site{tag(small)});", *body])
+    arguments = ", ".join(parameter.name for parameter in small.parameters)
+    for form in forms:
+        text += definition(form, [f"return {name}({number(form)}, {SITE}, {arguments});"])
+    return text
 
 
 def collect() -> Output:
     core = core_api.read()
     output, missing = Output(), []
-    for function in procedures.functions():
-        if function.base_name in HAND_WRITTEN:
+    for base_name, group in itertools.groupby(procedures.functions(), lambda function: function.base_name):
+        if base_name in HAND_WRITTEN:
             continue
-        chapter = chapter_of(function.name)
-        if CONVERSION.match(function.name):
-            chapter, body = "conversion", conversion(function)
-        elif core_name(function) in core:
-            target = core[core_name(function)]
-            output.headers.setdefault(chapter, set()).add(target.header)
-            if chapter == "tool":
-                body = tool.body(function, target)
-            else:
-                body = treatment.body(function, target, guard(function))
+        forms = list(group)
+        target = core.get(core_name(forms[0]))
+        if CONVERSION.match(base_name):
+            chapter, text = "conversion", definition(forms[0], conversion(forms[0]))
+        elif target is None:
+            missing.append(f"{base_name}: no api.hpp declares tasuki::api::{core_name(forms[0])}")
+            continue
         else:
-            missing.append(f"{function.name}: no api.hpp declares tasuki::api::{core_name(function)}")
-            continue
-        output.chapters.setdefault(chapter, []).append(definition(function, body))
+            chapter = chapter_of(base_name)
+            output.headers.setdefault(chapter, set()).add(target.header)
+            text = pair(forms, target) if len(forms) == 2 else single(forms[0], target)
+        output.chapters.setdefault(chapter, []).append(text)
     if missing:
         raise SystemExit("\n".join(missing))
     return output

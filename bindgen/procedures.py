@@ -61,6 +61,19 @@ def _function(expression, base_name: str) -> Function:
     return Function(expression.name, base_name, expression.return_type, parameters)
 
 
+def common_parameters(forms: list[Function]) -> str:
+    """The parameter list of a function template for these forms of a function: `auto` where they differ."""
+    return ", ".join(map(_common, *(form.parameters for form in forms)))
+
+
+def _common(parameter: Parameter, *others: Parameter) -> str:
+    if all(other.text == parameter.text for other in others):
+        return parameter.text
+    constness = "const " if parameter.is_const else ""
+    is_pointer = "*" in parameter.text or "[" in parameter.text
+    return f"{constness}auto{'*' if is_pointer else ''} {parameter.name}"
+
+
 def functions() -> list[Function]:
     prototypes.functions()  # loads pympistandard's data
     procedures = sorted(

@@ -128,10 +128,10 @@ ORIGIN_GROUPS = [
 class Body:
     """The statements of one entry as they come together."""
 
-    def __init__(self, function: Function, core: CoreFunction, guard: str) -> None:
+    def __init__(self, function: Function, core: CoreFunction) -> None:
         self.function = function
         self.core = core
-        self.lines: list[str] = [guard]
+        self.lines: list[str] = []
         self.pending: list[str] = []  # checks not written yet
         self.arguments: dict[str, str] = {}  # MPI parameter -> what the core gets
         self.always: list[str] = []  # after the call
@@ -469,7 +469,7 @@ def data_group(body: Body, group: tuple) -> None:
     displacements = body.param(*displacement_names) if displacement_names and counts.is_array else None
     condition = significance(body, buffer_name)
     peers = "core_comm->peers().size()"
-    if NEIGHBOR.match(body.function.name):
+    if NEIGHBOR.match(body.function.base_name):
         peers = "degrees.out" if buffer_name == "sendbuf" else "degrees.in"
     body.declare(f"Datatype* {local(types)} = nullptr;") if not types.is_array else None
     if types.is_array:
@@ -489,7 +489,7 @@ def data_group(body: Body, group: tuple) -> None:
         body.arguments[counts.name] = f"count_array({counts.name})"
     else:
         # Where nothing goes the type need not be one, as MPICH has it.
-        is_message = body.param("dest", "source", "message") or BCAST.match(body.function.name)
+        is_message = body.param("dest", "source", "message") or BCAST.match(body.function.base_name)
         check = "message" if is_message else "data"
         checks = [
             f'call.{check}({buffer.name}, "{buffer.name}", {counts.name}, "{counts.name}", {types.name}, '
@@ -578,7 +578,7 @@ def groups(body: Body) -> None:
         body.check('call.root(root, "root", core_comm, &roles)')
         body.arguments["root"] = "roles.root"
         body.done.add("root")
-    if NEIGHBOR.match(function.name):
+    if NEIGHBOR.match(function.base_name):
         body.declare("Call::Degrees degrees;")
         body.check("call.neighborhood(core_comm, &degrees)")
     if body.param("op") and body.param("comm", "inoutbuf") and function.base_name != "MPI_Op_free":
@@ -671,9 +671,11 @@ def tell(body: Body) -> None:
         body.lines.append(f"call.tell(&CallLine::{place}, {value});")
 
 
-def body(function: Function, core: CoreFunction, guard: str) -> list[str]:
-    """The statements of the entry `function` over `core`; `guard` declares its Call."""
-    result = Body(function, core, guard)
+def body(function: Function, core: CoreFunction, is_large: str) -> list[str]:
+    """The statements of the entry `function` over `core`, after the one that declares its `call`.
+
+    `is_large` is the expression in C++ for whether the _c form was called: some core functions ask."""
+    result = Body(function, core)
     pairs = pair(result)
     names = [parameter.name for parameter in core.parameters]
     owners = [
@@ -700,7 +702,7 @@ def body(function: Function, core: CoreFunction, guard: str) -> list[str]:
         else:
             arguments.append(result.arguments[parameter.name])
     if core.takes_wide:
-        arguments.append(str(function.is_large).lower())
+        arguments.append(is_large)
     return finish(result, f"api::{core.name}({', '.join(arguments)})")
 
 

@@ -10,8 +10,8 @@
 
 using namespace tasuki;
 
-extern "C" int PMPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kAllgather, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_allgather(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -26,28 +26,17 @@ extern "C" int PMPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype s
   call.tell(&CallLine::type, core_sendtype);
   return call.end(api::allgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
+extern "C" int PMPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  return checked_allgather(Function::kAllgather, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
 extern "C" decltype(PMPI_Allgather) MPI_Allgather __attribute__((weak, alias("PMPI_Allgather")));
-
 extern "C" int PMPI_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kAllgather_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  return call.end(api::allgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
+  return checked_allgather(Function::kAllgather_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 extern "C" decltype(PMPI_Allgather_c) MPI_Allgather_c __attribute__((weak, alias("PMPI_Allgather_c")));
 
-extern "C" int PMPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAllgather_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_allgather_init(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -71,37 +60,17 @@ extern "C" int PMPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datat
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_allgather_init(Function::kAllgather_init, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+}
 extern "C" decltype(PMPI_Allgather_init) MPI_Allgather_init __attribute__((weak, alias("PMPI_Allgather_init")));
-
 extern "C" int PMPI_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAllgather_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::allgather_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_allgather_init(Function::kAllgather_init_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Allgather_init_c) MPI_Allgather_init_c __attribute__((weak, alias("PMPI_Allgather_init_c")));
 
-extern "C" int PMPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kAllgatherv, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_allgatherv(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* displs, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -116,28 +85,17 @@ extern "C" int PMPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype 
   call.tell(&CallLine::type, core_sendtype);
   return call.end(api::allgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm));
 }
+extern "C" int PMPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
+  return checked_allgatherv(Function::kAllgatherv, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+}
 extern "C" decltype(PMPI_Allgatherv) MPI_Allgatherv __attribute__((weak, alias("PMPI_Allgatherv")));
-
 extern "C" int PMPI_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kAllgatherv_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
-      !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  return call.end(api::allgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm));
+  return checked_allgatherv(Function::kAllgatherv_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
 }
 extern "C" decltype(PMPI_Allgatherv_c) MPI_Allgatherv_c __attribute__((weak, alias("PMPI_Allgatherv_c")));
 
-extern "C" int PMPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAllgatherv_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_allgatherv_init(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* displs, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -161,37 +119,17 @@ extern "C" int PMPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Data
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_allgatherv_init(Function::kAllgatherv_init, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+}
 extern "C" decltype(PMPI_Allgatherv_init) MPI_Allgatherv_init __attribute__((weak, alias("PMPI_Allgatherv_init")));
-
 extern "C" int PMPI_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAllgatherv_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
-      !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::allgatherv_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_allgatherv_init(Function::kAllgatherv_init_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Allgatherv_init_c) MPI_Allgatherv_init_c __attribute__((weak, alias("PMPI_Allgatherv_init_c")));
 
-extern "C" int PMPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kAllreduce, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_allreduce(Function function, const void* site, const void* sendbuf, void* recvbuf, auto count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -208,30 +146,17 @@ extern "C" int PMPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI
   call.tell(&CallLine::op, core_op);
   return call.end(api::allreduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm));
 }
+extern "C" int PMPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  return checked_allreduce(Function::kAllreduce, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm);
+}
 extern "C" decltype(PMPI_Allreduce) MPI_Allreduce __attribute__((weak, alias("PMPI_Allreduce")));
-
 extern "C" int PMPI_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kAllreduce_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
-      !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
-      !call.buffer(recvbuf, "recvbuf", count, *core_datatype)) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
-  return call.end(api::allreduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm));
+  return checked_allreduce(Function::kAllreduce_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm);
 }
 extern "C" decltype(PMPI_Allreduce_c) MPI_Allreduce_c __attribute__((weak, alias("PMPI_Allreduce_c")));
 
-extern "C" int PMPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAllreduce_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_allreduce_init(Function function, const void* site, const void* sendbuf, void* recvbuf, auto count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -257,39 +182,17 @@ extern "C" int PMPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_allreduce_init(Function::kAllreduce_init, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, info, request);
+}
 extern "C" decltype(PMPI_Allreduce_init) MPI_Allreduce_init __attribute__((weak, alias("PMPI_Allreduce_init")));
-
 extern "C" int PMPI_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAllreduce_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
-      !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
-      !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
-  const Code code = api::allreduce_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_allreduce_init(Function::kAllreduce_init_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 extern "C" decltype(PMPI_Allreduce_init_c) MPI_Allreduce_init_c __attribute__((weak, alias("PMPI_Allreduce_init_c")));
 
-extern "C" int PMPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kAlltoall, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_alltoall(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -304,28 +207,17 @@ extern "C" int PMPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype se
   call.tell(&CallLine::type, core_sendtype);
   return call.end(api::alltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
+extern "C" int PMPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  return checked_alltoall(Function::kAlltoall, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
 extern "C" decltype(PMPI_Alltoall) MPI_Alltoall __attribute__((weak, alias("PMPI_Alltoall")));
-
 extern "C" int PMPI_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kAlltoall_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  return call.end(api::alltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
+  return checked_alltoall(Function::kAlltoall_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 extern "C" decltype(PMPI_Alltoall_c) MPI_Alltoall_c __attribute__((weak, alias("PMPI_Alltoall_c")));
 
-extern "C" int PMPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAlltoall_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_alltoall_init(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -349,37 +241,17 @@ extern "C" int PMPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Dataty
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_alltoall_init(Function::kAlltoall_init, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+}
 extern "C" decltype(PMPI_Alltoall_init) MPI_Alltoall_init __attribute__((weak, alias("PMPI_Alltoall_init")));
-
 extern "C" int PMPI_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAlltoall_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::alltoall_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_alltoall_init(Function::kAlltoall_init_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Alltoall_init_c) MPI_Alltoall_init_c __attribute__((weak, alias("PMPI_Alltoall_init_c")));
 
-extern "C" int PMPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kAlltoallv, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_alltoallv(Function function, const void* site, const void* sendbuf, const auto* sendcounts, const auto* sdispls, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* rdispls, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -393,27 +265,17 @@ extern "C" int PMPI_Alltoallv(const void* sendbuf, const int sendcounts[], const
   call.tell(&CallLine::type, core_sendtype);
   return call.end(api::alltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm));
 }
+extern "C" int PMPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
+  return checked_alltoallv(Function::kAlltoallv, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+}
 extern "C" decltype(PMPI_Alltoallv) MPI_Alltoallv __attribute__((weak, alias("PMPI_Alltoallv")));
-
 extern "C" int PMPI_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kAlltoallv_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf"))) ||
-      !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::type, core_sendtype);
-  return call.end(api::alltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm));
+  return checked_alltoallv(Function::kAlltoallv_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
 }
 extern "C" decltype(PMPI_Alltoallv_c) MPI_Alltoallv_c __attribute__((weak, alias("PMPI_Alltoallv_c")));
 
-extern "C" int PMPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAlltoallv_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_alltoallv_init(Function function, const void* site, const void* sendbuf, const auto* sendcounts, const auto* sdispls, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* rdispls, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -436,36 +298,17 @@ extern "C" int PMPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], 
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_alltoallv_init(Function::kAlltoallv_init, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+}
 extern "C" decltype(PMPI_Alltoallv_init) MPI_Alltoallv_init __attribute__((weak, alias("PMPI_Alltoallv_init")));
-
 extern "C" int PMPI_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAlltoallv_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf"))) ||
-      !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::alltoallv_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_alltoallv_init(Function::kAlltoallv_init_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Alltoallv_init_c) MPI_Alltoallv_init_c __attribute__((weak, alias("PMPI_Alltoallv_init_c")));
 
-extern "C" int PMPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  Call call(Function::kAlltoallw, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_alltoallw(Function function, const void* site, const void* sendbuf, const auto* sendcounts, const auto* sdispls, const MPI_Datatype sendtypes[], void* recvbuf, const auto* recvcounts, const auto* rdispls, const MPI_Datatype recvtypes[], MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm)) {
     return call.fail();
@@ -482,30 +325,17 @@ extern "C" int PMPI_Alltoallw(const void* sendbuf, const int sendcounts[], const
   call.tell(&CallLine::comm, core_comm);
   return call.end(api::alltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm));
 }
+extern "C" int PMPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
+  return checked_alltoallw(Function::kAlltoallw, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+}
 extern "C" decltype(PMPI_Alltoallw) MPI_Alltoallw __attribute__((weak, alias("PMPI_Alltoallw")));
-
 extern "C" int PMPI_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  Call call(Function::kAlltoallw_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm)) {
-    return call.fail();
-  }
-  HandleArray<Datatype> core_sendtypes(core_comm->peers().size());
-  if (!(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf")))) {
-    return call.fail();
-  }
-  HandleArray<Datatype> core_recvtypes(core_comm->peers().size());
-  if (!(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf"))) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  return call.end(api::alltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm));
+  return checked_alltoallw(Function::kAlltoallw_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
 }
 extern "C" decltype(PMPI_Alltoallw_c) MPI_Alltoallw_c __attribute__((weak, alias("PMPI_Alltoallw_c")));
 
-extern "C" int PMPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAlltoallw_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_alltoallw_init(Function function, const void* site, const void* sendbuf, const auto* sendcounts, const auto* sdispls, const MPI_Datatype sendtypes[], void* recvbuf, const auto* recvcounts, const auto* rdispls, const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm)) {
     null_out<Request>(request);
@@ -533,36 +363,12 @@ extern "C" int PMPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], 
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_alltoallw_init(Function::kAlltoallw_init, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+}
 extern "C" decltype(PMPI_Alltoallw_init) MPI_Alltoallw_init __attribute__((weak, alias("PMPI_Alltoallw_init")));
-
 extern "C" int PMPI_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAlltoallw_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm)) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  HandleArray<Datatype> core_sendtypes(core_comm->peers().size());
-  if (!(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf")))) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  HandleArray<Datatype> core_recvtypes(core_comm->peers().size());
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  const Code code = api::alltoallw_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_alltoallw_init(Function::kAlltoallw_init_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
 }
 extern "C" decltype(PMPI_Alltoallw_init_c) MPI_Alltoallw_init_c __attribute__((weak, alias("PMPI_Alltoallw_init_c")));
 
@@ -599,8 +405,8 @@ extern "C" int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* requ
 }
 extern "C" decltype(PMPI_Barrier_init) MPI_Barrier_init __attribute__((weak, alias("PMPI_Barrier_init")));
 
-extern "C" int PMPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-  Call call(Function::kBcast, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_bcast(Function function, const void* site, void* buffer, auto count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_datatype = nullptr;
@@ -616,29 +422,17 @@ extern "C" int PMPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int ro
   call.tell(&CallLine::type, core_datatype);
   return call.end(api::bcast(call.process, abi::buffer_to_core(buffer), count, core_datatype, roles.root, core_comm));
 }
+extern "C" int PMPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+  return checked_bcast(Function::kBcast, __builtin_return_address(0), buffer, count, datatype, root, comm);
+}
 extern "C" decltype(PMPI_Bcast) MPI_Bcast __attribute__((weak, alias("PMPI_Bcast")));
-
 extern "C" int PMPI_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-  Call call(Function::kBcast_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Roles roles;
-  Datatype* core_datatype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.root(root, "root", core_comm, &roles) ||
-      !((!roles.member_here && !roles.root_here) || (call.data(buffer, "buffer", count, "count", datatype, "datatype", &core_datatype)))) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  return call.end(api::bcast(call.process, abi::buffer_to_core(buffer), count, core_datatype, roles.root, core_comm));
+  return checked_bcast(Function::kBcast_c, __builtin_return_address(0), buffer, count, datatype, root, comm);
 }
 extern "C" decltype(PMPI_Bcast_c) MPI_Bcast_c __attribute__((weak, alias("PMPI_Bcast_c")));
 
-extern "C" int PMPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kBcast_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_bcast_init(Function function, const void* site, void* buffer, auto count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_datatype = nullptr;
@@ -663,38 +457,17 @@ extern "C" int PMPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, i
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_bcast_init(Function::kBcast_init, __builtin_return_address(0), buffer, count, datatype, root, comm, info, request);
+}
 extern "C" decltype(PMPI_Bcast_init) MPI_Bcast_init __attribute__((weak, alias("PMPI_Bcast_init")));
-
 extern "C" int PMPI_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kBcast_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Roles roles;
-  Datatype* core_datatype = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.root(root, "root", core_comm, &roles) ||
-      !((!roles.member_here && !roles.root_here) || (call.data(buffer, "buffer", count, "count", datatype, "datatype", &core_datatype))) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::bcast_init(call.process, abi::buffer_to_core(buffer), count, core_datatype, roles.root, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_bcast_init(Function::kBcast_init_c, __builtin_return_address(0), buffer, count, datatype, root, comm, info, request);
 }
 extern "C" decltype(PMPI_Bcast_init_c) MPI_Bcast_init_c __attribute__((weak, alias("PMPI_Bcast_init_c")));
 
-extern "C" int PMPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kExscan, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_exscan(Function function, const void* site, const void* sendbuf, void* recvbuf, auto count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -711,30 +484,17 @@ extern "C" int PMPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Da
   call.tell(&CallLine::op, core_op);
   return call.end(api::exscan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm));
 }
+extern "C" int PMPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  return checked_exscan(Function::kExscan, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm);
+}
 extern "C" decltype(PMPI_Exscan) MPI_Exscan __attribute__((weak, alias("PMPI_Exscan")));
-
 extern "C" int PMPI_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kExscan_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
-      !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
-      !call.buffer(recvbuf, "recvbuf", count, *core_datatype)) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
-  return call.end(api::exscan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm));
+  return checked_exscan(Function::kExscan_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm);
 }
 extern "C" decltype(PMPI_Exscan_c) MPI_Exscan_c __attribute__((weak, alias("PMPI_Exscan_c")));
 
-extern "C" int PMPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kExscan_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_exscan_init(Function function, const void* site, const void* sendbuf, void* recvbuf, auto count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -760,39 +520,17 @@ extern "C" int PMPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, M
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Exscan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_exscan_init(Function::kExscan_init, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, info, request);
+}
 extern "C" decltype(PMPI_Exscan_init) MPI_Exscan_init __attribute__((weak, alias("PMPI_Exscan_init")));
-
 extern "C" int PMPI_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kExscan_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
-      !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
-      !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
-  const Code code = api::exscan_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_exscan_init(Function::kExscan_init_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 extern "C" decltype(PMPI_Exscan_init_c) MPI_Exscan_init_c __attribute__((weak, alias("PMPI_Exscan_init_c")));
 
-extern "C" int PMPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call(Function::kGather, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_gather(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -810,31 +548,17 @@ extern "C" int PMPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype send
   call.tell(&CallLine::type, core_sendtype);
   return call.end(api::gather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm));
 }
+extern "C" int PMPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  return checked_gather(Function::kGather, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+}
 extern "C" decltype(PMPI_Gather) MPI_Gather __attribute__((weak, alias("PMPI_Gather")));
-
 extern "C" int PMPI_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call(Function::kGather_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Roles roles;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.root(root, "root", core_comm, &roles) ||
-      !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
-      !(!roles.root_here || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)))) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  return call.end(api::gather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm));
+  return checked_gather(Function::kGather_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
 extern "C" decltype(PMPI_Gather_c) MPI_Gather_c __attribute__((weak, alias("PMPI_Gather_c")));
 
-extern "C" int PMPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kGather_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_gather_init(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -861,40 +585,17 @@ extern "C" int PMPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_gather_init(Function::kGather_init, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+}
 extern "C" decltype(PMPI_Gather_init) MPI_Gather_init __attribute__((weak, alias("PMPI_Gather_init")));
-
 extern "C" int PMPI_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kGather_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Roles roles;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.root(root, "root", core_comm, &roles) ||
-      !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
-      !(!roles.root_here || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::gather_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_gather_init(Function::kGather_init_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
 extern "C" decltype(PMPI_Gather_init_c) MPI_Gather_init_c __attribute__((weak, alias("PMPI_Gather_init_c")));
 
-extern "C" int PMPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call(Function::kGatherv, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_gatherv(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* displs, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -912,31 +613,17 @@ extern "C" int PMPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sen
   call.tell(&CallLine::type, core_sendtype);
   return call.end(api::gatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, roles.root, core_comm));
 }
+extern "C" int PMPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  return checked_gatherv(Function::kGatherv, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
+}
 extern "C" decltype(PMPI_Gatherv) MPI_Gatherv __attribute__((weak, alias("PMPI_Gatherv")));
-
 extern "C" int PMPI_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call(Function::kGatherv_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Roles roles;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.root(root, "root", core_comm, &roles) ||
-      !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
-      !(!roles.root_here || (call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")))) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  return call.end(api::gatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, roles.root, core_comm));
+  return checked_gatherv(Function::kGatherv_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm);
 }
 extern "C" decltype(PMPI_Gatherv_c) MPI_Gatherv_c __attribute__((weak, alias("PMPI_Gatherv_c")));
 
-extern "C" int PMPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kGatherv_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_gatherv_init(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* displs, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -963,40 +650,17 @@ extern "C" int PMPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatyp
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_gatherv_init(Function::kGatherv_init, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
+}
 extern "C" decltype(PMPI_Gatherv_init) MPI_Gatherv_init __attribute__((weak, alias("PMPI_Gatherv_init")));
-
 extern "C" int PMPI_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kGatherv_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Roles roles;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.root(root, "root", core_comm, &roles) ||
-      !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
-      !(!roles.root_here || (call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::gatherv_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, roles.root, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_gatherv_init(Function::kGatherv_init_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request);
 }
 extern "C" decltype(PMPI_Gatherv_init_c) MPI_Gatherv_init_c __attribute__((weak, alias("PMPI_Gatherv_init_c")));
 
-extern "C" int PMPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIallgather, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_iallgather(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -1018,35 +682,17 @@ extern "C" int PMPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype 
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  return checked_iallgather(Function::kIallgather, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+}
 extern "C" decltype(PMPI_Iallgather) MPI_Iallgather __attribute__((weak, alias("PMPI_Iallgather")));
-
 extern "C" int PMPI_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIallgather_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::iallgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_iallgather(Function::kIallgather_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Iallgather_c) MPI_Iallgather_c __attribute__((weak, alias("PMPI_Iallgather_c")));
 
-extern "C" int PMPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIallgatherv, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_iallgatherv(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* displs, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -1068,35 +714,17 @@ extern "C" int PMPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  return checked_iallgatherv(Function::kIallgatherv, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
+}
 extern "C" decltype(PMPI_Iallgatherv) MPI_Iallgatherv __attribute__((weak, alias("PMPI_Iallgatherv")));
-
 extern "C" int PMPI_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIallgatherv_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
-      !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::iallgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_iallgatherv(Function::kIallgatherv_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Iallgatherv_c) MPI_Iallgatherv_c __attribute__((weak, alias("PMPI_Iallgatherv_c")));
 
-extern "C" int PMPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIallreduce, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_iallreduce(Function function, const void* site, const void* sendbuf, void* recvbuf, auto count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1120,37 +748,17 @@ extern "C" int PMPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MP
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Iallreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  return checked_iallreduce(Function::kIallreduce, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, request);
+}
 extern "C" decltype(PMPI_Iallreduce) MPI_Iallreduce __attribute__((weak, alias("PMPI_Iallreduce")));
-
 extern "C" int PMPI_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIallreduce_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
-      !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
-      !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
-  const Code code = api::iallreduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_iallreduce(Function::kIallreduce_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 extern "C" decltype(PMPI_Iallreduce_c) MPI_Iallreduce_c __attribute__((weak, alias("PMPI_Iallreduce_c")));
 
-extern "C" int PMPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIalltoall, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_ialltoall(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -1172,35 +780,17 @@ extern "C" int PMPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype s
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  return checked_ialltoall(Function::kIalltoall, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+}
 extern "C" decltype(PMPI_Ialltoall) MPI_Ialltoall __attribute__((weak, alias("PMPI_Ialltoall")));
-
 extern "C" int PMPI_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIalltoall_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(abi::is_in_place(sendbuf) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::ialltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_ialltoall(Function::kIalltoall_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Ialltoall_c) MPI_Ialltoall_c __attribute__((weak, alias("PMPI_Ialltoall_c")));
 
-extern "C" int PMPI_Ialltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIalltoallv, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_ialltoallv(Function function, const void* site, const void* sendbuf, const auto* sendcounts, const auto* sdispls, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* rdispls, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -1221,34 +811,17 @@ extern "C" int PMPI_Ialltoallv(const void* sendbuf, const int sendcounts[], cons
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Ialltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  return checked_ialltoallv(Function::kIalltoallv, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+}
 extern "C" decltype(PMPI_Ialltoallv) MPI_Ialltoallv __attribute__((weak, alias("PMPI_Ialltoallv")));
-
 extern "C" int PMPI_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIalltoallv_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf"))) ||
-      !(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::ialltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_ialltoallv(Function::kIalltoallv_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Ialltoallv_c) MPI_Ialltoallv_c __attribute__((weak, alias("PMPI_Ialltoallv_c")));
 
-extern "C" int PMPI_Ialltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIalltoallw, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_ialltoallw(Function function, const void* site, const void* sendbuf, const auto* sendcounts, const auto* sdispls, const MPI_Datatype sendtypes[], void* recvbuf, const auto* recvcounts, const auto* rdispls, const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm)) {
     null_out<Request>(request);
@@ -1274,34 +847,12 @@ extern "C" int PMPI_Ialltoallw(const void* sendbuf, const int sendcounts[], cons
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Ialltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
+  return checked_ialltoallw(Function::kIalltoallw, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+}
 extern "C" decltype(PMPI_Ialltoallw) MPI_Ialltoallw __attribute__((weak, alias("PMPI_Ialltoallw")));
-
 extern "C" int PMPI_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIalltoallw_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm)) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  HandleArray<Datatype> core_sendtypes(core_comm->peers().size());
-  if (!(abi::is_in_place(sendbuf) || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(sdispls, core_comm->peers().size(), "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf")))) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  HandleArray<Datatype> core_recvtypes(core_comm->peers().size());
-  Request* core_request = nullptr;
-  if (!(call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(rdispls, core_comm->peers().size(), "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  const Code code = api::ialltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_ialltoallw(Function::kIalltoallw_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
 }
 extern "C" decltype(PMPI_Ialltoallw_c) MPI_Ialltoallw_c __attribute__((weak, alias("PMPI_Ialltoallw_c")));
 
@@ -1324,8 +875,8 @@ extern "C" int PMPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
 }
 extern "C" decltype(PMPI_Ibarrier) MPI_Ibarrier __attribute__((weak, alias("PMPI_Ibarrier")));
 
-extern "C" int PMPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIbcast, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_ibcast(Function function, const void* site, void* buffer, auto count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_datatype = nullptr;
@@ -1348,36 +899,17 @@ extern "C" int PMPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int r
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Ibcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
+  return checked_ibcast(Function::kIbcast, __builtin_return_address(0), buffer, count, datatype, root, comm, request);
+}
 extern "C" decltype(PMPI_Ibcast) MPI_Ibcast __attribute__((weak, alias("PMPI_Ibcast")));
-
 extern "C" int PMPI_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIbcast_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Roles roles;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.root(root, "root", core_comm, &roles) ||
-      !((!roles.member_here && !roles.root_here) || (call.data(buffer, "buffer", count, "count", datatype, "datatype", &core_datatype))) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::ibcast(call.process, abi::buffer_to_core(buffer), count, core_datatype, roles.root, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_ibcast(Function::kIbcast_c, __builtin_return_address(0), buffer, count, datatype, root, comm, request);
 }
 extern "C" decltype(PMPI_Ibcast_c) MPI_Ibcast_c __attribute__((weak, alias("PMPI_Ibcast_c")));
 
-extern "C" int PMPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIexscan, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_iexscan(Function function, const void* site, const void* sendbuf, void* recvbuf, auto count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1401,37 +933,17 @@ extern "C" int PMPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_D
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  return checked_iexscan(Function::kIexscan, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, request);
+}
 extern "C" decltype(PMPI_Iexscan) MPI_Iexscan __attribute__((weak, alias("PMPI_Iexscan")));
-
 extern "C" int PMPI_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIexscan_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
-      !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
-      !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
-  const Code code = api::iexscan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_iexscan(Function::kIexscan_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 extern "C" decltype(PMPI_Iexscan_c) MPI_Iexscan_c __attribute__((weak, alias("PMPI_Iexscan_c")));
 
-extern "C" int PMPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIgather, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_igather(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1456,38 +968,17 @@ extern "C" int PMPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sen
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  return checked_igather(Function::kIgather, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+}
 extern "C" decltype(PMPI_Igather) MPI_Igather __attribute__((weak, alias("PMPI_Igather")));
-
 extern "C" int PMPI_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIgather_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Roles roles;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.root(root, "root", core_comm, &roles) ||
-      !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
-      !(!roles.root_here || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::igather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_igather(Function::kIgather_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
 }
 extern "C" decltype(PMPI_Igather_c) MPI_Igather_c __attribute__((weak, alias("PMPI_Igather_c")));
 
-extern "C" int PMPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIgatherv, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_igatherv(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* displs, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1512,38 +1003,17 @@ extern "C" int PMPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype se
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  return checked_igatherv(Function::kIgatherv, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
+}
 extern "C" decltype(PMPI_Igatherv) MPI_Igatherv __attribute__((weak, alias("PMPI_Igatherv")));
-
 extern "C" int PMPI_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIgatherv_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Roles roles;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.root(root, "root", core_comm, &roles) ||
-      !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
-      !(!roles.root_here || (call.counts(count_array(recvcounts), core_comm->peers().size(), "recvcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::igatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, roles.root, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_igatherv(Function::kIgatherv_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request);
 }
 extern "C" decltype(PMPI_Igatherv_c) MPI_Igatherv_c __attribute__((weak, alias("PMPI_Igatherv_c")));
 
-extern "C" int PMPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIreduce, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_ireduce(Function function, const void* site, const void* sendbuf, void* recvbuf, auto count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_datatype = nullptr;
@@ -1570,40 +1040,17 @@ extern "C" int PMPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_D
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
+  return checked_ireduce(Function::kIreduce, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, root, comm, request);
+}
 extern "C" decltype(PMPI_Ireduce) MPI_Ireduce __attribute__((weak, alias("PMPI_Ireduce")));
-
 extern "C" int PMPI_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIreduce_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Roles roles;
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.root(root, "root", core_comm, &roles) ||
-      !((!roles.member_here && !roles.root_here) || (call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op))) ||
-      !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
-      !(!roles.root_here || (call.buffer(recvbuf, "recvbuf", count, *core_datatype))) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
-  const Code code = api::ireduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, roles.root, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_ireduce(Function::kIreduce_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, root, comm, request);
 }
 extern "C" decltype(PMPI_Ireduce_c) MPI_Ireduce_c __attribute__((weak, alias("PMPI_Ireduce_c")));
 
-extern "C" int PMPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIreduce_scatter, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_ireduce_scatter(Function function, const void* site, const void* sendbuf, void* recvbuf, const auto* recvcounts, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1625,35 +1072,17 @@ extern "C" int PMPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const in
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Ireduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  return checked_ireduce_scatter(Function::kIreduce_scatter, __builtin_return_address(0), sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
+}
 extern "C" decltype(PMPI_Ireduce_scatter) MPI_Ireduce_scatter __attribute__((weak, alias("PMPI_Ireduce_scatter")));
-
 extern "C" int PMPI_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIreduce_scatter_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(call.counts(count_array(recvcounts), core_comm->size(), "recvcounts") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
-      !(abi::is_in_place(sendbuf) || (call.not_in_place(sendbuf, "sendbuf"))) ||
-      !call.not_in_place(recvbuf, "recvbuf") ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::op, core_op);
-  const Code code = api::ireduce_scatter(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count_array(recvcounts), core_datatype, core_op, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_ireduce_scatter(Function::kIreduce_scatter_c, __builtin_return_address(0), sendbuf, recvbuf, recvcounts, datatype, op, comm, request);
 }
 extern "C" decltype(PMPI_Ireduce_scatter_c) MPI_Ireduce_scatter_c __attribute__((weak, alias("PMPI_Ireduce_scatter_c")));
 
-extern "C" int PMPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIreduce_scatter_block, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_ireduce_scatter_block(Function function, const void* site, const void* sendbuf, void* recvbuf, auto recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1676,36 +1105,17 @@ extern "C" int PMPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, in
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  return checked_ireduce_scatter_block(Function::kIreduce_scatter_block, __builtin_return_address(0), sendbuf, recvbuf, recvcount, datatype, op, comm, request);
+}
 extern "C" decltype(PMPI_Ireduce_scatter_block) MPI_Ireduce_scatter_block __attribute__((weak, alias("PMPI_Ireduce_scatter_block")));
-
 extern "C" int PMPI_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIreduce_scatter_block_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(call.count(recvcount, "recvcount") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
-      !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", recvcount, *core_datatype))) ||
-      !call.buffer(recvbuf, "recvbuf", recvcount, *core_datatype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, recvcount);
-  call.tell(&CallLine::op, core_op);
-  const Code code = api::ireduce_scatter_block(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), recvcount, core_datatype, core_op, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_ireduce_scatter_block(Function::kIreduce_scatter_block_c, __builtin_return_address(0), sendbuf, recvbuf, recvcount, datatype, op, comm, request);
 }
 extern "C" decltype(PMPI_Ireduce_scatter_block_c) MPI_Ireduce_scatter_block_c __attribute__((weak, alias("PMPI_Ireduce_scatter_block_c")));
 
-extern "C" int PMPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIscan, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_iscan(Function function, const void* site, const void* sendbuf, void* recvbuf, auto count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -1729,37 +1139,17 @@ extern "C" int PMPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Dat
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  return checked_iscan(Function::kIscan, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, request);
+}
 extern "C" decltype(PMPI_Iscan) MPI_Iscan __attribute__((weak, alias("PMPI_Iscan")));
-
 extern "C" int PMPI_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIscan_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
-      !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
-      !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
-  const Code code = api::iscan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_iscan(Function::kIscan_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, request);
 }
 extern "C" decltype(PMPI_Iscan_c) MPI_Iscan_c __attribute__((weak, alias("PMPI_Iscan_c")));
 
-extern "C" int PMPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIscatter, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_iscatter(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1784,38 +1174,17 @@ extern "C" int PMPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype se
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  return checked_iscatter(Function::kIscatter, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+}
 extern "C" decltype(PMPI_Iscatter) MPI_Iscatter __attribute__((weak, alias("PMPI_Iscatter")));
-
 extern "C" int PMPI_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIscatter_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Roles roles;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.root(root, "root", core_comm, &roles) ||
-      !(!roles.root_here || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
-      !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, recvcount);
-  call.tell(&CallLine::type, core_recvtype);
-  const Code code = api::iscatter(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_iscatter(Function::kIscatter_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
 }
 extern "C" decltype(PMPI_Iscatter_c) MPI_Iscatter_c __attribute__((weak, alias("PMPI_Iscatter_c")));
 
-extern "C" int PMPI_Iscatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIscatterv, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_iscatterv(Function function, const void* site, const void* sendbuf, const auto* sendcounts, const auto* displs, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -1840,38 +1209,17 @@ extern "C" int PMPI_Iscatterv(const void* sendbuf, const int sendcounts[], const
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Iscatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  return checked_iscatterv(Function::kIscatterv, __builtin_return_address(0), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
+}
 extern "C" decltype(PMPI_Iscatterv) MPI_Iscatterv __attribute__((weak, alias("PMPI_Iscatterv")));
-
 extern "C" int PMPI_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIscatterv_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Roles roles;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.root(root, "root", core_comm, &roles) ||
-      !(!roles.root_here || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf"))) ||
-      !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, recvcount);
-  call.tell(&CallLine::type, core_recvtype);
-  const Code code = api::iscatterv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(displs), core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_iscatterv(Function::kIscatterv_c, __builtin_return_address(0), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request);
 }
 extern "C" decltype(PMPI_Iscatterv_c) MPI_Iscatterv_c __attribute__((weak, alias("PMPI_Iscatterv_c")));
 
-extern "C" int PMPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
-  Call call(Function::kReduce, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_reduce(Function function, const void* site, const void* sendbuf, void* recvbuf, auto count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_datatype = nullptr;
@@ -1891,33 +1239,17 @@ extern "C" int PMPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Da
   call.tell(&CallLine::op, core_op);
   return call.end(api::reduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, roles.root, core_comm));
 }
+extern "C" int PMPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
+  return checked_reduce(Function::kReduce, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, root, comm);
+}
 extern "C" decltype(PMPI_Reduce) MPI_Reduce __attribute__((weak, alias("PMPI_Reduce")));
-
 extern "C" int PMPI_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
-  Call call(Function::kReduce_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Roles roles;
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.root(root, "root", core_comm, &roles) ||
-      !((!roles.member_here && !roles.root_here) || (call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op))) ||
-      !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
-      !(!roles.root_here || (call.buffer(recvbuf, "recvbuf", count, *core_datatype)))) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
-  return call.end(api::reduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, roles.root, core_comm));
+  return checked_reduce(Function::kReduce_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, root, comm);
 }
 extern "C" decltype(PMPI_Reduce_c) MPI_Reduce_c __attribute__((weak, alias("PMPI_Reduce_c")));
 
-extern "C" int PMPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kReduce_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_reduce_init(Function function, const void* site, const void* sendbuf, void* recvbuf, auto count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_datatype = nullptr;
@@ -1946,42 +1278,17 @@ extern "C" int PMPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, M
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_reduce_init(Function::kReduce_init, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
+}
 extern "C" decltype(PMPI_Reduce_init) MPI_Reduce_init __attribute__((weak, alias("PMPI_Reduce_init")));
-
 extern "C" int PMPI_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kReduce_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Roles roles;
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.root(root, "root", core_comm, &roles) ||
-      !((!roles.member_here && !roles.root_here) || (call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op))) ||
-      !(!roles.member_here || (roles.root_here && abi::is_in_place(sendbuf)) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
-      !(!roles.root_here || (call.buffer(recvbuf, "recvbuf", count, *core_datatype))) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
-  const Code code = api::reduce_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, roles.root, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_reduce_init(Function::kReduce_init_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, root, comm, info, request);
 }
 extern "C" decltype(PMPI_Reduce_init_c) MPI_Reduce_init_c __attribute__((weak, alias("PMPI_Reduce_init_c")));
 
-extern "C" int PMPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype, MPI_Op op) {
-  Call call(Function::kReduce_local, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_reduce_local(Function function, const void* site, const void* inbuf, void* inoutbuf, auto count, MPI_Datatype datatype, MPI_Op op) {
+  Call call(function, site);
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
   if (!(call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
@@ -1994,26 +1301,17 @@ extern "C" int PMPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, M
   call.tell(&CallLine::op, core_op);
   return call.end(api::reduce_local(call.process, abi::buffer_to_core(inbuf), abi::buffer_to_core(inoutbuf), count, core_datatype, core_op));
 }
+extern "C" int PMPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype, MPI_Op op) {
+  return checked_reduce_local(Function::kReduce_local, __builtin_return_address(0), inbuf, inoutbuf, count, datatype, op);
+}
 extern "C" decltype(PMPI_Reduce_local) MPI_Reduce_local __attribute__((weak, alias("PMPI_Reduce_local")));
-
 extern "C" int PMPI_Reduce_local_c(const void* inbuf, void* inoutbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op) {
-  Call call(Function::kReduce_local_c, __builtin_return_address(0));
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  if (!(call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
-      !call.buffer(inbuf, "inbuf", count, *core_datatype) ||
-      !call.buffer(inoutbuf, "inoutbuf", count, *core_datatype)) {
-    return call.fail();
-  }
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
-  return call.end(api::reduce_local(call.process, abi::buffer_to_core(inbuf), abi::buffer_to_core(inoutbuf), count, core_datatype, core_op));
+  return checked_reduce_local(Function::kReduce_local_c, __builtin_return_address(0), inbuf, inoutbuf, count, datatype, op);
 }
 extern "C" decltype(PMPI_Reduce_local_c) MPI_Reduce_local_c __attribute__((weak, alias("PMPI_Reduce_local_c")));
 
-extern "C" int PMPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kReduce_scatter, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_reduce_scatter(Function function, const void* site, const void* sendbuf, void* recvbuf, const auto* recvcounts, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -2028,28 +1326,17 @@ extern "C" int PMPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int
   call.tell(&CallLine::op, core_op);
   return call.end(api::reduce_scatter(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count_array(recvcounts), core_datatype, core_op, core_comm));
 }
+extern "C" int PMPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  return checked_reduce_scatter(Function::kReduce_scatter, __builtin_return_address(0), sendbuf, recvbuf, recvcounts, datatype, op, comm);
+}
 extern "C" decltype(PMPI_Reduce_scatter) MPI_Reduce_scatter __attribute__((weak, alias("PMPI_Reduce_scatter")));
-
 extern "C" int PMPI_Reduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kReduce_scatter_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(call.counts(count_array(recvcounts), core_comm->size(), "recvcounts") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
-      !(abi::is_in_place(sendbuf) || (call.not_in_place(sendbuf, "sendbuf"))) ||
-      !call.not_in_place(recvbuf, "recvbuf")) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::op, core_op);
-  return call.end(api::reduce_scatter(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count_array(recvcounts), core_datatype, core_op, core_comm));
+  return checked_reduce_scatter(Function::kReduce_scatter_c, __builtin_return_address(0), sendbuf, recvbuf, recvcounts, datatype, op, comm);
 }
 extern "C" decltype(PMPI_Reduce_scatter_c) MPI_Reduce_scatter_c __attribute__((weak, alias("PMPI_Reduce_scatter_c")));
 
-extern "C" int PMPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kReduce_scatter_block, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_reduce_scatter_block(Function function, const void* site, const void* sendbuf, void* recvbuf, auto recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -2065,29 +1352,17 @@ extern "C" int PMPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int
   call.tell(&CallLine::op, core_op);
   return call.end(api::reduce_scatter_block(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), recvcount, core_datatype, core_op, core_comm));
 }
+extern "C" int PMPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  return checked_reduce_scatter_block(Function::kReduce_scatter_block, __builtin_return_address(0), sendbuf, recvbuf, recvcount, datatype, op, comm);
+}
 extern "C" decltype(PMPI_Reduce_scatter_block) MPI_Reduce_scatter_block __attribute__((weak, alias("PMPI_Reduce_scatter_block")));
-
 extern "C" int PMPI_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kReduce_scatter_block_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(call.count(recvcount, "recvcount") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
-      !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", recvcount, *core_datatype))) ||
-      !call.buffer(recvbuf, "recvbuf", recvcount, *core_datatype)) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, recvcount);
-  call.tell(&CallLine::op, core_op);
-  return call.end(api::reduce_scatter_block(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), recvcount, core_datatype, core_op, core_comm));
+  return checked_reduce_scatter_block(Function::kReduce_scatter_block_c, __builtin_return_address(0), sendbuf, recvbuf, recvcount, datatype, op, comm);
 }
 extern "C" decltype(PMPI_Reduce_scatter_block_c) MPI_Reduce_scatter_block_c __attribute__((weak, alias("PMPI_Reduce_scatter_block_c")));
 
-extern "C" int PMPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kReduce_scatter_block_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_reduce_scatter_block_init(Function function, const void* site, const void* sendbuf, void* recvbuf, auto recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -2112,38 +1387,17 @@ extern "C" int PMPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_reduce_scatter_block_init(Function::kReduce_scatter_block_init, __builtin_return_address(0), sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
+}
 extern "C" decltype(PMPI_Reduce_scatter_block_init) MPI_Reduce_scatter_block_init __attribute__((weak, alias("PMPI_Reduce_scatter_block_init")));
-
 extern "C" int PMPI_Reduce_scatter_block_init_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kReduce_scatter_block_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(call.count(recvcount, "recvcount") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
-      !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", recvcount, *core_datatype))) ||
-      !call.buffer(recvbuf, "recvbuf", recvcount, *core_datatype) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, recvcount);
-  call.tell(&CallLine::op, core_op);
-  const Code code = api::reduce_scatter_block_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), recvcount, core_datatype, core_op, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_reduce_scatter_block_init(Function::kReduce_scatter_block_init_c, __builtin_return_address(0), sendbuf, recvbuf, recvcount, datatype, op, comm, info, request);
 }
 extern "C" decltype(PMPI_Reduce_scatter_block_init_c) MPI_Reduce_scatter_block_init_c __attribute__((weak, alias("PMPI_Reduce_scatter_block_init_c")));
 
-extern "C" int PMPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kReduce_scatter_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_reduce_scatter_init(Function function, const void* site, const void* sendbuf, void* recvbuf, const auto* recvcounts, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -2167,37 +1421,17 @@ extern "C" int PMPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, cons
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_reduce_scatter_init(Function::kReduce_scatter_init, __builtin_return_address(0), sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
+}
 extern "C" decltype(PMPI_Reduce_scatter_init) MPI_Reduce_scatter_init __attribute__((weak, alias("PMPI_Reduce_scatter_init")));
-
 extern "C" int PMPI_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kReduce_scatter_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(call.counts(count_array(recvcounts), core_comm->size(), "recvcounts") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
-      !(abi::is_in_place(sendbuf) || (call.not_in_place(sendbuf, "sendbuf"))) ||
-      !call.not_in_place(recvbuf, "recvbuf") ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::op, core_op);
-  const Code code = api::reduce_scatter_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count_array(recvcounts), core_datatype, core_op, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_reduce_scatter_init(Function::kReduce_scatter_init_c, __builtin_return_address(0), sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request);
 }
 extern "C" decltype(PMPI_Reduce_scatter_init_c) MPI_Reduce_scatter_init_c __attribute__((weak, alias("PMPI_Reduce_scatter_init_c")));
 
-extern "C" int PMPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kScan, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_scan(Function function, const void* site, const void* sendbuf, void* recvbuf, auto count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -2214,30 +1448,17 @@ extern "C" int PMPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Data
   call.tell(&CallLine::op, core_op);
   return call.end(api::scan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm));
 }
+extern "C" int PMPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  return checked_scan(Function::kScan, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm);
+}
 extern "C" decltype(PMPI_Scan) MPI_Scan __attribute__((weak, alias("PMPI_Scan")));
-
 extern "C" int PMPI_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kScan_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
-      !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
-      !call.buffer(recvbuf, "recvbuf", count, *core_datatype)) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
-  return call.end(api::scan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm));
+  return checked_scan(Function::kScan_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm);
 }
 extern "C" decltype(PMPI_Scan_c) MPI_Scan_c __attribute__((weak, alias("PMPI_Scan_c")));
 
-extern "C" int PMPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kScan_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_scan_init(Function function, const void* site, const void* sendbuf, void* recvbuf, auto count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Op* core_op = nullptr;
@@ -2263,39 +1484,17 @@ extern "C" int PMPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_scan_init(Function::kScan_init, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, info, request);
+}
 extern "C" decltype(PMPI_Scan_init) MPI_Scan_init __attribute__((weak, alias("PMPI_Scan_init")));
-
 extern "C" int PMPI_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kScan_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Op* core_op = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !(call.count(count, "count") && call.committed(datatype, "datatype", &core_datatype) && call.handle<Op>(op, "op", &core_op)) ||
-      !(abi::is_in_place(sendbuf) || (call.buffer(sendbuf, "sendbuf", count, *core_datatype))) ||
-      !call.buffer(recvbuf, "recvbuf", count, *core_datatype) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
-  const Code code = api::scan_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_scan_init(Function::kScan_init_c, __builtin_return_address(0), sendbuf, recvbuf, count, datatype, op, comm, info, request);
 }
 extern "C" decltype(PMPI_Scan_init_c) MPI_Scan_init_c __attribute__((weak, alias("PMPI_Scan_init_c")));
 
-extern "C" int PMPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call(Function::kScatter, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_scatter(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -2313,31 +1512,17 @@ extern "C" int PMPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sen
   call.tell(&CallLine::type, core_recvtype);
   return call.end(api::scatter(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm));
 }
+extern "C" int PMPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  return checked_scatter(Function::kScatter, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
+}
 extern "C" decltype(PMPI_Scatter) MPI_Scatter __attribute__((weak, alias("PMPI_Scatter")));
-
 extern "C" int PMPI_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call(Function::kScatter_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Roles roles;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.root(root, "root", core_comm, &roles) ||
-      !(!roles.root_here || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
-      !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)))) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, recvcount);
-  call.tell(&CallLine::type, core_recvtype);
-  return call.end(api::scatter(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm));
+  return checked_scatter(Function::kScatter_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
 extern "C" decltype(PMPI_Scatter_c) MPI_Scatter_c __attribute__((weak, alias("PMPI_Scatter_c")));
 
-extern "C" int PMPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kScatter_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_scatter_init(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -2364,40 +1549,17 @@ extern "C" int PMPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatyp
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_scatter_init(Function::kScatter_init, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+}
 extern "C" decltype(PMPI_Scatter_init) MPI_Scatter_init __attribute__((weak, alias("PMPI_Scatter_init")));
-
 extern "C" int PMPI_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kScatter_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Roles roles;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.root(root, "root", core_comm, &roles) ||
-      !(!roles.root_here || (call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype))) ||
-      !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, recvcount);
-  call.tell(&CallLine::type, core_recvtype);
-  const Code code = api::scatter_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_scatter_init(Function::kScatter_init_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
 extern "C" decltype(PMPI_Scatter_init_c) MPI_Scatter_init_c __attribute__((weak, alias("PMPI_Scatter_init_c")));
 
-extern "C" int PMPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call(Function::kScatterv, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_scatterv(Function function, const void* site, const void* sendbuf, const auto* sendcounts, const auto* displs, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -2415,31 +1577,17 @@ extern "C" int PMPI_Scatterv(const void* sendbuf, const int sendcounts[], const 
   call.tell(&CallLine::type, core_recvtype);
   return call.end(api::scatterv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(displs), core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm));
 }
+extern "C" int PMPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  return checked_scatterv(Function::kScatterv, __builtin_return_address(0), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
+}
 extern "C" decltype(PMPI_Scatterv) MPI_Scatterv __attribute__((weak, alias("PMPI_Scatterv")));
-
 extern "C" int PMPI_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call(Function::kScatterv_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Roles roles;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.root(root, "root", core_comm, &roles) ||
-      !(!roles.root_here || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf"))) ||
-      !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)))) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, recvcount);
-  call.tell(&CallLine::type, core_recvtype);
-  return call.end(api::scatterv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(displs), core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm));
+  return checked_scatterv(Function::kScatterv_c, __builtin_return_address(0), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm);
 }
 extern "C" decltype(PMPI_Scatterv_c) MPI_Scatterv_c __attribute__((weak, alias("PMPI_Scatterv_c")));
 
-extern "C" int PMPI_Scatterv_init(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kScatterv_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_scatterv_init(Function function, const void* site, const void* sendbuf, const auto* sendcounts, const auto* displs, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Roles roles;
   Datatype* core_sendtype = nullptr;
@@ -2466,34 +1614,11 @@ extern "C" int PMPI_Scatterv_init(const void* sendbuf, const int sendcounts[], c
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Scatterv_init(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_scatterv_init(Function::kScatterv_init, __builtin_return_address(0), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
+}
 extern "C" decltype(PMPI_Scatterv_init) MPI_Scatterv_init __attribute__((weak, alias("PMPI_Scatterv_init")));
-
 extern "C" int PMPI_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kScatterv_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Roles roles;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.root(root, "root", core_comm, &roles) ||
-      !(!roles.root_here || (call.counts(count_array(sendcounts), core_comm->peers().size(), "sendcounts") && call.array(displs, core_comm->peers().size(), "displs") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf"))) ||
-      !(!roles.member_here || (roles.root_here && abi::is_in_place(recvbuf)) || (call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype))) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, recvcount);
-  call.tell(&CallLine::type, core_recvtype);
-  const Code code = api::scatterv_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(displs), core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_scatterv_init(Function::kScatterv_init_c, __builtin_return_address(0), sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request);
 }
 extern "C" decltype(PMPI_Scatterv_init_c) MPI_Scatterv_init_c __attribute__((weak, alias("PMPI_Scatterv_init_c")));

@@ -10,8 +10,8 @@
 
 using namespace tasuki;
 
-extern "C" int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, int* count) {
-  Call call(Function::kGet_count, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_get_count(Function function, const void* site, const MPI_Status* status, MPI_Datatype datatype, auto* count) {
+  Call call(function, site);
   if (!call.pointer(status, "status")) {
     return call.fail();
   }
@@ -29,31 +29,17 @@ extern "C" int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, i
   }
   return call.end(code);
 }
+extern "C" int PMPI_Get_count(const MPI_Status* status, MPI_Datatype datatype, int* count) {
+  return checked_get_count(Function::kGet_count, __builtin_return_address(0), status, datatype, count);
+}
 extern "C" decltype(PMPI_Get_count) MPI_Get_count __attribute__((weak, alias("PMPI_Get_count")));
-
 extern "C" int PMPI_Get_count_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
-  Call call(Function::kGet_count_c, __builtin_return_address(0));
-  if (!call.pointer(status, "status")) {
-    return call.fail();
-  }
-  Status core_status = abi::read_status(*status);
-  Datatype* core_datatype = nullptr;
-  Count core_count = 0;
-  if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
-      !call.pointer(count, "count")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::get_count(call.process, &core_status, core_datatype, &core_count);
-  if (code == 0) {
-    store_count(core_count, count);
-  }
-  return call.end(code);
+  return checked_get_count(Function::kGet_count_c, __builtin_return_address(0), status, datatype, count);
 }
 extern "C" decltype(PMPI_Get_count_c) MPI_Get_count_c __attribute__((weak, alias("PMPI_Get_count_c")));
 
-extern "C" int PMPI_Get_elements(const MPI_Status* status, MPI_Datatype datatype, int* count) {
-  Call call(Function::kGet_elements, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_get_elements(Function function, const void* site, const MPI_Status* status, MPI_Datatype datatype, auto* count) {
+  Call call(function, site);
   if (!call.pointer(status, "status")) {
     return call.fail();
   }
@@ -71,26 +57,12 @@ extern "C" int PMPI_Get_elements(const MPI_Status* status, MPI_Datatype datatype
   }
   return call.end(code);
 }
+extern "C" int PMPI_Get_elements(const MPI_Status* status, MPI_Datatype datatype, int* count) {
+  return checked_get_elements(Function::kGet_elements, __builtin_return_address(0), status, datatype, count);
+}
 extern "C" decltype(PMPI_Get_elements) MPI_Get_elements __attribute__((weak, alias("PMPI_Get_elements")));
-
 extern "C" int PMPI_Get_elements_c(const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count) {
-  Call call(Function::kGet_elements_c, __builtin_return_address(0));
-  if (!call.pointer(status, "status")) {
-    return call.fail();
-  }
-  Status core_status = abi::read_status(*status);
-  Datatype* core_datatype = nullptr;
-  Count core_count = 0;
-  if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
-      !call.pointer(count, "count")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::get_elements(call.process, &core_status, core_datatype, &core_count);
-  if (code == 0) {
-    store_count(core_count, count);
-  }
-  return call.end(code);
+  return checked_get_elements(Function::kGet_elements_c, __builtin_return_address(0), status, datatype, count);
 }
 extern "C" decltype(PMPI_Get_elements_c) MPI_Get_elements_c __attribute__((weak, alias("PMPI_Get_elements_c")));
 
@@ -115,8 +87,8 @@ extern "C" int PMPI_Get_elements_x(const MPI_Status* status, MPI_Datatype dataty
 }
 extern "C" decltype(PMPI_Get_elements_x) MPI_Get_elements_x __attribute__((weak, alias("PMPI_Get_elements_x")));
 
-extern "C" int PMPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize, int* position, MPI_Comm comm) {
-  Call call(Function::kPack, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_pack(Function function, const void* site, const void* inbuf, auto incount, MPI_Datatype datatype, void* outbuf, auto outsize, auto* position, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -135,32 +107,17 @@ extern "C" int PMPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype, 
   }
   return call.end(code);
 }
+extern "C" int PMPI_Pack(const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize, int* position, MPI_Comm comm) {
+  return checked_pack(Function::kPack, __builtin_return_address(0), inbuf, incount, datatype, outbuf, outsize, position, comm);
+}
 extern "C" decltype(PMPI_Pack) MPI_Pack __attribute__((weak, alias("PMPI_Pack")));
-
 extern "C" int PMPI_Pack_c(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position, MPI_Comm comm) {
-  Call call(Function::kPack_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(inbuf, "inbuf", incount, "incount", datatype, "datatype", &core_datatype) ||
-      !call.count(outsize, "outsize", kErrArg) ||
-      !call.pointer(position, "position")) {
-    return call.fail();
-  }
-  Count core_position = *position;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, incount);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::pack(call.process, abi::buffer_to_core(inbuf), incount, core_datatype, abi::buffer_to_core(outbuf), outsize, &core_position, core_comm);
-  if (code == 0) {
-    store_count(core_position, position);
-  }
-  return call.end(code);
+  return checked_pack(Function::kPack_c, __builtin_return_address(0), inbuf, incount, datatype, outbuf, outsize, position, comm);
 }
 extern "C" decltype(PMPI_Pack_c) MPI_Pack_c __attribute__((weak, alias("PMPI_Pack_c")));
 
-extern "C" int PMPI_Pack_external(const char datarep[], const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, MPI_Aint outsize, MPI_Aint* position) {
-  Call call(Function::kPack_external, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_pack_external(Function function, const void* site, const char datarep[], const void* inbuf, auto incount, MPI_Datatype datatype, void* outbuf, auto outsize, auto* position) {
+  Call call(function, site);
   Datatype* core_datatype = nullptr;
   if (!call.data(inbuf, "inbuf", incount, "incount", datatype, "datatype", &core_datatype) ||
       !call.text(datarep, "datarep") ||
@@ -177,30 +134,17 @@ extern "C" int PMPI_Pack_external(const char datarep[], const void* inbuf, int i
   }
   return call.end(code);
 }
+extern "C" int PMPI_Pack_external(const char datarep[], const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, MPI_Aint outsize, MPI_Aint* position) {
+  return checked_pack_external(Function::kPack_external, __builtin_return_address(0), datarep, inbuf, incount, datatype, outbuf, outsize, position);
+}
 extern "C" decltype(PMPI_Pack_external) MPI_Pack_external __attribute__((weak, alias("PMPI_Pack_external")));
-
 extern "C" int PMPI_Pack_external_c(const char datarep[], const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position) {
-  Call call(Function::kPack_external_c, __builtin_return_address(0));
-  Datatype* core_datatype = nullptr;
-  if (!call.data(inbuf, "inbuf", incount, "incount", datatype, "datatype", &core_datatype) ||
-      !call.text(datarep, "datarep") ||
-      !call.count(outsize, "outsize", kErrArg) ||
-      !call.pointer(position, "position")) {
-    return call.fail();
-  }
-  Count core_position = *position;
-  call.tell(&CallLine::count, incount);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::pack_external(call.process, datarep, abi::buffer_to_core(inbuf), incount, core_datatype, abi::buffer_to_core(outbuf), outsize, &core_position);
-  if (code == 0) {
-    store_count(core_position, position);
-  }
-  return call.end(code);
+  return checked_pack_external(Function::kPack_external_c, __builtin_return_address(0), datarep, inbuf, incount, datatype, outbuf, outsize, position);
 }
 extern "C" decltype(PMPI_Pack_external_c) MPI_Pack_external_c __attribute__((weak, alias("PMPI_Pack_external_c")));
 
-extern "C" int PMPI_Pack_external_size(const char datarep[], int incount, MPI_Datatype datatype, MPI_Aint* size) {
-  Call call(Function::kPack_external_size, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_pack_external_size(Function function, const void* site, const char datarep[], auto incount, MPI_Datatype datatype, auto* size) {
+  Call call(function, site);
   Datatype* core_datatype = nullptr;
   Count core_size = 0;
   if (!call.text(datarep, "datarep") ||
@@ -217,30 +161,17 @@ extern "C" int PMPI_Pack_external_size(const char datarep[], int incount, MPI_Da
   }
   return call.end(code);
 }
+extern "C" int PMPI_Pack_external_size(const char datarep[], int incount, MPI_Datatype datatype, MPI_Aint* size) {
+  return checked_pack_external_size(Function::kPack_external_size, __builtin_return_address(0), datarep, incount, datatype, size);
+}
 extern "C" decltype(PMPI_Pack_external_size) MPI_Pack_external_size __attribute__((weak, alias("PMPI_Pack_external_size")));
-
 extern "C" int PMPI_Pack_external_size_c(const char datarep[], MPI_Count incount, MPI_Datatype datatype, MPI_Count* size) {
-  Call call(Function::kPack_external_size_c, __builtin_return_address(0));
-  Datatype* core_datatype = nullptr;
-  Count core_size = 0;
-  if (!call.text(datarep, "datarep") ||
-      !call.count(incount, "incount") ||
-      !call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
-      !call.pointer(size, "size")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::count, incount);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::pack_external_size(call.process, datarep, incount, core_datatype, &core_size);
-  if (code == 0) {
-    store_count(core_size, size);
-  }
-  return call.end(code);
+  return checked_pack_external_size(Function::kPack_external_size_c, __builtin_return_address(0), datarep, incount, datatype, size);
 }
 extern "C" decltype(PMPI_Pack_external_size_c) MPI_Pack_external_size_c __attribute__((weak, alias("PMPI_Pack_external_size_c")));
 
-extern "C" int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int* size) {
-  Call call(Function::kPack_size, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_pack_size(Function function, const void* site, auto incount, MPI_Datatype datatype, MPI_Comm comm, auto* size) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Count core_size = 0;
@@ -259,32 +190,17 @@ extern "C" int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm,
   }
   return call.end(code);
 }
+extern "C" int PMPI_Pack_size(int incount, MPI_Datatype datatype, MPI_Comm comm, int* size) {
+  return checked_pack_size(Function::kPack_size, __builtin_return_address(0), incount, datatype, comm, size);
+}
 extern "C" decltype(PMPI_Pack_size) MPI_Pack_size __attribute__((weak, alias("PMPI_Pack_size")));
-
 extern "C" int PMPI_Pack_size_c(MPI_Count incount, MPI_Datatype datatype, MPI_Comm comm, MPI_Count* size) {
-  Call call(Function::kPack_size_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Count core_size = 0;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.count(incount, "incount") ||
-      !call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
-      !call.pointer(size, "size")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, incount);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::pack_size(call.process, incount, core_datatype, core_comm, &core_size);
-  if (code == 0) {
-    store_count(core_size, size);
-  }
-  return call.end(code);
+  return checked_pack_size(Function::kPack_size_c, __builtin_return_address(0), incount, datatype, comm, size);
 }
 extern "C" decltype(PMPI_Pack_size_c) MPI_Pack_size_c __attribute__((weak, alias("PMPI_Pack_size_c")));
 
-extern "C" int PMPI_Status_set_elements(MPI_Status* status, MPI_Datatype datatype, int count) {
-  Call call(Function::kStatus_set_elements, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_status_set_elements(Function function, const void* site, MPI_Status* status, MPI_Datatype datatype, auto count) {
+  Call call(function, site);
   if (!call.pointer(status, "status")) {
     return call.fail();
   }
@@ -302,26 +218,12 @@ extern "C" int PMPI_Status_set_elements(MPI_Status* status, MPI_Datatype datatyp
   }
   return call.end(code);
 }
+extern "C" int PMPI_Status_set_elements(MPI_Status* status, MPI_Datatype datatype, int count) {
+  return checked_status_set_elements(Function::kStatus_set_elements, __builtin_return_address(0), status, datatype, count);
+}
 extern "C" decltype(PMPI_Status_set_elements) MPI_Status_set_elements __attribute__((weak, alias("PMPI_Status_set_elements")));
-
 extern "C" int PMPI_Status_set_elements_c(MPI_Status* status, MPI_Datatype datatype, MPI_Count count) {
-  Call call(Function::kStatus_set_elements_c, __builtin_return_address(0));
-  if (!call.pointer(status, "status")) {
-    return call.fail();
-  }
-  Status core_status = abi::read_status(*status);
-  Datatype* core_datatype = nullptr;
-  if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
-      !call.count(count, "count")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::status_set_elements(call.process, &core_status, core_datatype, count);
-  if (code == 0) {
-    abi::write_status(core_status, status);
-  }
-  return call.end(code);
+  return checked_status_set_elements(Function::kStatus_set_elements_c, __builtin_return_address(0), status, datatype, count);
 }
 extern "C" decltype(PMPI_Status_set_elements_c) MPI_Status_set_elements_c __attribute__((weak, alias("PMPI_Status_set_elements_c")));
 
@@ -359,8 +261,8 @@ extern "C" int PMPI_Type_commit(MPI_Datatype* datatype) {
 }
 extern "C" decltype(PMPI_Type_commit) MPI_Type_commit __attribute__((weak, alias("PMPI_Type_commit")));
 
-extern "C" int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_contiguous, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_type_contiguous(Function function, const void* site, auto count, MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  Call call(function, site);
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -370,35 +272,23 @@ extern "C" int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatyp
     return call.fail();
   }
   call.tell(&CallLine::count, count);
-  const Code code = api::type_contiguous(call.process, count, core_oldtype, &core_newtype, false);
+  const Code code = api::type_contiguous(call.process, count, core_oldtype, &core_newtype, function == Function::kType_contiguous_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
   } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
+extern "C" int PMPI_Type_contiguous(int count, MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  return checked_type_contiguous(Function::kType_contiguous, __builtin_return_address(0), count, oldtype, newtype);
+}
 extern "C" decltype(PMPI_Type_contiguous) MPI_Type_contiguous __attribute__((weak, alias("PMPI_Type_contiguous")));
-
 extern "C" int PMPI_Type_contiguous_c(MPI_Count count, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_contiguous_c, __builtin_return_address(0));
-  Datatype* core_oldtype = nullptr;
-  Datatype* core_newtype = nullptr;
-  if (!call.count(count, "count") ||
-      !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
-    null_out<Datatype>(newtype);
-    return call.fail();
-  }
-  call.tell(&CallLine::count, count);
-  const Code code = api::type_contiguous(call.process, count, core_oldtype, &core_newtype, true);
-  if (code == 0) {
-    *newtype = call.give<Datatype>(core_newtype);
-  } else { null_out<Datatype>(newtype); }
-  return call.end(code);
+  return checked_type_contiguous(Function::kType_contiguous_c, __builtin_return_address(0), count, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_contiguous_c) MPI_Type_contiguous_c __attribute__((weak, alias("PMPI_Type_contiguous_c")));
 
-extern "C" int PMPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_create_darray, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_type_create_darray(Function function, const void* site, int size, int rank, int ndims, const auto* array_of_gsizes, const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  Call call(function, site);
   const int core_rank = abi::rank_to_core(rank);
   if (!call.count(size, "size", kErrArg) ||
       !call.constant(rank, core_rank, "rank", kErrRank) ||
@@ -427,49 +317,18 @@ extern "C" int PMPI_Type_create_darray(int size, int rank, int ndims, const int 
     null_out<Datatype>(newtype);
     return call.fail();
   }
-  const Code code = api::type_create_darray(call.process, size, core_rank, ndims, count_array(array_of_gsizes), core_array_of_distribs.get(), core_array_of_dargs.get(), array_of_psizes, core_order, core_oldtype, &core_newtype, false);
+  const Code code = api::type_create_darray(call.process, size, core_rank, ndims, count_array(array_of_gsizes), core_array_of_distribs.get(), core_array_of_dargs.get(), array_of_psizes, core_order, core_oldtype, &core_newtype, function == Function::kType_create_darray_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
   } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
+extern "C" int PMPI_Type_create_darray(int size, int rank, int ndims, const int array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  return checked_type_create_darray(Function::kType_create_darray, __builtin_return_address(0), size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype);
+}
 extern "C" decltype(PMPI_Type_create_darray) MPI_Type_create_darray __attribute__((weak, alias("PMPI_Type_create_darray")));
-
 extern "C" int PMPI_Type_create_darray_c(int size, int rank, int ndims, const MPI_Count array_of_gsizes[], const int array_of_distribs[], const int array_of_dargs[], const int array_of_psizes[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_create_darray_c, __builtin_return_address(0));
-  const int core_rank = abi::rank_to_core(rank);
-  if (!call.count(size, "size", kErrArg) ||
-      !call.constant(rank, core_rank, "rank", kErrRank) ||
-      !call.count(ndims, "ndims", kErrArg) ||
-      !call.array(array_of_gsizes, ndims, "array_of_gsizes") ||
-      !call.counts(count_array(array_of_gsizes), static_cast<int>(ndims), "array_of_gsizes") ||
-      !call.array(array_of_distribs, ndims, "array_of_distribs")) {
-    null_out<Datatype>(newtype);
-    return call.fail();
-  }
-  IntArray core_array_of_distribs(array_of_distribs, ndims);
-  if (!core_array_of_distribs.load_constants(call, "array_of_distribs", abi::distribution_to_core) ||
-      !call.array(array_of_dargs, ndims, "array_of_dargs")) {
-    null_out<Datatype>(newtype);
-    return call.fail();
-  }
-  IntArray core_array_of_dargs(array_of_dargs, ndims);
-  const int core_order = abi::order_to_core(order);
-  Datatype* core_oldtype = nullptr;
-  Datatype* core_newtype = nullptr;
-  if (!core_array_of_dargs.load(call, "array_of_dargs", abi::darg_to_core) ||
-      !call.array(array_of_psizes, ndims, "array_of_psizes") ||
-      !call.constant(order, core_order, "order", kErrArg) ||
-      !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
-    null_out<Datatype>(newtype);
-    return call.fail();
-  }
-  const Code code = api::type_create_darray(call.process, size, core_rank, ndims, count_array(array_of_gsizes), core_array_of_distribs.get(), core_array_of_dargs.get(), array_of_psizes, core_order, core_oldtype, &core_newtype, true);
-  if (code == 0) {
-    *newtype = call.give<Datatype>(core_newtype);
-  } else { null_out<Datatype>(newtype); }
-  return call.end(code);
+  return checked_type_create_darray(Function::kType_create_darray_c, __builtin_return_address(0), size, rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes, order, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_create_darray_c) MPI_Type_create_darray_c __attribute__((weak, alias("PMPI_Type_create_darray_c")));
 
@@ -518,8 +377,8 @@ extern "C" int PMPI_Type_create_f90_real(int p, int r, MPI_Datatype* newtype) {
 }
 extern "C" decltype(PMPI_Type_create_f90_real) MPI_Type_create_f90_real __attribute__((weak, alias("PMPI_Type_create_f90_real")));
 
-extern "C" int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_create_hindexed, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_type_create_hindexed(Function function, const void* site, auto count, const auto* array_of_blocklengths, const auto* array_of_displacements, MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  Call call(function, site);
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -532,38 +391,23 @@ extern "C" int PMPI_Type_create_hindexed(int count, const int array_of_blockleng
     return call.fail();
   }
   call.tell(&CallLine::count, count);
-  const Code code = api::type_create_hindexed(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_oldtype, &core_newtype, false);
+  const Code code = api::type_create_hindexed(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_oldtype, &core_newtype, function == Function::kType_create_hindexed_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
   } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
+extern "C" int PMPI_Type_create_hindexed(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  return checked_type_create_hindexed(Function::kType_create_hindexed, __builtin_return_address(0), count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
+}
 extern "C" decltype(PMPI_Type_create_hindexed) MPI_Type_create_hindexed __attribute__((weak, alias("PMPI_Type_create_hindexed")));
-
 extern "C" int PMPI_Type_create_hindexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_create_hindexed_c, __builtin_return_address(0));
-  Datatype* core_oldtype = nullptr;
-  Datatype* core_newtype = nullptr;
-  if (!call.count(count, "count") ||
-      !call.array(array_of_blocklengths, count, "array_of_blocklengths") ||
-      !call.counts(count_array(array_of_blocklengths), static_cast<int>(count), "array_of_blocklengths") ||
-      !call.array(array_of_displacements, count, "array_of_displacements") ||
-      !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
-    null_out<Datatype>(newtype);
-    return call.fail();
-  }
-  call.tell(&CallLine::count, count);
-  const Code code = api::type_create_hindexed(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_oldtype, &core_newtype, true);
-  if (code == 0) {
-    *newtype = call.give<Datatype>(core_newtype);
-  } else { null_out<Datatype>(newtype); }
-  return call.end(code);
+  return checked_type_create_hindexed(Function::kType_create_hindexed_c, __builtin_return_address(0), count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_create_hindexed_c) MPI_Type_create_hindexed_c __attribute__((weak, alias("PMPI_Type_create_hindexed_c")));
 
-extern "C" int PMPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_create_hindexed_block, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_type_create_hindexed_block(Function function, const void* site, auto count, auto blocklength, const auto* array_of_displacements, MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  Call call(function, site);
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -575,37 +419,23 @@ extern "C" int PMPI_Type_create_hindexed_block(int count, int blocklength, const
     return call.fail();
   }
   call.tell(&CallLine::count, count);
-  const Code code = api::type_create_hindexed_block(call.process, count, blocklength, count_array(array_of_displacements), core_oldtype, &core_newtype, false);
+  const Code code = api::type_create_hindexed_block(call.process, count, blocklength, count_array(array_of_displacements), core_oldtype, &core_newtype, function == Function::kType_create_hindexed_block_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
   } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
+extern "C" int PMPI_Type_create_hindexed_block(int count, int blocklength, const MPI_Aint array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  return checked_type_create_hindexed_block(Function::kType_create_hindexed_block, __builtin_return_address(0), count, blocklength, array_of_displacements, oldtype, newtype);
+}
 extern "C" decltype(PMPI_Type_create_hindexed_block) MPI_Type_create_hindexed_block __attribute__((weak, alias("PMPI_Type_create_hindexed_block")));
-
 extern "C" int PMPI_Type_create_hindexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_create_hindexed_block_c, __builtin_return_address(0));
-  Datatype* core_oldtype = nullptr;
-  Datatype* core_newtype = nullptr;
-  if (!call.count(count, "count") ||
-      !call.count(blocklength, "blocklength") ||
-      !call.array(array_of_displacements, count, "array_of_displacements") ||
-      !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
-    null_out<Datatype>(newtype);
-    return call.fail();
-  }
-  call.tell(&CallLine::count, count);
-  const Code code = api::type_create_hindexed_block(call.process, count, blocklength, count_array(array_of_displacements), core_oldtype, &core_newtype, true);
-  if (code == 0) {
-    *newtype = call.give<Datatype>(core_newtype);
-  } else { null_out<Datatype>(newtype); }
-  return call.end(code);
+  return checked_type_create_hindexed_block(Function::kType_create_hindexed_block_c, __builtin_return_address(0), count, blocklength, array_of_displacements, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_create_hindexed_block_c) MPI_Type_create_hindexed_block_c __attribute__((weak, alias("PMPI_Type_create_hindexed_block_c")));
 
-extern "C" int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_create_hvector, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_type_create_hvector(Function function, const void* site, auto count, auto blocklength, auto stride, MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  Call call(function, site);
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -616,36 +446,23 @@ extern "C" int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint str
     return call.fail();
   }
   call.tell(&CallLine::count, count);
-  const Code code = api::type_create_hvector(call.process, count, blocklength, stride, core_oldtype, &core_newtype, false);
+  const Code code = api::type_create_hvector(call.process, count, blocklength, stride, core_oldtype, &core_newtype, function == Function::kType_create_hvector_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
   } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
+extern "C" int PMPI_Type_create_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  return checked_type_create_hvector(Function::kType_create_hvector, __builtin_return_address(0), count, blocklength, stride, oldtype, newtype);
+}
 extern "C" decltype(PMPI_Type_create_hvector) MPI_Type_create_hvector __attribute__((weak, alias("PMPI_Type_create_hvector")));
-
 extern "C" int PMPI_Type_create_hvector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_create_hvector_c, __builtin_return_address(0));
-  Datatype* core_oldtype = nullptr;
-  Datatype* core_newtype = nullptr;
-  if (!call.count(count, "count") ||
-      !call.count(blocklength, "blocklength") ||
-      !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
-    null_out<Datatype>(newtype);
-    return call.fail();
-  }
-  call.tell(&CallLine::count, count);
-  const Code code = api::type_create_hvector(call.process, count, blocklength, stride, core_oldtype, &core_newtype, true);
-  if (code == 0) {
-    *newtype = call.give<Datatype>(core_newtype);
-  } else { null_out<Datatype>(newtype); }
-  return call.end(code);
+  return checked_type_create_hvector(Function::kType_create_hvector_c, __builtin_return_address(0), count, blocklength, stride, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_create_hvector_c) MPI_Type_create_hvector_c __attribute__((weak, alias("PMPI_Type_create_hvector_c")));
 
-extern "C" int PMPI_Type_create_indexed_block(int count, int blocklength, const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_create_indexed_block, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_type_create_indexed_block(Function function, const void* site, auto count, auto blocklength, const auto* array_of_displacements, MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  Call call(function, site);
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -657,32 +474,18 @@ extern "C" int PMPI_Type_create_indexed_block(int count, int blocklength, const 
     return call.fail();
   }
   call.tell(&CallLine::count, count);
-  const Code code = api::type_create_indexed_block(call.process, count, blocklength, count_array(array_of_displacements), core_oldtype, &core_newtype, false);
+  const Code code = api::type_create_indexed_block(call.process, count, blocklength, count_array(array_of_displacements), core_oldtype, &core_newtype, function == Function::kType_create_indexed_block_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
   } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
+extern "C" int PMPI_Type_create_indexed_block(int count, int blocklength, const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  return checked_type_create_indexed_block(Function::kType_create_indexed_block, __builtin_return_address(0), count, blocklength, array_of_displacements, oldtype, newtype);
+}
 extern "C" decltype(PMPI_Type_create_indexed_block) MPI_Type_create_indexed_block __attribute__((weak, alias("PMPI_Type_create_indexed_block")));
-
 extern "C" int PMPI_Type_create_indexed_block_c(MPI_Count count, MPI_Count blocklength, const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_create_indexed_block_c, __builtin_return_address(0));
-  Datatype* core_oldtype = nullptr;
-  Datatype* core_newtype = nullptr;
-  if (!call.count(count, "count") ||
-      !call.count(blocklength, "blocklength") ||
-      !call.array(array_of_displacements, count, "array_of_displacements") ||
-      !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
-    null_out<Datatype>(newtype);
-    return call.fail();
-  }
-  call.tell(&CallLine::count, count);
-  const Code code = api::type_create_indexed_block(call.process, count, blocklength, count_array(array_of_displacements), core_oldtype, &core_newtype, true);
-  if (code == 0) {
-    *newtype = call.give<Datatype>(core_newtype);
-  } else { null_out<Datatype>(newtype); }
-  return call.end(code);
+  return checked_type_create_indexed_block(Function::kType_create_indexed_block_c, __builtin_return_address(0), count, blocklength, array_of_displacements, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_create_indexed_block_c) MPI_Type_create_indexed_block_c __attribute__((weak, alias("PMPI_Type_create_indexed_block_c")));
 
@@ -701,8 +504,8 @@ extern "C" int PMPI_Type_create_keyval(MPI_Type_copy_attr_function* type_copy_at
 }
 extern "C" decltype(PMPI_Type_create_keyval) MPI_Type_create_keyval __attribute__((weak, alias("PMPI_Type_create_keyval")));
 
-extern "C" int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype* newtype) {
-  Call call(Function::kType_create_resized, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_type_create_resized(Function function, const void* site, MPI_Datatype oldtype, auto lb, auto extent, MPI_Datatype* newtype) {
+  Call call(function, site);
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
@@ -710,33 +513,23 @@ extern "C" int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_A
     null_out<Datatype>(newtype);
     return call.fail();
   }
-  const Code code = api::type_create_resized(call.process, core_oldtype, lb, extent, &core_newtype, false);
+  const Code code = api::type_create_resized(call.process, core_oldtype, lb, extent, &core_newtype, function == Function::kType_create_resized_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
   } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
+extern "C" int PMPI_Type_create_resized(MPI_Datatype oldtype, MPI_Aint lb, MPI_Aint extent, MPI_Datatype* newtype) {
+  return checked_type_create_resized(Function::kType_create_resized, __builtin_return_address(0), oldtype, lb, extent, newtype);
+}
 extern "C" decltype(PMPI_Type_create_resized) MPI_Type_create_resized __attribute__((weak, alias("PMPI_Type_create_resized")));
-
 extern "C" int PMPI_Type_create_resized_c(MPI_Datatype oldtype, MPI_Count lb, MPI_Count extent, MPI_Datatype* newtype) {
-  Call call(Function::kType_create_resized_c, __builtin_return_address(0));
-  Datatype* core_oldtype = nullptr;
-  Datatype* core_newtype = nullptr;
-  if (!call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
-    null_out<Datatype>(newtype);
-    return call.fail();
-  }
-  const Code code = api::type_create_resized(call.process, core_oldtype, lb, extent, &core_newtype, true);
-  if (code == 0) {
-    *newtype = call.give<Datatype>(core_newtype);
-  } else { null_out<Datatype>(newtype); }
-  return call.end(code);
+  return checked_type_create_resized(Function::kType_create_resized_c, __builtin_return_address(0), oldtype, lb, extent, newtype);
 }
 extern "C" decltype(PMPI_Type_create_resized_c) MPI_Type_create_resized_c __attribute__((weak, alias("PMPI_Type_create_resized_c")));
 
-extern "C" int PMPI_Type_create_struct(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype* newtype) {
-  Call call(Function::kType_create_struct, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_type_create_struct(Function function, const void* site, auto count, const auto* array_of_blocklengths, const auto* array_of_displacements, const MPI_Datatype array_of_types[], MPI_Datatype* newtype) {
+  Call call(function, site);
   if (!call.count(count, "count") ||
       !call.array(array_of_blocklengths, count, "array_of_blocklengths") ||
       !call.counts(count_array(array_of_blocklengths), static_cast<int>(count), "array_of_blocklengths") ||
@@ -752,41 +545,23 @@ extern "C" int PMPI_Type_create_struct(int count, const int array_of_blocklength
     return call.fail();
   }
   call.tell(&CallLine::count, count);
-  const Code code = api::type_create_struct(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_array_of_types.data(), &core_newtype, false);
+  const Code code = api::type_create_struct(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_array_of_types.data(), &core_newtype, function == Function::kType_create_struct_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
   } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
+extern "C" int PMPI_Type_create_struct(int count, const int array_of_blocklengths[], const MPI_Aint array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype* newtype) {
+  return checked_type_create_struct(Function::kType_create_struct, __builtin_return_address(0), count, array_of_blocklengths, array_of_displacements, array_of_types, newtype);
+}
 extern "C" decltype(PMPI_Type_create_struct) MPI_Type_create_struct __attribute__((weak, alias("PMPI_Type_create_struct")));
-
 extern "C" int PMPI_Type_create_struct_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], const MPI_Datatype array_of_types[], MPI_Datatype* newtype) {
-  Call call(Function::kType_create_struct_c, __builtin_return_address(0));
-  if (!call.count(count, "count") ||
-      !call.array(array_of_blocklengths, count, "array_of_blocklengths") ||
-      !call.counts(count_array(array_of_blocklengths), static_cast<int>(count), "array_of_blocklengths") ||
-      !call.array(array_of_displacements, count, "array_of_displacements")) {
-    null_out<Datatype>(newtype);
-    return call.fail();
-  }
-  HandleArray<Datatype> core_array_of_types(count);
-  Datatype* core_newtype = nullptr;
-  if (!core_array_of_types.load(call, array_of_types, "array_of_types", false) ||
-      !call.pointer(newtype, "newtype")) {
-    null_out<Datatype>(newtype);
-    return call.fail();
-  }
-  call.tell(&CallLine::count, count);
-  const Code code = api::type_create_struct(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_array_of_types.data(), &core_newtype, true);
-  if (code == 0) {
-    *newtype = call.give<Datatype>(core_newtype);
-  } else { null_out<Datatype>(newtype); }
-  return call.end(code);
+  return checked_type_create_struct(Function::kType_create_struct_c, __builtin_return_address(0), count, array_of_blocklengths, array_of_displacements, array_of_types, newtype);
 }
 extern "C" decltype(PMPI_Type_create_struct_c) MPI_Type_create_struct_c __attribute__((weak, alias("PMPI_Type_create_struct_c")));
 
-extern "C" int PMPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[], const int array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_create_subarray, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_type_create_subarray(Function function, const void* site, int ndims, const auto* array_of_sizes, const auto* array_of_subsizes, const auto* array_of_starts, int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  Call call(function, site);
   const int core_order = abi::order_to_core(order);
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
@@ -803,37 +578,18 @@ extern "C" int PMPI_Type_create_subarray(int ndims, const int array_of_sizes[], 
     null_out<Datatype>(newtype);
     return call.fail();
   }
-  const Code code = api::type_create_subarray(call.process, ndims, count_array(array_of_sizes), count_array(array_of_subsizes), count_array(array_of_starts), core_order, core_oldtype, &core_newtype, false);
+  const Code code = api::type_create_subarray(call.process, ndims, count_array(array_of_sizes), count_array(array_of_subsizes), count_array(array_of_starts), core_order, core_oldtype, &core_newtype, function == Function::kType_create_subarray_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
   } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
+extern "C" int PMPI_Type_create_subarray(int ndims, const int array_of_sizes[], const int array_of_subsizes[], const int array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  return checked_type_create_subarray(Function::kType_create_subarray, __builtin_return_address(0), ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype);
+}
 extern "C" decltype(PMPI_Type_create_subarray) MPI_Type_create_subarray __attribute__((weak, alias("PMPI_Type_create_subarray")));
-
 extern "C" int PMPI_Type_create_subarray_c(int ndims, const MPI_Count array_of_sizes[], const MPI_Count array_of_subsizes[], const MPI_Count array_of_starts[], int order, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_create_subarray_c, __builtin_return_address(0));
-  const int core_order = abi::order_to_core(order);
-  Datatype* core_oldtype = nullptr;
-  Datatype* core_newtype = nullptr;
-  if (!call.count(ndims, "ndims", kErrArg) ||
-      !call.array(array_of_sizes, ndims, "array_of_sizes") ||
-      !call.counts(count_array(array_of_sizes), static_cast<int>(ndims), "array_of_sizes") ||
-      !call.array(array_of_subsizes, ndims, "array_of_subsizes") ||
-      !call.counts(count_array(array_of_subsizes), static_cast<int>(ndims), "array_of_subsizes") ||
-      !call.array(array_of_starts, ndims, "array_of_starts") ||
-      !call.counts(count_array(array_of_starts), static_cast<int>(ndims), "array_of_starts") ||
-      !call.constant(order, core_order, "order", kErrArg) ||
-      !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
-    null_out<Datatype>(newtype);
-    return call.fail();
-  }
-  const Code code = api::type_create_subarray(call.process, ndims, count_array(array_of_sizes), count_array(array_of_subsizes), count_array(array_of_starts), core_order, core_oldtype, &core_newtype, true);
-  if (code == 0) {
-    *newtype = call.give<Datatype>(core_newtype);
-  } else { null_out<Datatype>(newtype); }
-  return call.end(code);
+  return checked_type_create_subarray(Function::kType_create_subarray_c, __builtin_return_address(0), ndims, array_of_sizes, array_of_subsizes, array_of_starts, order, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_create_subarray_c) MPI_Type_create_subarray_c __attribute__((weak, alias("PMPI_Type_create_subarray_c")));
 
@@ -1026,8 +782,8 @@ extern "C" int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count* num_in
 }
 extern "C" decltype(PMPI_Type_get_envelope_c) MPI_Type_get_envelope_c __attribute__((weak, alias("PMPI_Type_get_envelope_c")));
 
-extern "C" int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint* lb, MPI_Aint* extent) {
-  Call call(Function::kType_get_extent, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_type_get_extent(Function function, const void* site, MPI_Datatype datatype, auto* lb, auto* extent) {
+  Call call(function, site);
   Datatype* core_datatype = nullptr;
   Count core_lb = 0;
   Count core_extent = 0;
@@ -1044,25 +800,12 @@ extern "C" int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint* lb, MPI_Ain
   }
   return call.end(code);
 }
+extern "C" int PMPI_Type_get_extent(MPI_Datatype datatype, MPI_Aint* lb, MPI_Aint* extent) {
+  return checked_type_get_extent(Function::kType_get_extent, __builtin_return_address(0), datatype, lb, extent);
+}
 extern "C" decltype(PMPI_Type_get_extent) MPI_Type_get_extent __attribute__((weak, alias("PMPI_Type_get_extent")));
-
 extern "C" int PMPI_Type_get_extent_c(MPI_Datatype datatype, MPI_Count* lb, MPI_Count* extent) {
-  Call call(Function::kType_get_extent_c, __builtin_return_address(0));
-  Datatype* core_datatype = nullptr;
-  Count core_lb = 0;
-  Count core_extent = 0;
-  if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
-      !call.pointer(lb, "lb") ||
-      !call.pointer(extent, "extent")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::type_get_extent(call.process, core_datatype, &core_lb, &core_extent);
-  if (code == 0) {
-    store_count(core_lb, lb);
-    store_count(core_extent, extent);
-  }
-  return call.end(code);
+  return checked_type_get_extent(Function::kType_get_extent_c, __builtin_return_address(0), datatype, lb, extent);
 }
 extern "C" decltype(PMPI_Type_get_extent_c) MPI_Type_get_extent_c __attribute__((weak, alias("PMPI_Type_get_extent_c")));
 
@@ -1104,8 +847,8 @@ extern "C" int PMPI_Type_get_name(MPI_Datatype datatype, char* type_name, int* r
 }
 extern "C" decltype(PMPI_Type_get_name) MPI_Type_get_name __attribute__((weak, alias("PMPI_Type_get_name")));
 
-extern "C" int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint* true_lb, MPI_Aint* true_extent) {
-  Call call(Function::kType_get_true_extent, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_type_get_true_extent(Function function, const void* site, MPI_Datatype datatype, auto* true_lb, auto* true_extent) {
+  Call call(function, site);
   Datatype* core_datatype = nullptr;
   Count core_true_lb = 0;
   Count core_true_extent = 0;
@@ -1122,25 +865,12 @@ extern "C" int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint* true_l
   }
   return call.end(code);
 }
+extern "C" int PMPI_Type_get_true_extent(MPI_Datatype datatype, MPI_Aint* true_lb, MPI_Aint* true_extent) {
+  return checked_type_get_true_extent(Function::kType_get_true_extent, __builtin_return_address(0), datatype, true_lb, true_extent);
+}
 extern "C" decltype(PMPI_Type_get_true_extent) MPI_Type_get_true_extent __attribute__((weak, alias("PMPI_Type_get_true_extent")));
-
 extern "C" int PMPI_Type_get_true_extent_c(MPI_Datatype datatype, MPI_Count* true_lb, MPI_Count* true_extent) {
-  Call call(Function::kType_get_true_extent_c, __builtin_return_address(0));
-  Datatype* core_datatype = nullptr;
-  Count core_true_lb = 0;
-  Count core_true_extent = 0;
-  if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
-      !call.pointer(true_lb, "true_lb") ||
-      !call.pointer(true_extent, "true_extent")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::type_get_true_extent(call.process, core_datatype, &core_true_lb, &core_true_extent);
-  if (code == 0) {
-    store_count(core_true_lb, true_lb);
-    store_count(core_true_extent, true_extent);
-  }
-  return call.end(code);
+  return checked_type_get_true_extent(Function::kType_get_true_extent_c, __builtin_return_address(0), datatype, true_lb, true_extent);
 }
 extern "C" decltype(PMPI_Type_get_true_extent_c) MPI_Type_get_true_extent_c __attribute__((weak, alias("PMPI_Type_get_true_extent_c")));
 
@@ -1183,8 +913,8 @@ extern "C" int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype i
 }
 extern "C" decltype(PMPI_Type_get_value_index) MPI_Type_get_value_index __attribute__((weak, alias("PMPI_Type_get_value_index")));
 
-extern "C" int PMPI_Type_indexed(int count, const int array_of_blocklengths[], const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_indexed, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_type_indexed(Function function, const void* site, auto count, const auto* array_of_blocklengths, const auto* array_of_displacements, MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  Call call(function, site);
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -1197,33 +927,18 @@ extern "C" int PMPI_Type_indexed(int count, const int array_of_blocklengths[], c
     return call.fail();
   }
   call.tell(&CallLine::count, count);
-  const Code code = api::type_indexed(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_oldtype, &core_newtype, false);
+  const Code code = api::type_indexed(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_oldtype, &core_newtype, function == Function::kType_indexed_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
   } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
+extern "C" int PMPI_Type_indexed(int count, const int array_of_blocklengths[], const int array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  return checked_type_indexed(Function::kType_indexed, __builtin_return_address(0), count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
+}
 extern "C" decltype(PMPI_Type_indexed) MPI_Type_indexed __attribute__((weak, alias("PMPI_Type_indexed")));
-
 extern "C" int PMPI_Type_indexed_c(MPI_Count count, const MPI_Count array_of_blocklengths[], const MPI_Count array_of_displacements[], MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_indexed_c, __builtin_return_address(0));
-  Datatype* core_oldtype = nullptr;
-  Datatype* core_newtype = nullptr;
-  if (!call.count(count, "count") ||
-      !call.array(array_of_blocklengths, count, "array_of_blocklengths") ||
-      !call.counts(count_array(array_of_blocklengths), static_cast<int>(count), "array_of_blocklengths") ||
-      !call.array(array_of_displacements, count, "array_of_displacements") ||
-      !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
-    null_out<Datatype>(newtype);
-    return call.fail();
-  }
-  call.tell(&CallLine::count, count);
-  const Code code = api::type_indexed(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_oldtype, &core_newtype, true);
-  if (code == 0) {
-    *newtype = call.give<Datatype>(core_newtype);
-  } else { null_out<Datatype>(newtype); }
-  return call.end(code);
+  return checked_type_indexed(Function::kType_indexed_c, __builtin_return_address(0), count, array_of_blocklengths, array_of_displacements, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_indexed_c) MPI_Type_indexed_c __attribute__((weak, alias("PMPI_Type_indexed_c")));
 
@@ -1269,8 +984,8 @@ extern "C" int PMPI_Type_set_name(MPI_Datatype datatype, const char* type_name) 
 }
 extern "C" decltype(PMPI_Type_set_name) MPI_Type_set_name __attribute__((weak, alias("PMPI_Type_set_name")));
 
-extern "C" int PMPI_Type_size(MPI_Datatype datatype, int* size) {
-  Call call(Function::kType_size, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_type_size(Function function, const void* site, MPI_Datatype datatype, auto* size) {
+  Call call(function, site);
   Datatype* core_datatype = nullptr;
   Count core_size = 0;
   if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
@@ -1284,22 +999,12 @@ extern "C" int PMPI_Type_size(MPI_Datatype datatype, int* size) {
   }
   return call.end(code);
 }
+extern "C" int PMPI_Type_size(MPI_Datatype datatype, int* size) {
+  return checked_type_size(Function::kType_size, __builtin_return_address(0), datatype, size);
+}
 extern "C" decltype(PMPI_Type_size) MPI_Type_size __attribute__((weak, alias("PMPI_Type_size")));
-
 extern "C" int PMPI_Type_size_c(MPI_Datatype datatype, MPI_Count* size) {
-  Call call(Function::kType_size_c, __builtin_return_address(0));
-  Datatype* core_datatype = nullptr;
-  Count core_size = 0;
-  if (!call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
-      !call.pointer(size, "size")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::type_size(call.process, core_datatype, &core_size);
-  if (code == 0) {
-    store_count(core_size, size);
-  }
-  return call.end(code);
+  return checked_type_size(Function::kType_size_c, __builtin_return_address(0), datatype, size);
 }
 extern "C" decltype(PMPI_Type_size_c) MPI_Type_size_c __attribute__((weak, alias("PMPI_Type_size_c")));
 
@@ -1320,8 +1025,8 @@ extern "C" int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count* size) {
 }
 extern "C" decltype(PMPI_Type_size_x) MPI_Type_size_x __attribute__((weak, alias("PMPI_Type_size_x")));
 
-extern "C" int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_vector, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_type_vector(Function function, const void* site, auto count, auto blocklength, auto stride, MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  Call call(function, site);
   Datatype* core_oldtype = nullptr;
   Datatype* core_newtype = nullptr;
   if (!call.count(count, "count") ||
@@ -1332,36 +1037,23 @@ extern "C" int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Data
     return call.fail();
   }
   call.tell(&CallLine::count, count);
-  const Code code = api::type_vector(call.process, count, blocklength, stride, core_oldtype, &core_newtype, false);
+  const Code code = api::type_vector(call.process, count, blocklength, stride, core_oldtype, &core_newtype, function == Function::kType_vector_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
   } else { null_out<Datatype>(newtype); }
   return call.end(code);
 }
+extern "C" int PMPI_Type_vector(int count, int blocklength, int stride, MPI_Datatype oldtype, MPI_Datatype* newtype) {
+  return checked_type_vector(Function::kType_vector, __builtin_return_address(0), count, blocklength, stride, oldtype, newtype);
+}
 extern "C" decltype(PMPI_Type_vector) MPI_Type_vector __attribute__((weak, alias("PMPI_Type_vector")));
-
 extern "C" int PMPI_Type_vector_c(MPI_Count count, MPI_Count blocklength, MPI_Count stride, MPI_Datatype oldtype, MPI_Datatype* newtype) {
-  Call call(Function::kType_vector_c, __builtin_return_address(0));
-  Datatype* core_oldtype = nullptr;
-  Datatype* core_newtype = nullptr;
-  if (!call.count(count, "count") ||
-      !call.count(blocklength, "blocklength") ||
-      !call.handle<Datatype>(oldtype, "oldtype", &core_oldtype) ||
-      !call.pointer(newtype, "newtype")) {
-    null_out<Datatype>(newtype);
-    return call.fail();
-  }
-  call.tell(&CallLine::count, count);
-  const Code code = api::type_vector(call.process, count, blocklength, stride, core_oldtype, &core_newtype, true);
-  if (code == 0) {
-    *newtype = call.give<Datatype>(core_newtype);
-  } else { null_out<Datatype>(newtype); }
-  return call.end(code);
+  return checked_type_vector(Function::kType_vector_c, __builtin_return_address(0), count, blocklength, stride, oldtype, newtype);
 }
 extern "C" decltype(PMPI_Type_vector_c) MPI_Type_vector_c __attribute__((weak, alias("PMPI_Type_vector_c")));
 
-extern "C" int PMPI_Unpack(const void* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm) {
-  Call call(Function::kUnpack, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_unpack(Function function, const void* site, const void* inbuf, auto insize, auto* position, void* outbuf, auto outcount, MPI_Datatype datatype, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -1379,31 +1071,17 @@ extern "C" int PMPI_Unpack(const void* inbuf, int insize, int* position, void* o
   }
   return call.end(code);
 }
+extern "C" int PMPI_Unpack(const void* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm) {
+  return checked_unpack(Function::kUnpack, __builtin_return_address(0), inbuf, insize, position, outbuf, outcount, datatype, comm);
+}
 extern "C" decltype(PMPI_Unpack) MPI_Unpack __attribute__((weak, alias("PMPI_Unpack")));
-
 extern "C" int PMPI_Unpack_c(const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
-  Call call(Function::kUnpack_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.data(outbuf, "outbuf", outcount, "outcount", datatype, "datatype", &core_datatype) ||
-      !call.count(insize, "insize", kErrArg) ||
-      !call.pointer(position, "position")) {
-    return call.fail();
-  }
-  Count core_position = *position;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::unpack(call.process, abi::buffer_to_core(inbuf), insize, &core_position, abi::buffer_to_core(outbuf), outcount, core_datatype, core_comm);
-  if (code == 0) {
-    store_count(core_position, position);
-  }
-  return call.end(code);
+  return checked_unpack(Function::kUnpack_c, __builtin_return_address(0), inbuf, insize, position, outbuf, outcount, datatype, comm);
 }
 extern "C" decltype(PMPI_Unpack_c) MPI_Unpack_c __attribute__((weak, alias("PMPI_Unpack_c")));
 
-extern "C" int PMPI_Unpack_external(const char datarep[], const void* inbuf, MPI_Aint insize, MPI_Aint* position, void* outbuf, int outcount, MPI_Datatype datatype) {
-  Call call(Function::kUnpack_external, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_unpack_external(Function function, const void* site, const char datarep[], const void* inbuf, auto insize, auto* position, void* outbuf, auto outcount, MPI_Datatype datatype) {
+  Call call(function, site);
   Datatype* core_datatype = nullptr;
   if (!call.data(outbuf, "outbuf", outcount, "outcount", datatype, "datatype", &core_datatype) ||
       !call.text(datarep, "datarep") ||
@@ -1419,23 +1097,11 @@ extern "C" int PMPI_Unpack_external(const char datarep[], const void* inbuf, MPI
   }
   return call.end(code);
 }
+extern "C" int PMPI_Unpack_external(const char datarep[], const void* inbuf, MPI_Aint insize, MPI_Aint* position, void* outbuf, int outcount, MPI_Datatype datatype) {
+  return checked_unpack_external(Function::kUnpack_external, __builtin_return_address(0), datarep, inbuf, insize, position, outbuf, outcount, datatype);
+}
 extern "C" decltype(PMPI_Unpack_external) MPI_Unpack_external __attribute__((weak, alias("PMPI_Unpack_external")));
-
 extern "C" int PMPI_Unpack_external_c(const char datarep[], const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype) {
-  Call call(Function::kUnpack_external_c, __builtin_return_address(0));
-  Datatype* core_datatype = nullptr;
-  if (!call.data(outbuf, "outbuf", outcount, "outcount", datatype, "datatype", &core_datatype) ||
-      !call.text(datarep, "datarep") ||
-      !call.count(insize, "insize", kErrArg) ||
-      !call.pointer(position, "position")) {
-    return call.fail();
-  }
-  Count core_position = *position;
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::unpack_external(call.process, datarep, abi::buffer_to_core(inbuf), insize, &core_position, abi::buffer_to_core(outbuf), outcount, core_datatype);
-  if (code == 0) {
-    store_count(core_position, position);
-  }
-  return call.end(code);
+  return checked_unpack_external(Function::kUnpack_external_c, __builtin_return_address(0), datarep, inbuf, insize, position, outbuf, outcount, datatype);
 }
 extern "C" decltype(PMPI_Unpack_external_c) MPI_Unpack_external_c __attribute__((weak, alias("PMPI_Unpack_external_c")));

@@ -221,8 +221,8 @@ extern "C" int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) {
 }
 extern "C" decltype(PMPI_File_get_size) MPI_File_get_size __attribute__((weak, alias("PMPI_File_get_size")));
 
-extern "C" int PMPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent) {
-  Call call(Function::kFile_get_type_extent, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_get_type_extent(Function function, const void* site, MPI_File fh, MPI_Datatype datatype, auto* extent) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Count core_extent = 0;
@@ -239,25 +239,12 @@ extern "C" int PMPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI
   }
   return call.end(code);
 }
+extern "C" int PMPI_File_get_type_extent(MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent) {
+  return checked_file_get_type_extent(Function::kFile_get_type_extent, __builtin_return_address(0), fh, datatype, extent);
+}
 extern "C" decltype(PMPI_File_get_type_extent) MPI_File_get_type_extent __attribute__((weak, alias("PMPI_File_get_type_extent")));
-
 extern "C" int PMPI_File_get_type_extent_c(MPI_File fh, MPI_Datatype datatype, MPI_Count* extent) {
-  Call call(Function::kFile_get_type_extent_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  Count core_extent = 0;
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.handle<Datatype>(datatype, "datatype", &core_datatype) ||
-      !call.pointer(extent, "extent")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_get_type_extent(call.process, core_fh, core_datatype, &core_extent);
-  if (code == 0) {
-    store_count(core_extent, extent);
-  }
-  return call.end(code);
+  return checked_file_get_type_extent(Function::kFile_get_type_extent_c, __builtin_return_address(0), fh, datatype, extent);
 }
 extern "C" decltype(PMPI_File_get_type_extent_c) MPI_File_get_type_extent_c __attribute__((weak, alias("PMPI_File_get_type_extent_c")));
 
@@ -288,8 +275,8 @@ extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* e
 }
 extern "C" decltype(PMPI_File_get_view) MPI_File_get_view __attribute__((weak, alias("PMPI_File_get_view")));
 
-extern "C" int PMPI_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_iread(Function function, const void* site, MPI_File fh, void* buf, auto count, MPI_Datatype datatype, MPI_Request* request) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -308,32 +295,17 @@ extern "C" int PMPI_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype d
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
+  return checked_file_iread(Function::kFile_iread, __builtin_return_address(0), fh, buf, count, datatype, request);
+}
 extern "C" decltype(PMPI_File_iread) MPI_File_iread __attribute__((weak, alias("PMPI_File_iread")));
-
 extern "C" int PMPI_File_iread_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_iread(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_file_iread(Function::kFile_iread_c, __builtin_return_address(0), fh, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iread_c) MPI_File_iread_c __attribute__((weak, alias("PMPI_File_iread_c")));
 
-extern "C" int PMPI_File_iread_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread_all, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_iread_all(Function function, const void* site, MPI_File fh, void* buf, auto count, MPI_Datatype datatype, MPI_Request* request) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -353,33 +325,17 @@ extern "C" int PMPI_File_iread_all(MPI_File fh, void* buf, int count, MPI_Dataty
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_File_iread_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
+  return checked_file_iread_all(Function::kFile_iread_all, __builtin_return_address(0), fh, buf, count, datatype, request);
+}
 extern "C" decltype(PMPI_File_iread_all) MPI_File_iread_all __attribute__((weak, alias("PMPI_File_iread_all")));
-
 extern "C" int PMPI_File_iread_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread_all_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_iread_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_file_iread_all(Function::kFile_iread_all_c, __builtin_return_address(0), fh, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iread_all_c) MPI_File_iread_all_c __attribute__((weak, alias("PMPI_File_iread_all_c")));
 
-extern "C" int PMPI_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread_at, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_iread_at(Function function, const void* site, MPI_File fh, MPI_Offset offset, void* buf, auto count, MPI_Datatype datatype, MPI_Request* request) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -398,32 +354,17 @@ extern "C" int PMPI_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, int
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
+  return checked_file_iread_at(Function::kFile_iread_at, __builtin_return_address(0), fh, offset, buf, count, datatype, request);
+}
 extern "C" decltype(PMPI_File_iread_at) MPI_File_iread_at __attribute__((weak, alias("PMPI_File_iread_at")));
-
 extern "C" int PMPI_File_iread_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread_at_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_iread_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_file_iread_at(Function::kFile_iread_at_c, __builtin_return_address(0), fh, offset, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iread_at_c) MPI_File_iread_at_c __attribute__((weak, alias("PMPI_File_iread_at_c")));
 
-extern "C" int PMPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread_at_all, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_iread_at_all(Function function, const void* site, MPI_File fh, MPI_Offset offset, void* buf, auto count, MPI_Datatype datatype, MPI_Request* request) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -443,33 +384,17 @@ extern "C" int PMPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf,
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
+  return checked_file_iread_at_all(Function::kFile_iread_at_all, __builtin_return_address(0), fh, offset, buf, count, datatype, request);
+}
 extern "C" decltype(PMPI_File_iread_at_all) MPI_File_iread_at_all __attribute__((weak, alias("PMPI_File_iread_at_all")));
-
 extern "C" int PMPI_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread_at_all_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_iread_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_file_iread_at_all(Function::kFile_iread_at_all_c, __builtin_return_address(0), fh, offset, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iread_at_all_c) MPI_File_iread_at_all_c __attribute__((weak, alias("PMPI_File_iread_at_all_c")));
 
-extern "C" int PMPI_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread_shared, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_iread_shared(Function function, const void* site, MPI_File fh, void* buf, auto count, MPI_Datatype datatype, MPI_Request* request) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -488,32 +413,17 @@ extern "C" int PMPI_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Dat
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
+  return checked_file_iread_shared(Function::kFile_iread_shared, __builtin_return_address(0), fh, buf, count, datatype, request);
+}
 extern "C" decltype(PMPI_File_iread_shared) MPI_File_iread_shared __attribute__((weak, alias("PMPI_File_iread_shared")));
-
 extern "C" int PMPI_File_iread_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread_shared_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_iread_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_file_iread_shared(Function::kFile_iread_shared_c, __builtin_return_address(0), fh, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iread_shared_c) MPI_File_iread_shared_c __attribute__((weak, alias("PMPI_File_iread_shared_c")));
 
-extern "C" int PMPI_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_iwrite(Function function, const void* site, MPI_File fh, const void* buf, auto count, MPI_Datatype datatype, MPI_Request* request) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -532,32 +442,17 @@ extern "C" int PMPI_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Dat
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
+  return checked_file_iwrite(Function::kFile_iwrite, __builtin_return_address(0), fh, buf, count, datatype, request);
+}
 extern "C" decltype(PMPI_File_iwrite) MPI_File_iwrite __attribute__((weak, alias("PMPI_File_iwrite")));
-
 extern "C" int PMPI_File_iwrite_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_iwrite(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_file_iwrite(Function::kFile_iwrite_c, __builtin_return_address(0), fh, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iwrite_c) MPI_File_iwrite_c __attribute__((weak, alias("PMPI_File_iwrite_c")));
 
-extern "C" int PMPI_File_iwrite_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite_all, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_iwrite_all(Function function, const void* site, MPI_File fh, const void* buf, auto count, MPI_Datatype datatype, MPI_Request* request) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -577,33 +472,17 @@ extern "C" int PMPI_File_iwrite_all(MPI_File fh, const void* buf, int count, MPI
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_File_iwrite_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
+  return checked_file_iwrite_all(Function::kFile_iwrite_all, __builtin_return_address(0), fh, buf, count, datatype, request);
+}
 extern "C" decltype(PMPI_File_iwrite_all) MPI_File_iwrite_all __attribute__((weak, alias("PMPI_File_iwrite_all")));
-
 extern "C" int PMPI_File_iwrite_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite_all_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_iwrite_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_file_iwrite_all(Function::kFile_iwrite_all_c, __builtin_return_address(0), fh, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iwrite_all_c) MPI_File_iwrite_all_c __attribute__((weak, alias("PMPI_File_iwrite_all_c")));
 
-extern "C" int PMPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite_at, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_iwrite_at(Function function, const void* site, MPI_File fh, MPI_Offset offset, const void* buf, auto count, MPI_Datatype datatype, MPI_Request* request) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -622,32 +501,17 @@ extern "C" int PMPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* b
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
+  return checked_file_iwrite_at(Function::kFile_iwrite_at, __builtin_return_address(0), fh, offset, buf, count, datatype, request);
+}
 extern "C" decltype(PMPI_File_iwrite_at) MPI_File_iwrite_at __attribute__((weak, alias("PMPI_File_iwrite_at")));
-
 extern "C" int PMPI_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite_at_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_iwrite_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_file_iwrite_at(Function::kFile_iwrite_at_c, __builtin_return_address(0), fh, offset, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iwrite_at_c) MPI_File_iwrite_at_c __attribute__((weak, alias("PMPI_File_iwrite_at_c")));
 
-extern "C" int PMPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite_at_all, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_iwrite_at_all(Function function, const void* site, MPI_File fh, MPI_Offset offset, const void* buf, auto count, MPI_Datatype datatype, MPI_Request* request) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -667,33 +531,17 @@ extern "C" int PMPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const voi
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
+  return checked_file_iwrite_at_all(Function::kFile_iwrite_at_all, __builtin_return_address(0), fh, offset, buf, count, datatype, request);
+}
 extern "C" decltype(PMPI_File_iwrite_at_all) MPI_File_iwrite_at_all __attribute__((weak, alias("PMPI_File_iwrite_at_all")));
-
 extern "C" int PMPI_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite_at_all_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_iwrite_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_file_iwrite_at_all(Function::kFile_iwrite_at_all_c, __builtin_return_address(0), fh, offset, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iwrite_at_all_c) MPI_File_iwrite_at_all_c __attribute__((weak, alias("PMPI_File_iwrite_at_all_c")));
 
-extern "C" int PMPI_File_iwrite_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite_shared, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_iwrite_shared(Function function, const void* site, MPI_File fh, const void* buf, auto count, MPI_Datatype datatype, MPI_Request* request) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -712,27 +560,12 @@ extern "C" int PMPI_File_iwrite_shared(MPI_File fh, const void* buf, int count, 
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_File_iwrite_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
+  return checked_file_iwrite_shared(Function::kFile_iwrite_shared, __builtin_return_address(0), fh, buf, count, datatype, request);
+}
 extern "C" decltype(PMPI_File_iwrite_shared) MPI_File_iwrite_shared __attribute__((weak, alias("PMPI_File_iwrite_shared")));
-
 extern "C" int PMPI_File_iwrite_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite_shared_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_iwrite_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_file_iwrite_shared(Function::kFile_iwrite_shared_c, __builtin_return_address(0), fh, buf, count, datatype, request);
 }
 extern "C" decltype(PMPI_File_iwrite_shared_c) MPI_File_iwrite_shared_c __attribute__((weak, alias("PMPI_File_iwrite_shared_c")));
 
@@ -772,8 +605,8 @@ extern "C" int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) {
 }
 extern "C" decltype(PMPI_File_preallocate) MPI_File_preallocate __attribute__((weak, alias("PMPI_File_preallocate")));
 
-extern "C" int PMPI_File_read(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_read(Function function, const void* site, MPI_File fh, void* buf, auto count, MPI_Datatype datatype, MPI_Status* status) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -791,31 +624,17 @@ extern "C" int PMPI_File_read(MPI_File fh, void* buf, int count, MPI_Datatype da
   }
   return call.end(code);
 }
+extern "C" int PMPI_File_read(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
+  return checked_file_read(Function::kFile_read, __builtin_return_address(0), fh, buf, count, datatype, status);
+}
 extern "C" decltype(PMPI_File_read) MPI_File_read __attribute__((weak, alias("PMPI_File_read")));
-
 extern "C" int PMPI_File_read_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  StatusOut core_status(status);
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !core_status.ready(call, "status")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_read(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
-  if (code == 0) {
-    core_status.store();
-  }
-  return call.end(code);
+  return checked_file_read(Function::kFile_read_c, __builtin_return_address(0), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_read_c) MPI_File_read_c __attribute__((weak, alias("PMPI_File_read_c")));
 
-extern "C" int PMPI_File_read_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_all, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_read_all(Function function, const void* site, MPI_File fh, void* buf, auto count, MPI_Datatype datatype, MPI_Status* status) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -834,32 +653,17 @@ extern "C" int PMPI_File_read_all(MPI_File fh, void* buf, int count, MPI_Datatyp
   }
   return call.end(code);
 }
+extern "C" int PMPI_File_read_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
+  return checked_file_read_all(Function::kFile_read_all, __builtin_return_address(0), fh, buf, count, datatype, status);
+}
 extern "C" decltype(PMPI_File_read_all) MPI_File_read_all __attribute__((weak, alias("PMPI_File_read_all")));
-
 extern "C" int PMPI_File_read_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_all_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  StatusOut core_status(status);
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !core_status.ready(call, "status")) {
-    return call.fail();
-  }
-  ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_read_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
-  if (code == 0) {
-    core_status.store();
-  }
-  return call.end(code);
+  return checked_file_read_all(Function::kFile_read_all_c, __builtin_return_address(0), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_read_all_c) MPI_File_read_all_c __attribute__((weak, alias("PMPI_File_read_all_c")));
 
-extern "C" int PMPI_File_read_all_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
-  Call call(Function::kFile_read_all_begin, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_read_all_begin(Function function, const void* site, MPI_File fh, void* buf, auto count, MPI_Datatype datatype) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -872,21 +676,12 @@ extern "C" int PMPI_File_read_all_begin(MPI_File fh, void* buf, int count, MPI_D
   call.tell(&CallLine::type, core_datatype);
   return call.end(api::file_read_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
+extern "C" int PMPI_File_read_all_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
+  return checked_file_read_all_begin(Function::kFile_read_all_begin, __builtin_return_address(0), fh, buf, count, datatype);
+}
 extern "C" decltype(PMPI_File_read_all_begin) MPI_File_read_all_begin __attribute__((weak, alias("PMPI_File_read_all_begin")));
-
 extern "C" int PMPI_File_read_all_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call(Function::kFile_read_all_begin_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
-    return call.fail();
-  }
-  ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  return call.end(api::file_read_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
+  return checked_file_read_all_begin(Function::kFile_read_all_begin_c, __builtin_return_address(0), fh, buf, count, datatype);
 }
 extern "C" decltype(PMPI_File_read_all_begin_c) MPI_File_read_all_begin_c __attribute__((weak, alias("PMPI_File_read_all_begin_c")));
 
@@ -908,8 +703,8 @@ extern "C" int PMPI_File_read_all_end(MPI_File fh, void* buf, MPI_Status* status
 }
 extern "C" decltype(PMPI_File_read_all_end) MPI_File_read_all_end __attribute__((weak, alias("PMPI_File_read_all_end")));
 
-extern "C" int PMPI_File_read_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_at, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_read_at(Function function, const void* site, MPI_File fh, MPI_Offset offset, void* buf, auto count, MPI_Datatype datatype, MPI_Status* status) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -927,31 +722,17 @@ extern "C" int PMPI_File_read_at(MPI_File fh, MPI_Offset offset, void* buf, int 
   }
   return call.end(code);
 }
+extern "C" int PMPI_File_read_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
+  return checked_file_read_at(Function::kFile_read_at, __builtin_return_address(0), fh, offset, buf, count, datatype, status);
+}
 extern "C" decltype(PMPI_File_read_at) MPI_File_read_at __attribute__((weak, alias("PMPI_File_read_at")));
-
 extern "C" int PMPI_File_read_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_at_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  StatusOut core_status(status);
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !core_status.ready(call, "status")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_read_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
-  if (code == 0) {
-    core_status.store();
-  }
-  return call.end(code);
+  return checked_file_read_at(Function::kFile_read_at_c, __builtin_return_address(0), fh, offset, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_read_at_c) MPI_File_read_at_c __attribute__((weak, alias("PMPI_File_read_at_c")));
 
-extern "C" int PMPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_at_all, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_read_at_all(Function function, const void* site, MPI_File fh, MPI_Offset offset, void* buf, auto count, MPI_Datatype datatype, MPI_Status* status) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -970,32 +751,17 @@ extern "C" int PMPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void* buf, 
   }
   return call.end(code);
 }
+extern "C" int PMPI_File_read_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
+  return checked_file_read_at_all(Function::kFile_read_at_all, __builtin_return_address(0), fh, offset, buf, count, datatype, status);
+}
 extern "C" decltype(PMPI_File_read_at_all) MPI_File_read_at_all __attribute__((weak, alias("PMPI_File_read_at_all")));
-
 extern "C" int PMPI_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_at_all_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  StatusOut core_status(status);
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !core_status.ready(call, "status")) {
-    return call.fail();
-  }
-  ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_read_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
-  if (code == 0) {
-    core_status.store();
-  }
-  return call.end(code);
+  return checked_file_read_at_all(Function::kFile_read_at_all_c, __builtin_return_address(0), fh, offset, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_read_at_all_c) MPI_File_read_at_all_c __attribute__((weak, alias("PMPI_File_read_at_all_c")));
 
-extern "C" int PMPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype) {
-  Call call(Function::kFile_read_at_all_begin, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_read_at_all_begin(Function function, const void* site, MPI_File fh, MPI_Offset offset, void* buf, auto count, MPI_Datatype datatype) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -1008,21 +774,12 @@ extern "C" int PMPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void*
   call.tell(&CallLine::type, core_datatype);
   return call.end(api::file_read_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
 }
+extern "C" int PMPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype) {
+  return checked_file_read_at_all_begin(Function::kFile_read_at_all_begin, __builtin_return_address(0), fh, offset, buf, count, datatype);
+}
 extern "C" decltype(PMPI_File_read_at_all_begin) MPI_File_read_at_all_begin __attribute__((weak, alias("PMPI_File_read_at_all_begin")));
-
 extern "C" int PMPI_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call(Function::kFile_read_at_all_begin_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
-    return call.fail();
-  }
-  ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  return call.end(api::file_read_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
+  return checked_file_read_at_all_begin(Function::kFile_read_at_all_begin_c, __builtin_return_address(0), fh, offset, buf, count, datatype);
 }
 extern "C" decltype(PMPI_File_read_at_all_begin_c) MPI_File_read_at_all_begin_c __attribute__((weak, alias("PMPI_File_read_at_all_begin_c")));
 
@@ -1044,8 +801,8 @@ extern "C" int PMPI_File_read_at_all_end(MPI_File fh, void* buf, MPI_Status* sta
 }
 extern "C" decltype(PMPI_File_read_at_all_end) MPI_File_read_at_all_end __attribute__((weak, alias("PMPI_File_read_at_all_end")));
 
-extern "C" int PMPI_File_read_ordered(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_ordered, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_read_ordered(Function function, const void* site, MPI_File fh, void* buf, auto count, MPI_Datatype datatype, MPI_Status* status) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1064,32 +821,17 @@ extern "C" int PMPI_File_read_ordered(MPI_File fh, void* buf, int count, MPI_Dat
   }
   return call.end(code);
 }
+extern "C" int PMPI_File_read_ordered(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
+  return checked_file_read_ordered(Function::kFile_read_ordered, __builtin_return_address(0), fh, buf, count, datatype, status);
+}
 extern "C" decltype(PMPI_File_read_ordered) MPI_File_read_ordered __attribute__((weak, alias("PMPI_File_read_ordered")));
-
 extern "C" int PMPI_File_read_ordered_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_ordered_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  StatusOut core_status(status);
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !core_status.ready(call, "status")) {
-    return call.fail();
-  }
-  ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_read_ordered(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
-  if (code == 0) {
-    core_status.store();
-  }
-  return call.end(code);
+  return checked_file_read_ordered(Function::kFile_read_ordered_c, __builtin_return_address(0), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_read_ordered_c) MPI_File_read_ordered_c __attribute__((weak, alias("PMPI_File_read_ordered_c")));
 
-extern "C" int PMPI_File_read_ordered_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
-  Call call(Function::kFile_read_ordered_begin, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_read_ordered_begin(Function function, const void* site, MPI_File fh, void* buf, auto count, MPI_Datatype datatype) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -1102,21 +844,12 @@ extern "C" int PMPI_File_read_ordered_begin(MPI_File fh, void* buf, int count, M
   call.tell(&CallLine::type, core_datatype);
   return call.end(api::file_read_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
+extern "C" int PMPI_File_read_ordered_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
+  return checked_file_read_ordered_begin(Function::kFile_read_ordered_begin, __builtin_return_address(0), fh, buf, count, datatype);
+}
 extern "C" decltype(PMPI_File_read_ordered_begin) MPI_File_read_ordered_begin __attribute__((weak, alias("PMPI_File_read_ordered_begin")));
-
 extern "C" int PMPI_File_read_ordered_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call(Function::kFile_read_ordered_begin_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
-    return call.fail();
-  }
-  ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  return call.end(api::file_read_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
+  return checked_file_read_ordered_begin(Function::kFile_read_ordered_begin_c, __builtin_return_address(0), fh, buf, count, datatype);
 }
 extern "C" decltype(PMPI_File_read_ordered_begin_c) MPI_File_read_ordered_begin_c __attribute__((weak, alias("PMPI_File_read_ordered_begin_c")));
 
@@ -1138,8 +871,8 @@ extern "C" int PMPI_File_read_ordered_end(MPI_File fh, void* buf, MPI_Status* st
 }
 extern "C" decltype(PMPI_File_read_ordered_end) MPI_File_read_ordered_end __attribute__((weak, alias("PMPI_File_read_ordered_end")));
 
-extern "C" int PMPI_File_read_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_shared, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_read_shared(Function function, const void* site, MPI_File fh, void* buf, auto count, MPI_Datatype datatype, MPI_Status* status) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1157,26 +890,12 @@ extern "C" int PMPI_File_read_shared(MPI_File fh, void* buf, int count, MPI_Data
   }
   return call.end(code);
 }
+extern "C" int PMPI_File_read_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
+  return checked_file_read_shared(Function::kFile_read_shared, __builtin_return_address(0), fh, buf, count, datatype, status);
+}
 extern "C" decltype(PMPI_File_read_shared) MPI_File_read_shared __attribute__((weak, alias("PMPI_File_read_shared")));
-
 extern "C" int PMPI_File_read_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_shared_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  StatusOut core_status(status);
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !core_status.ready(call, "status")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_read_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
-  if (code == 0) {
-    core_status.store();
-  }
-  return call.end(code);
+  return checked_file_read_shared(Function::kFile_read_shared_c, __builtin_return_address(0), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_read_shared_c) MPI_File_read_shared_c __attribute__((weak, alias("PMPI_File_read_shared_c")));
 
@@ -1289,8 +1008,8 @@ extern "C" int PMPI_File_sync(MPI_File fh) {
 }
 extern "C" decltype(PMPI_File_sync) MPI_File_sync __attribute__((weak, alias("PMPI_File_sync")));
 
-extern "C" int PMPI_File_write(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_write(Function function, const void* site, MPI_File fh, const void* buf, auto count, MPI_Datatype datatype, MPI_Status* status) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1308,31 +1027,17 @@ extern "C" int PMPI_File_write(MPI_File fh, const void* buf, int count, MPI_Data
   }
   return call.end(code);
 }
+extern "C" int PMPI_File_write(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
+  return checked_file_write(Function::kFile_write, __builtin_return_address(0), fh, buf, count, datatype, status);
+}
 extern "C" decltype(PMPI_File_write) MPI_File_write __attribute__((weak, alias("PMPI_File_write")));
-
 extern "C" int PMPI_File_write_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  StatusOut core_status(status);
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !core_status.ready(call, "status")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_write(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
-  if (code == 0) {
-    core_status.store();
-  }
-  return call.end(code);
+  return checked_file_write(Function::kFile_write_c, __builtin_return_address(0), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_write_c) MPI_File_write_c __attribute__((weak, alias("PMPI_File_write_c")));
 
-extern "C" int PMPI_File_write_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_all, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_write_all(Function function, const void* site, MPI_File fh, const void* buf, auto count, MPI_Datatype datatype, MPI_Status* status) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1351,32 +1056,17 @@ extern "C" int PMPI_File_write_all(MPI_File fh, const void* buf, int count, MPI_
   }
   return call.end(code);
 }
+extern "C" int PMPI_File_write_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
+  return checked_file_write_all(Function::kFile_write_all, __builtin_return_address(0), fh, buf, count, datatype, status);
+}
 extern "C" decltype(PMPI_File_write_all) MPI_File_write_all __attribute__((weak, alias("PMPI_File_write_all")));
-
 extern "C" int PMPI_File_write_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_all_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  StatusOut core_status(status);
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !core_status.ready(call, "status")) {
-    return call.fail();
-  }
-  ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_write_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
-  if (code == 0) {
-    core_status.store();
-  }
-  return call.end(code);
+  return checked_file_write_all(Function::kFile_write_all_c, __builtin_return_address(0), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_write_all_c) MPI_File_write_all_c __attribute__((weak, alias("PMPI_File_write_all_c")));
 
-extern "C" int PMPI_File_write_all_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
-  Call call(Function::kFile_write_all_begin, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_write_all_begin(Function function, const void* site, MPI_File fh, const void* buf, auto count, MPI_Datatype datatype) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -1389,21 +1079,12 @@ extern "C" int PMPI_File_write_all_begin(MPI_File fh, const void* buf, int count
   call.tell(&CallLine::type, core_datatype);
   return call.end(api::file_write_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
+extern "C" int PMPI_File_write_all_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
+  return checked_file_write_all_begin(Function::kFile_write_all_begin, __builtin_return_address(0), fh, buf, count, datatype);
+}
 extern "C" decltype(PMPI_File_write_all_begin) MPI_File_write_all_begin __attribute__((weak, alias("PMPI_File_write_all_begin")));
-
 extern "C" int PMPI_File_write_all_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call(Function::kFile_write_all_begin_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
-    return call.fail();
-  }
-  ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  return call.end(api::file_write_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
+  return checked_file_write_all_begin(Function::kFile_write_all_begin_c, __builtin_return_address(0), fh, buf, count, datatype);
 }
 extern "C" decltype(PMPI_File_write_all_begin_c) MPI_File_write_all_begin_c __attribute__((weak, alias("PMPI_File_write_all_begin_c")));
 
@@ -1425,8 +1106,8 @@ extern "C" int PMPI_File_write_all_end(MPI_File fh, const void* buf, MPI_Status*
 }
 extern "C" decltype(PMPI_File_write_all_end) MPI_File_write_all_end __attribute__((weak, alias("PMPI_File_write_all_end")));
 
-extern "C" int PMPI_File_write_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_at, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_write_at(Function function, const void* site, MPI_File fh, MPI_Offset offset, const void* buf, auto count, MPI_Datatype datatype, MPI_Status* status) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1444,31 +1125,17 @@ extern "C" int PMPI_File_write_at(MPI_File fh, MPI_Offset offset, const void* bu
   }
   return call.end(code);
 }
+extern "C" int PMPI_File_write_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
+  return checked_file_write_at(Function::kFile_write_at, __builtin_return_address(0), fh, offset, buf, count, datatype, status);
+}
 extern "C" decltype(PMPI_File_write_at) MPI_File_write_at __attribute__((weak, alias("PMPI_File_write_at")));
-
 extern "C" int PMPI_File_write_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_at_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  StatusOut core_status(status);
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !core_status.ready(call, "status")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_write_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
-  if (code == 0) {
-    core_status.store();
-  }
-  return call.end(code);
+  return checked_file_write_at(Function::kFile_write_at_c, __builtin_return_address(0), fh, offset, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_write_at_c) MPI_File_write_at_c __attribute__((weak, alias("PMPI_File_write_at_c")));
 
-extern "C" int PMPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_at_all, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_write_at_all(Function function, const void* site, MPI_File fh, MPI_Offset offset, const void* buf, auto count, MPI_Datatype datatype, MPI_Status* status) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1487,32 +1154,17 @@ extern "C" int PMPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void
   }
   return call.end(code);
 }
+extern "C" int PMPI_File_write_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
+  return checked_file_write_at_all(Function::kFile_write_at_all, __builtin_return_address(0), fh, offset, buf, count, datatype, status);
+}
 extern "C" decltype(PMPI_File_write_at_all) MPI_File_write_at_all __attribute__((weak, alias("PMPI_File_write_at_all")));
-
 extern "C" int PMPI_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_at_all_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  StatusOut core_status(status);
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !core_status.ready(call, "status")) {
-    return call.fail();
-  }
-  ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_write_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
-  if (code == 0) {
-    core_status.store();
-  }
-  return call.end(code);
+  return checked_file_write_at_all(Function::kFile_write_at_all_c, __builtin_return_address(0), fh, offset, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_write_at_all_c) MPI_File_write_at_all_c __attribute__((weak, alias("PMPI_File_write_at_all_c")));
 
-extern "C" int PMPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype) {
-  Call call(Function::kFile_write_at_all_begin, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_write_at_all_begin(Function function, const void* site, MPI_File fh, MPI_Offset offset, const void* buf, auto count, MPI_Datatype datatype) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -1525,21 +1177,12 @@ extern "C" int PMPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, cons
   call.tell(&CallLine::type, core_datatype);
   return call.end(api::file_write_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
 }
+extern "C" int PMPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype) {
+  return checked_file_write_at_all_begin(Function::kFile_write_at_all_begin, __builtin_return_address(0), fh, offset, buf, count, datatype);
+}
 extern "C" decltype(PMPI_File_write_at_all_begin) MPI_File_write_at_all_begin __attribute__((weak, alias("PMPI_File_write_at_all_begin")));
-
 extern "C" int PMPI_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call(Function::kFile_write_at_all_begin_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
-    return call.fail();
-  }
-  ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  return call.end(api::file_write_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
+  return checked_file_write_at_all_begin(Function::kFile_write_at_all_begin_c, __builtin_return_address(0), fh, offset, buf, count, datatype);
 }
 extern "C" decltype(PMPI_File_write_at_all_begin_c) MPI_File_write_at_all_begin_c __attribute__((weak, alias("PMPI_File_write_at_all_begin_c")));
 
@@ -1561,8 +1204,8 @@ extern "C" int PMPI_File_write_at_all_end(MPI_File fh, const void* buf, MPI_Stat
 }
 extern "C" decltype(PMPI_File_write_at_all_end) MPI_File_write_at_all_end __attribute__((weak, alias("PMPI_File_write_at_all_end")));
 
-extern "C" int PMPI_File_write_ordered(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_ordered, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_write_ordered(Function function, const void* site, MPI_File fh, const void* buf, auto count, MPI_Datatype datatype, MPI_Status* status) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1581,32 +1224,17 @@ extern "C" int PMPI_File_write_ordered(MPI_File fh, const void* buf, int count, 
   }
   return call.end(code);
 }
+extern "C" int PMPI_File_write_ordered(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
+  return checked_file_write_ordered(Function::kFile_write_ordered, __builtin_return_address(0), fh, buf, count, datatype, status);
+}
 extern "C" decltype(PMPI_File_write_ordered) MPI_File_write_ordered __attribute__((weak, alias("PMPI_File_write_ordered")));
-
 extern "C" int PMPI_File_write_ordered_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_ordered_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  StatusOut core_status(status);
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !core_status.ready(call, "status")) {
-    return call.fail();
-  }
-  ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_write_ordered(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
-  if (code == 0) {
-    core_status.store();
-  }
-  return call.end(code);
+  return checked_file_write_ordered(Function::kFile_write_ordered_c, __builtin_return_address(0), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_write_ordered_c) MPI_File_write_ordered_c __attribute__((weak, alias("PMPI_File_write_ordered_c")));
 
-extern "C" int PMPI_File_write_ordered_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
-  Call call(Function::kFile_write_ordered_begin, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_write_ordered_begin(Function function, const void* site, MPI_File fh, const void* buf, auto count, MPI_Datatype datatype) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<File>(fh, "fh", &core_fh) ||
@@ -1619,21 +1247,12 @@ extern "C" int PMPI_File_write_ordered_begin(MPI_File fh, const void* buf, int c
   call.tell(&CallLine::type, core_datatype);
   return call.end(api::file_write_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
+extern "C" int PMPI_File_write_ordered_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
+  return checked_file_write_ordered_begin(Function::kFile_write_ordered_begin, __builtin_return_address(0), fh, buf, count, datatype);
+}
 extern "C" decltype(PMPI_File_write_ordered_begin) MPI_File_write_ordered_begin __attribute__((weak, alias("PMPI_File_write_ordered_begin")));
-
 extern "C" int PMPI_File_write_ordered_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call(Function::kFile_write_ordered_begin_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype)) {
-    return call.fail();
-  }
-  ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  return call.end(api::file_write_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
+  return checked_file_write_ordered_begin(Function::kFile_write_ordered_begin_c, __builtin_return_address(0), fh, buf, count, datatype);
 }
 extern "C" decltype(PMPI_File_write_ordered_begin_c) MPI_File_write_ordered_begin_c __attribute__((weak, alias("PMPI_File_write_ordered_begin_c")));
 
@@ -1655,8 +1274,8 @@ extern "C" int PMPI_File_write_ordered_end(MPI_File fh, const void* buf, MPI_Sta
 }
 extern "C" decltype(PMPI_File_write_ordered_end) MPI_File_write_ordered_end __attribute__((weak, alias("PMPI_File_write_ordered_end")));
 
-extern "C" int PMPI_File_write_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_shared, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_file_write_shared(Function function, const void* site, MPI_File fh, const void* buf, auto count, MPI_Datatype datatype, MPI_Status* status) {
+  Call call(function, site, FileCall{});
   File* core_fh = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1674,45 +1293,28 @@ extern "C" int PMPI_File_write_shared(MPI_File fh, const void* buf, int count, M
   }
   return call.end(code);
 }
+extern "C" int PMPI_File_write_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
+  return checked_file_write_shared(Function::kFile_write_shared, __builtin_return_address(0), fh, buf, count, datatype, status);
+}
 extern "C" decltype(PMPI_File_write_shared) MPI_File_write_shared __attribute__((weak, alias("PMPI_File_write_shared")));
-
 extern "C" int PMPI_File_write_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_shared_c, __builtin_return_address(0), FileCall{});
-  File* core_fh = nullptr;
-  Datatype* core_datatype = nullptr;
-  StatusOut core_status(status);
-  if (!call.handle<File>(fh, "fh", &core_fh) ||
-      !call.data(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !core_status.ready(call, "status")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::file_write_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
-  if (code == 0) {
-    core_status.store();
-  }
-  return call.end(code);
+  return checked_file_write_shared(Function::kFile_write_shared_c, __builtin_return_address(0), fh, buf, count, datatype, status);
 }
 extern "C" decltype(PMPI_File_write_shared_c) MPI_File_write_shared_c __attribute__((weak, alias("PMPI_File_write_shared_c")));
 
-extern "C" int PMPI_Register_datarep(const char* datarep, MPI_Datarep_conversion_function* read_conversion_fn, MPI_Datarep_conversion_function* write_conversion_fn, MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) {
-  Call call(Function::kRegister_datarep, __builtin_return_address(0), FileCall{});
+[[gnu::always_inline]] static inline int checked_register_datarep(Function function, const void* site, const char* datarep, auto* read_conversion_fn, auto* write_conversion_fn, MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) {
+  Call call(function, site, FileCall{});
   if (!call.text(datarep, "datarep") ||
       !call.pointer(reinterpret_cast<const void*>(dtype_file_extent_fn), "dtype_file_extent_fn")) {
     return call.fail();
   }
-  return call.end(api::register_datarep(call.process, datarep, reinterpret_cast<AnyFunction>(read_conversion_fn), reinterpret_cast<AnyFunction>(write_conversion_fn), reinterpret_cast<AnyFunction>(dtype_file_extent_fn), extra_state, false));
+  return call.end(api::register_datarep(call.process, datarep, reinterpret_cast<AnyFunction>(read_conversion_fn), reinterpret_cast<AnyFunction>(write_conversion_fn), reinterpret_cast<AnyFunction>(dtype_file_extent_fn), extra_state, function == Function::kRegister_datarep_c));
+}
+extern "C" int PMPI_Register_datarep(const char* datarep, MPI_Datarep_conversion_function* read_conversion_fn, MPI_Datarep_conversion_function* write_conversion_fn, MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) {
+  return checked_register_datarep(Function::kRegister_datarep, __builtin_return_address(0), datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state);
 }
 extern "C" decltype(PMPI_Register_datarep) MPI_Register_datarep __attribute__((weak, alias("PMPI_Register_datarep")));
-
 extern "C" int PMPI_Register_datarep_c(const char* datarep, MPI_Datarep_conversion_function_c* read_conversion_fn, MPI_Datarep_conversion_function_c* write_conversion_fn, MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state) {
-  Call call(Function::kRegister_datarep_c, __builtin_return_address(0), FileCall{});
-  if (!call.text(datarep, "datarep") ||
-      !call.pointer(reinterpret_cast<const void*>(dtype_file_extent_fn), "dtype_file_extent_fn")) {
-    return call.fail();
-  }
-  return call.end(api::register_datarep(call.process, datarep, reinterpret_cast<AnyFunction>(read_conversion_fn), reinterpret_cast<AnyFunction>(write_conversion_fn), reinterpret_cast<AnyFunction>(dtype_file_extent_fn), extra_state, true));
+  return checked_register_datarep(Function::kRegister_datarep_c, __builtin_return_address(0), datarep, read_conversion_fn, write_conversion_fn, dtype_file_extent_fn, extra_state);
 }
 extern "C" decltype(PMPI_Register_datarep_c) MPI_Register_datarep_c __attribute__((weak, alias("PMPI_Register_datarep_c")));

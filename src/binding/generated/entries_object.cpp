@@ -1250,35 +1250,26 @@ extern "C" int PMPI_Op_commutative(MPI_Op op, int* commute) {
 }
 extern "C" decltype(PMPI_Op_commutative) MPI_Op_commutative __attribute__((weak, alias("PMPI_Op_commutative")));
 
-extern "C" int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* op) {
-  Call call(Function::kOp_create, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_op_create(Function function, const void* site, auto* user_fn, int commute, MPI_Op* op) {
+  Call call(function, site);
   Op* core_op = nullptr;
   if (!call.pointer(reinterpret_cast<const void*>(user_fn), "user_fn") ||
       !call.pointer(op, "op")) {
     null_out<Op>(op);
     return call.fail();
   }
-  const Code code = api::op_create(call.process, reinterpret_cast<AnyFunction>(user_fn), commute != 0, &core_op, false);
+  const Code code = api::op_create(call.process, reinterpret_cast<AnyFunction>(user_fn), commute != 0, &core_op, function == Function::kOp_create_c);
   if (code == 0) {
     *op = call.give<Op>(core_op);
   } else { null_out<Op>(op); }
   return call.end(code);
 }
+extern "C" int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* op) {
+  return checked_op_create(Function::kOp_create, __builtin_return_address(0), user_fn, commute, op);
+}
 extern "C" decltype(PMPI_Op_create) MPI_Op_create __attribute__((weak, alias("PMPI_Op_create")));
-
 extern "C" int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_Op* op) {
-  Call call(Function::kOp_create_c, __builtin_return_address(0));
-  Op* core_op = nullptr;
-  if (!call.pointer(reinterpret_cast<const void*>(user_fn), "user_fn") ||
-      !call.pointer(op, "op")) {
-    null_out<Op>(op);
-    return call.fail();
-  }
-  const Code code = api::op_create(call.process, reinterpret_cast<AnyFunction>(user_fn), commute != 0, &core_op, true);
-  if (code == 0) {
-    *op = call.give<Op>(core_op);
-  } else { null_out<Op>(op); }
-  return call.end(code);
+  return checked_op_create(Function::kOp_create_c, __builtin_return_address(0), user_fn, commute, op);
 }
 extern "C" decltype(PMPI_Op_create_c) MPI_Op_create_c __attribute__((weak, alias("PMPI_Op_create_c")));
 

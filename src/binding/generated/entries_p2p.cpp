@@ -9,8 +9,8 @@
 
 using namespace tasuki;
 
-extern "C" int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call(Function::kBsend, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_bsend(Function function, const void* site, const void* buf, auto count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -26,29 +26,17 @@ extern "C" int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int
   call.tell(&CallLine::type, core_datatype);
   return call.end(api::bsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
+extern "C" int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return checked_bsend(Function::kBsend, __builtin_return_address(0), buf, count, datatype, dest, tag, comm);
+}
 extern "C" decltype(PMPI_Bsend) MPI_Bsend __attribute__((weak, alias("PMPI_Bsend")));
-
 extern "C" int PMPI_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call(Function::kBsend_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.dest(dest, "dest", core_comm) ||
-      !call.tag(tag, "tag")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  return call.end(api::bsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
+  return checked_bsend(Function::kBsend_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm);
 }
 extern "C" decltype(PMPI_Bsend_c) MPI_Bsend_c __attribute__((weak, alias("PMPI_Bsend_c")));
 
-extern "C" int PMPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kBsend_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_bsend_init(Function function, const void* site, const void* buf, auto count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -71,54 +59,33 @@ extern "C" int PMPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return checked_bsend_init(Function::kBsend_init, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+}
 extern "C" decltype(PMPI_Bsend_init) MPI_Bsend_init __attribute__((weak, alias("PMPI_Bsend_init")));
-
 extern "C" int PMPI_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kBsend_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.dest(dest, "dest", core_comm) ||
-      !call.tag(tag, "tag") ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::bsend_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_bsend_init(Function::kBsend_init_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Bsend_init_c) MPI_Bsend_init_c __attribute__((weak, alias("PMPI_Bsend_init_c")));
 
-extern "C" int PMPI_Buffer_attach(void* buffer, int size) {
-  Call call(Function::kBuffer_attach, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_buffer_attach(Function function, const void* site, void* buffer, auto size) {
+  Call call(function, site);
   if (!call.count(size, "size", kErrArg)) {
     return call.fail();
   }
   return call.end(api::buffer_attach(call.process, abi::buffer_to_core(buffer), size));
 }
+extern "C" int PMPI_Buffer_attach(void* buffer, int size) {
+  return checked_buffer_attach(Function::kBuffer_attach, __builtin_return_address(0), buffer, size);
+}
 extern "C" decltype(PMPI_Buffer_attach) MPI_Buffer_attach __attribute__((weak, alias("PMPI_Buffer_attach")));
-
 extern "C" int PMPI_Buffer_attach_c(void* buffer, MPI_Count size) {
-  Call call(Function::kBuffer_attach_c, __builtin_return_address(0));
-  if (!call.count(size, "size", kErrArg)) {
-    return call.fail();
-  }
-  return call.end(api::buffer_attach(call.process, abi::buffer_to_core(buffer), size));
+  return checked_buffer_attach(Function::kBuffer_attach_c, __builtin_return_address(0), buffer, size);
 }
 extern "C" decltype(PMPI_Buffer_attach_c) MPI_Buffer_attach_c __attribute__((weak, alias("PMPI_Buffer_attach_c")));
 
-extern "C" int PMPI_Buffer_detach(void* buffer_addr, int* size) {
-  Call call(Function::kBuffer_detach, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_buffer_detach(Function function, const void* site, void* buffer_addr, auto* size) {
+  Call call(function, site);
   void* core_buffer_addr = nullptr;
   Count core_size = 0;
   if (!call.pointer(buffer_addr, "buffer_addr") ||
@@ -132,22 +99,12 @@ extern "C" int PMPI_Buffer_detach(void* buffer_addr, int* size) {
   }
   return call.end(code);
 }
+extern "C" int PMPI_Buffer_detach(void* buffer_addr, int* size) {
+  return checked_buffer_detach(Function::kBuffer_detach, __builtin_return_address(0), buffer_addr, size);
+}
 extern "C" decltype(PMPI_Buffer_detach) MPI_Buffer_detach __attribute__((weak, alias("PMPI_Buffer_detach")));
-
 extern "C" int PMPI_Buffer_detach_c(void* buffer_addr, MPI_Count* size) {
-  Call call(Function::kBuffer_detach_c, __builtin_return_address(0));
-  void* core_buffer_addr = nullptr;
-  Count core_size = 0;
-  if (!call.pointer(buffer_addr, "buffer_addr") ||
-      !call.pointer(size, "size")) {
-    return call.fail();
-  }
-  const Code code = api::buffer_detach(call.process, &core_buffer_addr, &core_size);
-  if (code == 0) {
-    *static_cast<void**>(buffer_addr) = abi::buffer_from_core(core_buffer_addr);
-    store_count(core_size, size);
-  }
-  return call.end(code);
+  return checked_buffer_detach(Function::kBuffer_detach_c, __builtin_return_address(0), buffer_addr, size);
 }
 extern "C" decltype(PMPI_Buffer_detach_c) MPI_Buffer_detach_c __attribute__((weak, alias("PMPI_Buffer_detach_c")));
 
@@ -183,8 +140,8 @@ extern "C" int PMPI_Cancel(MPI_Request* request) {
 }
 extern "C" decltype(PMPI_Cancel) MPI_Cancel __attribute__((weak, alias("PMPI_Cancel")));
 
-extern "C" int PMPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) {
-  Call call(Function::kComm_attach_buffer, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_comm_attach_buffer(Function function, const void* site, MPI_Comm comm, void* buffer, auto size) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
       !call.count(size, "size", kErrArg)) {
@@ -193,22 +150,17 @@ extern "C" int PMPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) {
   call.tell(&CallLine::comm, core_comm);
   return call.end(api::comm_attach_buffer(call.process, core_comm, abi::buffer_to_core(buffer), size));
 }
+extern "C" int PMPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) {
+  return checked_comm_attach_buffer(Function::kComm_attach_buffer, __builtin_return_address(0), comm, buffer, size);
+}
 extern "C" decltype(PMPI_Comm_attach_buffer) MPI_Comm_attach_buffer __attribute__((weak, alias("PMPI_Comm_attach_buffer")));
-
 extern "C" int PMPI_Comm_attach_buffer_c(MPI_Comm comm, void* buffer, MPI_Count size) {
-  Call call(Function::kComm_attach_buffer_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.count(size, "size", kErrArg)) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  return call.end(api::comm_attach_buffer(call.process, core_comm, abi::buffer_to_core(buffer), size));
+  return checked_comm_attach_buffer(Function::kComm_attach_buffer_c, __builtin_return_address(0), comm, buffer, size);
 }
 extern "C" decltype(PMPI_Comm_attach_buffer_c) MPI_Comm_attach_buffer_c __attribute__((weak, alias("PMPI_Comm_attach_buffer_c")));
 
-extern "C" int PMPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* size) {
-  Call call(Function::kComm_detach_buffer, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_comm_detach_buffer(Function function, const void* site, MPI_Comm comm, void* buffer_addr, auto* size) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   void* core_buffer_addr = nullptr;
   Count core_size = 0;
@@ -225,25 +177,12 @@ extern "C" int PMPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* si
   }
   return call.end(code);
 }
+extern "C" int PMPI_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* size) {
+  return checked_comm_detach_buffer(Function::kComm_detach_buffer, __builtin_return_address(0), comm, buffer_addr, size);
+}
 extern "C" decltype(PMPI_Comm_detach_buffer) MPI_Comm_detach_buffer __attribute__((weak, alias("PMPI_Comm_detach_buffer")));
-
 extern "C" int PMPI_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_Count* size) {
-  Call call(Function::kComm_detach_buffer_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  void* core_buffer_addr = nullptr;
-  Count core_size = 0;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.pointer(buffer_addr, "buffer_addr") ||
-      !call.pointer(size, "size")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  const Code code = api::comm_detach_buffer(call.process, core_comm, &core_buffer_addr, &core_size);
-  if (code == 0) {
-    *static_cast<void**>(buffer_addr) = abi::buffer_from_core(core_buffer_addr);
-    store_count(core_size, size);
-  }
-  return call.end(code);
+  return checked_comm_detach_buffer(Function::kComm_detach_buffer_c, __builtin_return_address(0), comm, buffer_addr, size);
 }
 extern "C" decltype(PMPI_Comm_detach_buffer_c) MPI_Comm_detach_buffer_c __attribute__((weak, alias("PMPI_Comm_detach_buffer_c")));
 
@@ -307,8 +246,8 @@ extern "C" int PMPI_Grequest_start(MPI_Grequest_query_function* query_fn, MPI_Gr
 }
 extern "C" decltype(PMPI_Grequest_start) MPI_Grequest_start __attribute__((weak, alias("PMPI_Grequest_start")));
 
-extern "C" int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIbsend, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_ibsend(Function function, const void* site, const void* buf, auto count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -331,31 +270,12 @@ extern "C" int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, in
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return checked_ibsend(Function::kIbsend, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+}
 extern "C" decltype(PMPI_Ibsend) MPI_Ibsend __attribute__((weak, alias("PMPI_Ibsend")));
-
 extern "C" int PMPI_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIbsend_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.dest(dest, "dest", core_comm) ||
-      !call.tag(tag, "tag") ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::ibsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_ibsend(Function::kIbsend_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Ibsend_c) MPI_Ibsend_c __attribute__((weak, alias("PMPI_Ibsend_c")));
 
@@ -387,8 +307,8 @@ extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_M
 }
 extern "C" decltype(PMPI_Improbe) MPI_Improbe __attribute__((weak, alias("PMPI_Improbe")));
 
-extern "C" int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
-  Call call(Function::kImrecv, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_imrecv(Function function, const void* site, void* buf, auto count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
+  Call call(function, site);
   Message* core_message = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -408,28 +328,12 @@ extern "C" int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Mess
   call.settle<Message>(core_message, message);
   return call.end(code);
 }
+extern "C" int PMPI_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
+  return checked_imrecv(Function::kImrecv, __builtin_return_address(0), buf, count, datatype, message, request);
+}
 extern "C" decltype(PMPI_Imrecv) MPI_Imrecv __attribute__((weak, alias("PMPI_Imrecv")));
-
 extern "C" int PMPI_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
-  Call call(Function::kImrecv_c, __builtin_return_address(0));
-  Message* core_message = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.pointer(message, "message") ||
-      !call.handle<Message>(*message, "message", &core_message) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::imrecv(call.process, abi::buffer_to_core(buf), count, core_datatype, &core_message, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  call.settle<Message>(core_message, message);
-  return call.end(code);
+  return checked_imrecv(Function::kImrecv_c, __builtin_return_address(0), buf, count, datatype, message, request);
 }
 extern "C" decltype(PMPI_Imrecv_c) MPI_Imrecv_c __attribute__((weak, alias("PMPI_Imrecv_c")));
 
@@ -457,8 +361,8 @@ extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_St
 }
 extern "C" decltype(PMPI_Iprobe) MPI_Iprobe __attribute__((weak, alias("PMPI_Iprobe")));
 
-extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIrecv, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_irecv(Function function, const void* site, void* buf, auto count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -481,36 +385,17 @@ extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int sourc
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+  return checked_irecv(Function::kIrecv, __builtin_return_address(0), buf, count, datatype, source, tag, comm, request);
+}
 extern "C" decltype(PMPI_Irecv) MPI_Irecv __attribute__((weak, alias("PMPI_Irecv")));
-
 extern "C" int PMPI_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIrecv_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.source(source, "source", core_comm) ||
-      !call.tag_or_any(tag, "tag") ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(source));
-  call.tell(&CallLine::tag, abi::tag_to_core(tag));
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::irecv(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_irecv(Function::kIrecv_c, __builtin_return_address(0), buf, count, datatype, source, tag, comm, request);
 }
 extern "C" decltype(PMPI_Irecv_c) MPI_Irecv_c __attribute__((weak, alias("PMPI_Irecv_c")));
 
-extern "C" int PMPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIrsend, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_irsend(Function function, const void* site, const void* buf, auto count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -533,36 +418,17 @@ extern "C" int PMPI_Irsend(const void* buf, int count, MPI_Datatype datatype, in
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return checked_irsend(Function::kIrsend, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+}
 extern "C" decltype(PMPI_Irsend) MPI_Irsend __attribute__((weak, alias("PMPI_Irsend")));
-
 extern "C" int PMPI_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIrsend_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.dest(dest, "dest", core_comm) ||
-      !call.tag(tag, "tag") ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::irsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_irsend(Function::kIrsend_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Irsend_c) MPI_Irsend_c __attribute__((weak, alias("PMPI_Irsend_c")));
 
-extern "C" int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIsend, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_isend(Function function, const void* site, const void* buf, auto count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -585,36 +451,17 @@ extern "C" int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return checked_isend(Function::kIsend, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+}
 extern "C" decltype(PMPI_Isend) MPI_Isend __attribute__((weak, alias("PMPI_Isend")));
-
 extern "C" int PMPI_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIsend_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.dest(dest, "dest", core_comm) ||
-      !call.tag(tag, "tag") ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::isend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_isend(Function::kIsend_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Isend_c) MPI_Isend_c __attribute__((weak, alias("PMPI_Isend_c")));
 
-extern "C" int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIsendrecv, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_isendrecv(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -641,40 +488,17 @@ extern "C" int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype s
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+  return checked_isendrecv(Function::kIsendrecv, __builtin_return_address(0), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
+}
 extern "C" decltype(PMPI_Isendrecv) MPI_Isendrecv __attribute__((weak, alias("PMPI_Isendrecv")));
-
 extern "C" int PMPI_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIsendrecv_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !call.message(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
-      !call.dest(dest, "dest", core_comm) ||
-      !call.tag(sendtag, "sendtag") ||
-      !call.source(source, "source", core_comm) ||
-      !call.tag_or_any(recvtag, "recvtag") ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, sendtag);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::isendrecv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::rank_to_core(dest), sendtag, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_isendrecv(Function::kIsendrecv_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request);
 }
 extern "C" decltype(PMPI_Isendrecv_c) MPI_Isendrecv_c __attribute__((weak, alias("PMPI_Isendrecv_c")));
 
-extern "C" int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIsendrecv_replace, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_isendrecv_replace(Function function, const void* site, void* buf, auto count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -699,38 +523,17 @@ extern "C" int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatyp
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+  return checked_isendrecv_replace(Function::kIsendrecv_replace, __builtin_return_address(0), buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
+}
 extern "C" decltype(PMPI_Isendrecv_replace) MPI_Isendrecv_replace __attribute__((weak, alias("PMPI_Isendrecv_replace")));
-
 extern "C" int PMPI_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIsendrecv_replace_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.dest(dest, "dest", core_comm) ||
-      !call.tag(sendtag, "sendtag") ||
-      !call.source(source, "source", core_comm) ||
-      !call.tag_or_any(recvtag, "recvtag") ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, sendtag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::isendrecv_replace(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), sendtag, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_isendrecv_replace(Function::kIsendrecv_replace_c, __builtin_return_address(0), buf, count, datatype, dest, sendtag, source, recvtag, comm, request);
 }
 extern "C" decltype(PMPI_Isendrecv_replace_c) MPI_Isendrecv_replace_c __attribute__((weak, alias("PMPI_Isendrecv_replace_c")));
 
-extern "C" int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIssend, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_issend(Function function, const void* site, const void* buf, auto count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -753,31 +556,12 @@ extern "C" int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, in
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return checked_issend(Function::kIssend, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+}
 extern "C" decltype(PMPI_Issend) MPI_Issend __attribute__((weak, alias("PMPI_Issend")));
-
 extern "C" int PMPI_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIssend_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.dest(dest, "dest", core_comm) ||
-      !call.tag(tag, "tag") ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::issend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_issend(Function::kIssend_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Issend_c) MPI_Issend_c __attribute__((weak, alias("PMPI_Issend_c")));
 
@@ -806,8 +590,8 @@ extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* mess
 }
 extern "C" decltype(PMPI_Mprobe) MPI_Mprobe __attribute__((weak, alias("PMPI_Mprobe")));
 
-extern "C" int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
-  Call call(Function::kMrecv, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_mrecv(Function function, const void* site, void* buf, auto count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
+  Call call(function, site);
   Message* core_message = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -824,25 +608,12 @@ extern "C" int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Messa
   core_status.store();
   return call.end(code);
 }
+extern "C" int PMPI_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
+  return checked_mrecv(Function::kMrecv, __builtin_return_address(0), buf, count, datatype, message, status);
+}
 extern "C" decltype(PMPI_Mrecv) MPI_Mrecv __attribute__((weak, alias("PMPI_Mrecv")));
-
 extern "C" int PMPI_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
-  Call call(Function::kMrecv_c, __builtin_return_address(0));
-  Message* core_message = nullptr;
-  Datatype* core_datatype = nullptr;
-  StatusOut core_status(status);
-  if (!call.pointer(message, "message") ||
-      !call.handle<Message>(*message, "message", &core_message) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !core_status.ready(call, "status")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::mrecv(call.process, abi::buffer_to_core(buf), count, core_datatype, &core_message, core_status.get());
-  call.settle<Message>(core_message, message);
-  core_status.store();
-  return call.end(code);
+  return checked_mrecv(Function::kMrecv_c, __builtin_return_address(0), buf, count, datatype, message, status);
 }
 extern "C" decltype(PMPI_Mrecv_c) MPI_Mrecv_c __attribute__((weak, alias("PMPI_Mrecv_c")));
 
@@ -971,8 +742,8 @@ extern "C" int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count,
 }
 extern "C" decltype(PMPI_Psend_init) MPI_Psend_init __attribute__((weak, alias("PMPI_Psend_init")));
 
-extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  Call call(Function::kRecv, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_recv(Function function, const void* site, void* buf, auto count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -992,33 +763,17 @@ extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source
   core_status.store();
   return call.end(code);
 }
+extern "C" int PMPI_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  return checked_recv(Function::kRecv, __builtin_return_address(0), buf, count, datatype, source, tag, comm, status);
+}
 extern "C" decltype(PMPI_Recv) MPI_Recv __attribute__((weak, alias("PMPI_Recv")));
-
 extern "C" int PMPI_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  Call call(Function::kRecv_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  StatusOut core_status(status);
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.source(source, "source", core_comm) ||
-      !call.tag_or_any(tag, "tag") ||
-      !core_status.ready(call, "status")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(source));
-  call.tell(&CallLine::tag, abi::tag_to_core(tag));
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::recv(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, core_status.get());
-  core_status.store();
-  return call.end(code);
+  return checked_recv(Function::kRecv_c, __builtin_return_address(0), buf, count, datatype, source, tag, comm, status);
 }
 extern "C" decltype(PMPI_Recv_c) MPI_Recv_c __attribute__((weak, alias("PMPI_Recv_c")));
 
-extern "C" int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kRecv_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_recv_init(Function function, const void* site, void* buf, auto count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -1041,31 +796,12 @@ extern "C" int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int s
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+  return checked_recv_init(Function::kRecv_init, __builtin_return_address(0), buf, count, datatype, source, tag, comm, request);
+}
 extern "C" decltype(PMPI_Recv_init) MPI_Recv_init __attribute__((weak, alias("PMPI_Recv_init")));
-
 extern "C" int PMPI_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kRecv_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.source(source, "source", core_comm) ||
-      !call.tag_or_any(tag, "tag") ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(source));
-  call.tell(&CallLine::tag, abi::tag_to_core(tag));
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::recv_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_recv_init(Function::kRecv_init_c, __builtin_return_address(0), buf, count, datatype, source, tag, comm, request);
 }
 extern "C" decltype(PMPI_Recv_init_c) MPI_Recv_init_c __attribute__((weak, alias("PMPI_Recv_init_c")));
 
@@ -1170,8 +906,8 @@ extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array
 }
 extern "C" decltype(PMPI_Request_get_status_some) MPI_Request_get_status_some __attribute__((weak, alias("PMPI_Request_get_status_some")));
 
-extern "C" int PMPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call(Function::kRsend, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_rsend(Function function, const void* site, const void* buf, auto count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -1187,29 +923,17 @@ extern "C" int PMPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int
   call.tell(&CallLine::type, core_datatype);
   return call.end(api::rsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
+extern "C" int PMPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return checked_rsend(Function::kRsend, __builtin_return_address(0), buf, count, datatype, dest, tag, comm);
+}
 extern "C" decltype(PMPI_Rsend) MPI_Rsend __attribute__((weak, alias("PMPI_Rsend")));
-
 extern "C" int PMPI_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call(Function::kRsend_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.dest(dest, "dest", core_comm) ||
-      !call.tag(tag, "tag")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  return call.end(api::rsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
+  return checked_rsend(Function::kRsend_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm);
 }
 extern "C" decltype(PMPI_Rsend_c) MPI_Rsend_c __attribute__((weak, alias("PMPI_Rsend_c")));
 
-extern "C" int PMPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kRsend_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_rsend_init(Function function, const void* site, const void* buf, auto count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -1232,36 +956,17 @@ extern "C" int PMPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return checked_rsend_init(Function::kRsend_init, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+}
 extern "C" decltype(PMPI_Rsend_init) MPI_Rsend_init __attribute__((weak, alias("PMPI_Rsend_init")));
-
 extern "C" int PMPI_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kRsend_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.dest(dest, "dest", core_comm) ||
-      !call.tag(tag, "tag") ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::rsend_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_rsend_init(Function::kRsend_init_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Rsend_init_c) MPI_Rsend_init_c __attribute__((weak, alias("PMPI_Rsend_init_c")));
 
-extern "C" int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call(Function::kSend, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_send(Function function, const void* site, const void* buf, auto count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -1277,29 +982,17 @@ extern "C" int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int 
   call.tell(&CallLine::type, core_datatype);
   return call.end(api::send(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
+extern "C" int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return checked_send(Function::kSend, __builtin_return_address(0), buf, count, datatype, dest, tag, comm);
+}
 extern "C" decltype(PMPI_Send) MPI_Send __attribute__((weak, alias("PMPI_Send")));
-
 extern "C" int PMPI_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call(Function::kSend_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.dest(dest, "dest", core_comm) ||
-      !call.tag(tag, "tag")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  return call.end(api::send(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
+  return checked_send(Function::kSend_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm);
 }
 extern "C" decltype(PMPI_Send_c) MPI_Send_c __attribute__((weak, alias("PMPI_Send_c")));
 
-extern "C" int PMPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kSend_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_send_init(Function function, const void* site, const void* buf, auto count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -1322,36 +1015,17 @@ extern "C" int PMPI_Send_init(const void* buf, int count, MPI_Datatype datatype,
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return checked_send_init(Function::kSend_init, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+}
 extern "C" decltype(PMPI_Send_init) MPI_Send_init __attribute__((weak, alias("PMPI_Send_init")));
-
 extern "C" int PMPI_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kSend_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.dest(dest, "dest", core_comm) ||
-      !call.tag(tag, "tag") ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::send_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_send_init(Function::kSend_init_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Send_init_c) MPI_Send_init_c __attribute__((weak, alias("PMPI_Send_init_c")));
 
-extern "C" int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  Call call(Function::kSendrecv, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_sendrecv(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_sendtype = nullptr;
   Datatype* core_recvtype = nullptr;
@@ -1375,37 +1049,17 @@ extern "C" int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype se
   core_status.store();
   return call.end(code);
 }
+extern "C" int PMPI_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+  return checked_sendrecv(Function::kSendrecv, __builtin_return_address(0), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
+}
 extern "C" decltype(PMPI_Sendrecv) MPI_Sendrecv __attribute__((weak, alias("PMPI_Sendrecv")));
-
 extern "C" int PMPI_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  Call call(Function::kSendrecv_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  StatusOut core_status(status);
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !call.message(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
-      !call.dest(dest, "dest", core_comm) ||
-      !call.tag(sendtag, "sendtag") ||
-      !call.source(source, "source", core_comm) ||
-      !call.tag_or_any(recvtag, "recvtag") ||
-      !core_status.ready(call, "status")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, sendtag);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::sendrecv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::rank_to_core(dest), sendtag, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, core_status.get());
-  core_status.store();
-  return call.end(code);
+  return checked_sendrecv(Function::kSendrecv_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status);
 }
 extern "C" decltype(PMPI_Sendrecv_c) MPI_Sendrecv_c __attribute__((weak, alias("PMPI_Sendrecv_c")));
 
-extern "C" int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  Call call(Function::kSendrecv_replace, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_sendrecv_replace(Function function, const void* site, void* buf, auto count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   StatusOut core_status(status);
@@ -1427,35 +1081,17 @@ extern "C" int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype
   core_status.store();
   return call.end(code);
 }
+extern "C" int PMPI_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+  return checked_sendrecv_replace(Function::kSendrecv_replace, __builtin_return_address(0), buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
+}
 extern "C" decltype(PMPI_Sendrecv_replace) MPI_Sendrecv_replace __attribute__((weak, alias("PMPI_Sendrecv_replace")));
-
 extern "C" int PMPI_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  Call call(Function::kSendrecv_replace_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  StatusOut core_status(status);
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.dest(dest, "dest", core_comm) ||
-      !call.tag(sendtag, "sendtag") ||
-      !call.source(source, "source", core_comm) ||
-      !call.tag_or_any(recvtag, "recvtag") ||
-      !core_status.ready(call, "status")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, sendtag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::sendrecv_replace(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), sendtag, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, core_status.get());
-  core_status.store();
-  return call.end(code);
+  return checked_sendrecv_replace(Function::kSendrecv_replace_c, __builtin_return_address(0), buf, count, datatype, dest, sendtag, source, recvtag, comm, status);
 }
 extern "C" decltype(PMPI_Sendrecv_replace_c) MPI_Sendrecv_replace_c __attribute__((weak, alias("PMPI_Sendrecv_replace_c")));
 
-extern "C" int PMPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call(Function::kSsend, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_ssend(Function function, const void* site, const void* buf, auto count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -1471,29 +1107,17 @@ extern "C" int PMPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int
   call.tell(&CallLine::type, core_datatype);
   return call.end(api::ssend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
+extern "C" int PMPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  return checked_ssend(Function::kSsend, __builtin_return_address(0), buf, count, datatype, dest, tag, comm);
+}
 extern "C" decltype(PMPI_Ssend) MPI_Ssend __attribute__((weak, alias("PMPI_Ssend")));
-
 extern "C" int PMPI_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call(Function::kSsend_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.dest(dest, "dest", core_comm) ||
-      !call.tag(tag, "tag")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  return call.end(api::ssend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
+  return checked_ssend(Function::kSsend_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm);
 }
 extern "C" decltype(PMPI_Ssend_c) MPI_Ssend_c __attribute__((weak, alias("PMPI_Ssend_c")));
 
-extern "C" int PMPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kSsend_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_ssend_init(Function function, const void* site, const void* buf, auto count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Datatype* core_datatype = nullptr;
   Request* core_request = nullptr;
@@ -1516,31 +1140,12 @@ extern "C" int PMPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  return checked_ssend_init(Function::kSsend_init, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
+}
 extern "C" decltype(PMPI_Ssend_init) MPI_Ssend_init __attribute__((weak, alias("PMPI_Ssend_init")));
-
 extern "C" int PMPI_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kSsend_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Datatype* core_datatype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.message(buf, "buf", count, "count", datatype, "datatype", &core_datatype) ||
-      !call.dest(dest, "dest", core_comm) ||
-      !call.tag(tag, "tag") ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  const Code code = api::ssend_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_ssend_init(Function::kSsend_init_c, __builtin_return_address(0), buf, count, datatype, dest, tag, comm, request);
 }
 extern "C" decltype(PMPI_Ssend_init_c) MPI_Ssend_init_c __attribute__((weak, alias("PMPI_Ssend_init_c")));
 

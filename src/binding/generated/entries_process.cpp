@@ -173,8 +173,8 @@ extern "C" int PMPI_Publish_name(const char* service_name, MPI_Info info, const 
 }
 extern "C" decltype(PMPI_Publish_name) MPI_Publish_name __attribute__((weak, alias("PMPI_Publish_name")));
 
-extern "C" int PMPI_Session_attach_buffer(MPI_Session session, void* buffer, int size) {
-  Call call(Function::kSession_attach_buffer, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_session_attach_buffer(Function function, const void* site, MPI_Session session, void* buffer, auto size) {
+  Call call(function, site);
   Session* core_session = nullptr;
   if (!call.handle<Session>(session, "session", &core_session) ||
       !call.count(size, "size", kErrArg)) {
@@ -183,17 +183,12 @@ extern "C" int PMPI_Session_attach_buffer(MPI_Session session, void* buffer, int
   call.tell(&CallLine::comm, core_session);
   return call.end(api::session_attach_buffer(call.process, core_session, abi::buffer_to_core(buffer), size));
 }
+extern "C" int PMPI_Session_attach_buffer(MPI_Session session, void* buffer, int size) {
+  return checked_session_attach_buffer(Function::kSession_attach_buffer, __builtin_return_address(0), session, buffer, size);
+}
 extern "C" decltype(PMPI_Session_attach_buffer) MPI_Session_attach_buffer __attribute__((weak, alias("PMPI_Session_attach_buffer")));
-
 extern "C" int PMPI_Session_attach_buffer_c(MPI_Session session, void* buffer, MPI_Count size) {
-  Call call(Function::kSession_attach_buffer_c, __builtin_return_address(0));
-  Session* core_session = nullptr;
-  if (!call.handle<Session>(session, "session", &core_session) ||
-      !call.count(size, "size", kErrArg)) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_session);
-  return call.end(api::session_attach_buffer(call.process, core_session, abi::buffer_to_core(buffer), size));
+  return checked_session_attach_buffer(Function::kSession_attach_buffer_c, __builtin_return_address(0), session, buffer, size);
 }
 extern "C" decltype(PMPI_Session_attach_buffer_c) MPI_Session_attach_buffer_c __attribute__((weak, alias("PMPI_Session_attach_buffer_c")));
 
@@ -226,8 +221,8 @@ extern "C" int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* s
 }
 extern "C" decltype(PMPI_Session_create_errhandler) MPI_Session_create_errhandler __attribute__((weak, alias("PMPI_Session_create_errhandler")));
 
-extern "C" int PMPI_Session_detach_buffer(MPI_Session session, void* buffer_addr, int* size) {
-  Call call(Function::kSession_detach_buffer, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_session_detach_buffer(Function function, const void* site, MPI_Session session, void* buffer_addr, auto* size) {
+  Call call(function, site);
   Session* core_session = nullptr;
   void* core_buffer_addr = nullptr;
   Count core_size = 0;
@@ -244,25 +239,12 @@ extern "C" int PMPI_Session_detach_buffer(MPI_Session session, void* buffer_addr
   }
   return call.end(code);
 }
+extern "C" int PMPI_Session_detach_buffer(MPI_Session session, void* buffer_addr, int* size) {
+  return checked_session_detach_buffer(Function::kSession_detach_buffer, __builtin_return_address(0), session, buffer_addr, size);
+}
 extern "C" decltype(PMPI_Session_detach_buffer) MPI_Session_detach_buffer __attribute__((weak, alias("PMPI_Session_detach_buffer")));
-
 extern "C" int PMPI_Session_detach_buffer_c(MPI_Session session, void* buffer_addr, MPI_Count* size) {
-  Call call(Function::kSession_detach_buffer_c, __builtin_return_address(0));
-  Session* core_session = nullptr;
-  void* core_buffer_addr = nullptr;
-  Count core_size = 0;
-  if (!call.handle<Session>(session, "session", &core_session) ||
-      !call.pointer(buffer_addr, "buffer_addr") ||
-      !call.pointer(size, "size")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_session);
-  const Code code = api::session_detach_buffer(call.process, core_session, &core_buffer_addr, &core_size);
-  if (code == 0) {
-    *static_cast<void**>(buffer_addr) = abi::buffer_from_core(core_buffer_addr);
-    store_count(core_size, size);
-  }
-  return call.end(code);
+  return checked_session_detach_buffer(Function::kSession_detach_buffer_c, __builtin_return_address(0), session, buffer_addr, size);
 }
 extern "C" decltype(PMPI_Session_detach_buffer_c) MPI_Session_detach_buffer_c __attribute__((weak, alias("PMPI_Session_detach_buffer_c")));
 

@@ -10,8 +10,8 @@
 
 using namespace tasuki;
 
-extern "C" int PMPI_Accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  Call call(Function::kAccumulate, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_accumulate(Function function, const void* site, const void* origin_addr, auto origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, auto target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
+  Call call(function, site);
   Win* core_win = nullptr;
   Op* core_op = nullptr;
   Datatype* core_origin_datatype = nullptr;
@@ -32,29 +32,12 @@ extern "C" int PMPI_Accumulate(const void* origin_addr, int origin_count, MPI_Da
   call.tell(&CallLine::op, core_op);
   return call.end(api::accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win));
 }
+extern "C" int PMPI_Accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
+  return checked_accumulate(Function::kAccumulate, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
+}
 extern "C" decltype(PMPI_Accumulate) MPI_Accumulate __attribute__((weak, alias("PMPI_Accumulate")));
-
 extern "C" int PMPI_Accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  Call call(Function::kAccumulate_c, __builtin_return_address(0));
-  Win* core_win = nullptr;
-  Op* core_op = nullptr;
-  Datatype* core_origin_datatype = nullptr;
-  Datatype* core_target_datatype = nullptr;
-  const int core_target_rank = abi::rank_to_core(target_rank);
-  if (!call.handle<Win>(win, "win", &core_win) ||
-      !call.handle<Op>(op, "op", &core_op) ||
-      !(abi::rank_to_core(target_rank) == kProcNull || core_op->predefined == kMpiNoOp || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
-      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
-      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
-      !call.count(target_count, "target_count")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_target_rank);
-  call.tell(&CallLine::count, origin_count);
-  call.tell(&CallLine::type, core_origin_datatype);
-  call.tell(&CallLine::op, core_op);
-  return call.end(api::accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win));
+  return checked_accumulate(Function::kAccumulate_c, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
 }
 extern "C" decltype(PMPI_Accumulate_c) MPI_Accumulate_c __attribute__((weak, alias("PMPI_Accumulate_c")));
 
@@ -100,8 +83,8 @@ extern "C" int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI
 }
 extern "C" decltype(PMPI_Fetch_and_op) MPI_Fetch_and_op __attribute__((weak, alias("PMPI_Fetch_and_op")));
 
-extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  Call call(Function::kGet, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_get(Function function, const void* site, void* origin_addr, auto origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, auto target_count, MPI_Datatype target_datatype, MPI_Win win) {
+  Call call(function, site);
   Win* core_win = nullptr;
   Datatype* core_origin_datatype = nullptr;
   Datatype* core_target_datatype = nullptr;
@@ -119,31 +102,17 @@ extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin
   call.tell(&CallLine::type, core_origin_datatype);
   return call.end(api::get(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win));
 }
+extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
+  return checked_get(Function::kGet, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
+}
 extern "C" decltype(PMPI_Get) MPI_Get __attribute__((weak, alias("PMPI_Get")));
-
 extern "C" int PMPI_Get_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  Call call(Function::kGet_c, __builtin_return_address(0));
-  Win* core_win = nullptr;
-  Datatype* core_origin_datatype = nullptr;
-  Datatype* core_target_datatype = nullptr;
-  const int core_target_rank = abi::rank_to_core(target_rank);
-  if (!call.handle<Win>(win, "win", &core_win) ||
-      !(abi::rank_to_core(target_rank) == kProcNull || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
-      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
-      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
-      !call.count(target_count, "target_count")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_target_rank);
-  call.tell(&CallLine::count, origin_count);
-  call.tell(&CallLine::type, core_origin_datatype);
-  return call.end(api::get(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win));
+  return checked_get(Function::kGet_c, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
 }
 extern "C" decltype(PMPI_Get_c) MPI_Get_c __attribute__((weak, alias("PMPI_Get_c")));
 
-extern "C" int PMPI_Get_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  Call call(Function::kGet_accumulate, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_get_accumulate(Function function, const void* site, const void* origin_addr, auto origin_count, MPI_Datatype origin_datatype, void* result_addr, auto result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, auto target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
+  Call call(function, site);
   Win* core_win = nullptr;
   Op* core_op = nullptr;
   Datatype* core_origin_datatype = nullptr;
@@ -166,36 +135,17 @@ extern "C" int PMPI_Get_accumulate(const void* origin_addr, int origin_count, MP
   call.tell(&CallLine::op, core_op);
   return call.end(api::get_accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, abi::buffer_to_core(result_addr), result_count, core_result_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win));
 }
+extern "C" int PMPI_Get_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
+  return checked_get_accumulate(Function::kGet_accumulate, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
+}
 extern "C" decltype(PMPI_Get_accumulate) MPI_Get_accumulate __attribute__((weak, alias("PMPI_Get_accumulate")));
-
 extern "C" int PMPI_Get_accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  Call call(Function::kGet_accumulate_c, __builtin_return_address(0));
-  Win* core_win = nullptr;
-  Op* core_op = nullptr;
-  Datatype* core_origin_datatype = nullptr;
-  Datatype* core_result_datatype = nullptr;
-  Datatype* core_target_datatype = nullptr;
-  const int core_target_rank = abi::rank_to_core(target_rank);
-  if (!call.handle<Win>(win, "win", &core_win) ||
-      !call.handle<Op>(op, "op", &core_op) ||
-      !(abi::rank_to_core(target_rank) == kProcNull || core_op->predefined == kMpiNoOp || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
-      !(abi::rank_to_core(target_rank) == kProcNull || (call.data(result_addr, "result_addr", result_count, "result_count", result_datatype, "result_datatype", &core_result_datatype))) ||
-      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
-      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
-      !call.count(target_count, "target_count")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_target_rank);
-  call.tell(&CallLine::count, origin_count);
-  call.tell(&CallLine::type, core_origin_datatype);
-  call.tell(&CallLine::op, core_op);
-  return call.end(api::get_accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, abi::buffer_to_core(result_addr), result_count, core_result_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win));
+  return checked_get_accumulate(Function::kGet_accumulate_c, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win);
 }
 extern "C" decltype(PMPI_Get_accumulate_c) MPI_Get_accumulate_c __attribute__((weak, alias("PMPI_Get_accumulate_c")));
 
-extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  Call call(Function::kPut, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_put(Function function, const void* site, const void* origin_addr, auto origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, auto target_count, MPI_Datatype target_datatype, MPI_Win win) {
+  Call call(function, site);
   Win* core_win = nullptr;
   Datatype* core_origin_datatype = nullptr;
   Datatype* core_target_datatype = nullptr;
@@ -213,31 +163,17 @@ extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype 
   call.tell(&CallLine::type, core_origin_datatype);
   return call.end(api::put(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win));
 }
+extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
+  return checked_put(Function::kPut, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
+}
 extern "C" decltype(PMPI_Put) MPI_Put __attribute__((weak, alias("PMPI_Put")));
-
 extern "C" int PMPI_Put_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  Call call(Function::kPut_c, __builtin_return_address(0));
-  Win* core_win = nullptr;
-  Datatype* core_origin_datatype = nullptr;
-  Datatype* core_target_datatype = nullptr;
-  const int core_target_rank = abi::rank_to_core(target_rank);
-  if (!call.handle<Win>(win, "win", &core_win) ||
-      !(abi::rank_to_core(target_rank) == kProcNull || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
-      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
-      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
-      !call.count(target_count, "target_count")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_target_rank);
-  call.tell(&CallLine::count, origin_count);
-  call.tell(&CallLine::type, core_origin_datatype);
-  return call.end(api::put(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win));
+  return checked_put(Function::kPut_c, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win);
 }
 extern "C" decltype(PMPI_Put_c) MPI_Put_c __attribute__((weak, alias("PMPI_Put_c")));
 
-extern "C" int PMPI_Raccumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
-  Call call(Function::kRaccumulate, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_raccumulate(Function function, const void* site, const void* origin_addr, auto origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, auto target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
+  Call call(function, site);
   Win* core_win = nullptr;
   Op* core_op = nullptr;
   Datatype* core_origin_datatype = nullptr;
@@ -265,41 +201,17 @@ extern "C" int PMPI_Raccumulate(const void* origin_addr, int origin_count, MPI_D
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Raccumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
+  return checked_raccumulate(Function::kRaccumulate, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
+}
 extern "C" decltype(PMPI_Raccumulate) MPI_Raccumulate __attribute__((weak, alias("PMPI_Raccumulate")));
-
 extern "C" int PMPI_Raccumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
-  Call call(Function::kRaccumulate_c, __builtin_return_address(0));
-  Win* core_win = nullptr;
-  Op* core_op = nullptr;
-  Datatype* core_origin_datatype = nullptr;
-  Datatype* core_target_datatype = nullptr;
-  const int core_target_rank = abi::rank_to_core(target_rank);
-  Request* core_request = nullptr;
-  if (!call.handle<Win>(win, "win", &core_win) ||
-      !call.handle<Op>(op, "op", &core_op) ||
-      !(abi::rank_to_core(target_rank) == kProcNull || core_op->predefined == kMpiNoOp || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
-      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
-      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
-      !call.count(target_count, "target_count") ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_target_rank);
-  call.tell(&CallLine::count, origin_count);
-  call.tell(&CallLine::type, core_origin_datatype);
-  call.tell(&CallLine::op, core_op);
-  const Code code = api::raccumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_raccumulate(Function::kRaccumulate_c, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
 }
 extern "C" decltype(PMPI_Raccumulate_c) MPI_Raccumulate_c __attribute__((weak, alias("PMPI_Raccumulate_c")));
 
-extern "C" int PMPI_Rget(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
-  Call call(Function::kRget, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_rget(Function function, const void* site, void* origin_addr, auto origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, auto target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
+  Call call(function, site);
   Win* core_win = nullptr;
   Datatype* core_origin_datatype = nullptr;
   Datatype* core_target_datatype = nullptr;
@@ -324,38 +236,17 @@ extern "C" int PMPI_Rget(void* origin_addr, int origin_count, MPI_Datatype origi
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Rget(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
+  return checked_rget(Function::kRget, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
+}
 extern "C" decltype(PMPI_Rget) MPI_Rget __attribute__((weak, alias("PMPI_Rget")));
-
 extern "C" int PMPI_Rget_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
-  Call call(Function::kRget_c, __builtin_return_address(0));
-  Win* core_win = nullptr;
-  Datatype* core_origin_datatype = nullptr;
-  Datatype* core_target_datatype = nullptr;
-  const int core_target_rank = abi::rank_to_core(target_rank);
-  Request* core_request = nullptr;
-  if (!call.handle<Win>(win, "win", &core_win) ||
-      !(abi::rank_to_core(target_rank) == kProcNull || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
-      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
-      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
-      !call.count(target_count, "target_count") ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_target_rank);
-  call.tell(&CallLine::count, origin_count);
-  call.tell(&CallLine::type, core_origin_datatype);
-  const Code code = api::rget(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_rget(Function::kRget_c, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
 }
 extern "C" decltype(PMPI_Rget_c) MPI_Rget_c __attribute__((weak, alias("PMPI_Rget_c")));
 
-extern "C" int PMPI_Rget_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
-  Call call(Function::kRget_accumulate, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_rget_accumulate(Function function, const void* site, const void* origin_addr, auto origin_count, MPI_Datatype origin_datatype, void* result_addr, auto result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, auto target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
+  Call call(function, site);
   Win* core_win = nullptr;
   Op* core_op = nullptr;
   Datatype* core_origin_datatype = nullptr;
@@ -385,43 +276,17 @@ extern "C" int PMPI_Rget_accumulate(const void* origin_addr, int origin_count, M
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Rget_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
+  return checked_rget_accumulate(Function::kRget_accumulate, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
+}
 extern "C" decltype(PMPI_Rget_accumulate) MPI_Rget_accumulate __attribute__((weak, alias("PMPI_Rget_accumulate")));
-
 extern "C" int PMPI_Rget_accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
-  Call call(Function::kRget_accumulate_c, __builtin_return_address(0));
-  Win* core_win = nullptr;
-  Op* core_op = nullptr;
-  Datatype* core_origin_datatype = nullptr;
-  Datatype* core_result_datatype = nullptr;
-  Datatype* core_target_datatype = nullptr;
-  const int core_target_rank = abi::rank_to_core(target_rank);
-  Request* core_request = nullptr;
-  if (!call.handle<Win>(win, "win", &core_win) ||
-      !call.handle<Op>(op, "op", &core_op) ||
-      !(abi::rank_to_core(target_rank) == kProcNull || core_op->predefined == kMpiNoOp || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
-      !(abi::rank_to_core(target_rank) == kProcNull || (call.data(result_addr, "result_addr", result_count, "result_count", result_datatype, "result_datatype", &core_result_datatype))) ||
-      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
-      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
-      !call.count(target_count, "target_count") ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_target_rank);
-  call.tell(&CallLine::count, origin_count);
-  call.tell(&CallLine::type, core_origin_datatype);
-  call.tell(&CallLine::op, core_op);
-  const Code code = api::rget_accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, abi::buffer_to_core(result_addr), result_count, core_result_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_rget_accumulate(Function::kRget_accumulate_c, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request);
 }
 extern "C" decltype(PMPI_Rget_accumulate_c) MPI_Rget_accumulate_c __attribute__((weak, alias("PMPI_Rget_accumulate_c")));
 
-extern "C" int PMPI_Rput(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
-  Call call(Function::kRput, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_rput(Function function, const void* site, const void* origin_addr, auto origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, auto target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
+  Call call(function, site);
   Win* core_win = nullptr;
   Datatype* core_origin_datatype = nullptr;
   Datatype* core_target_datatype = nullptr;
@@ -446,38 +311,17 @@ extern "C" int PMPI_Rput(const void* origin_addr, int origin_count, MPI_Datatype
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Rput(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
+  return checked_rput(Function::kRput, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
+}
 extern "C" decltype(PMPI_Rput) MPI_Rput __attribute__((weak, alias("PMPI_Rput")));
-
 extern "C" int PMPI_Rput_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
-  Call call(Function::kRput_c, __builtin_return_address(0));
-  Win* core_win = nullptr;
-  Datatype* core_origin_datatype = nullptr;
-  Datatype* core_target_datatype = nullptr;
-  const int core_target_rank = abi::rank_to_core(target_rank);
-  Request* core_request = nullptr;
-  if (!call.handle<Win>(win, "win", &core_win) ||
-      !(abi::rank_to_core(target_rank) == kProcNull || (call.data(origin_addr, "origin_addr", origin_count, "origin_count", origin_datatype, "origin_datatype", &core_origin_datatype))) ||
-      !(abi::rank_to_core(target_rank) == kProcNull || (call.committed(target_datatype, "target_datatype", &core_target_datatype))) ||
-      !call.constant(target_rank, core_target_rank, "target_rank", kErrRank) ||
-      !call.count(target_count, "target_count") ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_target_rank);
-  call.tell(&CallLine::count, origin_count);
-  call.tell(&CallLine::type, core_origin_datatype);
-  const Code code = api::rput(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_rput(Function::kRput_c, __builtin_return_address(0), origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request);
 }
 extern "C" decltype(PMPI_Rput_c) MPI_Rput_c __attribute__((weak, alias("PMPI_Rput_c")));
 
-extern "C" int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  Call call(Function::kWin_allocate, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_win_allocate(Function function, const void* site, MPI_Aint size, auto disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   void* core_baseptr = nullptr;
@@ -498,34 +342,17 @@ extern "C" int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MP
   } else { null_out<Win>(win); }
   return call.end(code);
 }
+extern "C" int PMPI_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
+  return checked_win_allocate(Function::kWin_allocate, __builtin_return_address(0), size, disp_unit, info, comm, baseptr, win);
+}
 extern "C" decltype(PMPI_Win_allocate) MPI_Win_allocate __attribute__((weak, alias("PMPI_Win_allocate")));
-
 extern "C" int PMPI_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  Call call(Function::kWin_allocate_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Info* core_info = nullptr;
-  void* core_baseptr = nullptr;
-  Win* core_win = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(baseptr, "baseptr") ||
-      !call.pointer(win, "win")) {
-    null_out<Win>(win);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  const Code code = api::win_allocate(call.process, size, disp_unit, core_info, core_comm, &core_baseptr, &core_win);
-  if (code == 0) {
-    *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
-    *win = call.give<Win>(core_win);
-  } else { null_out<Win>(win); }
-  return call.end(code);
+  return checked_win_allocate(Function::kWin_allocate_c, __builtin_return_address(0), size, disp_unit, info, comm, baseptr, win);
 }
 extern "C" decltype(PMPI_Win_allocate_c) MPI_Win_allocate_c __attribute__((weak, alias("PMPI_Win_allocate_c")));
 
-extern "C" int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  Call call(Function::kWin_allocate_shared, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_win_allocate_shared(Function function, const void* site, MPI_Aint size, auto disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   void* core_baseptr = nullptr;
@@ -546,29 +373,12 @@ extern "C" int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info i
   } else { null_out<Win>(win); }
   return call.end(code);
 }
+extern "C" int PMPI_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
+  return checked_win_allocate_shared(Function::kWin_allocate_shared, __builtin_return_address(0), size, disp_unit, info, comm, baseptr, win);
+}
 extern "C" decltype(PMPI_Win_allocate_shared) MPI_Win_allocate_shared __attribute__((weak, alias("PMPI_Win_allocate_shared")));
-
 extern "C" int PMPI_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  Call call(Function::kWin_allocate_shared_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Info* core_info = nullptr;
-  void* core_baseptr = nullptr;
-  Win* core_win = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(baseptr, "baseptr") ||
-      !call.pointer(win, "win")) {
-    null_out<Win>(win);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  const Code code = api::win_allocate_shared(call.process, size, disp_unit, core_info, core_comm, &core_baseptr, &core_win);
-  if (code == 0) {
-    *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
-    *win = call.give<Win>(core_win);
-  } else { null_out<Win>(win); }
-  return call.end(code);
+  return checked_win_allocate_shared(Function::kWin_allocate_shared_c, __builtin_return_address(0), size, disp_unit, info, comm, baseptr, win);
 }
 extern "C" decltype(PMPI_Win_allocate_shared_c) MPI_Win_allocate_shared_c __attribute__((weak, alias("PMPI_Win_allocate_shared_c")));
 
@@ -607,8 +417,8 @@ extern "C" int PMPI_Win_complete(MPI_Win win) {
 }
 extern "C" decltype(PMPI_Win_complete) MPI_Win_complete __attribute__((weak, alias("PMPI_Win_complete")));
 
-extern "C" int PMPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
-  Call call(Function::kWin_create, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_win_create(Function function, const void* site, void* base, MPI_Aint size, auto disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Info* core_info = nullptr;
   Win* core_win = nullptr;
@@ -626,26 +436,12 @@ extern "C" int PMPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Inf
   } else { null_out<Win>(win); }
   return call.end(code);
 }
+extern "C" int PMPI_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
+  return checked_win_create(Function::kWin_create, __builtin_return_address(0), base, size, disp_unit, info, comm, win);
+}
 extern "C" decltype(PMPI_Win_create) MPI_Win_create __attribute__((weak, alias("PMPI_Win_create")));
-
 extern "C" int PMPI_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
-  Call call(Function::kWin_create_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Info* core_info = nullptr;
-  Win* core_win = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(win, "win")) {
-    null_out<Win>(win);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  const Code code = api::win_create(call.process, abi::buffer_to_core(base), size, disp_unit, core_info, core_comm, &core_win);
-  if (code == 0) {
-    *win = call.give<Win>(core_win);
-  } else { null_out<Win>(win); }
-  return call.end(code);
+  return checked_win_create(Function::kWin_create_c, __builtin_return_address(0), base, size, disp_unit, info, comm, win);
 }
 extern "C" decltype(PMPI_Win_create_c) MPI_Win_create_c __attribute__((weak, alias("PMPI_Win_create_c")));
 
@@ -1013,8 +809,8 @@ extern "C" int PMPI_Win_set_name(MPI_Win win, const char* win_name) {
 }
 extern "C" decltype(PMPI_Win_set_name) MPI_Win_set_name __attribute__((weak, alias("PMPI_Win_set_name")));
 
-extern "C" int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size, int* disp_unit, void* baseptr) {
-  Call call(Function::kWin_shared_query, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_win_shared_query(Function function, const void* site, MPI_Win win, int rank, MPI_Aint* size, auto* disp_unit, void* baseptr) {
+  Call call(function, site);
   Win* core_win = nullptr;
   const int core_rank = abi::rank_to_core(rank);
   Count core_size = 0;
@@ -1037,31 +833,12 @@ extern "C" int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size, int*
   }
   return call.end(code);
 }
+extern "C" int PMPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint* size, int* disp_unit, void* baseptr) {
+  return checked_win_shared_query(Function::kWin_shared_query, __builtin_return_address(0), win, rank, size, disp_unit, baseptr);
+}
 extern "C" decltype(PMPI_Win_shared_query) MPI_Win_shared_query __attribute__((weak, alias("PMPI_Win_shared_query")));
-
 extern "C" int PMPI_Win_shared_query_c(MPI_Win win, int rank, MPI_Aint* size, MPI_Aint* disp_unit, void* baseptr) {
-  Call call(Function::kWin_shared_query_c, __builtin_return_address(0));
-  Win* core_win = nullptr;
-  const int core_rank = abi::rank_to_core(rank);
-  Count core_size = 0;
-  Count core_disp_unit = 0;
-  void* core_baseptr = nullptr;
-  if (!call.handle<Win>(win, "win", &core_win) ||
-      !call.constant(rank, core_rank, "rank", kErrRank) ||
-      !call.pointer(size, "size") ||
-      !call.pointer(disp_unit, "disp_unit") ||
-      !call.pointer(baseptr, "baseptr")) {
-    return call.fail();
-  }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_rank);
-  const Code code = api::win_shared_query(call.process, core_win, core_rank, &core_size, &core_disp_unit, &core_baseptr);
-  if (code == 0) {
-    store_count(core_size, size);
-    store_count(core_disp_unit, disp_unit);
-    *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
-  }
-  return call.end(code);
+  return checked_win_shared_query(Function::kWin_shared_query_c, __builtin_return_address(0), win, rank, size, disp_unit, baseptr);
 }
 extern "C" decltype(PMPI_Win_shared_query_c) MPI_Win_shared_query_c __attribute__((weak, alias("PMPI_Win_shared_query_c")));
 

@@ -379,8 +379,8 @@ extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
 }
 extern "C" decltype(PMPI_Graphdims_get) MPI_Graphdims_get __attribute__((weak, alias("PMPI_Graphdims_get")));
 
-extern "C" int PMPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_allgather, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_ineighbor_allgather(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -404,37 +404,17 @@ extern "C" int PMPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  return checked_ineighbor_allgather(Function::kIneighbor_allgather, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+}
 extern "C" decltype(PMPI_Ineighbor_allgather) MPI_Ineighbor_allgather __attribute__((weak, alias("PMPI_Ineighbor_allgather")));
-
 extern "C" int PMPI_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_allgather_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Degrees degrees;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.neighborhood(core_comm, &degrees) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::ineighbor_allgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_ineighbor_allgather(Function::kIneighbor_allgather_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Ineighbor_allgather_c) MPI_Ineighbor_allgather_c __attribute__((weak, alias("PMPI_Ineighbor_allgather_c")));
 
-extern "C" int PMPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_allgatherv, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_ineighbor_allgatherv(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* displs, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -458,37 +438,17 @@ extern "C" int PMPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  return checked_ineighbor_allgatherv(Function::kIneighbor_allgatherv, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
+}
 extern "C" decltype(PMPI_Ineighbor_allgatherv) MPI_Ineighbor_allgatherv __attribute__((weak, alias("PMPI_Ineighbor_allgatherv")));
-
 extern "C" int PMPI_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_allgatherv_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Degrees degrees;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.neighborhood(core_comm, &degrees) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(displs, degrees.in, "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::ineighbor_allgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_ineighbor_allgatherv(Function::kIneighbor_allgatherv_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Ineighbor_allgatherv_c) MPI_Ineighbor_allgatherv_c __attribute__((weak, alias("PMPI_Ineighbor_allgatherv_c")));
 
-extern "C" int PMPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_alltoall, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_ineighbor_alltoall(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -512,37 +472,17 @@ extern "C" int PMPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_D
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  return checked_ineighbor_alltoall(Function::kIneighbor_alltoall, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
+}
 extern "C" decltype(PMPI_Ineighbor_alltoall) MPI_Ineighbor_alltoall __attribute__((weak, alias("PMPI_Ineighbor_alltoall")));
-
 extern "C" int PMPI_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_alltoall_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Degrees degrees;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.neighborhood(core_comm, &degrees) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::ineighbor_alltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_ineighbor_alltoall(Function::kIneighbor_alltoall_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Ineighbor_alltoall_c) MPI_Ineighbor_alltoall_c __attribute__((weak, alias("PMPI_Ineighbor_alltoall_c")));
 
-extern "C" int PMPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_alltoallv, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_ineighbor_alltoallv(Function function, const void* site, const void* sendbuf, const auto* sendcounts, const auto* sdispls, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* rdispls, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -565,36 +505,17 @@ extern "C" int PMPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcount
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  return checked_ineighbor_alltoallv(Function::kIneighbor_alltoallv, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
+}
 extern "C" decltype(PMPI_Ineighbor_alltoallv) MPI_Ineighbor_alltoallv __attribute__((weak, alias("PMPI_Ineighbor_alltoallv")));
-
 extern "C" int PMPI_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_alltoallv_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Degrees degrees;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.neighborhood(core_comm, &degrees) ||
-      !(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf")) ||
-      !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::ineighbor_alltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_ineighbor_alltoallv(Function::kIneighbor_alltoallv_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request);
 }
 extern "C" decltype(PMPI_Ineighbor_alltoallv_c) MPI_Ineighbor_alltoallv_c __attribute__((weak, alias("PMPI_Ineighbor_alltoallv_c")));
 
-extern "C" int PMPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_alltoallw, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_ineighbor_alltoallw(Function function, const void* site, const void* sendbuf, const auto* sendcounts, const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const auto* recvcounts, const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -622,41 +543,17 @@ extern "C" int PMPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcount
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
+  return checked_ineighbor_alltoallw(Function::kIneighbor_alltoallw, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
+}
 extern "C" decltype(PMPI_Ineighbor_alltoallw) MPI_Ineighbor_alltoallw __attribute__((weak, alias("PMPI_Ineighbor_alltoallw")));
-
 extern "C" int PMPI_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_alltoallw_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Degrees degrees;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.neighborhood(core_comm, &degrees)) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  HandleArray<Datatype> core_sendtypes(degrees.out);
-  if (!(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf"))) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  HandleArray<Datatype> core_recvtypes(degrees.in);
-  Request* core_request = nullptr;
-  if (!(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  const Code code = api::ineighbor_alltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_ineighbor_alltoallw(Function::kIneighbor_alltoallw_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request);
 }
 extern "C" decltype(PMPI_Ineighbor_alltoallw_c) MPI_Ineighbor_alltoallw_c __attribute__((weak, alias("PMPI_Ineighbor_alltoallw_c")));
 
-extern "C" int PMPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kNeighbor_allgather, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_neighbor_allgather(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -673,30 +570,17 @@ extern "C" int PMPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_D
   call.tell(&CallLine::type, core_sendtype);
   return call.end(api::neighbor_allgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
+extern "C" int PMPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  return checked_neighbor_allgather(Function::kNeighbor_allgather, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
 extern "C" decltype(PMPI_Neighbor_allgather) MPI_Neighbor_allgather __attribute__((weak, alias("PMPI_Neighbor_allgather")));
-
 extern "C" int PMPI_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kNeighbor_allgather_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Degrees degrees;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.neighborhood(core_comm, &degrees) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  return call.end(api::neighbor_allgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
+  return checked_neighbor_allgather(Function::kNeighbor_allgather_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 extern "C" decltype(PMPI_Neighbor_allgather_c) MPI_Neighbor_allgather_c __attribute__((weak, alias("PMPI_Neighbor_allgather_c")));
 
-extern "C" int PMPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_allgather_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_neighbor_allgather_init(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -722,39 +606,17 @@ extern "C" int PMPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, 
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_neighbor_allgather_init(Function::kNeighbor_allgather_init, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+}
 extern "C" decltype(PMPI_Neighbor_allgather_init) MPI_Neighbor_allgather_init __attribute__((weak, alias("PMPI_Neighbor_allgather_init")));
-
 extern "C" int PMPI_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_allgather_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Degrees degrees;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.neighborhood(core_comm, &degrees) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::neighbor_allgather_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_neighbor_allgather_init(Function::kNeighbor_allgather_init_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Neighbor_allgather_init_c) MPI_Neighbor_allgather_init_c __attribute__((weak, alias("PMPI_Neighbor_allgather_init_c")));
 
-extern "C" int PMPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kNeighbor_allgatherv, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_neighbor_allgatherv(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* displs, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -771,30 +633,17 @@ extern "C" int PMPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_
   call.tell(&CallLine::type, core_sendtype);
   return call.end(api::neighbor_allgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm));
 }
+extern "C" int PMPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
+  return checked_neighbor_allgatherv(Function::kNeighbor_allgatherv, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
+}
 extern "C" decltype(PMPI_Neighbor_allgatherv) MPI_Neighbor_allgatherv __attribute__((weak, alias("PMPI_Neighbor_allgatherv")));
-
 extern "C" int PMPI_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kNeighbor_allgatherv_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Degrees degrees;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.neighborhood(core_comm, &degrees) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(displs, degrees.in, "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  return call.end(api::neighbor_allgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm));
+  return checked_neighbor_allgatherv(Function::kNeighbor_allgatherv_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm);
 }
 extern "C" decltype(PMPI_Neighbor_allgatherv_c) MPI_Neighbor_allgatherv_c __attribute__((weak, alias("PMPI_Neighbor_allgatherv_c")));
 
-extern "C" int PMPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_allgatherv_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_neighbor_allgatherv_init(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* displs, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -820,39 +669,17 @@ extern "C" int PMPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount,
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_neighbor_allgatherv_init(Function::kNeighbor_allgatherv_init, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
+}
 extern "C" decltype(PMPI_Neighbor_allgatherv_init) MPI_Neighbor_allgatherv_init __attribute__((weak, alias("PMPI_Neighbor_allgatherv_init")));
-
 extern "C" int PMPI_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_allgatherv_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Degrees degrees;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.neighborhood(core_comm, &degrees) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(displs, degrees.in, "displs") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::neighbor_allgatherv_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_neighbor_allgatherv_init(Function::kNeighbor_allgatherv_init_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Neighbor_allgatherv_init_c) MPI_Neighbor_allgatherv_init_c __attribute__((weak, alias("PMPI_Neighbor_allgatherv_init_c")));
 
-extern "C" int PMPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kNeighbor_alltoall, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_neighbor_alltoall(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -869,30 +696,17 @@ extern "C" int PMPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Da
   call.tell(&CallLine::type, core_sendtype);
   return call.end(api::neighbor_alltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
+extern "C" int PMPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  return checked_neighbor_alltoall(Function::kNeighbor_alltoall, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
+}
 extern "C" decltype(PMPI_Neighbor_alltoall) MPI_Neighbor_alltoall __attribute__((weak, alias("PMPI_Neighbor_alltoall")));
-
 extern "C" int PMPI_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kNeighbor_alltoall_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Degrees degrees;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.neighborhood(core_comm, &degrees) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype)) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  return call.end(api::neighbor_alltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
+  return checked_neighbor_alltoall(Function::kNeighbor_alltoall_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm);
 }
 extern "C" decltype(PMPI_Neighbor_alltoall_c) MPI_Neighbor_alltoall_c __attribute__((weak, alias("PMPI_Neighbor_alltoall_c")));
 
-extern "C" int PMPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_alltoall_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_neighbor_alltoall_init(Function function, const void* site, const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -918,39 +732,17 @@ extern "C" int PMPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, M
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_neighbor_alltoall_init(Function::kNeighbor_alltoall_init, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
+}
 extern "C" decltype(PMPI_Neighbor_alltoall_init) MPI_Neighbor_alltoall_init __attribute__((weak, alias("PMPI_Neighbor_alltoall_init")));
-
 extern "C" int PMPI_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_alltoall_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Degrees degrees;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.neighborhood(core_comm, &degrees) ||
-      !call.data(sendbuf, "sendbuf", sendcount, "sendcount", sendtype, "sendtype", &core_sendtype) ||
-      !call.data(recvbuf, "recvbuf", recvcount, "recvcount", recvtype, "recvtype", &core_recvtype) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::neighbor_alltoall_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_neighbor_alltoall_init(Function::kNeighbor_alltoall_init_c, __builtin_return_address(0), sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Neighbor_alltoall_init_c) MPI_Neighbor_alltoall_init_c __attribute__((weak, alias("PMPI_Neighbor_alltoall_init_c")));
 
-extern "C" int PMPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kNeighbor_alltoallv, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_neighbor_alltoallv(Function function, const void* site, const void* sendbuf, const auto* sendcounts, const auto* sdispls, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* rdispls, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -966,29 +758,17 @@ extern "C" int PMPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts
   call.tell(&CallLine::type, core_sendtype);
   return call.end(api::neighbor_alltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm));
 }
+extern "C" int PMPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
+  return checked_neighbor_alltoallv(Function::kNeighbor_alltoallv, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
+}
 extern "C" decltype(PMPI_Neighbor_alltoallv) MPI_Neighbor_alltoallv __attribute__((weak, alias("PMPI_Neighbor_alltoallv")));
-
 extern "C" int PMPI_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kNeighbor_alltoallv_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Degrees degrees;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.neighborhood(core_comm, &degrees) ||
-      !(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf")) ||
-      !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf"))) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::type, core_sendtype);
-  return call.end(api::neighbor_alltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm));
+  return checked_neighbor_alltoallv(Function::kNeighbor_alltoallv_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm);
 }
 extern "C" decltype(PMPI_Neighbor_alltoallv_c) MPI_Neighbor_alltoallv_c __attribute__((weak, alias("PMPI_Neighbor_alltoallv_c")));
 
-extern "C" int PMPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_alltoallv_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_neighbor_alltoallv_init(Function function, const void* site, const void* sendbuf, const auto* sendcounts, const auto* sdispls, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* rdispls, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   Datatype* core_sendtype = nullptr;
@@ -1013,38 +793,17 @@ extern "C" int PMPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendc
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_neighbor_alltoallv_init(Function::kNeighbor_alltoallv_init, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
+}
 extern "C" decltype(PMPI_Neighbor_alltoallv_init) MPI_Neighbor_alltoallv_init __attribute__((weak, alias("PMPI_Neighbor_alltoallv_init")));
-
 extern "C" int PMPI_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_alltoallv_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Degrees degrees;
-  Datatype* core_sendtype = nullptr;
-  Datatype* core_recvtype = nullptr;
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.neighborhood(core_comm, &degrees) ||
-      !(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && call.committed(sendtype, "sendtype", &core_sendtype) && call.not_in_place(sendbuf, "sendbuf")) ||
-      !(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && call.committed(recvtype, "recvtype", &core_recvtype) && call.not_in_place(recvbuf, "recvbuf")) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::type, core_sendtype);
-  const Code code = api::neighbor_alltoallv_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_neighbor_alltoallv_init(Function::kNeighbor_alltoallv_init_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request);
 }
 extern "C" decltype(PMPI_Neighbor_alltoallv_init_c) MPI_Neighbor_alltoallv_init_c __attribute__((weak, alias("PMPI_Neighbor_alltoallv_init_c")));
 
-extern "C" int PMPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  Call call(Function::kNeighbor_alltoallw, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_neighbor_alltoallw(Function function, const void* site, const void* sendbuf, const auto* sendcounts, const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const auto* recvcounts, const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -1063,32 +822,17 @@ extern "C" int PMPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts
   call.tell(&CallLine::comm, core_comm);
   return call.end(api::neighbor_alltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm));
 }
+extern "C" int PMPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
+  return checked_neighbor_alltoallw(Function::kNeighbor_alltoallw, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
+}
 extern "C" decltype(PMPI_Neighbor_alltoallw) MPI_Neighbor_alltoallw __attribute__((weak, alias("PMPI_Neighbor_alltoallw")));
-
 extern "C" int PMPI_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  Call call(Function::kNeighbor_alltoallw_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Degrees degrees;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.neighborhood(core_comm, &degrees)) {
-    return call.fail();
-  }
-  HandleArray<Datatype> core_sendtypes(degrees.out);
-  if (!(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf"))) {
-    return call.fail();
-  }
-  HandleArray<Datatype> core_recvtypes(degrees.in);
-  if (!(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf"))) {
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  return call.end(api::neighbor_alltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm));
+  return checked_neighbor_alltoallw(Function::kNeighbor_alltoallw_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm);
 }
 extern "C" decltype(PMPI_Neighbor_alltoallw_c) MPI_Neighbor_alltoallw_c __attribute__((weak, alias("PMPI_Neighbor_alltoallw_c")));
 
-extern "C" int PMPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_alltoallw_init, __builtin_return_address(0));
+[[gnu::always_inline]] static inline int checked_neighbor_alltoallw_init(Function function, const void* site, const void* sendbuf, const auto* sendcounts, const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const auto* recvcounts, const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function, site);
   Comm* core_comm = nullptr;
   Call::Degrees degrees;
   if (!call.handle<Comm>(comm, "comm", &core_comm) ||
@@ -1118,38 +862,12 @@ extern "C" int PMPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendc
   } else { null_out<Request>(request); }
   return call.end(code);
 }
+extern "C" int PMPI_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  return checked_neighbor_alltoallw_init(Function::kNeighbor_alltoallw_init, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
+}
 extern "C" decltype(PMPI_Neighbor_alltoallw_init) MPI_Neighbor_alltoallw_init __attribute__((weak, alias("PMPI_Neighbor_alltoallw_init")));
-
 extern "C" int PMPI_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_alltoallw_init_c, __builtin_return_address(0));
-  Comm* core_comm = nullptr;
-  Call::Degrees degrees;
-  if (!call.handle<Comm>(comm, "comm", &core_comm) ||
-      !call.neighborhood(core_comm, &degrees)) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  HandleArray<Datatype> core_sendtypes(degrees.out);
-  if (!(call.counts(count_array(sendcounts), degrees.out, "sendcounts") && call.array(sdispls, degrees.out, "sdispls") && core_sendtypes.load_committed(call, sendtypes, "sendtypes") && call.not_in_place(sendbuf, "sendbuf"))) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  HandleArray<Datatype> core_recvtypes(degrees.in);
-  Info* core_info = nullptr;
-  Request* core_request = nullptr;
-  if (!(call.counts(count_array(recvcounts), degrees.in, "recvcounts") && call.array(rdispls, degrees.in, "rdispls") && core_recvtypes.load_committed(call, recvtypes, "recvtypes") && call.not_in_place(recvbuf, "recvbuf")) ||
-      !call.handle_or_null<Info>(info, "info", &core_info) ||
-      !call.pointer(request, "request")) {
-    null_out<Request>(request);
-    return call.fail();
-  }
-  ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  const Code code = api::neighbor_alltoallw_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, core_info, &core_request);
-  if (code == 0) {
-    *request = call.give<Request>(core_request);
-  } else { null_out<Request>(request); }
-  return call.end(code);
+  return checked_neighbor_alltoallw_init(Function::kNeighbor_alltoallw_init_c, __builtin_return_address(0), sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request);
 }
 extern "C" decltype(PMPI_Neighbor_alltoallw_init_c) MPI_Neighbor_alltoallw_init_c __attribute__((weak, alias("PMPI_Neighbor_alltoallw_init_c")));
 
