@@ -8,6 +8,7 @@ The arguments follow from the kinds in pympistandard. What the kinds cannot tell
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from bindgen import procedures
 
@@ -116,7 +117,8 @@ def _row(function: procedures.Function) -> str:
     return f'{{"{function.name}", {fields}, {flags}}},'
 
 
-def _wrapped(words: list[str]) -> str:
+def wrapped(words: Iterable[str]) -> str:
+    """The words as the lines of a list in C."""
     lines, line = [], " "
     for word in words:
         if len(line) + 2 + len(word) > LINE_COLUMNS:
@@ -128,7 +130,7 @@ def _wrapped(words: list[str]) -> str:
 
 def generate() -> dict[str, str]:
     functions = sorted(procedures.functions(), key=lambda function: function.name.lower())
-    numbers = _wrapped([number_name(function.name) for function in functions])
+    numbers = wrapped(number_name(function.name) for function in functions)
     rows = "\n".join(_row(function) for function in functions)
     return {
         "src/base/generated/function_list.hpp": (

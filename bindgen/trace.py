@@ -145,26 +145,55 @@ def _status(function: procedures.Function) -> bool:
     )
 
 
-def _wrapper(function: procedures.Function) -> str:
-    name = short(function)
-    lines = [f"Call call(Function::k{name});", *_holder_lines(function)]
+def _note_lines(function: procedures.Function) -> list[str]:
+    """How much the call moves, and with whom."""
+    lines = []
     for method, words in _family(functions.bare_name(function)):
+        for word in words:
+            if function.find(word) is None:
+                raise SystemExit(f"trace.py: {function.name} has no parameter {word}")
         if method:
-            for word in words:
-                if function.find(word) is None:
-                    raise SystemExit(f"trace.py: {function.name} has no parameter {word}")
             lines.append(f"call.{method}({', '.join(words)});")
+    return lines
+
+
+def _wrapper(forms: list[procedures.Function]) -> str:
+    """What follows the name of the template that wraps these forms of a function: parameters and body."""
+    function = forms[0]
+    lines = ["Call call(function);", *_holder_lines(function), *_note_lines(function)]
     if _status(function):
         lines += ["MPI_Status own_status;", "status = call.status_or(status, &own_status);"]
     lines.append("call.begin();")
-    arguments = ", ".join(parameter.name for parameter in function.parameters)
+    own = f"(real.*own)({', '.join(parameter.name for parameter in function.parameters)})"
     after = _after_lines(function)
     if after:
-        lines += [f"const int code = call.end(real.{name}({arguments}));", *after, "return code;"]
+        lines += [f"const int code = call.end({own});", *after, "return code;"]
     else:
-        lines.append(f"return call.end(real.{name}({arguments}));")
+        lines.append(f"return call.end({own});")
     body = "\n".join(f"  {line}" for line in lines)
-    return f"int traced_{name}({function.parameter_text}) {{\n{body}\n}}\n"
+    return f"({procedures.common_parameters(forms)}) {{\n{body}\n}}\n"
+
+
+def _wrappers(recorded: list[procedures.Function]) -> tuple[list[str], dict[str, str]]:
+    """One template for all functions whose wrappers have the same text, named after the first of them; and of
+    each function what stands in the table."""
+    forms: dict[str, list[procedures.Function]] = {}
+    for function in recorded:
+        forms.setdefault(function.base_name, []).append(function)
+    first: dict[str, str] = {}  # a wrapper's text -> the name of its template
+    entries = {}
+    for base_name, group in forms.items():
+        if base_name in BY_HAND:
+            entries |= {function.name: f"traced_{short(function)}" for function in group}
+            continue
+        template = first.setdefault(_wrapper(group), f"like_{short(group[0])}")
+        for function in group:
+            entries[function.name] = (
+                f"{template}<Function::k{short(function)}, &Functions::{short(function)}>"
+            )
+    return [
+        f"template <Function function, auto own>\nint {name}{text}" for text, name in first.items()
+    ], entries
 
 
 def _front(function: procedures.Function) -> str:
@@ -176,10 +205,8 @@ def _front(function: procedures.Function) -> str:
             "  va_end(rest);\n  return code;\n}\n"
         )
     arguments = ", ".join(parameter.name for parameter in function.parameters)
-    return (
-        f"int {function.name}({function.parameter_text}) {{\n"
-        f"  return functions().{short(function)}({arguments});\n}}\n"
-    )
+    call = f"functions().{short(function)}({arguments})"
+    return f"int {function.name}({function.parameter_text}) {{ return {call}; }}\n"
 
 
 def _pointer(function: procedures.Function) -> str:
@@ -187,13 +214,13 @@ def _pointer(function: procedures.Function) -> str:
 
 
 def _tables(recorded: list[procedures.Function], helpers: list[procedures.Function]) -> str:
-    names = "".join(f'    "{function.name}",\n' for function in recorded)
-    helper_names = "".join(f'    "{function.name}",\n' for function in helpers)
+    names = functions.wrapped(f'"{function.name}"' for function in recorded)
+    helper_names = functions.wrapped(f'"{function.name}"' for function in helpers)
     return (
         HEAD.format(title="The functions that the trace records, as pointers")
         + "#pragma once\n\n#include <mpi.h>\n\nnamespace tasuki::trace {\n\n"
-        + f"inline constexpr const char* kFunctionNames[] = {{\n{names}}};\n"
-        + f"inline constexpr const char* kHelperNames[] = {{\n{helper_names}}};\n\n"
+        + f"inline constexpr const char* kFunctionNames[] = {{\n{names}\n}};\n"
+        + f"inline constexpr const char* kHelperNames[] = {{\n{helper_names}\n}};\n\n"
         + "namespace TASUKI_TRACE_ABI {\n\n"
         + "/// In the order of kFunctionNames.\nstruct Functions {\n"
         + "".join(map(_pointer, recorded))
@@ -207,16 +234,16 @@ def generate() -> dict[str, str]:
     every = sorted(procedures.functions(), key=lambda function: function.name.lower())
     recorded = [function for function in every if is_recorded(function)]
     helpers = [function for function in every if function.name in HELPERS]
-    numbers = "".join(f"  k{short(function)},\n" for function in recorded)
-    wrappers = "\n".join(_wrapper(function) for function in recorded if function.base_name not in BY_HAND)
-    entries = "".join(f"    traced_{short(function)},\n" for function in recorded)
-    front = "\n".join(_front(function) for function in recorded)
+    numbers = functions.wrapped(f"k{short(function)}" for function in recorded)
+    templates, entries = _wrappers(recorded)
+    table = "".join(f"    {entries[function.name]},\n" for function in recorded)
+    front = "".join(map(_front, recorded))
     place = "src/trace/generated"
     return {
         f"{place}/functions.hpp": (
             HEAD.format(title="Numbers of the functions that the trace records")
             + "#pragma once\n\n#include <cstdint>\n\nnamespace tasuki::trace {\n\n"
-            + f"enum class Function : std::uint16_t {{\n{numbers}  kOwn,  // of the trace itself\n}};\n\n"
+            + f"enum class Function : std::uint16_t {{\n{numbers}\n  kOwn,  // of the trace itself\n}};\n\n"
             + "}  // namespace tasuki::trace\n"
         ),
         f"{place}/tables.hpp": _tables(recorded, helpers),
@@ -224,9 +251,9 @@ def generate() -> dict[str, str]:
             HEAD.format(title="What is called instead of MPI's functions, for one ABI")
             + '#include "trace/call.hpp"\n#include "trace/by_hand.hpp"\n\n'
             + "namespace tasuki::trace::TASUKI_TRACE_ABI {\nnamespace {\n\n"
-            + wrappers
+            + "\n".join(templates)
             + "\n}  // namespace\n\nextern const Functions kTraced;\nconst Functions kTraced = {\n"
-            + entries
+            + table
             + "};\n\n}  // namespace tasuki::trace::TASUKI_TRACE_ABI\n"
         ),
         f"{place}/front.cpp": (

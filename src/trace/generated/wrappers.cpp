@@ -6,3072 +6,1642 @@
 namespace tasuki::trace::TASUKI_TRACE_ABI {
 namespace {
 
-int traced_Accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  Call call(Function::kAccumulate);
+template <Function function, auto own>
+int like_Accumulate(const void* origin_addr, auto origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, auto target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
+  Call call(function);
   call.on_window(win);
   call.put(origin_count, origin_datatype, target_rank);
   call.begin();
-  return call.end(real.Accumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win));
+  return call.end((real.*own)(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win));
 }
 
-int traced_Accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  Call call(Function::kAccumulate_c);
-  call.on_window(win);
-  call.put(origin_count, origin_datatype, target_rank);
-  call.begin();
-  return call.end(real.Accumulate_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win));
-}
-
-int traced_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kAllgather);
+template <Function function, auto own>
+int like_Allgather(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.allgather(sendbuf, sendcount, sendtype, recvcount, recvtype);
   call.begin();
-  return call.end(real.Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
+  return call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
 }
 
-int traced_Allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kAllgather_c);
+template <Function function, auto own>
+int like_Allgather_init(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.allgather(sendbuf, sendcount, sendtype, recvcount, recvtype);
   call.begin();
-  return call.end(real.Allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
-}
-
-int traced_Allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAllgather_init);
-  call.on_communicator(comm);
-  call.allgather(sendbuf, sendcount, sendtype, recvcount, recvtype);
-  call.begin();
-  const int code = call.end(real.Allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAllgather_init_c);
-  call.on_communicator(comm);
-  call.allgather(sendbuf, sendcount, sendtype, recvcount, recvtype);
-  call.begin();
-  const int code = call.end(real.Allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kAllgatherv);
+template <Function function, auto own>
+int like_Allgatherv(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* displs, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.allgather(sendbuf, sendcount, sendtype, recvcounts, recvtype);
   call.begin();
-  return call.end(real.Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm));
+  return call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm));
 }
 
-int traced_Allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kAllgatherv_c);
+template <Function function, auto own>
+int like_Allgatherv_init(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* displs, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.allgather(sendbuf, sendcount, sendtype, recvcounts, recvtype);
   call.begin();
-  return call.end(real.Allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm));
-}
-
-int traced_Allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAllgatherv_init);
-  call.on_communicator(comm);
-  call.allgather(sendbuf, sendcount, sendtype, recvcounts, recvtype);
-  call.begin();
-  const int code = call.end(real.Allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAllgatherv_init_c);
-  call.on_communicator(comm);
-  call.allgather(sendbuf, sendcount, sendtype, recvcounts, recvtype);
+template <Function function, auto own>
+int like_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
+  Call call(function);
   call.begin();
-  const int code = call.end(real.Allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request));
-  call.made(code, request, true);
-  return code;
+  return call.end((real.*own)(size, info, baseptr));
 }
 
-int traced_Alloc_mem(MPI_Aint size, MPI_Info info, void* baseptr) {
-  Call call(Function::kAlloc_mem);
-  call.begin();
-  return call.end(real.Alloc_mem(size, info, baseptr));
-}
-
-int traced_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kAllreduce);
+template <Function function, auto own>
+int like_Allreduce(const void* sendbuf, void* recvbuf, auto count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.allreduce(count, datatype);
   call.begin();
-  return call.end(real.Allreduce(sendbuf, recvbuf, count, datatype, op, comm));
+  return call.end((real.*own)(sendbuf, recvbuf, count, datatype, op, comm));
 }
 
-int traced_Allreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kAllreduce_c);
+template <Function function, auto own>
+int like_Allreduce_init(const void* sendbuf, void* recvbuf, auto count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.allreduce(count, datatype);
   call.begin();
-  return call.end(real.Allreduce_c(sendbuf, recvbuf, count, datatype, op, comm));
-}
-
-int traced_Allreduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAllreduce_init);
-  call.on_communicator(comm);
-  call.allreduce(count, datatype);
-  call.begin();
-  const int code = call.end(real.Allreduce_init(sendbuf, recvbuf, count, datatype, op, comm, info, request));
+  const int code = call.end((real.*own)(sendbuf, recvbuf, count, datatype, op, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Allreduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAllreduce_init_c);
-  call.on_communicator(comm);
-  call.allreduce(count, datatype);
-  call.begin();
-  const int code = call.end(real.Allreduce_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kAlltoall);
+template <Function function, auto own>
+int like_Alltoall(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.alltoall(sendbuf, sendcount, sendtype, recvcount, recvtype);
   call.begin();
-  return call.end(real.Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
+  return call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
 }
 
-int traced_Alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kAlltoall_c);
+template <Function function, auto own>
+int like_Alltoall_init(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.alltoall(sendbuf, sendcount, sendtype, recvcount, recvtype);
   call.begin();
-  return call.end(real.Alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
-}
-
-int traced_Alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAlltoall_init);
-  call.on_communicator(comm);
-  call.alltoall(sendbuf, sendcount, sendtype, recvcount, recvtype);
-  call.begin();
-  const int code = call.end(real.Alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAlltoall_init_c);
-  call.on_communicator(comm);
-  call.alltoall(sendbuf, sendcount, sendtype, recvcount, recvtype);
-  call.begin();
-  const int code = call.end(real.Alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kAlltoallv);
+template <Function function, auto own>
+int like_Alltoallv(const void* sendbuf, const auto* sendcounts, const auto* sdispls, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* rdispls, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.alltoall(sendbuf, sendcounts, sendtype, recvcounts, recvtype);
   call.begin();
-  return call.end(real.Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm));
+  return call.end((real.*own)(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm));
 }
 
-int traced_Alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kAlltoallv_c);
+template <Function function, auto own>
+int like_Alltoallv_init(const void* sendbuf, const auto* sendcounts, const auto* sdispls, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* rdispls, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.alltoall(sendbuf, sendcounts, sendtype, recvcounts, recvtype);
   call.begin();
-  return call.end(real.Alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm));
-}
-
-int traced_Alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAlltoallv_init);
-  call.on_communicator(comm);
-  call.alltoall(sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-  call.begin();
-  const int code = call.end(real.Alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request));
+  const int code = call.end((real.*own)(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAlltoallv_init_c);
-  call.on_communicator(comm);
-  call.alltoall(sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-  call.begin();
-  const int code = call.end(real.Alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  Call call(Function::kAlltoallw);
+template <Function function, auto own>
+int like_Alltoallw(const void* sendbuf, const auto* sendcounts, const auto* sdispls, const MPI_Datatype sendtypes[], void* recvbuf, const auto* recvcounts, const auto* rdispls, const MPI_Datatype recvtypes[], MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.alltoall(sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
   call.begin();
-  return call.end(real.Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm));
+  return call.end((real.*own)(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm));
 }
 
-int traced_Alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  Call call(Function::kAlltoallw_c);
+template <Function function, auto own>
+int like_Alltoallw_init(const void* sendbuf, const auto* sendcounts, const auto* sdispls, const MPI_Datatype sendtypes[], void* recvbuf, const auto* recvcounts, const auto* rdispls, const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.alltoall(sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
   call.begin();
-  return call.end(real.Alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm));
-}
-
-int traced_Alltoallw_init(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAlltoallw_init);
-  call.on_communicator(comm);
-  call.alltoall(sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-  call.begin();
-  const int code = call.end(real.Alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request));
+  const int code = call.end((real.*own)(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kAlltoallw_init_c);
+template <Function function, auto own>
+int like_Barrier(MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
-  call.alltoall(sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
   call.begin();
-  const int code = call.end(real.Alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request));
+  return call.end((real.*own)(comm));
+}
+
+template <Function function, auto own>
+int like_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
+  call.on_communicator(comm);
+  call.begin();
+  const int code = call.end((real.*own)(comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Barrier(MPI_Comm comm) {
-  Call call(Function::kBarrier);
-  call.on_communicator(comm);
-  call.begin();
-  return call.end(real.Barrier(comm));
-}
-
-int traced_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kBarrier_init);
-  call.on_communicator(comm);
-  call.begin();
-  const int code = call.end(real.Barrier_init(comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-  Call call(Function::kBcast);
+template <Function function, auto own>
+int like_Bcast(void* buffer, auto count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.bcast(count, datatype, root);
   call.begin();
-  return call.end(real.Bcast(buffer, count, datatype, root, comm));
+  return call.end((real.*own)(buffer, count, datatype, root, comm));
 }
 
-int traced_Bcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm) {
-  Call call(Function::kBcast_c);
+template <Function function, auto own>
+int like_Bcast_init(void* buffer, auto count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.bcast(count, datatype, root);
   call.begin();
-  return call.end(real.Bcast_c(buffer, count, datatype, root, comm));
-}
-
-int traced_Bcast_init(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kBcast_init);
-  call.on_communicator(comm);
-  call.bcast(count, datatype, root);
-  call.begin();
-  const int code = call.end(real.Bcast_init(buffer, count, datatype, root, comm, info, request));
+  const int code = call.end((real.*own)(buffer, count, datatype, root, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Bcast_init_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kBcast_init_c);
+template <Function function, auto own>
+int like_Bsend(const void* buf, auto count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
-  call.bcast(count, datatype, root);
+  call.send(count, datatype, dest, tag);
   call.begin();
-  const int code = call.end(real.Bcast_init_c(buffer, count, datatype, root, comm, info, request));
+  return call.end((real.*own)(buf, count, datatype, dest, tag, comm));
+}
+
+template <Function function, auto own>
+int like_Bsend_init(const void* buf, auto count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
+  call.on_communicator(comm);
+  call.send(count, datatype, dest, tag);
+  call.begin();
+  const int code = call.end((real.*own)(buf, count, datatype, dest, tag, comm, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call(Function::kBsend);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
+template <Function function, auto own>
+int like_Buffer_detach(void* buffer_addr, auto* size) {
+  Call call(function);
   call.begin();
-  return call.end(real.Bsend(buf, count, datatype, dest, tag, comm));
+  return call.end((real.*own)(buffer_addr, size));
 }
 
-int traced_Bsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call(Function::kBsend_c);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
+template <Function function, auto own>
+int like_Buffer_flush() {
+  Call call(function);
   call.begin();
-  return call.end(real.Bsend_c(buf, count, datatype, dest, tag, comm));
+  return call.end((real.*own)());
 }
 
-int traced_Bsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kBsend_init);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  const int code = call.end(real.Bsend_init(buf, count, datatype, dest, tag, comm, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Bsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kBsend_init_c);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  const int code = call.end(real.Bsend_init_c(buf, count, datatype, dest, tag, comm, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Buffer_detach(void* buffer_addr, int* size) {
-  Call call(Function::kBuffer_detach);
-  call.begin();
-  return call.end(real.Buffer_detach(buffer_addr, size));
-}
-
-int traced_Buffer_detach_c(void* buffer_addr, MPI_Count* size) {
-  Call call(Function::kBuffer_detach_c);
-  call.begin();
-  return call.end(real.Buffer_detach_c(buffer_addr, size));
-}
-
-int traced_Buffer_flush(void) {
-  Call call(Function::kBuffer_flush);
-  call.begin();
-  return call.end(real.Buffer_flush());
-}
-
-int traced_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
-  Call call(Function::kCart_create);
+template <Function function, auto own>
+int like_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[], int reorder, MPI_Comm* comm_cart) {
+  Call call(function);
   call.on_communicator(comm_old);
   call.begin();
-  const int code = call.end(real.Cart_create(comm_old, ndims, dims, periods, reorder, comm_cart));
+  const int code = call.end((real.*own)(comm_old, ndims, dims, periods, reorder, comm_cart));
   call.made_communicator(code, comm_cart);
   return code;
 }
 
-int traced_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int* newrank) {
-  Call call(Function::kCart_map);
+template <Function function, auto own>
+int like_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[], int* newrank) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  return call.end(real.Cart_map(comm, ndims, dims, periods, newrank));
+  return call.end((real.*own)(comm, ndims, dims, periods, newrank));
 }
 
-int traced_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
-  Call call(Function::kCart_sub);
+template <Function function, auto own>
+int like_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  const int code = call.end(real.Cart_sub(comm, remain_dims, newcomm));
+  const int code = call.end((real.*own)(comm, remain_dims, newcomm));
   call.made_communicator(code, newcomm);
   return code;
 }
 
-int traced_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
-  Call call(Function::kComm_accept);
+template <Function function, auto own>
+int like_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  const int code = call.end(real.Comm_accept(port_name, info, root, comm, newcomm));
+  const int code = call.end((real.*own)(port_name, info, root, comm, newcomm));
   call.made_communicator(code, newcomm);
   return code;
 }
 
-int traced_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* newcomm) {
-  Call call(Function::kComm_connect);
+template <Function function, auto own>
+int like_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  const int code = call.end(real.Comm_connect(port_name, info, root, comm, newcomm));
+  const int code = call.end((real.*own)(comm, group, newcomm));
   call.made_communicator(code, newcomm);
   return code;
 }
 
-int traced_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
-  Call call(Function::kComm_create);
-  call.on_communicator(comm);
+template <Function function, auto own>
+int like_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newcomm) {
+  Call call(function);
   call.begin();
-  const int code = call.end(real.Comm_create(comm, group, newcomm));
+  const int code = call.end((real.*own)(group, stringtag, info, errhandler, newcomm));
   call.made_communicator(code, newcomm);
   return code;
 }
 
-int traced_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newcomm) {
-  Call call(Function::kComm_create_from_group);
+template <Function function, auto own>
+int like_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
+  Call call(function);
+  call.on_communicator(comm);
   call.begin();
-  const int code = call.end(real.Comm_create_from_group(group, stringtag, info, errhandler, newcomm));
+  const int code = call.end((real.*own)(comm, group, tag, newcomm));
   call.made_communicator(code, newcomm);
   return code;
 }
 
-int traced_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
-  Call call(Function::kComm_create_group);
+template <Function function, auto own>
+int like_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, auto* size) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  const int code = call.end(real.Comm_create_group(comm, group, tag, newcomm));
-  call.made_communicator(code, newcomm);
-  return code;
+  return call.end((real.*own)(comm, buffer_addr, size));
 }
 
-int traced_Comm_detach_buffer(MPI_Comm comm, void* buffer_addr, int* size) {
-  Call call(Function::kComm_detach_buffer);
-  call.on_communicator(comm);
-  call.begin();
-  return call.end(real.Comm_detach_buffer(comm, buffer_addr, size));
-}
-
-int traced_Comm_detach_buffer_c(MPI_Comm comm, void* buffer_addr, MPI_Count* size) {
-  Call call(Function::kComm_detach_buffer_c);
-  call.on_communicator(comm);
-  call.begin();
-  return call.end(real.Comm_detach_buffer_c(comm, buffer_addr, size));
-}
-
-int traced_Comm_disconnect(MPI_Comm* comm) {
-  Call call(Function::kComm_disconnect);
+template <Function function, auto own>
+int like_Comm_disconnect(MPI_Comm* comm) {
+  Call call(function);
   call.on_communicator(*comm);
   call.forget_communicator(*comm);
   call.begin();
-  return call.end(real.Comm_disconnect(comm));
+  return call.end((real.*own)(comm));
 }
 
-int traced_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
-  Call call(Function::kComm_dup);
+template <Function function, auto own>
+int like_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  const int code = call.end(real.Comm_dup(comm, newcomm));
+  const int code = call.end((real.*own)(comm, newcomm));
   call.made_communicator(code, newcomm);
   return code;
 }
 
-int traced_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
-  Call call(Function::kComm_dup_with_info);
+template <Function function, auto own>
+int like_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  const int code = call.end(real.Comm_dup_with_info(comm, info, newcomm));
+  const int code = call.end((real.*own)(comm, info, newcomm));
   call.made_communicator(code, newcomm);
   return code;
 }
 
-int traced_Comm_flush_buffer(MPI_Comm comm) {
-  Call call(Function::kComm_flush_buffer);
+template <Function function, auto own>
+int like_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  return call.end(real.Comm_flush_buffer(comm));
-}
-
-int traced_Comm_free(MPI_Comm* comm) {
-  Call call(Function::kComm_free);
-  call.on_communicator(*comm);
-  call.forget_communicator(*comm);
-  call.begin();
-  return call.end(real.Comm_free(comm));
-}
-
-int traced_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
-  Call call(Function::kComm_idup);
-  call.on_communicator(comm);
-  call.begin();
-  const int code = call.end(real.Comm_idup(comm, newcomm, request));
+  const int code = call.end((real.*own)(comm, newcomm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
-  Call call(Function::kComm_idup_with_info);
+template <Function function, auto own>
+int like_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  const int code = call.end(real.Comm_idup_with_info(comm, info, newcomm, request));
+  const int code = call.end((real.*own)(comm, info, newcomm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Comm_join(int fd, MPI_Comm* intercomm) {
-  Call call(Function::kComm_join);
+template <Function function, auto own>
+int like_Comm_join(int fd, MPI_Comm* intercomm) {
+  Call call(function);
   call.begin();
-  const int code = call.end(real.Comm_join(fd, intercomm));
+  const int code = call.end((real.*own)(fd, intercomm));
   call.made_communicator(code, intercomm);
   return code;
 }
 
-int traced_Comm_set_info(MPI_Comm comm, MPI_Info info) {
-  Call call(Function::kComm_set_info);
+template <Function function, auto own>
+int like_Comm_set_info(MPI_Comm comm, MPI_Info info) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  return call.end(real.Comm_set_info(comm, info));
+  return call.end((real.*own)(comm, info));
 }
 
-int traced_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* intercomm, int* array_of_errcodes) {
-  Call call(Function::kComm_spawn);
+template <Function function, auto own>
+int like_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root, MPI_Comm comm, MPI_Comm* intercomm, int* array_of_errcodes) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  const int code = call.end(real.Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes));
+  const int code = call.end((real.*own)(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes));
   call.made_communicator(code, intercomm);
   return code;
 }
 
-int traced_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int* array_of_errcodes) {
-  Call call(Function::kComm_spawn_multiple);
+template <Function function, auto own>
+int like_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[], const int array_of_maxprocs[], const MPI_Info array_of_info[], int root, MPI_Comm comm, MPI_Comm* intercomm, int* array_of_errcodes) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  const int code = call.end(real.Comm_spawn_multiple(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes));
+  const int code = call.end((real.*own)(count, array_of_commands, array_of_argv, array_of_maxprocs, array_of_info, root, comm, intercomm, array_of_errcodes));
   call.made_communicator(code, intercomm);
   return code;
 }
 
-int traced_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
-  Call call(Function::kComm_split);
+template <Function function, auto own>
+int like_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  const int code = call.end(real.Comm_split(comm, color, key, newcomm));
+  const int code = call.end((real.*own)(comm, color, key, newcomm));
   call.made_communicator(code, newcomm);
   return code;
 }
 
-int traced_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
-  Call call(Function::kComm_split_type);
+template <Function function, auto own>
+int like_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  const int code = call.end(real.Comm_split_type(comm, split_type, key, info, newcomm));
+  const int code = call.end((real.*own)(comm, split_type, key, info, newcomm));
   call.made_communicator(code, newcomm);
   return code;
 }
 
-int traced_Compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win) {
-  Call call(Function::kCompare_and_swap);
+template <Function function, auto own>
+int like_Compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win) {
+  Call call(function);
   call.on_window(win);
   call.exchange(datatype, target_rank);
   call.begin();
-  return call.end(real.Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win));
+  return call.end((real.*own)(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win));
 }
 
-int traced_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int* weights, MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
-  Call call(Function::kDist_graph_create);
+template <Function function, auto own>
+int like_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[], const int destinations[], const int* weights, MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
+  Call call(function);
   call.on_communicator(comm_old);
   call.begin();
-  const int code = call.end(real.Dist_graph_create(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph));
+  const int code = call.end((real.*own)(comm_old, n, sources, degrees, destinations, weights, info, reorder, comm_dist_graph));
   call.made_communicator(code, comm_dist_graph);
   return code;
 }
 
-int traced_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int* sourceweights, int outdegree, const int destinations[], const int* destweights, MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
-  Call call(Function::kDist_graph_create_adjacent);
+template <Function function, auto own>
+int like_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int sources[], const int* sourceweights, int outdegree, const int destinations[], const int* destweights, MPI_Info info, int reorder, MPI_Comm* comm_dist_graph) {
+  Call call(function);
   call.on_communicator(comm_old);
   call.begin();
-  const int code = call.end(real.Dist_graph_create_adjacent(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph));
+  const int code = call.end((real.*own)(comm_old, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, comm_dist_graph));
   call.made_communicator(code, comm_dist_graph);
   return code;
 }
 
-int traced_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kExscan);
-  call.on_communicator(comm);
-  call.allreduce(count, datatype);
-  call.begin();
-  return call.end(real.Exscan(sendbuf, recvbuf, count, datatype, op, comm));
-}
-
-int traced_Exscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kExscan_c);
-  call.on_communicator(comm);
-  call.allreduce(count, datatype);
-  call.begin();
-  return call.end(real.Exscan_c(sendbuf, recvbuf, count, datatype, op, comm));
-}
-
-int traced_Exscan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kExscan_init);
-  call.on_communicator(comm);
-  call.allreduce(count, datatype);
-  call.begin();
-  const int code = call.end(real.Exscan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Exscan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kExscan_init_c);
-  call.on_communicator(comm);
-  call.allreduce(count, datatype);
-  call.begin();
-  const int code = call.end(real.Exscan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
-  Call call(Function::kFetch_and_op);
+template <Function function, auto own>
+int like_Fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
+  Call call(function);
   call.on_window(win);
   call.exchange(datatype, target_rank);
   call.begin();
-  return call.end(real.Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op, win));
+  return call.end((real.*own)(origin_addr, result_addr, datatype, target_rank, target_disp, op, win));
 }
 
-int traced_File_close(MPI_File* fh) {
-  Call call(Function::kFile_close);
+template <Function function, auto own>
+int like_File_close(MPI_File* fh) {
+  Call call(function);
   call.on_file(*fh);
   call.forget_file(*fh);
   call.begin();
-  return call.end(real.File_close(fh));
+  return call.end((real.*own)(fh));
 }
 
-int traced_File_delete(const char* filename, MPI_Info info) {
-  Call call(Function::kFile_delete);
+template <Function function, auto own>
+int like_File_delete(const char* filename, MPI_Info info) {
+  Call call(function);
   call.begin();
-  return call.end(real.File_delete(filename, info));
+  return call.end((real.*own)(filename, info));
 }
 
-int traced_File_iread(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread);
+template <Function function, auto own>
+int like_File_iread(MPI_File fh, void* buf, auto count, MPI_Datatype datatype, MPI_Request* request) {
+  Call call(function);
   call.on_file(fh);
   call.fill(count, datatype);
   call.begin();
-  const int code = call.end(real.File_iread(fh, buf, count, datatype, request));
+  const int code = call.end((real.*own)(fh, buf, count, datatype, request));
   call.made(code, request);
   return code;
 }
 
-int traced_File_iread_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread_all);
+template <Function function, auto own>
+int like_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, auto count, MPI_Datatype datatype, MPI_Request* request) {
+  Call call(function);
   call.on_file(fh);
   call.fill(count, datatype);
   call.begin();
-  const int code = call.end(real.File_iread_all(fh, buf, count, datatype, request));
+  const int code = call.end((real.*own)(fh, offset, buf, count, datatype, request));
   call.made(code, request);
   return code;
 }
 
-int traced_File_iread_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread_all_c);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  const int code = call.end(real.File_iread_all_c(fh, buf, count, datatype, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_File_iread_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread_at);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  const int code = call.end(real.File_iread_at(fh, offset, buf, count, datatype, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_File_iread_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread_at_all);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  const int code = call.end(real.File_iread_at_all(fh, offset, buf, count, datatype, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_File_iread_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread_at_all_c);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  const int code = call.end(real.File_iread_at_all_c(fh, offset, buf, count, datatype, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_File_iread_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread_at_c);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  const int code = call.end(real.File_iread_at_c(fh, offset, buf, count, datatype, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_File_iread_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread_c);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  const int code = call.end(real.File_iread_c(fh, buf, count, datatype, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_File_iread_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread_shared);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  const int code = call.end(real.File_iread_shared(fh, buf, count, datatype, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_File_iread_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iread_shared_c);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  const int code = call.end(real.File_iread_shared_c(fh, buf, count, datatype, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_File_iwrite(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite);
+template <Function function, auto own>
+int like_File_iwrite(MPI_File fh, const void* buf, auto count, MPI_Datatype datatype, MPI_Request* request) {
+  Call call(function);
   call.on_file(fh);
   call.drain(count, datatype);
   call.begin();
-  const int code = call.end(real.File_iwrite(fh, buf, count, datatype, request));
+  const int code = call.end((real.*own)(fh, buf, count, datatype, request));
   call.made(code, request);
   return code;
 }
 
-int traced_File_iwrite_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite_all);
+template <Function function, auto own>
+int like_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* buf, auto count, MPI_Datatype datatype, MPI_Request* request) {
+  Call call(function);
   call.on_file(fh);
   call.drain(count, datatype);
   call.begin();
-  const int code = call.end(real.File_iwrite_all(fh, buf, count, datatype, request));
+  const int code = call.end((real.*own)(fh, offset, buf, count, datatype, request));
   call.made(code, request);
   return code;
 }
 
-int traced_File_iwrite_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite_all_c);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  const int code = call.end(real.File_iwrite_all_c(fh, buf, count, datatype, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_File_iwrite_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite_at);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  const int code = call.end(real.File_iwrite_at(fh, offset, buf, count, datatype, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_File_iwrite_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite_at_all);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  const int code = call.end(real.File_iwrite_at_all(fh, offset, buf, count, datatype, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_File_iwrite_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite_at_all_c);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  const int code = call.end(real.File_iwrite_at_all_c(fh, offset, buf, count, datatype, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_File_iwrite_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite_at_c);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  const int code = call.end(real.File_iwrite_at_c(fh, offset, buf, count, datatype, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_File_iwrite_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite_c);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  const int code = call.end(real.File_iwrite_c(fh, buf, count, datatype, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_File_iwrite_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite_shared);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  const int code = call.end(real.File_iwrite_shared(fh, buf, count, datatype, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_File_iwrite_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Request* request) {
-  Call call(Function::kFile_iwrite_shared_c);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  const int code = call.end(real.File_iwrite_shared_c(fh, buf, count, datatype, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
-  Call call(Function::kFile_open);
+template <Function function, auto own>
+int like_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  const int code = call.end(real.File_open(comm, filename, amode, info, fh));
+  const int code = call.end((real.*own)(comm, filename, amode, info, fh));
   call.made_file(code, fh);
   return code;
 }
 
-int traced_File_preallocate(MPI_File fh, MPI_Offset size) {
-  Call call(Function::kFile_preallocate);
+template <Function function, auto own>
+int like_File_preallocate(MPI_File fh, MPI_Offset size) {
+  Call call(function);
   call.on_file(fh);
   call.begin();
-  return call.end(real.File_preallocate(fh, size));
+  return call.end((real.*own)(fh, size));
 }
 
-int traced_File_read(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  return call.end(real.File_read(fh, buf, count, datatype, status));
-}
-
-int traced_File_read_all(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_all);
+template <Function function, auto own>
+int like_File_read(MPI_File fh, void* buf, auto count, MPI_Datatype datatype, MPI_Status* status) {
+  Call call(function);
   call.on_file(fh);
   call.fill(count, datatype);
   call.begin();
-  return call.end(real.File_read_all(fh, buf, count, datatype, status));
+  return call.end((real.*own)(fh, buf, count, datatype, status));
 }
 
-int traced_File_read_all_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
-  Call call(Function::kFile_read_all_begin);
+template <Function function, auto own>
+int like_File_read_all_begin(MPI_File fh, void* buf, auto count, MPI_Datatype datatype) {
+  Call call(function);
   call.on_file(fh);
   call.fill(count, datatype);
   call.begin();
-  return call.end(real.File_read_all_begin(fh, buf, count, datatype));
+  return call.end((real.*own)(fh, buf, count, datatype));
 }
 
-int traced_File_read_all_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call(Function::kFile_read_all_begin_c);
+template <Function function, auto own>
+int like_File_read_all_end(MPI_File fh, void* buf, MPI_Status* status) {
+  Call call(function);
+  call.on_file(fh);
+  call.begin();
+  return call.end((real.*own)(fh, buf, status));
+}
+
+template <Function function, auto own>
+int like_File_read_at(MPI_File fh, MPI_Offset offset, void* buf, auto count, MPI_Datatype datatype, MPI_Status* status) {
+  Call call(function);
   call.on_file(fh);
   call.fill(count, datatype);
   call.begin();
-  return call.end(real.File_read_all_begin_c(fh, buf, count, datatype));
+  return call.end((real.*own)(fh, offset, buf, count, datatype, status));
 }
 
-int traced_File_read_all_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_all_c);
+template <Function function, auto own>
+int like_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void* buf, auto count, MPI_Datatype datatype) {
+  Call call(function);
   call.on_file(fh);
   call.fill(count, datatype);
   call.begin();
-  return call.end(real.File_read_all_c(fh, buf, count, datatype, status));
+  return call.end((real.*own)(fh, offset, buf, count, datatype));
 }
 
-int traced_File_read_all_end(MPI_File fh, void* buf, MPI_Status* status) {
-  Call call(Function::kFile_read_all_end);
+template <Function function, auto own>
+int like_File_seek(MPI_File fh, MPI_Offset offset, int whence) {
+  Call call(function);
   call.on_file(fh);
   call.begin();
-  return call.end(real.File_read_all_end(fh, buf, status));
+  return call.end((real.*own)(fh, offset, whence));
 }
 
-int traced_File_read_at(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_at);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  return call.end(real.File_read_at(fh, offset, buf, count, datatype, status));
-}
-
-int traced_File_read_at_all(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_at_all);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  return call.end(real.File_read_at_all(fh, offset, buf, count, datatype, status));
-}
-
-int traced_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype) {
-  Call call(Function::kFile_read_at_all_begin);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  return call.end(real.File_read_at_all_begin(fh, offset, buf, count, datatype));
-}
-
-int traced_File_read_at_all_begin_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call(Function::kFile_read_at_all_begin_c);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  return call.end(real.File_read_at_all_begin_c(fh, offset, buf, count, datatype));
-}
-
-int traced_File_read_at_all_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_at_all_c);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  return call.end(real.File_read_at_all_c(fh, offset, buf, count, datatype, status));
-}
-
-int traced_File_read_at_all_end(MPI_File fh, void* buf, MPI_Status* status) {
-  Call call(Function::kFile_read_at_all_end);
+template <Function function, auto own>
+int like_File_set_atomicity(MPI_File fh, int flag) {
+  Call call(function);
   call.on_file(fh);
   call.begin();
-  return call.end(real.File_read_at_all_end(fh, buf, status));
+  return call.end((real.*own)(fh, flag));
 }
 
-int traced_File_read_at_c(MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_at_c);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  return call.end(real.File_read_at_c(fh, offset, buf, count, datatype, status));
-}
-
-int traced_File_read_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_c);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  return call.end(real.File_read_c(fh, buf, count, datatype, status));
-}
-
-int traced_File_read_ordered(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_ordered);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  return call.end(real.File_read_ordered(fh, buf, count, datatype, status));
-}
-
-int traced_File_read_ordered_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
-  Call call(Function::kFile_read_ordered_begin);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  return call.end(real.File_read_ordered_begin(fh, buf, count, datatype));
-}
-
-int traced_File_read_ordered_begin_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call(Function::kFile_read_ordered_begin_c);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  return call.end(real.File_read_ordered_begin_c(fh, buf, count, datatype));
-}
-
-int traced_File_read_ordered_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_ordered_c);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  return call.end(real.File_read_ordered_c(fh, buf, count, datatype, status));
-}
-
-int traced_File_read_ordered_end(MPI_File fh, void* buf, MPI_Status* status) {
-  Call call(Function::kFile_read_ordered_end);
+template <Function function, auto own>
+int like_File_set_info(MPI_File fh, MPI_Info info) {
+  Call call(function);
   call.on_file(fh);
   call.begin();
-  return call.end(real.File_read_ordered_end(fh, buf, status));
+  return call.end((real.*own)(fh, info));
 }
 
-int traced_File_read_shared(MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_shared);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  return call.end(real.File_read_shared(fh, buf, count, datatype, status));
-}
-
-int traced_File_read_shared_c(MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_read_shared_c);
-  call.on_file(fh);
-  call.fill(count, datatype);
-  call.begin();
-  return call.end(real.File_read_shared_c(fh, buf, count, datatype, status));
-}
-
-int traced_File_seek(MPI_File fh, MPI_Offset offset, int whence) {
-  Call call(Function::kFile_seek);
+template <Function function, auto own>
+int like_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep, MPI_Info info) {
+  Call call(function);
   call.on_file(fh);
   call.begin();
-  return call.end(real.File_seek(fh, offset, whence));
+  return call.end((real.*own)(fh, disp, etype, filetype, datarep, info));
 }
 
-int traced_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence) {
-  Call call(Function::kFile_seek_shared);
+template <Function function, auto own>
+int like_File_sync(MPI_File fh) {
+  Call call(function);
   call.on_file(fh);
   call.begin();
-  return call.end(real.File_seek_shared(fh, offset, whence));
+  return call.end((real.*own)(fh));
 }
 
-int traced_File_set_atomicity(MPI_File fh, int flag) {
-  Call call(Function::kFile_set_atomicity);
-  call.on_file(fh);
-  call.begin();
-  return call.end(real.File_set_atomicity(fh, flag));
-}
-
-int traced_File_set_info(MPI_File fh, MPI_Info info) {
-  Call call(Function::kFile_set_info);
-  call.on_file(fh);
-  call.begin();
-  return call.end(real.File_set_info(fh, info));
-}
-
-int traced_File_set_size(MPI_File fh, MPI_Offset size) {
-  Call call(Function::kFile_set_size);
-  call.on_file(fh);
-  call.begin();
-  return call.end(real.File_set_size(fh, size));
-}
-
-int traced_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype, const char* datarep, MPI_Info info) {
-  Call call(Function::kFile_set_view);
-  call.on_file(fh);
-  call.begin();
-  return call.end(real.File_set_view(fh, disp, etype, filetype, datarep, info));
-}
-
-int traced_File_sync(MPI_File fh) {
-  Call call(Function::kFile_sync);
-  call.on_file(fh);
-  call.begin();
-  return call.end(real.File_sync(fh));
-}
-
-int traced_File_write(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write);
+template <Function function, auto own>
+int like_File_write(MPI_File fh, const void* buf, auto count, MPI_Datatype datatype, MPI_Status* status) {
+  Call call(function);
   call.on_file(fh);
   call.drain(count, datatype);
   call.begin();
-  return call.end(real.File_write(fh, buf, count, datatype, status));
+  return call.end((real.*own)(fh, buf, count, datatype, status));
 }
 
-int traced_File_write_all(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_all);
+template <Function function, auto own>
+int like_File_write_all_begin(MPI_File fh, const void* buf, auto count, MPI_Datatype datatype) {
+  Call call(function);
   call.on_file(fh);
   call.drain(count, datatype);
   call.begin();
-  return call.end(real.File_write_all(fh, buf, count, datatype, status));
+  return call.end((real.*own)(fh, buf, count, datatype));
 }
 
-int traced_File_write_all_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
-  Call call(Function::kFile_write_all_begin);
+template <Function function, auto own>
+int like_File_write_all_end(MPI_File fh, const void* buf, MPI_Status* status) {
+  Call call(function);
+  call.on_file(fh);
+  call.begin();
+  return call.end((real.*own)(fh, buf, status));
+}
+
+template <Function function, auto own>
+int like_File_write_at(MPI_File fh, MPI_Offset offset, const void* buf, auto count, MPI_Datatype datatype, MPI_Status* status) {
+  Call call(function);
   call.on_file(fh);
   call.drain(count, datatype);
   call.begin();
-  return call.end(real.File_write_all_begin(fh, buf, count, datatype));
+  return call.end((real.*own)(fh, offset, buf, count, datatype, status));
 }
 
-int traced_File_write_all_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call(Function::kFile_write_all_begin_c);
+template <Function function, auto own>
+int like_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void* buf, auto count, MPI_Datatype datatype) {
+  Call call(function);
   call.on_file(fh);
   call.drain(count, datatype);
   call.begin();
-  return call.end(real.File_write_all_begin_c(fh, buf, count, datatype));
+  return call.end((real.*own)(fh, offset, buf, count, datatype));
 }
 
-int traced_File_write_all_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_all_c);
-  call.on_file(fh);
-  call.drain(count, datatype);
+template <Function function, auto own>
+int like_Free_mem(void* base) {
+  Call call(function);
   call.begin();
-  return call.end(real.File_write_all_c(fh, buf, count, datatype, status));
+  return call.end((real.*own)(base));
 }
 
-int traced_File_write_all_end(MPI_File fh, const void* buf, MPI_Status* status) {
-  Call call(Function::kFile_write_all_end);
-  call.on_file(fh);
-  call.begin();
-  return call.end(real.File_write_all_end(fh, buf, status));
-}
-
-int traced_File_write_at(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_at);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  return call.end(real.File_write_at(fh, offset, buf, count, datatype, status));
-}
-
-int traced_File_write_at_all(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_at_all);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  return call.end(real.File_write_at_all(fh, offset, buf, count, datatype, status));
-}
-
-int traced_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype) {
-  Call call(Function::kFile_write_at_all_begin);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  return call.end(real.File_write_at_all_begin(fh, offset, buf, count, datatype));
-}
-
-int traced_File_write_at_all_begin_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call(Function::kFile_write_at_all_begin_c);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  return call.end(real.File_write_at_all_begin_c(fh, offset, buf, count, datatype));
-}
-
-int traced_File_write_at_all_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_at_all_c);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  return call.end(real.File_write_at_all_c(fh, offset, buf, count, datatype, status));
-}
-
-int traced_File_write_at_all_end(MPI_File fh, const void* buf, MPI_Status* status) {
-  Call call(Function::kFile_write_at_all_end);
-  call.on_file(fh);
-  call.begin();
-  return call.end(real.File_write_at_all_end(fh, buf, status));
-}
-
-int traced_File_write_at_c(MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_at_c);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  return call.end(real.File_write_at_c(fh, offset, buf, count, datatype, status));
-}
-
-int traced_File_write_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_c);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  return call.end(real.File_write_c(fh, buf, count, datatype, status));
-}
-
-int traced_File_write_ordered(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_ordered);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  return call.end(real.File_write_ordered(fh, buf, count, datatype, status));
-}
-
-int traced_File_write_ordered_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
-  Call call(Function::kFile_write_ordered_begin);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  return call.end(real.File_write_ordered_begin(fh, buf, count, datatype));
-}
-
-int traced_File_write_ordered_begin_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype) {
-  Call call(Function::kFile_write_ordered_begin_c);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  return call.end(real.File_write_ordered_begin_c(fh, buf, count, datatype));
-}
-
-int traced_File_write_ordered_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_ordered_c);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  return call.end(real.File_write_ordered_c(fh, buf, count, datatype, status));
-}
-
-int traced_File_write_ordered_end(MPI_File fh, const void* buf, MPI_Status* status) {
-  Call call(Function::kFile_write_ordered_end);
-  call.on_file(fh);
-  call.begin();
-  return call.end(real.File_write_ordered_end(fh, buf, status));
-}
-
-int traced_File_write_shared(MPI_File fh, const void* buf, int count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_shared);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  return call.end(real.File_write_shared(fh, buf, count, datatype, status));
-}
-
-int traced_File_write_shared_c(MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Status* status) {
-  Call call(Function::kFile_write_shared_c);
-  call.on_file(fh);
-  call.drain(count, datatype);
-  call.begin();
-  return call.end(real.File_write_shared_c(fh, buf, count, datatype, status));
-}
-
-int traced_Free_mem(void* base) {
-  Call call(Function::kFree_mem);
-  call.begin();
-  return call.end(real.Free_mem(base));
-}
-
-int traced_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call(Function::kGather);
+template <Function function, auto own>
+int like_Gather(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.gather(sendbuf, sendcount, sendtype, recvcount, recvtype, root);
   call.begin();
-  return call.end(real.Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
+  return call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
 }
 
-int traced_Gather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call(Function::kGather_c);
+template <Function function, auto own>
+int like_Gather_init(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.gather(sendbuf, sendcount, sendtype, recvcount, recvtype, root);
   call.begin();
-  return call.end(real.Gather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
-}
-
-int traced_Gather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kGather_init);
-  call.on_communicator(comm);
-  call.gather(sendbuf, sendcount, sendtype, recvcount, recvtype, root);
-  call.begin();
-  const int code = call.end(real.Gather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Gather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kGather_init_c);
+template <Function function, auto own>
+int like_Gatherv(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* displs, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
-  call.gather(sendbuf, sendcount, sendtype, recvcount, recvtype, root);
+  call.gather(sendbuf, sendcount, sendtype, recvcounts, recvtype, root);
   call.begin();
-  const int code = call.end(real.Gather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request));
+  return call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm));
+}
+
+template <Function function, auto own>
+int like_Gatherv_init(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* displs, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
+  call.on_communicator(comm);
+  call.gather(sendbuf, sendcount, sendtype, recvcounts, recvtype, root);
+  call.begin();
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call(Function::kGatherv);
-  call.on_communicator(comm);
-  call.gather(sendbuf, sendcount, sendtype, recvcounts, recvtype, root);
-  call.begin();
-  return call.end(real.Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm));
-}
-
-int traced_Gatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call(Function::kGatherv_c);
-  call.on_communicator(comm);
-  call.gather(sendbuf, sendcount, sendtype, recvcounts, recvtype, root);
-  call.begin();
-  return call.end(real.Gatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm));
-}
-
-int traced_Gatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kGatherv_init);
-  call.on_communicator(comm);
-  call.gather(sendbuf, sendcount, sendtype, recvcounts, recvtype, root);
-  call.begin();
-  const int code = call.end(real.Gatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Gatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kGatherv_init_c);
-  call.on_communicator(comm);
-  call.gather(sendbuf, sendcount, sendtype, recvcounts, recvtype, root);
-  call.begin();
-  const int code = call.end(real.Gatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  Call call(Function::kGet);
+template <Function function, auto own>
+int like_Get(void* origin_addr, auto origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, auto target_count, MPI_Datatype target_datatype, MPI_Win win) {
+  Call call(function);
   call.on_window(win);
   call.fetch(origin_count, origin_datatype, target_rank);
   call.begin();
-  return call.end(real.Get(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win));
+  return call.end((real.*own)(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win));
 }
 
-int traced_Get_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  Call call(Function::kGet_accumulate);
+template <Function function, auto own>
+int like_Get_accumulate(const void* origin_addr, auto origin_count, MPI_Datatype origin_datatype, void* result_addr, auto result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, auto target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
+  Call call(function);
   call.on_window(win);
   call.put(origin_count, origin_datatype, target_rank);
   call.fetch(result_count, result_datatype, target_rank);
   call.begin();
-  return call.end(real.Get_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win));
+  return call.end((real.*own)(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win));
 }
 
-int traced_Get_accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
-  Call call(Function::kGet_accumulate_c);
-  call.on_window(win);
-  call.put(origin_count, origin_datatype, target_rank);
-  call.fetch(result_count, result_datatype, target_rank);
-  call.begin();
-  return call.end(real.Get_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win));
-}
-
-int traced_Get_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  Call call(Function::kGet_c);
-  call.on_window(win);
-  call.fetch(origin_count, origin_datatype, target_rank);
-  call.begin();
-  return call.end(real.Get_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win));
-}
-
-int traced_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[], const int edges[], int reorder, MPI_Comm* comm_graph) {
-  Call call(Function::kGraph_create);
+template <Function function, auto own>
+int like_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[], const int edges[], int reorder, MPI_Comm* comm_graph) {
+  Call call(function);
   call.on_communicator(comm_old);
   call.begin();
-  const int code = call.end(real.Graph_create(comm_old, nnodes, indx, edges, reorder, comm_graph));
+  const int code = call.end((real.*own)(comm_old, nnodes, indx, edges, reorder, comm_graph));
   call.made_communicator(code, comm_graph);
   return code;
 }
 
-int traced_Graph_map(MPI_Comm comm, int nnodes, const int indx[], const int edges[], int* newrank) {
-  Call call(Function::kGraph_map);
+template <Function function, auto own>
+int like_Graph_map(MPI_Comm comm, int nnodes, const int indx[], const int edges[], int* newrank) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  return call.end(real.Graph_map(comm, nnodes, indx, edges, newrank));
+  return call.end((real.*own)(comm, nnodes, indx, edges, newrank));
 }
 
-int traced_Iallgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIallgather);
-  call.on_communicator(comm);
-  call.allgather(sendbuf, sendcount, sendtype, recvcount, recvtype);
-  call.begin();
-  const int code = call.end(real.Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Iallgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIallgather_c);
+template <Function function, auto own>
+int like_Iallgather(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.allgather(sendbuf, sendcount, sendtype, recvcount, recvtype);
   call.begin();
-  const int code = call.end(real.Iallgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Iallgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIallgatherv);
+template <Function function, auto own>
+int like_Iallgatherv(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* displs, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.allgather(sendbuf, sendcount, sendtype, recvcounts, recvtype);
   call.begin();
-  const int code = call.end(real.Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Iallgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIallgatherv_c);
-  call.on_communicator(comm);
-  call.allgather(sendbuf, sendcount, sendtype, recvcounts, recvtype);
-  call.begin();
-  const int code = call.end(real.Iallgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Iallreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIallreduce);
+template <Function function, auto own>
+int like_Iallreduce(const void* sendbuf, void* recvbuf, auto count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.allreduce(count, datatype);
   call.begin();
-  const int code = call.end(real.Iallreduce(sendbuf, recvbuf, count, datatype, op, comm, request));
+  const int code = call.end((real.*own)(sendbuf, recvbuf, count, datatype, op, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Iallreduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIallreduce_c);
-  call.on_communicator(comm);
-  call.allreduce(count, datatype);
-  call.begin();
-  const int code = call.end(real.Iallreduce_c(sendbuf, recvbuf, count, datatype, op, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Ialltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIalltoall);
+template <Function function, auto own>
+int like_Ialltoall(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.alltoall(sendbuf, sendcount, sendtype, recvcount, recvtype);
   call.begin();
-  const int code = call.end(real.Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Ialltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIalltoall_c);
-  call.on_communicator(comm);
-  call.alltoall(sendbuf, sendcount, sendtype, recvcount, recvtype);
-  call.begin();
-  const int code = call.end(real.Ialltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Ialltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIalltoallv);
+template <Function function, auto own>
+int like_Ialltoallv(const void* sendbuf, const auto* sendcounts, const auto* sdispls, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* rdispls, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.alltoall(sendbuf, sendcounts, sendtype, recvcounts, recvtype);
   call.begin();
-  const int code = call.end(real.Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request));
+  const int code = call.end((real.*own)(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Ialltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIalltoallv_c);
-  call.on_communicator(comm);
-  call.alltoall(sendbuf, sendcounts, sendtype, recvcounts, recvtype);
-  call.begin();
-  const int code = call.end(real.Ialltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Ialltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIalltoallw);
+template <Function function, auto own>
+int like_Ialltoallw(const void* sendbuf, const auto* sendcounts, const auto* sdispls, const MPI_Datatype sendtypes[], void* recvbuf, const auto* recvcounts, const auto* rdispls, const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.alltoall(sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
   call.begin();
-  const int code = call.end(real.Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request));
+  const int code = call.end((real.*own)(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Ialltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIalltoallw_c);
-  call.on_communicator(comm);
-  call.alltoall(sendbuf, sendcounts, sendtypes, recvcounts, recvtypes);
-  call.begin();
-  const int code = call.end(real.Ialltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Ibarrier(MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIbarrier);
+template <Function function, auto own>
+int like_Ibarrier(MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  const int code = call.end(real.Ibarrier(comm, request));
+  const int code = call.end((real.*own)(comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Ibcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIbcast);
+template <Function function, auto own>
+int like_Ibcast(void* buffer, auto count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.bcast(count, datatype, root);
   call.begin();
-  const int code = call.end(real.Ibcast(buffer, count, datatype, root, comm, request));
+  const int code = call.end((real.*own)(buffer, count, datatype, root, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Ibcast_c(void* buffer, MPI_Count count, MPI_Datatype datatype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIbcast_c);
-  call.on_communicator(comm);
-  call.bcast(count, datatype, root);
-  call.begin();
-  const int code = call.end(real.Ibcast_c(buffer, count, datatype, root, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Ibsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIbsend);
+template <Function function, auto own>
+int like_Ibsend(const void* buf, auto count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.send(count, datatype, dest, tag);
   call.begin();
-  const int code = call.end(real.Ibsend(buf, count, datatype, dest, tag, comm, request));
+  const int code = call.end((real.*own)(buf, count, datatype, dest, tag, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Ibsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIbsend_c);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  const int code = call.end(real.Ibsend_c(buf, count, datatype, dest, tag, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Iexscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIexscan);
-  call.on_communicator(comm);
-  call.allreduce(count, datatype);
-  call.begin();
-  const int code = call.end(real.Iexscan(sendbuf, recvbuf, count, datatype, op, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Iexscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIexscan_c);
-  call.on_communicator(comm);
-  call.allreduce(count, datatype);
-  call.begin();
-  const int code = call.end(real.Iexscan_c(sendbuf, recvbuf, count, datatype, op, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Igather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIgather);
+template <Function function, auto own>
+int like_Igather(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.gather(sendbuf, sendcount, sendtype, recvcount, recvtype, root);
   call.begin();
-  const int code = call.end(real.Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Igather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIgather_c);
-  call.on_communicator(comm);
-  call.gather(sendbuf, sendcount, sendtype, recvcount, recvtype, root);
-  call.begin();
-  const int code = call.end(real.Igather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Igatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIgatherv);
+template <Function function, auto own>
+int like_Igatherv(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* displs, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.gather(sendbuf, sendcount, sendtype, recvcounts, recvtype, root);
   call.begin();
-  const int code = call.end(real.Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Igatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIgatherv_c);
-  call.on_communicator(comm);
-  call.gather(sendbuf, sendcount, sendtype, recvcounts, recvtype, root);
-  call.begin();
-  const int code = call.end(real.Igatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
-  Call call(Function::kImprobe);
+template <Function function, auto own>
+int like_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message, MPI_Status* status) {
+  Call call(function);
   call.on_communicator(comm);
   call.probe(source, tag);
   MPI_Status own_status;
   status = call.status_or(status, &own_status);
   call.begin();
-  const int code = call.end(real.Improbe(source, tag, comm, flag, message, status));
+  const int code = call.end((real.*own)(source, tag, comm, flag, message, status));
   if (code == MPI_SUCCESS && *flag != 0) call.received(status);
   if (code == MPI_SUCCESS && *flag == 0) call.unanswered();
   return code;
 }
 
-int traced_Imrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
-  Call call(Function::kImrecv);
+template <Function function, auto own>
+int like_Imrecv(void* buf, auto count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
+  Call call(function);
   call.receive_matched(count, datatype);
   call.begin();
-  const int code = call.end(real.Imrecv(buf, count, datatype, message, request));
+  const int code = call.end((real.*own)(buf, count, datatype, message, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Imrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Request* request) {
-  Call call(Function::kImrecv_c);
-  call.receive_matched(count, datatype);
-  call.begin();
-  const int code = call.end(real.Imrecv_c(buf, count, datatype, message, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Ineighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_allgather);
+template <Function function, auto own>
+int like_Ineighbor_allgather(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.neighbor_allgather(sendcount, sendtype, recvcount, recvtype);
   call.begin();
-  const int code = call.end(real.Ineighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Ineighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_allgather_c);
-  call.on_communicator(comm);
-  call.neighbor_allgather(sendcount, sendtype, recvcount, recvtype);
-  call.begin();
-  const int code = call.end(real.Ineighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Ineighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_allgatherv);
+template <Function function, auto own>
+int like_Ineighbor_allgatherv(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* displs, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.neighbor_allgather(sendcount, sendtype, recvcounts, recvtype);
   call.begin();
-  const int code = call.end(real.Ineighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Ineighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_allgatherv_c);
-  call.on_communicator(comm);
-  call.neighbor_allgather(sendcount, sendtype, recvcounts, recvtype);
-  call.begin();
-  const int code = call.end(real.Ineighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Ineighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_alltoall);
+template <Function function, auto own>
+int like_Ineighbor_alltoall(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.neighbor_alltoall(sendcount, sendtype, recvcount, recvtype);
   call.begin();
-  const int code = call.end(real.Ineighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Ineighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_alltoall_c);
-  call.on_communicator(comm);
-  call.neighbor_alltoall(sendcount, sendtype, recvcount, recvtype);
-  call.begin();
-  const int code = call.end(real.Ineighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Ineighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_alltoallv);
+template <Function function, auto own>
+int like_Ineighbor_alltoallv(const void* sendbuf, const auto* sendcounts, const auto* sdispls, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* rdispls, MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.neighbor_alltoall(sendcounts, sendtype, recvcounts, recvtype);
   call.begin();
-  const int code = call.end(real.Ineighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request));
+  const int code = call.end((real.*own)(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Ineighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_alltoallv_c);
-  call.on_communicator(comm);
-  call.neighbor_alltoall(sendcounts, sendtype, recvcounts, recvtype);
-  call.begin();
-  const int code = call.end(real.Ineighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Ineighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_alltoallw);
+template <Function function, auto own>
+int like_Ineighbor_alltoallw(const void* sendbuf, const auto* sendcounts, const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const auto* recvcounts, const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.neighbor_alltoall(sendcounts, sendtypes, recvcounts, recvtypes);
   call.begin();
-  const int code = call.end(real.Ineighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request));
+  const int code = call.end((real.*own)(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Ineighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIneighbor_alltoallw_c);
-  call.on_communicator(comm);
-  call.neighbor_alltoall(sendcounts, sendtypes, recvcounts, recvtypes);
-  call.begin();
-  const int code = call.end(real.Ineighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm* newintercomm) {
-  Call call(Function::kIntercomm_create);
+template <Function function, auto own>
+int like_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm, int remote_leader, int tag, MPI_Comm* newintercomm) {
+  Call call(function);
   call.on_communicator(local_comm);
   call.begin();
-  const int code = call.end(real.Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm));
+  const int code = call.end((real.*own)(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm));
   call.made_communicator(code, newintercomm);
   return code;
 }
 
-int traced_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
-  Call call(Function::kIntercomm_create_from_groups);
+template <Function function, auto own>
+int like_Intercomm_create_from_groups(MPI_Group local_group, int local_leader, MPI_Group remote_group, int remote_leader, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler, MPI_Comm* newintercomm) {
+  Call call(function);
   call.begin();
-  const int code = call.end(real.Intercomm_create_from_groups(local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm));
+  const int code = call.end((real.*own)(local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm));
   call.made_communicator(code, newintercomm);
   return code;
 }
 
-int traced_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
-  Call call(Function::kIntercomm_merge);
+template <Function function, auto own>
+int like_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
+  Call call(function);
   call.on_communicator(intercomm);
   call.begin();
-  const int code = call.end(real.Intercomm_merge(intercomm, high, newintracomm));
+  const int code = call.end((real.*own)(intercomm, high, newintracomm));
   call.made_communicator(code, newintracomm);
   return code;
 }
 
-int traced_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
-  Call call(Function::kIprobe);
+template <Function function, auto own>
+int like_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
+  Call call(function);
   call.on_communicator(comm);
   call.probe(source, tag);
   MPI_Status own_status;
   status = call.status_or(status, &own_status);
   call.begin();
-  const int code = call.end(real.Iprobe(source, tag, comm, flag, status));
+  const int code = call.end((real.*own)(source, tag, comm, flag, status));
   if (code == MPI_SUCCESS && *flag != 0) call.received(status);
   if (code == MPI_SUCCESS && *flag == 0) call.unanswered();
   return code;
 }
 
-int traced_Irecv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIrecv);
+template <Function function, auto own>
+int like_Irecv(void* buf, auto count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.receive(count, datatype, source, tag);
   call.begin();
-  const int code = call.end(real.Irecv(buf, count, datatype, source, tag, comm, request));
+  const int code = call.end((real.*own)(buf, count, datatype, source, tag, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Irecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIrecv_c);
-  call.on_communicator(comm);
-  call.receive(count, datatype, source, tag);
-  call.begin();
-  const int code = call.end(real.Irecv_c(buf, count, datatype, source, tag, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Ireduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIreduce);
+template <Function function, auto own>
+int like_Ireduce(const void* sendbuf, void* recvbuf, auto count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.reduce(count, datatype, root);
   call.begin();
-  const int code = call.end(real.Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm, request));
+  const int code = call.end((real.*own)(sendbuf, recvbuf, count, datatype, op, root, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Ireduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIreduce_c);
-  call.on_communicator(comm);
-  call.reduce(count, datatype, root);
-  call.begin();
-  const int code = call.end(real.Ireduce_c(sendbuf, recvbuf, count, datatype, op, root, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Ireduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIreduce_scatter);
+template <Function function, auto own>
+int like_Ireduce_scatter(const void* sendbuf, void* recvbuf, const auto* recvcounts, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.reduce_scatter(recvcounts, datatype);
   call.begin();
-  const int code = call.end(real.Ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm, request));
+  const int code = call.end((real.*own)(sendbuf, recvbuf, recvcounts, datatype, op, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIreduce_scatter_block);
+template <Function function, auto own>
+int like_Ireduce_scatter_block(const void* sendbuf, void* recvbuf, auto recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.reduce_scatter_block(recvcount, datatype);
   call.begin();
-  const int code = call.end(real.Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm, request));
+  const int code = call.end((real.*own)(sendbuf, recvbuf, recvcount, datatype, op, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Ireduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIreduce_scatter_block_c);
-  call.on_communicator(comm);
-  call.reduce_scatter_block(recvcount, datatype);
-  call.begin();
-  const int code = call.end(real.Ireduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Ireduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIreduce_scatter_c);
-  call.on_communicator(comm);
-  call.reduce_scatter(recvcounts, datatype);
-  call.begin();
-  const int code = call.end(real.Ireduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Irsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIrsend);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  const int code = call.end(real.Irsend(buf, count, datatype, dest, tag, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Irsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIrsend_c);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  const int code = call.end(real.Irsend_c(buf, count, datatype, dest, tag, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Iscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIscan);
-  call.on_communicator(comm);
-  call.allreduce(count, datatype);
-  call.begin();
-  const int code = call.end(real.Iscan(sendbuf, recvbuf, count, datatype, op, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Iscan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIscan_c);
-  call.on_communicator(comm);
-  call.allreduce(count, datatype);
-  call.begin();
-  const int code = call.end(real.Iscan_c(sendbuf, recvbuf, count, datatype, op, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Iscatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIscatter);
+template <Function function, auto own>
+int like_Iscatter(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.scatter(sendcount, sendtype, recvbuf, recvcount, recvtype, root);
   call.begin();
-  const int code = call.end(real.Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Iscatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIscatter_c);
-  call.on_communicator(comm);
-  call.scatter(sendcount, sendtype, recvbuf, recvcount, recvtype, root);
-  call.begin();
-  const int code = call.end(real.Iscatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Iscatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIscatterv);
+template <Function function, auto own>
+int like_Iscatterv(const void* sendbuf, const auto* sendcounts, const auto* displs, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.scatter(sendcounts, sendtype, recvbuf, recvcount, recvtype, root);
   call.begin();
-  const int code = call.end(real.Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request));
+  const int code = call.end((real.*own)(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Iscatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIscatterv_c);
-  call.on_communicator(comm);
-  call.scatter(sendcounts, sendtype, recvbuf, recvcount, recvtype, root);
-  call.begin();
-  const int code = call.end(real.Iscatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Isend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIsend);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  const int code = call.end(real.Isend(buf, count, datatype, dest, tag, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Isend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIsend_c);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  const int code = call.end(real.Isend_c(buf, count, datatype, dest, tag, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Isendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIsendrecv);
+template <Function function, auto own>
+int like_Isendrecv(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.send(sendcount, sendtype, dest, sendtag);
   call.receive(recvcount, recvtype, source, recvtag);
   call.begin();
-  const int code = call.end(real.Isendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Isendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIsendrecv_c);
-  call.on_communicator(comm);
-  call.send(sendcount, sendtype, dest, sendtag);
-  call.receive(recvcount, recvtype, source, recvtag);
-  call.begin();
-  const int code = call.end(real.Isendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Isendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIsendrecv_replace);
+template <Function function, auto own>
+int like_Isendrecv_replace(void* buf, auto count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.send(count, datatype, dest, sendtag);
   call.receive(count, datatype, source, recvtag);
   call.begin();
-  const int code = call.end(real.Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request));
+  const int code = call.end((real.*own)(buf, count, datatype, dest, sendtag, source, recvtag, comm, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Isendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIsendrecv_replace_c);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, sendtag);
-  call.receive(count, datatype, source, recvtag);
-  call.begin();
-  const int code = call.end(real.Isendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Issend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIssend);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  const int code = call.end(real.Issend(buf, count, datatype, dest, tag, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Issend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kIssend_c);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  const int code = call.end(real.Issend_c(buf, count, datatype, dest, tag, comm, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
-  Call call(Function::kMprobe);
+template <Function function, auto own>
+int like_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
+  Call call(function);
   call.on_communicator(comm);
   call.probe(source, tag);
   MPI_Status own_status;
   status = call.status_or(status, &own_status);
   call.begin();
-  const int code = call.end(real.Mprobe(source, tag, comm, message, status));
+  const int code = call.end((real.*own)(source, tag, comm, message, status));
   if (code == MPI_SUCCESS) call.received(status);
   return code;
 }
 
-int traced_Mrecv(void* buf, int count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
-  Call call(Function::kMrecv);
+template <Function function, auto own>
+int like_Mrecv(void* buf, auto count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
+  Call call(function);
   call.receive_matched(count, datatype);
   MPI_Status own_status;
   status = call.status_or(status, &own_status);
   call.begin();
-  const int code = call.end(real.Mrecv(buf, count, datatype, message, status));
+  const int code = call.end((real.*own)(buf, count, datatype, message, status));
   if (code == MPI_SUCCESS) call.received(status);
   return code;
 }
 
-int traced_Mrecv_c(void* buf, MPI_Count count, MPI_Datatype datatype, MPI_Message* message, MPI_Status* status) {
-  Call call(Function::kMrecv_c);
-  call.receive_matched(count, datatype);
-  MPI_Status own_status;
-  status = call.status_or(status, &own_status);
-  call.begin();
-  const int code = call.end(real.Mrecv_c(buf, count, datatype, message, status));
-  if (code == MPI_SUCCESS) call.received(status);
-  return code;
-}
-
-int traced_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kNeighbor_allgather);
+template <Function function, auto own>
+int like_Neighbor_allgather(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.neighbor_allgather(sendcount, sendtype, recvcount, recvtype);
   call.begin();
-  return call.end(real.Neighbor_allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
+  return call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
 }
 
-int traced_Neighbor_allgather_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kNeighbor_allgather_c);
+template <Function function, auto own>
+int like_Neighbor_allgather_init(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.neighbor_allgather(sendcount, sendtype, recvcount, recvtype);
   call.begin();
-  return call.end(real.Neighbor_allgather_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
-}
-
-int traced_Neighbor_allgather_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_allgather_init);
-  call.on_communicator(comm);
-  call.neighbor_allgather(sendcount, sendtype, recvcount, recvtype);
-  call.begin();
-  const int code = call.end(real.Neighbor_allgather_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Neighbor_allgather_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_allgather_init_c);
-  call.on_communicator(comm);
-  call.neighbor_allgather(sendcount, sendtype, recvcount, recvtype);
-  call.begin();
-  const int code = call.end(real.Neighbor_allgather_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kNeighbor_allgatherv);
+template <Function function, auto own>
+int like_Neighbor_allgatherv(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* displs, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.neighbor_allgather(sendcount, sendtype, recvcounts, recvtype);
   call.begin();
-  return call.end(real.Neighbor_allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm));
+  return call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm));
 }
 
-int traced_Neighbor_allgatherv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kNeighbor_allgatherv_c);
+template <Function function, auto own>
+int like_Neighbor_allgatherv_init(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* displs, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.neighbor_allgather(sendcount, sendtype, recvcounts, recvtype);
   call.begin();
-  return call.end(real.Neighbor_allgatherv_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm));
-}
-
-int traced_Neighbor_allgatherv_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_allgatherv_init);
-  call.on_communicator(comm);
-  call.neighbor_allgather(sendcount, sendtype, recvcounts, recvtype);
-  call.begin();
-  const int code = call.end(real.Neighbor_allgatherv_init(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Neighbor_allgatherv_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint displs[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_allgatherv_init_c);
-  call.on_communicator(comm);
-  call.neighbor_allgather(sendcount, sendtype, recvcounts, recvtype);
-  call.begin();
-  const int code = call.end(real.Neighbor_allgatherv_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kNeighbor_alltoall);
+template <Function function, auto own>
+int like_Neighbor_alltoall(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.neighbor_alltoall(sendcount, sendtype, recvcount, recvtype);
   call.begin();
-  return call.end(real.Neighbor_alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
+  return call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
 }
 
-int traced_Neighbor_alltoall_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kNeighbor_alltoall_c);
+template <Function function, auto own>
+int like_Neighbor_alltoall_init(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.neighbor_alltoall(sendcount, sendtype, recvcount, recvtype);
   call.begin();
-  return call.end(real.Neighbor_alltoall_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm));
-}
-
-int traced_Neighbor_alltoall_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_alltoall_init);
-  call.on_communicator(comm);
-  call.neighbor_alltoall(sendcount, sendtype, recvcount, recvtype);
-  call.begin();
-  const int code = call.end(real.Neighbor_alltoall_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Neighbor_alltoall_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_alltoall_init_c);
-  call.on_communicator(comm);
-  call.neighbor_alltoall(sendcount, sendtype, recvcount, recvtype);
-  call.begin();
-  const int code = call.end(real.Neighbor_alltoall_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kNeighbor_alltoallv);
+template <Function function, auto own>
+int like_Neighbor_alltoallv(const void* sendbuf, const auto* sendcounts, const auto* sdispls, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* rdispls, MPI_Datatype recvtype, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.neighbor_alltoall(sendcounts, sendtype, recvcounts, recvtype);
   call.begin();
-  return call.end(real.Neighbor_alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm));
+  return call.end((real.*own)(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm));
 }
 
-int traced_Neighbor_alltoallv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
-  Call call(Function::kNeighbor_alltoallv_c);
+template <Function function, auto own>
+int like_Neighbor_alltoallv_init(const void* sendbuf, const auto* sendcounts, const auto* sdispls, MPI_Datatype sendtype, void* recvbuf, const auto* recvcounts, const auto* rdispls, MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.neighbor_alltoall(sendcounts, sendtype, recvcounts, recvtype);
   call.begin();
-  return call.end(real.Neighbor_alltoallv_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm));
-}
-
-int traced_Neighbor_alltoallv_init(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_alltoallv_init);
-  call.on_communicator(comm);
-  call.neighbor_alltoall(sendcounts, sendtype, recvcounts, recvtype);
-  call.begin();
-  const int code = call.end(real.Neighbor_alltoallv_init(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request));
+  const int code = call.end((real.*own)(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Neighbor_alltoallv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], MPI_Datatype sendtype, void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], MPI_Datatype recvtype, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_alltoallv_init_c);
+template <Function function, auto own>
+int like_Neighbor_alltoallw(const void* sendbuf, const auto* sendcounts, const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const auto* recvcounts, const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
-  call.neighbor_alltoall(sendcounts, sendtype, recvcounts, recvtype);
+  call.neighbor_alltoall(sendcounts, sendtypes, recvcounts, recvtypes);
   call.begin();
-  const int code = call.end(real.Neighbor_alltoallv_init_c(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm, info, request));
+  return call.end((real.*own)(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm));
+}
+
+template <Function function, auto own>
+int like_Neighbor_alltoallw_init(const void* sendbuf, const auto* sendcounts, const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const auto* recvcounts, const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
+  call.on_communicator(comm);
+  call.neighbor_alltoall(sendcounts, sendtypes, recvcounts, recvtypes);
+  call.begin();
+  const int code = call.end((real.*own)(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  Call call(Function::kNeighbor_alltoallw);
-  call.on_communicator(comm);
-  call.neighbor_alltoall(sendcounts, sendtypes, recvcounts, recvtypes);
-  call.begin();
-  return call.end(real.Neighbor_alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm));
-}
-
-int traced_Neighbor_alltoallw_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
-  Call call(Function::kNeighbor_alltoallw_c);
-  call.on_communicator(comm);
-  call.neighbor_alltoall(sendcounts, sendtypes, recvcounts, recvtypes);
-  call.begin();
-  return call.end(real.Neighbor_alltoallw_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm));
-}
-
-int traced_Neighbor_alltoallw_init(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_alltoallw_init);
-  call.on_communicator(comm);
-  call.neighbor_alltoall(sendcounts, sendtypes, recvcounts, recvtypes);
-  call.begin();
-  const int code = call.end(real.Neighbor_alltoallw_init(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Neighbor_alltoallw_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kNeighbor_alltoallw_init_c);
-  call.on_communicator(comm);
-  call.neighbor_alltoall(sendcounts, sendtypes, recvcounts, recvtypes);
-  call.begin();
-  const int code = call.end(real.Neighbor_alltoallw_init_c(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Pack(const void* inbuf, int incount, MPI_Datatype datatype, void* outbuf, int outsize, int* position, MPI_Comm comm) {
-  Call call(Function::kPack);
+template <Function function, auto own>
+int like_Pack(const void* inbuf, auto incount, MPI_Datatype datatype, void* outbuf, auto outsize, auto* position, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  return call.end(real.Pack(inbuf, incount, datatype, outbuf, outsize, position, comm));
+  return call.end((real.*own)(inbuf, incount, datatype, outbuf, outsize, position, comm));
 }
 
-int traced_Pack_c(const void* inbuf, MPI_Count incount, MPI_Datatype datatype, void* outbuf, MPI_Count outsize, MPI_Count* position, MPI_Comm comm) {
-  Call call(Function::kPack_c);
-  call.on_communicator(comm);
+template <Function function, auto own>
+int like_Parrived(MPI_Request request, int partition, int* flag) {
+  Call call(function);
   call.begin();
-  return call.end(real.Pack_c(inbuf, incount, datatype, outbuf, outsize, position, comm));
-}
-
-int traced_Parrived(MPI_Request request, int partition, int* flag) {
-  Call call(Function::kParrived);
-  call.begin();
-  const int code = call.end(real.Parrived(request, partition, flag));
+  const int code = call.end((real.*own)(request, partition, flag));
   if (code == MPI_SUCCESS && *flag == 0) call.unanswered();
   return code;
 }
 
-int traced_Pready(int partition, MPI_Request request) {
-  Call call(Function::kPready);
+template <Function function, auto own>
+int like_Pready(int partition, MPI_Request request) {
+  Call call(function);
   call.begin();
-  return call.end(real.Pready(partition, request));
+  return call.end((real.*own)(partition, request));
 }
 
-int traced_Pready_list(int length, const int array_of_partitions[], MPI_Request request) {
-  Call call(Function::kPready_list);
+template <Function function, auto own>
+int like_Pready_list(int length, const int array_of_partitions[], MPI_Request request) {
+  Call call(function);
   call.begin();
-  return call.end(real.Pready_list(length, array_of_partitions, request));
+  return call.end((real.*own)(length, array_of_partitions, request));
 }
 
-int traced_Pready_range(int partition_low, int partition_high, MPI_Request request) {
-  Call call(Function::kPready_range);
+template <Function function, auto own>
+int like_Pready_range(int partition_low, int partition_high, MPI_Request request) {
+  Call call(function);
   call.begin();
-  return call.end(real.Pready_range(partition_low, partition_high, request));
+  return call.end((real.*own)(partition_low, partition_high, request));
 }
 
-int traced_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kPrecv_init);
+template <Function function, auto own>
+int like_Precv_init(void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.receive_parts(partitions, count, datatype, source, tag);
   call.begin();
-  const int code = call.end(real.Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request));
+  const int code = call.end((real.*own)(buf, partitions, count, datatype, source, tag, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  Call call(Function::kProbe);
+template <Function function, auto own>
+int like_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  Call call(function);
   call.on_communicator(comm);
   call.probe(source, tag);
   MPI_Status own_status;
   status = call.status_or(status, &own_status);
   call.begin();
-  const int code = call.end(real.Probe(source, tag, comm, status));
+  const int code = call.end((real.*own)(source, tag, comm, status));
   if (code == MPI_SUCCESS) call.received(status);
   return code;
 }
 
-int traced_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kPsend_init);
+template <Function function, auto own>
+int like_Psend_init(const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.send_parts(partitions, count, datatype, dest, tag);
   call.begin();
-  const int code = call.end(real.Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request));
+  const int code = call.end((real.*own)(buf, partitions, count, datatype, dest, tag, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  Call call(Function::kPut);
+template <Function function, auto own>
+int like_Put(const void* origin_addr, auto origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, auto target_count, MPI_Datatype target_datatype, MPI_Win win) {
+  Call call(function);
   call.on_window(win);
   call.put(origin_count, origin_datatype, target_rank);
   call.begin();
-  return call.end(real.Put(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win));
+  return call.end((real.*own)(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win));
 }
 
-int traced_Put_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win) {
-  Call call(Function::kPut_c);
+template <Function function, auto own>
+int like_Raccumulate(const void* origin_addr, auto origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, auto target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
+  Call call(function);
   call.on_window(win);
   call.put(origin_count, origin_datatype, target_rank);
   call.begin();
-  return call.end(real.Put_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win));
-}
-
-int traced_Raccumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
-  Call call(Function::kRaccumulate);
-  call.on_window(win);
-  call.put(origin_count, origin_datatype, target_rank);
-  call.begin();
-  const int code = call.end(real.Raccumulate(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request));
+  const int code = call.end((real.*own)(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Raccumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
-  Call call(Function::kRaccumulate_c);
-  call.on_window(win);
-  call.put(origin_count, origin_datatype, target_rank);
-  call.begin();
-  const int code = call.end(real.Raccumulate_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Recv(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  Call call(Function::kRecv);
+template <Function function, auto own>
+int like_Recv(void* buf, auto count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
+  Call call(function);
   call.on_communicator(comm);
   call.receive(count, datatype, source, tag);
   MPI_Status own_status;
   status = call.status_or(status, &own_status);
   call.begin();
-  const int code = call.end(real.Recv(buf, count, datatype, source, tag, comm, status));
+  const int code = call.end((real.*own)(buf, count, datatype, source, tag, comm, status));
   if (code == MPI_SUCCESS) call.received(status);
   return code;
 }
 
-int traced_Recv_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Status* status) {
-  Call call(Function::kRecv_c);
-  call.on_communicator(comm);
-  call.receive(count, datatype, source, tag);
-  MPI_Status own_status;
-  status = call.status_or(status, &own_status);
-  call.begin();
-  const int code = call.end(real.Recv_c(buf, count, datatype, source, tag, comm, status));
-  if (code == MPI_SUCCESS) call.received(status);
-  return code;
-}
-
-int traced_Recv_init(void* buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kRecv_init);
+template <Function function, auto own>
+int like_Recv_init(void* buf, auto count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.receive(count, datatype, source, tag);
   call.begin();
-  const int code = call.end(real.Recv_init(buf, count, datatype, source, tag, comm, request));
+  const int code = call.end((real.*own)(buf, count, datatype, source, tag, comm, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Recv_init_c(void* buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kRecv_init_c);
-  call.on_communicator(comm);
-  call.receive(count, datatype, source, tag);
-  call.begin();
-  const int code = call.end(real.Recv_init_c(buf, count, datatype, source, tag, comm, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
-  Call call(Function::kReduce);
+template <Function function, auto own>
+int like_Reduce(const void* sendbuf, void* recvbuf, auto count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.reduce(count, datatype, root);
   call.begin();
-  return call.end(real.Reduce(sendbuf, recvbuf, count, datatype, op, root, comm));
+  return call.end((real.*own)(sendbuf, recvbuf, count, datatype, op, root, comm));
 }
 
-int traced_Reduce_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
-  Call call(Function::kReduce_c);
+template <Function function, auto own>
+int like_Reduce_init(const void* sendbuf, void* recvbuf, auto count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.reduce(count, datatype, root);
   call.begin();
-  return call.end(real.Reduce_c(sendbuf, recvbuf, count, datatype, op, root, comm));
-}
-
-int traced_Reduce_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kReduce_init);
-  call.on_communicator(comm);
-  call.reduce(count, datatype, root);
-  call.begin();
-  const int code = call.end(real.Reduce_init(sendbuf, recvbuf, count, datatype, op, root, comm, info, request));
+  const int code = call.end((real.*own)(sendbuf, recvbuf, count, datatype, op, root, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Reduce_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kReduce_init_c);
-  call.on_communicator(comm);
-  call.reduce(count, datatype, root);
-  call.begin();
-  const int code = call.end(real.Reduce_init_c(sendbuf, recvbuf, count, datatype, op, root, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Reduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kReduce_scatter);
+template <Function function, auto own>
+int like_Reduce_scatter(const void* sendbuf, void* recvbuf, const auto* recvcounts, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.reduce_scatter(recvcounts, datatype);
   call.begin();
-  return call.end(real.Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm));
+  return call.end((real.*own)(sendbuf, recvbuf, recvcounts, datatype, op, comm));
 }
 
-int traced_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kReduce_scatter_block);
+template <Function function, auto own>
+int like_Reduce_scatter_block(const void* sendbuf, void* recvbuf, auto recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.reduce_scatter_block(recvcount, datatype);
   call.begin();
-  return call.end(real.Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm));
+  return call.end((real.*own)(sendbuf, recvbuf, recvcount, datatype, op, comm));
 }
 
-int traced_Reduce_scatter_block_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kReduce_scatter_block_c);
+template <Function function, auto own>
+int like_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, auto recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.reduce_scatter_block(recvcount, datatype);
   call.begin();
-  return call.end(real.Reduce_scatter_block_c(sendbuf, recvbuf, recvcount, datatype, op, comm));
-}
-
-int traced_Reduce_scatter_block_init(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kReduce_scatter_block_init);
-  call.on_communicator(comm);
-  call.reduce_scatter_block(recvcount, datatype);
-  call.begin();
-  const int code = call.end(real.Reduce_scatter_block_init(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request));
+  const int code = call.end((real.*own)(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Reduce_scatter_block_init_c(const void* sendbuf, void* recvbuf, MPI_Count recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kReduce_scatter_block_init_c);
-  call.on_communicator(comm);
-  call.reduce_scatter_block(recvcount, datatype);
-  call.begin();
-  const int code = call.end(real.Reduce_scatter_block_init_c(sendbuf, recvbuf, recvcount, datatype, op, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Reduce_scatter_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kReduce_scatter_c);
+template <Function function, auto own>
+int like_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const auto* recvcounts, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.reduce_scatter(recvcounts, datatype);
   call.begin();
-  return call.end(real.Reduce_scatter_c(sendbuf, recvbuf, recvcounts, datatype, op, comm));
-}
-
-int traced_Reduce_scatter_init(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kReduce_scatter_init);
-  call.on_communicator(comm);
-  call.reduce_scatter(recvcounts, datatype);
-  call.begin();
-  const int code = call.end(real.Reduce_scatter_init(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request));
+  const int code = call.end((real.*own)(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Reduce_scatter_init_c(const void* sendbuf, void* recvbuf, const MPI_Count recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kReduce_scatter_init_c);
-  call.on_communicator(comm);
-  call.reduce_scatter(recvcounts, datatype);
+template <Function function, auto own>
+int like_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  Call call(function);
   call.begin();
-  const int code = call.end(real.Reduce_scatter_init_c(sendbuf, recvbuf, recvcounts, datatype, op, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  Call call(Function::kRequest_get_status);
-  call.begin();
-  const int code = call.end(real.Request_get_status(request, flag, status));
+  const int code = call.end((real.*own)(request, flag, status));
   if (code == MPI_SUCCESS && *flag == 0) call.unanswered();
   return code;
 }
 
-int traced_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag, MPI_Status* array_of_statuses) {
-  Call call(Function::kRequest_get_status_all);
+template <Function function, auto own>
+int like_Request_get_status_all(int count, const MPI_Request array_of_requests[], int* flag, MPI_Status* array_of_statuses) {
+  Call call(function);
   call.begin();
-  const int code = call.end(real.Request_get_status_all(count, array_of_requests, flag, array_of_statuses));
+  const int code = call.end((real.*own)(count, array_of_requests, flag, array_of_statuses));
   if (code == MPI_SUCCESS && *flag == 0) call.unanswered();
   return code;
 }
 
-int traced_Request_get_status_any(int count, const MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) {
-  Call call(Function::kRequest_get_status_any);
+template <Function function, auto own>
+int like_Request_get_status_any(int count, const MPI_Request array_of_requests[], int* indx, int* flag, MPI_Status* status) {
+  Call call(function);
   call.begin();
-  const int code = call.end(real.Request_get_status_any(count, array_of_requests, indx, flag, status));
+  const int code = call.end((real.*own)(count, array_of_requests, indx, flag, status));
   if (code == MPI_SUCCESS && *flag == 0) call.unanswered();
   return code;
 }
 
-int traced_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status* array_of_statuses) {
-  Call call(Function::kRequest_get_status_some);
+template <Function function, auto own>
+int like_Request_get_status_some(int incount, const MPI_Request array_of_requests[], int* outcount, int array_of_indices[], MPI_Status* array_of_statuses) {
+  Call call(function);
   call.begin();
-  return call.end(real.Request_get_status_some(incount, array_of_requests, outcount, array_of_indices, array_of_statuses));
+  return call.end((real.*own)(incount, array_of_requests, outcount, array_of_indices, array_of_statuses));
 }
 
-int traced_Rget(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
-  Call call(Function::kRget);
+template <Function function, auto own>
+int like_Rget(void* origin_addr, auto origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, auto target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
+  Call call(function);
   call.on_window(win);
   call.fetch(origin_count, origin_datatype, target_rank);
   call.begin();
-  const int code = call.end(real.Rget(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request));
+  const int code = call.end((real.*own)(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Rget_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
-  Call call(Function::kRget_accumulate);
+template <Function function, auto own>
+int like_Rget_accumulate(const void* origin_addr, auto origin_count, MPI_Datatype origin_datatype, void* result_addr, auto result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, auto target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
+  Call call(function);
   call.on_window(win);
   call.put(origin_count, origin_datatype, target_rank);
   call.fetch(result_count, result_datatype, target_rank);
   call.begin();
-  const int code = call.end(real.Rget_accumulate(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request));
+  const int code = call.end((real.*own)(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Rget_accumulate_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request) {
-  Call call(Function::kRget_accumulate_c);
-  call.on_window(win);
-  call.put(origin_count, origin_datatype, target_rank);
-  call.fetch(result_count, result_datatype, target_rank);
-  call.begin();
-  const int code = call.end(real.Rget_accumulate_c(origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank, target_disp, target_count, target_datatype, op, win, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Rget_c(void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
-  Call call(Function::kRget_c);
-  call.on_window(win);
-  call.fetch(origin_count, origin_datatype, target_rank);
-  call.begin();
-  const int code = call.end(real.Rget_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Rput(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
-  Call call(Function::kRput);
+template <Function function, auto own>
+int like_Rput(const void* origin_addr, auto origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, auto target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
+  Call call(function);
   call.on_window(win);
   call.put(origin_count, origin_datatype, target_rank);
   call.begin();
-  const int code = call.end(real.Rput(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request));
+  const int code = call.end((real.*own)(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request));
   call.made(code, request);
   return code;
 }
 
-int traced_Rput_c(const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, MPI_Count target_count, MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request) {
-  Call call(Function::kRput_c);
-  call.on_window(win);
-  call.put(origin_count, origin_datatype, target_rank);
-  call.begin();
-  const int code = call.end(real.Rput_c(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win, request));
-  call.made(code, request);
-  return code;
-}
-
-int traced_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call(Function::kRsend);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  return call.end(real.Rsend(buf, count, datatype, dest, tag, comm));
-}
-
-int traced_Rsend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call(Function::kRsend_c);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  return call.end(real.Rsend_c(buf, count, datatype, dest, tag, comm));
-}
-
-int traced_Rsend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kRsend_init);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  const int code = call.end(real.Rsend_init(buf, count, datatype, dest, tag, comm, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Rsend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kRsend_init_c);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  const int code = call.end(real.Rsend_init_c(buf, count, datatype, dest, tag, comm, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kScan);
-  call.on_communicator(comm);
-  call.allreduce(count, datatype);
-  call.begin();
-  return call.end(real.Scan(sendbuf, recvbuf, count, datatype, op, comm));
-}
-
-int traced_Scan_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
-  Call call(Function::kScan_c);
-  call.on_communicator(comm);
-  call.allreduce(count, datatype);
-  call.begin();
-  return call.end(real.Scan_c(sendbuf, recvbuf, count, datatype, op, comm));
-}
-
-int traced_Scan_init(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kScan_init);
-  call.on_communicator(comm);
-  call.allreduce(count, datatype);
-  call.begin();
-  const int code = call.end(real.Scan_init(sendbuf, recvbuf, count, datatype, op, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Scan_init_c(const void* sendbuf, void* recvbuf, MPI_Count count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kScan_init_c);
-  call.on_communicator(comm);
-  call.allreduce(count, datatype);
-  call.begin();
-  const int code = call.end(real.Scan_init_c(sendbuf, recvbuf, count, datatype, op, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call(Function::kScatter);
+template <Function function, auto own>
+int like_Scatter(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.scatter(sendcount, sendtype, recvbuf, recvcount, recvtype, root);
   call.begin();
-  return call.end(real.Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
+  return call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
 }
 
-int traced_Scatter_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call(Function::kScatter_c);
+template <Function function, auto own>
+int like_Scatter_init(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.scatter(sendcount, sendtype, recvbuf, recvcount, recvtype, root);
   call.begin();
-  return call.end(real.Scatter_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm));
-}
-
-int traced_Scatter_init(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kScatter_init);
-  call.on_communicator(comm);
-  call.scatter(sendcount, sendtype, recvbuf, recvcount, recvtype, root);
-  call.begin();
-  const int code = call.end(real.Scatter_init(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Scatter_init_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kScatter_init_c);
-  call.on_communicator(comm);
-  call.scatter(sendcount, sendtype, recvbuf, recvcount, recvtype, root);
-  call.begin();
-  const int code = call.end(real.Scatter_init_c(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call(Function::kScatterv);
+template <Function function, auto own>
+int like_Scatterv(const void* sendbuf, const auto* sendcounts, const auto* displs, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.scatter(sendcounts, sendtype, recvbuf, recvcount, recvtype, root);
   call.begin();
-  return call.end(real.Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm));
+  return call.end((real.*own)(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm));
 }
 
-int traced_Scatterv_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
-  Call call(Function::kScatterv_c);
+template <Function function, auto own>
+int like_Scatterv_init(const void* sendbuf, const auto* sendcounts, const auto* displs, MPI_Datatype sendtype, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
+  Call call(function);
   call.on_communicator(comm);
   call.scatter(sendcounts, sendtype, recvbuf, recvcount, recvtype, root);
   call.begin();
-  return call.end(real.Scatterv_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm));
-}
-
-int traced_Scatterv_init(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kScatterv_init);
-  call.on_communicator(comm);
-  call.scatter(sendcounts, sendtype, recvbuf, recvcount, recvtype, root);
-  call.begin();
-  const int code = call.end(real.Scatterv_init(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request));
+  const int code = call.end((real.*own)(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request));
   call.made(code, request, true);
   return code;
 }
 
-int traced_Scatterv_init_c(const void* sendbuf, const MPI_Count sendcounts[], const MPI_Aint displs[], MPI_Datatype sendtype, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm, MPI_Info info, MPI_Request* request) {
-  Call call(Function::kScatterv_init_c);
-  call.on_communicator(comm);
-  call.scatter(sendcounts, sendtype, recvbuf, recvcount, recvtype, root);
-  call.begin();
-  const int code = call.end(real.Scatterv_init_c(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm, info, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call(Function::kSend);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  return call.end(real.Send(buf, count, datatype, dest, tag, comm));
-}
-
-int traced_Send_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call(Function::kSend_c);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  return call.end(real.Send_c(buf, count, datatype, dest, tag, comm));
-}
-
-int traced_Send_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kSend_init);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  const int code = call.end(real.Send_init(buf, count, datatype, dest, tag, comm, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Send_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kSend_init_c);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  const int code = call.end(real.Send_init_c(buf, count, datatype, dest, tag, comm, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Sendrecv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  Call call(Function::kSendrecv);
+template <Function function, auto own>
+int like_Sendrecv(const void* sendbuf, auto sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, auto recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+  Call call(function);
   call.on_communicator(comm);
   call.send(sendcount, sendtype, dest, sendtag);
   call.receive(recvcount, recvtype, source, recvtag);
   MPI_Status own_status;
   status = call.status_or(status, &own_status);
   call.begin();
-  const int code = call.end(real.Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status));
+  const int code = call.end((real.*own)(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status));
   if (code == MPI_SUCCESS) call.received(status);
   return code;
 }
 
-int traced_Sendrecv_c(const void* sendbuf, MPI_Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void* recvbuf, MPI_Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  Call call(Function::kSendrecv_c);
-  call.on_communicator(comm);
-  call.send(sendcount, sendtype, dest, sendtag);
-  call.receive(recvcount, recvtype, source, recvtag);
-  MPI_Status own_status;
-  status = call.status_or(status, &own_status);
-  call.begin();
-  const int code = call.end(real.Sendrecv_c(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status));
-  if (code == MPI_SUCCESS) call.received(status);
-  return code;
-}
-
-int traced_Sendrecv_replace(void* buf, int count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  Call call(Function::kSendrecv_replace);
+template <Function function, auto own>
+int like_Sendrecv_replace(void* buf, auto count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
+  Call call(function);
   call.on_communicator(comm);
   call.send(count, datatype, dest, sendtag);
   call.receive(count, datatype, source, recvtag);
   MPI_Status own_status;
   status = call.status_or(status, &own_status);
   call.begin();
-  const int code = call.end(real.Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status));
+  const int code = call.end((real.*own)(buf, count, datatype, dest, sendtag, source, recvtag, comm, status));
   if (code == MPI_SUCCESS) call.received(status);
   return code;
 }
 
-int traced_Sendrecv_replace_c(void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int sendtag, int source, int recvtag, MPI_Comm comm, MPI_Status* status) {
-  Call call(Function::kSendrecv_replace_c);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, sendtag);
-  call.receive(count, datatype, source, recvtag);
-  MPI_Status own_status;
-  status = call.status_or(status, &own_status);
+template <Function function, auto own>
+int like_Session_detach_buffer(MPI_Session session, void* buffer_addr, auto* size) {
+  Call call(function);
   call.begin();
-  const int code = call.end(real.Sendrecv_replace_c(buf, count, datatype, dest, sendtag, source, recvtag, comm, status));
-  if (code == MPI_SUCCESS) call.received(status);
-  return code;
+  return call.end((real.*own)(session, buffer_addr, size));
 }
 
-int traced_Session_detach_buffer(MPI_Session session, void* buffer_addr, int* size) {
-  Call call(Function::kSession_detach_buffer);
+template <Function function, auto own>
+int like_Session_finalize(MPI_Session* session) {
+  Call call(function);
   call.begin();
-  return call.end(real.Session_detach_buffer(session, buffer_addr, size));
+  return call.end((real.*own)(session));
 }
 
-int traced_Session_detach_buffer_c(MPI_Session session, void* buffer_addr, MPI_Count* size) {
-  Call call(Function::kSession_detach_buffer_c);
+template <Function function, auto own>
+int like_Session_flush_buffer(MPI_Session session) {
+  Call call(function);
   call.begin();
-  return call.end(real.Session_detach_buffer_c(session, buffer_addr, size));
+  return call.end((real.*own)(session));
 }
 
-int traced_Session_finalize(MPI_Session* session) {
-  Call call(Function::kSession_finalize);
+template <Function function, auto own>
+int like_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
+  Call call(function);
   call.begin();
-  return call.end(real.Session_finalize(session));
+  return call.end((real.*own)(info, errhandler, session));
 }
 
-int traced_Session_flush_buffer(MPI_Session session) {
-  Call call(Function::kSession_flush_buffer);
-  call.begin();
-  return call.end(real.Session_flush_buffer(session));
-}
-
-int traced_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
-  Call call(Function::kSession_init);
-  call.begin();
-  return call.end(real.Session_init(info, errhandler, session));
-}
-
-int traced_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call(Function::kSsend);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  return call.end(real.Ssend(buf, count, datatype, dest, tag, comm));
-}
-
-int traced_Ssend_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
-  Call call(Function::kSsend_c);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  return call.end(real.Ssend_c(buf, count, datatype, dest, tag, comm));
-}
-
-int traced_Ssend_init(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kSsend_init);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  const int code = call.end(real.Ssend_init(buf, count, datatype, dest, tag, comm, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Ssend_init_c(const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm, MPI_Request* request) {
-  Call call(Function::kSsend_init_c);
-  call.on_communicator(comm);
-  call.send(count, datatype, dest, tag);
-  call.begin();
-  const int code = call.end(real.Ssend_init_c(buf, count, datatype, dest, tag, comm, request));
-  call.made(code, request, true);
-  return code;
-}
-
-int traced_Unpack(const void* inbuf, int insize, int* position, void* outbuf, int outcount, MPI_Datatype datatype, MPI_Comm comm) {
-  Call call(Function::kUnpack);
+template <Function function, auto own>
+int like_Unpack(const void* inbuf, auto insize, auto* position, void* outbuf, auto outcount, MPI_Datatype datatype, MPI_Comm comm) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  return call.end(real.Unpack(inbuf, insize, position, outbuf, outcount, datatype, comm));
+  return call.end((real.*own)(inbuf, insize, position, outbuf, outcount, datatype, comm));
 }
 
-int traced_Unpack_c(const void* inbuf, MPI_Count insize, MPI_Count* position, void* outbuf, MPI_Count outcount, MPI_Datatype datatype, MPI_Comm comm) {
-  Call call(Function::kUnpack_c);
+template <Function function, auto own>
+int like_Win_allocate(MPI_Aint size, auto disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  return call.end(real.Unpack_c(inbuf, insize, position, outbuf, outcount, datatype, comm));
-}
-
-int traced_Win_allocate(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  Call call(Function::kWin_allocate);
-  call.on_communicator(comm);
-  call.begin();
-  const int code = call.end(real.Win_allocate(size, disp_unit, info, comm, baseptr, win));
+  const int code = call.end((real.*own)(size, disp_unit, info, comm, baseptr, win));
   call.made_window(code, win);
   return code;
 }
 
-int traced_Win_allocate_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  Call call(Function::kWin_allocate_c);
-  call.on_communicator(comm);
-  call.begin();
-  const int code = call.end(real.Win_allocate_c(size, disp_unit, info, comm, baseptr, win));
-  call.made_window(code, win);
-  return code;
-}
-
-int traced_Win_allocate_shared(MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  Call call(Function::kWin_allocate_shared);
-  call.on_communicator(comm);
-  call.begin();
-  const int code = call.end(real.Win_allocate_shared(size, disp_unit, info, comm, baseptr, win));
-  call.made_window(code, win);
-  return code;
-}
-
-int traced_Win_allocate_shared_c(MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr, MPI_Win* win) {
-  Call call(Function::kWin_allocate_shared_c);
-  call.on_communicator(comm);
-  call.begin();
-  const int code = call.end(real.Win_allocate_shared_c(size, disp_unit, info, comm, baseptr, win));
-  call.made_window(code, win);
-  return code;
-}
-
-int traced_Win_attach(MPI_Win win, void* base, MPI_Aint size) {
-  Call call(Function::kWin_attach);
+template <Function function, auto own>
+int like_Win_attach(MPI_Win win, void* base, MPI_Aint size) {
+  Call call(function);
   call.on_window(win);
   call.begin();
-  return call.end(real.Win_attach(win, base, size));
+  return call.end((real.*own)(win, base, size));
 }
 
-int traced_Win_complete(MPI_Win win) {
-  Call call(Function::kWin_complete);
+template <Function function, auto own>
+int like_Win_complete(MPI_Win win) {
+  Call call(function);
   call.on_window(win);
   call.begin();
-  return call.end(real.Win_complete(win));
+  return call.end((real.*own)(win));
 }
 
-int traced_Win_create(void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
-  Call call(Function::kWin_create);
+template <Function function, auto own>
+int like_Win_create(void* base, MPI_Aint size, auto disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  const int code = call.end(real.Win_create(base, size, disp_unit, info, comm, win));
+  const int code = call.end((real.*own)(base, size, disp_unit, info, comm, win));
   call.made_window(code, win);
   return code;
 }
 
-int traced_Win_create_c(void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, MPI_Win* win) {
-  Call call(Function::kWin_create_c);
+template <Function function, auto own>
+int like_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
+  Call call(function);
   call.on_communicator(comm);
   call.begin();
-  const int code = call.end(real.Win_create_c(base, size, disp_unit, info, comm, win));
+  const int code = call.end((real.*own)(info, comm, win));
   call.made_window(code, win);
   return code;
 }
 
-int traced_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* win) {
-  Call call(Function::kWin_create_dynamic);
-  call.on_communicator(comm);
-  call.begin();
-  const int code = call.end(real.Win_create_dynamic(info, comm, win));
-  call.made_window(code, win);
-  return code;
-}
-
-int traced_Win_detach(MPI_Win win, const void* base) {
-  Call call(Function::kWin_detach);
+template <Function function, auto own>
+int like_Win_detach(MPI_Win win, const void* base) {
+  Call call(function);
   call.on_window(win);
   call.begin();
-  return call.end(real.Win_detach(win, base));
+  return call.end((real.*own)(win, base));
 }
 
-int traced_Win_fence(int assert, MPI_Win win) {
-  Call call(Function::kWin_fence);
+template <Function function, auto own>
+int like_Win_fence(int assert, MPI_Win win) {
+  Call call(function);
   call.on_window(win);
   call.begin();
-  return call.end(real.Win_fence(assert, win));
+  return call.end((real.*own)(assert, win));
 }
 
-int traced_Win_flush(int rank, MPI_Win win) {
-  Call call(Function::kWin_flush);
+template <Function function, auto own>
+int like_Win_flush(int rank, MPI_Win win) {
+  Call call(function);
   call.on_window(win);
   call.target(rank);
   call.begin();
-  return call.end(real.Win_flush(rank, win));
+  return call.end((real.*own)(rank, win));
 }
 
-int traced_Win_flush_all(MPI_Win win) {
-  Call call(Function::kWin_flush_all);
-  call.on_window(win);
-  call.begin();
-  return call.end(real.Win_flush_all(win));
-}
-
-int traced_Win_flush_local(int rank, MPI_Win win) {
-  Call call(Function::kWin_flush_local);
-  call.on_window(win);
-  call.target(rank);
-  call.begin();
-  return call.end(real.Win_flush_local(rank, win));
-}
-
-int traced_Win_flush_local_all(MPI_Win win) {
-  Call call(Function::kWin_flush_local_all);
-  call.on_window(win);
-  call.begin();
-  return call.end(real.Win_flush_local_all(win));
-}
-
-int traced_Win_free(MPI_Win* win) {
-  Call call(Function::kWin_free);
+template <Function function, auto own>
+int like_Win_free(MPI_Win* win) {
+  Call call(function);
   call.on_window(*win);
   call.forget_window(*win);
   call.begin();
-  return call.end(real.Win_free(win));
+  return call.end((real.*own)(win));
 }
 
-int traced_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
-  Call call(Function::kWin_lock);
+template <Function function, auto own>
+int like_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
+  Call call(function);
   call.on_window(win);
   call.target(rank);
   call.begin();
-  return call.end(real.Win_lock(lock_type, rank, assert, win));
+  return call.end((real.*own)(lock_type, rank, assert, win));
 }
 
-int traced_Win_lock_all(int assert, MPI_Win win) {
-  Call call(Function::kWin_lock_all);
+template <Function function, auto own>
+int like_Win_post(MPI_Group group, int assert, MPI_Win win) {
+  Call call(function);
   call.on_window(win);
   call.begin();
-  return call.end(real.Win_lock_all(assert, win));
+  return call.end((real.*own)(group, assert, win));
 }
 
-int traced_Win_post(MPI_Group group, int assert, MPI_Win win) {
-  Call call(Function::kWin_post);
+template <Function function, auto own>
+int like_Win_set_info(MPI_Win win, MPI_Info info) {
+  Call call(function);
   call.on_window(win);
   call.begin();
-  return call.end(real.Win_post(group, assert, win));
+  return call.end((real.*own)(win, info));
 }
 
-int traced_Win_set_info(MPI_Win win, MPI_Info info) {
-  Call call(Function::kWin_set_info);
+template <Function function, auto own>
+int like_Win_test(MPI_Win win, int* flag) {
+  Call call(function);
   call.on_window(win);
   call.begin();
-  return call.end(real.Win_set_info(win, info));
-}
-
-int traced_Win_start(MPI_Group group, int assert, MPI_Win win) {
-  Call call(Function::kWin_start);
-  call.on_window(win);
-  call.begin();
-  return call.end(real.Win_start(group, assert, win));
-}
-
-int traced_Win_sync(MPI_Win win) {
-  Call call(Function::kWin_sync);
-  call.on_window(win);
-  call.begin();
-  return call.end(real.Win_sync(win));
-}
-
-int traced_Win_test(MPI_Win win, int* flag) {
-  Call call(Function::kWin_test);
-  call.on_window(win);
-  call.begin();
-  const int code = call.end(real.Win_test(win, flag));
+  const int code = call.end((real.*own)(win, flag));
   if (code == MPI_SUCCESS && *flag == 0) call.unanswered();
   return code;
-}
-
-int traced_Win_unlock(int rank, MPI_Win win) {
-  Call call(Function::kWin_unlock);
-  call.on_window(win);
-  call.target(rank);
-  call.begin();
-  return call.end(real.Win_unlock(rank, win));
-}
-
-int traced_Win_unlock_all(MPI_Win win) {
-  Call call(Function::kWin_unlock_all);
-  call.on_window(win);
-  call.begin();
-  return call.end(real.Win_unlock_all(win));
-}
-
-int traced_Win_wait(MPI_Win win) {
-  Call call(Function::kWin_wait);
-  call.on_window(win);
-  call.begin();
-  return call.end(real.Win_wait(win));
 }
 
 }  // namespace
@@ -3079,330 +1649,330 @@ int traced_Win_wait(MPI_Win win) {
 extern const Functions kTraced;
 const Functions kTraced = {
     traced_Abort,
-    traced_Accumulate,
-    traced_Accumulate_c,
-    traced_Allgather,
-    traced_Allgather_c,
-    traced_Allgather_init,
-    traced_Allgather_init_c,
-    traced_Allgatherv,
-    traced_Allgatherv_c,
-    traced_Allgatherv_init,
-    traced_Allgatherv_init_c,
-    traced_Alloc_mem,
-    traced_Allreduce,
-    traced_Allreduce_c,
-    traced_Allreduce_init,
-    traced_Allreduce_init_c,
-    traced_Alltoall,
-    traced_Alltoall_c,
-    traced_Alltoall_init,
-    traced_Alltoall_init_c,
-    traced_Alltoallv,
-    traced_Alltoallv_c,
-    traced_Alltoallv_init,
-    traced_Alltoallv_init_c,
-    traced_Alltoallw,
-    traced_Alltoallw_c,
-    traced_Alltoallw_init,
-    traced_Alltoallw_init_c,
-    traced_Barrier,
-    traced_Barrier_init,
-    traced_Bcast,
-    traced_Bcast_c,
-    traced_Bcast_init,
-    traced_Bcast_init_c,
-    traced_Bsend,
-    traced_Bsend_c,
-    traced_Bsend_init,
-    traced_Bsend_init_c,
-    traced_Buffer_detach,
-    traced_Buffer_detach_c,
-    traced_Buffer_flush,
-    traced_Cart_create,
-    traced_Cart_map,
-    traced_Cart_sub,
-    traced_Comm_accept,
-    traced_Comm_connect,
-    traced_Comm_create,
-    traced_Comm_create_from_group,
-    traced_Comm_create_group,
-    traced_Comm_detach_buffer,
-    traced_Comm_detach_buffer_c,
-    traced_Comm_disconnect,
-    traced_Comm_dup,
-    traced_Comm_dup_with_info,
-    traced_Comm_flush_buffer,
-    traced_Comm_free,
-    traced_Comm_idup,
-    traced_Comm_idup_with_info,
-    traced_Comm_join,
-    traced_Comm_set_info,
+    like_Accumulate<Function::kAccumulate, &Functions::Accumulate>,
+    like_Accumulate<Function::kAccumulate_c, &Functions::Accumulate_c>,
+    like_Allgather<Function::kAllgather, &Functions::Allgather>,
+    like_Allgather<Function::kAllgather_c, &Functions::Allgather_c>,
+    like_Allgather_init<Function::kAllgather_init, &Functions::Allgather_init>,
+    like_Allgather_init<Function::kAllgather_init_c, &Functions::Allgather_init_c>,
+    like_Allgatherv<Function::kAllgatherv, &Functions::Allgatherv>,
+    like_Allgatherv<Function::kAllgatherv_c, &Functions::Allgatherv_c>,
+    like_Allgatherv_init<Function::kAllgatherv_init, &Functions::Allgatherv_init>,
+    like_Allgatherv_init<Function::kAllgatherv_init_c, &Functions::Allgatherv_init_c>,
+    like_Alloc_mem<Function::kAlloc_mem, &Functions::Alloc_mem>,
+    like_Allreduce<Function::kAllreduce, &Functions::Allreduce>,
+    like_Allreduce<Function::kAllreduce_c, &Functions::Allreduce_c>,
+    like_Allreduce_init<Function::kAllreduce_init, &Functions::Allreduce_init>,
+    like_Allreduce_init<Function::kAllreduce_init_c, &Functions::Allreduce_init_c>,
+    like_Alltoall<Function::kAlltoall, &Functions::Alltoall>,
+    like_Alltoall<Function::kAlltoall_c, &Functions::Alltoall_c>,
+    like_Alltoall_init<Function::kAlltoall_init, &Functions::Alltoall_init>,
+    like_Alltoall_init<Function::kAlltoall_init_c, &Functions::Alltoall_init_c>,
+    like_Alltoallv<Function::kAlltoallv, &Functions::Alltoallv>,
+    like_Alltoallv<Function::kAlltoallv_c, &Functions::Alltoallv_c>,
+    like_Alltoallv_init<Function::kAlltoallv_init, &Functions::Alltoallv_init>,
+    like_Alltoallv_init<Function::kAlltoallv_init_c, &Functions::Alltoallv_init_c>,
+    like_Alltoallw<Function::kAlltoallw, &Functions::Alltoallw>,
+    like_Alltoallw<Function::kAlltoallw_c, &Functions::Alltoallw_c>,
+    like_Alltoallw_init<Function::kAlltoallw_init, &Functions::Alltoallw_init>,
+    like_Alltoallw_init<Function::kAlltoallw_init_c, &Functions::Alltoallw_init_c>,
+    like_Barrier<Function::kBarrier, &Functions::Barrier>,
+    like_Barrier_init<Function::kBarrier_init, &Functions::Barrier_init>,
+    like_Bcast<Function::kBcast, &Functions::Bcast>,
+    like_Bcast<Function::kBcast_c, &Functions::Bcast_c>,
+    like_Bcast_init<Function::kBcast_init, &Functions::Bcast_init>,
+    like_Bcast_init<Function::kBcast_init_c, &Functions::Bcast_init_c>,
+    like_Bsend<Function::kBsend, &Functions::Bsend>,
+    like_Bsend<Function::kBsend_c, &Functions::Bsend_c>,
+    like_Bsend_init<Function::kBsend_init, &Functions::Bsend_init>,
+    like_Bsend_init<Function::kBsend_init_c, &Functions::Bsend_init_c>,
+    like_Buffer_detach<Function::kBuffer_detach, &Functions::Buffer_detach>,
+    like_Buffer_detach<Function::kBuffer_detach_c, &Functions::Buffer_detach_c>,
+    like_Buffer_flush<Function::kBuffer_flush, &Functions::Buffer_flush>,
+    like_Cart_create<Function::kCart_create, &Functions::Cart_create>,
+    like_Cart_map<Function::kCart_map, &Functions::Cart_map>,
+    like_Cart_sub<Function::kCart_sub, &Functions::Cart_sub>,
+    like_Comm_accept<Function::kComm_accept, &Functions::Comm_accept>,
+    like_Comm_accept<Function::kComm_connect, &Functions::Comm_connect>,
+    like_Comm_create<Function::kComm_create, &Functions::Comm_create>,
+    like_Comm_create_from_group<Function::kComm_create_from_group, &Functions::Comm_create_from_group>,
+    like_Comm_create_group<Function::kComm_create_group, &Functions::Comm_create_group>,
+    like_Comm_detach_buffer<Function::kComm_detach_buffer, &Functions::Comm_detach_buffer>,
+    like_Comm_detach_buffer<Function::kComm_detach_buffer_c, &Functions::Comm_detach_buffer_c>,
+    like_Comm_disconnect<Function::kComm_disconnect, &Functions::Comm_disconnect>,
+    like_Comm_dup<Function::kComm_dup, &Functions::Comm_dup>,
+    like_Comm_dup_with_info<Function::kComm_dup_with_info, &Functions::Comm_dup_with_info>,
+    like_Barrier<Function::kComm_flush_buffer, &Functions::Comm_flush_buffer>,
+    like_Comm_disconnect<Function::kComm_free, &Functions::Comm_free>,
+    like_Comm_idup<Function::kComm_idup, &Functions::Comm_idup>,
+    like_Comm_idup_with_info<Function::kComm_idup_with_info, &Functions::Comm_idup_with_info>,
+    like_Comm_join<Function::kComm_join, &Functions::Comm_join>,
+    like_Comm_set_info<Function::kComm_set_info, &Functions::Comm_set_info>,
     traced_Comm_set_name,
-    traced_Comm_spawn,
-    traced_Comm_spawn_multiple,
-    traced_Comm_split,
-    traced_Comm_split_type,
-    traced_Compare_and_swap,
-    traced_Dist_graph_create,
-    traced_Dist_graph_create_adjacent,
-    traced_Exscan,
-    traced_Exscan_c,
-    traced_Exscan_init,
-    traced_Exscan_init_c,
-    traced_Fetch_and_op,
-    traced_File_close,
-    traced_File_delete,
-    traced_File_iread,
-    traced_File_iread_all,
-    traced_File_iread_all_c,
-    traced_File_iread_at,
-    traced_File_iread_at_all,
-    traced_File_iread_at_all_c,
-    traced_File_iread_at_c,
-    traced_File_iread_c,
-    traced_File_iread_shared,
-    traced_File_iread_shared_c,
-    traced_File_iwrite,
-    traced_File_iwrite_all,
-    traced_File_iwrite_all_c,
-    traced_File_iwrite_at,
-    traced_File_iwrite_at_all,
-    traced_File_iwrite_at_all_c,
-    traced_File_iwrite_at_c,
-    traced_File_iwrite_c,
-    traced_File_iwrite_shared,
-    traced_File_iwrite_shared_c,
-    traced_File_open,
-    traced_File_preallocate,
-    traced_File_read,
-    traced_File_read_all,
-    traced_File_read_all_begin,
-    traced_File_read_all_begin_c,
-    traced_File_read_all_c,
-    traced_File_read_all_end,
-    traced_File_read_at,
-    traced_File_read_at_all,
-    traced_File_read_at_all_begin,
-    traced_File_read_at_all_begin_c,
-    traced_File_read_at_all_c,
-    traced_File_read_at_all_end,
-    traced_File_read_at_c,
-    traced_File_read_c,
-    traced_File_read_ordered,
-    traced_File_read_ordered_begin,
-    traced_File_read_ordered_begin_c,
-    traced_File_read_ordered_c,
-    traced_File_read_ordered_end,
-    traced_File_read_shared,
-    traced_File_read_shared_c,
-    traced_File_seek,
-    traced_File_seek_shared,
-    traced_File_set_atomicity,
-    traced_File_set_info,
-    traced_File_set_size,
-    traced_File_set_view,
-    traced_File_sync,
-    traced_File_write,
-    traced_File_write_all,
-    traced_File_write_all_begin,
-    traced_File_write_all_begin_c,
-    traced_File_write_all_c,
-    traced_File_write_all_end,
-    traced_File_write_at,
-    traced_File_write_at_all,
-    traced_File_write_at_all_begin,
-    traced_File_write_at_all_begin_c,
-    traced_File_write_at_all_c,
-    traced_File_write_at_all_end,
-    traced_File_write_at_c,
-    traced_File_write_c,
-    traced_File_write_ordered,
-    traced_File_write_ordered_begin,
-    traced_File_write_ordered_begin_c,
-    traced_File_write_ordered_c,
-    traced_File_write_ordered_end,
-    traced_File_write_shared,
-    traced_File_write_shared_c,
+    like_Comm_spawn<Function::kComm_spawn, &Functions::Comm_spawn>,
+    like_Comm_spawn_multiple<Function::kComm_spawn_multiple, &Functions::Comm_spawn_multiple>,
+    like_Comm_split<Function::kComm_split, &Functions::Comm_split>,
+    like_Comm_split_type<Function::kComm_split_type, &Functions::Comm_split_type>,
+    like_Compare_and_swap<Function::kCompare_and_swap, &Functions::Compare_and_swap>,
+    like_Dist_graph_create<Function::kDist_graph_create, &Functions::Dist_graph_create>,
+    like_Dist_graph_create_adjacent<Function::kDist_graph_create_adjacent, &Functions::Dist_graph_create_adjacent>,
+    like_Allreduce<Function::kExscan, &Functions::Exscan>,
+    like_Allreduce<Function::kExscan_c, &Functions::Exscan_c>,
+    like_Allreduce_init<Function::kExscan_init, &Functions::Exscan_init>,
+    like_Allreduce_init<Function::kExscan_init_c, &Functions::Exscan_init_c>,
+    like_Fetch_and_op<Function::kFetch_and_op, &Functions::Fetch_and_op>,
+    like_File_close<Function::kFile_close, &Functions::File_close>,
+    like_File_delete<Function::kFile_delete, &Functions::File_delete>,
+    like_File_iread<Function::kFile_iread, &Functions::File_iread>,
+    like_File_iread<Function::kFile_iread_all, &Functions::File_iread_all>,
+    like_File_iread<Function::kFile_iread_all_c, &Functions::File_iread_all_c>,
+    like_File_iread_at<Function::kFile_iread_at, &Functions::File_iread_at>,
+    like_File_iread_at<Function::kFile_iread_at_all, &Functions::File_iread_at_all>,
+    like_File_iread_at<Function::kFile_iread_at_all_c, &Functions::File_iread_at_all_c>,
+    like_File_iread_at<Function::kFile_iread_at_c, &Functions::File_iread_at_c>,
+    like_File_iread<Function::kFile_iread_c, &Functions::File_iread_c>,
+    like_File_iread<Function::kFile_iread_shared, &Functions::File_iread_shared>,
+    like_File_iread<Function::kFile_iread_shared_c, &Functions::File_iread_shared_c>,
+    like_File_iwrite<Function::kFile_iwrite, &Functions::File_iwrite>,
+    like_File_iwrite<Function::kFile_iwrite_all, &Functions::File_iwrite_all>,
+    like_File_iwrite<Function::kFile_iwrite_all_c, &Functions::File_iwrite_all_c>,
+    like_File_iwrite_at<Function::kFile_iwrite_at, &Functions::File_iwrite_at>,
+    like_File_iwrite_at<Function::kFile_iwrite_at_all, &Functions::File_iwrite_at_all>,
+    like_File_iwrite_at<Function::kFile_iwrite_at_all_c, &Functions::File_iwrite_at_all_c>,
+    like_File_iwrite_at<Function::kFile_iwrite_at_c, &Functions::File_iwrite_at_c>,
+    like_File_iwrite<Function::kFile_iwrite_c, &Functions::File_iwrite_c>,
+    like_File_iwrite<Function::kFile_iwrite_shared, &Functions::File_iwrite_shared>,
+    like_File_iwrite<Function::kFile_iwrite_shared_c, &Functions::File_iwrite_shared_c>,
+    like_File_open<Function::kFile_open, &Functions::File_open>,
+    like_File_preallocate<Function::kFile_preallocate, &Functions::File_preallocate>,
+    like_File_read<Function::kFile_read, &Functions::File_read>,
+    like_File_read<Function::kFile_read_all, &Functions::File_read_all>,
+    like_File_read_all_begin<Function::kFile_read_all_begin, &Functions::File_read_all_begin>,
+    like_File_read_all_begin<Function::kFile_read_all_begin_c, &Functions::File_read_all_begin_c>,
+    like_File_read<Function::kFile_read_all_c, &Functions::File_read_all_c>,
+    like_File_read_all_end<Function::kFile_read_all_end, &Functions::File_read_all_end>,
+    like_File_read_at<Function::kFile_read_at, &Functions::File_read_at>,
+    like_File_read_at<Function::kFile_read_at_all, &Functions::File_read_at_all>,
+    like_File_read_at_all_begin<Function::kFile_read_at_all_begin, &Functions::File_read_at_all_begin>,
+    like_File_read_at_all_begin<Function::kFile_read_at_all_begin_c, &Functions::File_read_at_all_begin_c>,
+    like_File_read_at<Function::kFile_read_at_all_c, &Functions::File_read_at_all_c>,
+    like_File_read_all_end<Function::kFile_read_at_all_end, &Functions::File_read_at_all_end>,
+    like_File_read_at<Function::kFile_read_at_c, &Functions::File_read_at_c>,
+    like_File_read<Function::kFile_read_c, &Functions::File_read_c>,
+    like_File_read<Function::kFile_read_ordered, &Functions::File_read_ordered>,
+    like_File_read_all_begin<Function::kFile_read_ordered_begin, &Functions::File_read_ordered_begin>,
+    like_File_read_all_begin<Function::kFile_read_ordered_begin_c, &Functions::File_read_ordered_begin_c>,
+    like_File_read<Function::kFile_read_ordered_c, &Functions::File_read_ordered_c>,
+    like_File_read_all_end<Function::kFile_read_ordered_end, &Functions::File_read_ordered_end>,
+    like_File_read<Function::kFile_read_shared, &Functions::File_read_shared>,
+    like_File_read<Function::kFile_read_shared_c, &Functions::File_read_shared_c>,
+    like_File_seek<Function::kFile_seek, &Functions::File_seek>,
+    like_File_seek<Function::kFile_seek_shared, &Functions::File_seek_shared>,
+    like_File_set_atomicity<Function::kFile_set_atomicity, &Functions::File_set_atomicity>,
+    like_File_set_info<Function::kFile_set_info, &Functions::File_set_info>,
+    like_File_preallocate<Function::kFile_set_size, &Functions::File_set_size>,
+    like_File_set_view<Function::kFile_set_view, &Functions::File_set_view>,
+    like_File_sync<Function::kFile_sync, &Functions::File_sync>,
+    like_File_write<Function::kFile_write, &Functions::File_write>,
+    like_File_write<Function::kFile_write_all, &Functions::File_write_all>,
+    like_File_write_all_begin<Function::kFile_write_all_begin, &Functions::File_write_all_begin>,
+    like_File_write_all_begin<Function::kFile_write_all_begin_c, &Functions::File_write_all_begin_c>,
+    like_File_write<Function::kFile_write_all_c, &Functions::File_write_all_c>,
+    like_File_write_all_end<Function::kFile_write_all_end, &Functions::File_write_all_end>,
+    like_File_write_at<Function::kFile_write_at, &Functions::File_write_at>,
+    like_File_write_at<Function::kFile_write_at_all, &Functions::File_write_at_all>,
+    like_File_write_at_all_begin<Function::kFile_write_at_all_begin, &Functions::File_write_at_all_begin>,
+    like_File_write_at_all_begin<Function::kFile_write_at_all_begin_c, &Functions::File_write_at_all_begin_c>,
+    like_File_write_at<Function::kFile_write_at_all_c, &Functions::File_write_at_all_c>,
+    like_File_write_all_end<Function::kFile_write_at_all_end, &Functions::File_write_at_all_end>,
+    like_File_write_at<Function::kFile_write_at_c, &Functions::File_write_at_c>,
+    like_File_write<Function::kFile_write_c, &Functions::File_write_c>,
+    like_File_write<Function::kFile_write_ordered, &Functions::File_write_ordered>,
+    like_File_write_all_begin<Function::kFile_write_ordered_begin, &Functions::File_write_ordered_begin>,
+    like_File_write_all_begin<Function::kFile_write_ordered_begin_c, &Functions::File_write_ordered_begin_c>,
+    like_File_write<Function::kFile_write_ordered_c, &Functions::File_write_ordered_c>,
+    like_File_write_all_end<Function::kFile_write_ordered_end, &Functions::File_write_ordered_end>,
+    like_File_write<Function::kFile_write_shared, &Functions::File_write_shared>,
+    like_File_write<Function::kFile_write_shared_c, &Functions::File_write_shared_c>,
     traced_Finalize,
-    traced_Free_mem,
-    traced_Gather,
-    traced_Gather_c,
-    traced_Gather_init,
-    traced_Gather_init_c,
-    traced_Gatherv,
-    traced_Gatherv_c,
-    traced_Gatherv_init,
-    traced_Gatherv_init_c,
-    traced_Get,
-    traced_Get_accumulate,
-    traced_Get_accumulate_c,
-    traced_Get_c,
-    traced_Graph_create,
-    traced_Graph_map,
-    traced_Iallgather,
-    traced_Iallgather_c,
-    traced_Iallgatherv,
-    traced_Iallgatherv_c,
-    traced_Iallreduce,
-    traced_Iallreduce_c,
-    traced_Ialltoall,
-    traced_Ialltoall_c,
-    traced_Ialltoallv,
-    traced_Ialltoallv_c,
-    traced_Ialltoallw,
-    traced_Ialltoallw_c,
-    traced_Ibarrier,
-    traced_Ibcast,
-    traced_Ibcast_c,
-    traced_Ibsend,
-    traced_Ibsend_c,
-    traced_Iexscan,
-    traced_Iexscan_c,
-    traced_Igather,
-    traced_Igather_c,
-    traced_Igatherv,
-    traced_Igatherv_c,
-    traced_Improbe,
-    traced_Imrecv,
-    traced_Imrecv_c,
-    traced_Ineighbor_allgather,
-    traced_Ineighbor_allgather_c,
-    traced_Ineighbor_allgatherv,
-    traced_Ineighbor_allgatherv_c,
-    traced_Ineighbor_alltoall,
-    traced_Ineighbor_alltoall_c,
-    traced_Ineighbor_alltoallv,
-    traced_Ineighbor_alltoallv_c,
-    traced_Ineighbor_alltoallw,
-    traced_Ineighbor_alltoallw_c,
+    like_Free_mem<Function::kFree_mem, &Functions::Free_mem>,
+    like_Gather<Function::kGather, &Functions::Gather>,
+    like_Gather<Function::kGather_c, &Functions::Gather_c>,
+    like_Gather_init<Function::kGather_init, &Functions::Gather_init>,
+    like_Gather_init<Function::kGather_init_c, &Functions::Gather_init_c>,
+    like_Gatherv<Function::kGatherv, &Functions::Gatherv>,
+    like_Gatherv<Function::kGatherv_c, &Functions::Gatherv_c>,
+    like_Gatherv_init<Function::kGatherv_init, &Functions::Gatherv_init>,
+    like_Gatherv_init<Function::kGatherv_init_c, &Functions::Gatherv_init_c>,
+    like_Get<Function::kGet, &Functions::Get>,
+    like_Get_accumulate<Function::kGet_accumulate, &Functions::Get_accumulate>,
+    like_Get_accumulate<Function::kGet_accumulate_c, &Functions::Get_accumulate_c>,
+    like_Get<Function::kGet_c, &Functions::Get_c>,
+    like_Graph_create<Function::kGraph_create, &Functions::Graph_create>,
+    like_Graph_map<Function::kGraph_map, &Functions::Graph_map>,
+    like_Iallgather<Function::kIallgather, &Functions::Iallgather>,
+    like_Iallgather<Function::kIallgather_c, &Functions::Iallgather_c>,
+    like_Iallgatherv<Function::kIallgatherv, &Functions::Iallgatherv>,
+    like_Iallgatherv<Function::kIallgatherv_c, &Functions::Iallgatherv_c>,
+    like_Iallreduce<Function::kIallreduce, &Functions::Iallreduce>,
+    like_Iallreduce<Function::kIallreduce_c, &Functions::Iallreduce_c>,
+    like_Ialltoall<Function::kIalltoall, &Functions::Ialltoall>,
+    like_Ialltoall<Function::kIalltoall_c, &Functions::Ialltoall_c>,
+    like_Ialltoallv<Function::kIalltoallv, &Functions::Ialltoallv>,
+    like_Ialltoallv<Function::kIalltoallv_c, &Functions::Ialltoallv_c>,
+    like_Ialltoallw<Function::kIalltoallw, &Functions::Ialltoallw>,
+    like_Ialltoallw<Function::kIalltoallw_c, &Functions::Ialltoallw_c>,
+    like_Ibarrier<Function::kIbarrier, &Functions::Ibarrier>,
+    like_Ibcast<Function::kIbcast, &Functions::Ibcast>,
+    like_Ibcast<Function::kIbcast_c, &Functions::Ibcast_c>,
+    like_Ibsend<Function::kIbsend, &Functions::Ibsend>,
+    like_Ibsend<Function::kIbsend_c, &Functions::Ibsend_c>,
+    like_Iallreduce<Function::kIexscan, &Functions::Iexscan>,
+    like_Iallreduce<Function::kIexscan_c, &Functions::Iexscan_c>,
+    like_Igather<Function::kIgather, &Functions::Igather>,
+    like_Igather<Function::kIgather_c, &Functions::Igather_c>,
+    like_Igatherv<Function::kIgatherv, &Functions::Igatherv>,
+    like_Igatherv<Function::kIgatherv_c, &Functions::Igatherv_c>,
+    like_Improbe<Function::kImprobe, &Functions::Improbe>,
+    like_Imrecv<Function::kImrecv, &Functions::Imrecv>,
+    like_Imrecv<Function::kImrecv_c, &Functions::Imrecv_c>,
+    like_Ineighbor_allgather<Function::kIneighbor_allgather, &Functions::Ineighbor_allgather>,
+    like_Ineighbor_allgather<Function::kIneighbor_allgather_c, &Functions::Ineighbor_allgather_c>,
+    like_Ineighbor_allgatherv<Function::kIneighbor_allgatherv, &Functions::Ineighbor_allgatherv>,
+    like_Ineighbor_allgatherv<Function::kIneighbor_allgatherv_c, &Functions::Ineighbor_allgatherv_c>,
+    like_Ineighbor_alltoall<Function::kIneighbor_alltoall, &Functions::Ineighbor_alltoall>,
+    like_Ineighbor_alltoall<Function::kIneighbor_alltoall_c, &Functions::Ineighbor_alltoall_c>,
+    like_Ineighbor_alltoallv<Function::kIneighbor_alltoallv, &Functions::Ineighbor_alltoallv>,
+    like_Ineighbor_alltoallv<Function::kIneighbor_alltoallv_c, &Functions::Ineighbor_alltoallv_c>,
+    like_Ineighbor_alltoallw<Function::kIneighbor_alltoallw, &Functions::Ineighbor_alltoallw>,
+    like_Ineighbor_alltoallw<Function::kIneighbor_alltoallw_c, &Functions::Ineighbor_alltoallw_c>,
     traced_Init,
     traced_Init_thread,
-    traced_Intercomm_create,
-    traced_Intercomm_create_from_groups,
-    traced_Intercomm_merge,
-    traced_Iprobe,
-    traced_Irecv,
-    traced_Irecv_c,
-    traced_Ireduce,
-    traced_Ireduce_c,
-    traced_Ireduce_scatter,
-    traced_Ireduce_scatter_block,
-    traced_Ireduce_scatter_block_c,
-    traced_Ireduce_scatter_c,
-    traced_Irsend,
-    traced_Irsend_c,
-    traced_Iscan,
-    traced_Iscan_c,
-    traced_Iscatter,
-    traced_Iscatter_c,
-    traced_Iscatterv,
-    traced_Iscatterv_c,
-    traced_Isend,
-    traced_Isend_c,
-    traced_Isendrecv,
-    traced_Isendrecv_c,
-    traced_Isendrecv_replace,
-    traced_Isendrecv_replace_c,
-    traced_Issend,
-    traced_Issend_c,
-    traced_Mprobe,
-    traced_Mrecv,
-    traced_Mrecv_c,
-    traced_Neighbor_allgather,
-    traced_Neighbor_allgather_c,
-    traced_Neighbor_allgather_init,
-    traced_Neighbor_allgather_init_c,
-    traced_Neighbor_allgatherv,
-    traced_Neighbor_allgatherv_c,
-    traced_Neighbor_allgatherv_init,
-    traced_Neighbor_allgatherv_init_c,
-    traced_Neighbor_alltoall,
-    traced_Neighbor_alltoall_c,
-    traced_Neighbor_alltoall_init,
-    traced_Neighbor_alltoall_init_c,
-    traced_Neighbor_alltoallv,
-    traced_Neighbor_alltoallv_c,
-    traced_Neighbor_alltoallv_init,
-    traced_Neighbor_alltoallv_init_c,
-    traced_Neighbor_alltoallw,
-    traced_Neighbor_alltoallw_c,
-    traced_Neighbor_alltoallw_init,
-    traced_Neighbor_alltoallw_init_c,
-    traced_Pack,
-    traced_Pack_c,
-    traced_Parrived,
+    like_Intercomm_create<Function::kIntercomm_create, &Functions::Intercomm_create>,
+    like_Intercomm_create_from_groups<Function::kIntercomm_create_from_groups, &Functions::Intercomm_create_from_groups>,
+    like_Intercomm_merge<Function::kIntercomm_merge, &Functions::Intercomm_merge>,
+    like_Iprobe<Function::kIprobe, &Functions::Iprobe>,
+    like_Irecv<Function::kIrecv, &Functions::Irecv>,
+    like_Irecv<Function::kIrecv_c, &Functions::Irecv_c>,
+    like_Ireduce<Function::kIreduce, &Functions::Ireduce>,
+    like_Ireduce<Function::kIreduce_c, &Functions::Ireduce_c>,
+    like_Ireduce_scatter<Function::kIreduce_scatter, &Functions::Ireduce_scatter>,
+    like_Ireduce_scatter_block<Function::kIreduce_scatter_block, &Functions::Ireduce_scatter_block>,
+    like_Ireduce_scatter_block<Function::kIreduce_scatter_block_c, &Functions::Ireduce_scatter_block_c>,
+    like_Ireduce_scatter<Function::kIreduce_scatter_c, &Functions::Ireduce_scatter_c>,
+    like_Ibsend<Function::kIrsend, &Functions::Irsend>,
+    like_Ibsend<Function::kIrsend_c, &Functions::Irsend_c>,
+    like_Iallreduce<Function::kIscan, &Functions::Iscan>,
+    like_Iallreduce<Function::kIscan_c, &Functions::Iscan_c>,
+    like_Iscatter<Function::kIscatter, &Functions::Iscatter>,
+    like_Iscatter<Function::kIscatter_c, &Functions::Iscatter_c>,
+    like_Iscatterv<Function::kIscatterv, &Functions::Iscatterv>,
+    like_Iscatterv<Function::kIscatterv_c, &Functions::Iscatterv_c>,
+    like_Ibsend<Function::kIsend, &Functions::Isend>,
+    like_Ibsend<Function::kIsend_c, &Functions::Isend_c>,
+    like_Isendrecv<Function::kIsendrecv, &Functions::Isendrecv>,
+    like_Isendrecv<Function::kIsendrecv_c, &Functions::Isendrecv_c>,
+    like_Isendrecv_replace<Function::kIsendrecv_replace, &Functions::Isendrecv_replace>,
+    like_Isendrecv_replace<Function::kIsendrecv_replace_c, &Functions::Isendrecv_replace_c>,
+    like_Ibsend<Function::kIssend, &Functions::Issend>,
+    like_Ibsend<Function::kIssend_c, &Functions::Issend_c>,
+    like_Mprobe<Function::kMprobe, &Functions::Mprobe>,
+    like_Mrecv<Function::kMrecv, &Functions::Mrecv>,
+    like_Mrecv<Function::kMrecv_c, &Functions::Mrecv_c>,
+    like_Neighbor_allgather<Function::kNeighbor_allgather, &Functions::Neighbor_allgather>,
+    like_Neighbor_allgather<Function::kNeighbor_allgather_c, &Functions::Neighbor_allgather_c>,
+    like_Neighbor_allgather_init<Function::kNeighbor_allgather_init, &Functions::Neighbor_allgather_init>,
+    like_Neighbor_allgather_init<Function::kNeighbor_allgather_init_c, &Functions::Neighbor_allgather_init_c>,
+    like_Neighbor_allgatherv<Function::kNeighbor_allgatherv, &Functions::Neighbor_allgatherv>,
+    like_Neighbor_allgatherv<Function::kNeighbor_allgatherv_c, &Functions::Neighbor_allgatherv_c>,
+    like_Neighbor_allgatherv_init<Function::kNeighbor_allgatherv_init, &Functions::Neighbor_allgatherv_init>,
+    like_Neighbor_allgatherv_init<Function::kNeighbor_allgatherv_init_c, &Functions::Neighbor_allgatherv_init_c>,
+    like_Neighbor_alltoall<Function::kNeighbor_alltoall, &Functions::Neighbor_alltoall>,
+    like_Neighbor_alltoall<Function::kNeighbor_alltoall_c, &Functions::Neighbor_alltoall_c>,
+    like_Neighbor_alltoall_init<Function::kNeighbor_alltoall_init, &Functions::Neighbor_alltoall_init>,
+    like_Neighbor_alltoall_init<Function::kNeighbor_alltoall_init_c, &Functions::Neighbor_alltoall_init_c>,
+    like_Neighbor_alltoallv<Function::kNeighbor_alltoallv, &Functions::Neighbor_alltoallv>,
+    like_Neighbor_alltoallv<Function::kNeighbor_alltoallv_c, &Functions::Neighbor_alltoallv_c>,
+    like_Neighbor_alltoallv_init<Function::kNeighbor_alltoallv_init, &Functions::Neighbor_alltoallv_init>,
+    like_Neighbor_alltoallv_init<Function::kNeighbor_alltoallv_init_c, &Functions::Neighbor_alltoallv_init_c>,
+    like_Neighbor_alltoallw<Function::kNeighbor_alltoallw, &Functions::Neighbor_alltoallw>,
+    like_Neighbor_alltoallw<Function::kNeighbor_alltoallw_c, &Functions::Neighbor_alltoallw_c>,
+    like_Neighbor_alltoallw_init<Function::kNeighbor_alltoallw_init, &Functions::Neighbor_alltoallw_init>,
+    like_Neighbor_alltoallw_init<Function::kNeighbor_alltoallw_init_c, &Functions::Neighbor_alltoallw_init_c>,
+    like_Pack<Function::kPack, &Functions::Pack>,
+    like_Pack<Function::kPack_c, &Functions::Pack_c>,
+    like_Parrived<Function::kParrived, &Functions::Parrived>,
     traced_Pcontrol,
-    traced_Pready,
-    traced_Pready_list,
-    traced_Pready_range,
-    traced_Precv_init,
-    traced_Probe,
-    traced_Psend_init,
-    traced_Put,
-    traced_Put_c,
-    traced_Raccumulate,
-    traced_Raccumulate_c,
-    traced_Recv,
-    traced_Recv_c,
-    traced_Recv_init,
-    traced_Recv_init_c,
-    traced_Reduce,
-    traced_Reduce_c,
-    traced_Reduce_init,
-    traced_Reduce_init_c,
-    traced_Reduce_scatter,
-    traced_Reduce_scatter_block,
-    traced_Reduce_scatter_block_c,
-    traced_Reduce_scatter_block_init,
-    traced_Reduce_scatter_block_init_c,
-    traced_Reduce_scatter_c,
-    traced_Reduce_scatter_init,
-    traced_Reduce_scatter_init_c,
+    like_Pready<Function::kPready, &Functions::Pready>,
+    like_Pready_list<Function::kPready_list, &Functions::Pready_list>,
+    like_Pready_range<Function::kPready_range, &Functions::Pready_range>,
+    like_Precv_init<Function::kPrecv_init, &Functions::Precv_init>,
+    like_Probe<Function::kProbe, &Functions::Probe>,
+    like_Psend_init<Function::kPsend_init, &Functions::Psend_init>,
+    like_Put<Function::kPut, &Functions::Put>,
+    like_Put<Function::kPut_c, &Functions::Put_c>,
+    like_Raccumulate<Function::kRaccumulate, &Functions::Raccumulate>,
+    like_Raccumulate<Function::kRaccumulate_c, &Functions::Raccumulate_c>,
+    like_Recv<Function::kRecv, &Functions::Recv>,
+    like_Recv<Function::kRecv_c, &Functions::Recv_c>,
+    like_Recv_init<Function::kRecv_init, &Functions::Recv_init>,
+    like_Recv_init<Function::kRecv_init_c, &Functions::Recv_init_c>,
+    like_Reduce<Function::kReduce, &Functions::Reduce>,
+    like_Reduce<Function::kReduce_c, &Functions::Reduce_c>,
+    like_Reduce_init<Function::kReduce_init, &Functions::Reduce_init>,
+    like_Reduce_init<Function::kReduce_init_c, &Functions::Reduce_init_c>,
+    like_Reduce_scatter<Function::kReduce_scatter, &Functions::Reduce_scatter>,
+    like_Reduce_scatter_block<Function::kReduce_scatter_block, &Functions::Reduce_scatter_block>,
+    like_Reduce_scatter_block<Function::kReduce_scatter_block_c, &Functions::Reduce_scatter_block_c>,
+    like_Reduce_scatter_block_init<Function::kReduce_scatter_block_init, &Functions::Reduce_scatter_block_init>,
+    like_Reduce_scatter_block_init<Function::kReduce_scatter_block_init_c, &Functions::Reduce_scatter_block_init_c>,
+    like_Reduce_scatter<Function::kReduce_scatter_c, &Functions::Reduce_scatter_c>,
+    like_Reduce_scatter_init<Function::kReduce_scatter_init, &Functions::Reduce_scatter_init>,
+    like_Reduce_scatter_init<Function::kReduce_scatter_init_c, &Functions::Reduce_scatter_init_c>,
     traced_Request_free,
-    traced_Request_get_status,
-    traced_Request_get_status_all,
-    traced_Request_get_status_any,
-    traced_Request_get_status_some,
-    traced_Rget,
-    traced_Rget_accumulate,
-    traced_Rget_accumulate_c,
-    traced_Rget_c,
-    traced_Rput,
-    traced_Rput_c,
-    traced_Rsend,
-    traced_Rsend_c,
-    traced_Rsend_init,
-    traced_Rsend_init_c,
-    traced_Scan,
-    traced_Scan_c,
-    traced_Scan_init,
-    traced_Scan_init_c,
-    traced_Scatter,
-    traced_Scatter_c,
-    traced_Scatter_init,
-    traced_Scatter_init_c,
-    traced_Scatterv,
-    traced_Scatterv_c,
-    traced_Scatterv_init,
-    traced_Scatterv_init_c,
-    traced_Send,
-    traced_Send_c,
-    traced_Send_init,
-    traced_Send_init_c,
-    traced_Sendrecv,
-    traced_Sendrecv_c,
-    traced_Sendrecv_replace,
-    traced_Sendrecv_replace_c,
-    traced_Session_detach_buffer,
-    traced_Session_detach_buffer_c,
-    traced_Session_finalize,
-    traced_Session_flush_buffer,
-    traced_Session_init,
-    traced_Ssend,
-    traced_Ssend_c,
-    traced_Ssend_init,
-    traced_Ssend_init_c,
+    like_Request_get_status<Function::kRequest_get_status, &Functions::Request_get_status>,
+    like_Request_get_status_all<Function::kRequest_get_status_all, &Functions::Request_get_status_all>,
+    like_Request_get_status_any<Function::kRequest_get_status_any, &Functions::Request_get_status_any>,
+    like_Request_get_status_some<Function::kRequest_get_status_some, &Functions::Request_get_status_some>,
+    like_Rget<Function::kRget, &Functions::Rget>,
+    like_Rget_accumulate<Function::kRget_accumulate, &Functions::Rget_accumulate>,
+    like_Rget_accumulate<Function::kRget_accumulate_c, &Functions::Rget_accumulate_c>,
+    like_Rget<Function::kRget_c, &Functions::Rget_c>,
+    like_Rput<Function::kRput, &Functions::Rput>,
+    like_Rput<Function::kRput_c, &Functions::Rput_c>,
+    like_Bsend<Function::kRsend, &Functions::Rsend>,
+    like_Bsend<Function::kRsend_c, &Functions::Rsend_c>,
+    like_Bsend_init<Function::kRsend_init, &Functions::Rsend_init>,
+    like_Bsend_init<Function::kRsend_init_c, &Functions::Rsend_init_c>,
+    like_Allreduce<Function::kScan, &Functions::Scan>,
+    like_Allreduce<Function::kScan_c, &Functions::Scan_c>,
+    like_Allreduce_init<Function::kScan_init, &Functions::Scan_init>,
+    like_Allreduce_init<Function::kScan_init_c, &Functions::Scan_init_c>,
+    like_Scatter<Function::kScatter, &Functions::Scatter>,
+    like_Scatter<Function::kScatter_c, &Functions::Scatter_c>,
+    like_Scatter_init<Function::kScatter_init, &Functions::Scatter_init>,
+    like_Scatter_init<Function::kScatter_init_c, &Functions::Scatter_init_c>,
+    like_Scatterv<Function::kScatterv, &Functions::Scatterv>,
+    like_Scatterv<Function::kScatterv_c, &Functions::Scatterv_c>,
+    like_Scatterv_init<Function::kScatterv_init, &Functions::Scatterv_init>,
+    like_Scatterv_init<Function::kScatterv_init_c, &Functions::Scatterv_init_c>,
+    like_Bsend<Function::kSend, &Functions::Send>,
+    like_Bsend<Function::kSend_c, &Functions::Send_c>,
+    like_Bsend_init<Function::kSend_init, &Functions::Send_init>,
+    like_Bsend_init<Function::kSend_init_c, &Functions::Send_init_c>,
+    like_Sendrecv<Function::kSendrecv, &Functions::Sendrecv>,
+    like_Sendrecv<Function::kSendrecv_c, &Functions::Sendrecv_c>,
+    like_Sendrecv_replace<Function::kSendrecv_replace, &Functions::Sendrecv_replace>,
+    like_Sendrecv_replace<Function::kSendrecv_replace_c, &Functions::Sendrecv_replace_c>,
+    like_Session_detach_buffer<Function::kSession_detach_buffer, &Functions::Session_detach_buffer>,
+    like_Session_detach_buffer<Function::kSession_detach_buffer_c, &Functions::Session_detach_buffer_c>,
+    like_Session_finalize<Function::kSession_finalize, &Functions::Session_finalize>,
+    like_Session_flush_buffer<Function::kSession_flush_buffer, &Functions::Session_flush_buffer>,
+    like_Session_init<Function::kSession_init, &Functions::Session_init>,
+    like_Bsend<Function::kSsend, &Functions::Ssend>,
+    like_Bsend<Function::kSsend_c, &Functions::Ssend_c>,
+    like_Bsend_init<Function::kSsend_init, &Functions::Ssend_init>,
+    like_Bsend_init<Function::kSsend_init_c, &Functions::Ssend_init_c>,
     traced_Start,
     traced_Startall,
     traced_Test,
@@ -3410,38 +1980,38 @@ const Functions kTraced = {
     traced_Testany,
     traced_Testsome,
     traced_Type_free,
-    traced_Unpack,
-    traced_Unpack_c,
+    like_Unpack<Function::kUnpack, &Functions::Unpack>,
+    like_Unpack<Function::kUnpack_c, &Functions::Unpack_c>,
     traced_Wait,
     traced_Waitall,
     traced_Waitany,
     traced_Waitsome,
-    traced_Win_allocate,
-    traced_Win_allocate_c,
-    traced_Win_allocate_shared,
-    traced_Win_allocate_shared_c,
-    traced_Win_attach,
-    traced_Win_complete,
-    traced_Win_create,
-    traced_Win_create_c,
-    traced_Win_create_dynamic,
-    traced_Win_detach,
-    traced_Win_fence,
-    traced_Win_flush,
-    traced_Win_flush_all,
-    traced_Win_flush_local,
-    traced_Win_flush_local_all,
-    traced_Win_free,
-    traced_Win_lock,
-    traced_Win_lock_all,
-    traced_Win_post,
-    traced_Win_set_info,
-    traced_Win_start,
-    traced_Win_sync,
-    traced_Win_test,
-    traced_Win_unlock,
-    traced_Win_unlock_all,
-    traced_Win_wait,
+    like_Win_allocate<Function::kWin_allocate, &Functions::Win_allocate>,
+    like_Win_allocate<Function::kWin_allocate_c, &Functions::Win_allocate_c>,
+    like_Win_allocate<Function::kWin_allocate_shared, &Functions::Win_allocate_shared>,
+    like_Win_allocate<Function::kWin_allocate_shared_c, &Functions::Win_allocate_shared_c>,
+    like_Win_attach<Function::kWin_attach, &Functions::Win_attach>,
+    like_Win_complete<Function::kWin_complete, &Functions::Win_complete>,
+    like_Win_create<Function::kWin_create, &Functions::Win_create>,
+    like_Win_create<Function::kWin_create_c, &Functions::Win_create_c>,
+    like_Win_create_dynamic<Function::kWin_create_dynamic, &Functions::Win_create_dynamic>,
+    like_Win_detach<Function::kWin_detach, &Functions::Win_detach>,
+    like_Win_fence<Function::kWin_fence, &Functions::Win_fence>,
+    like_Win_flush<Function::kWin_flush, &Functions::Win_flush>,
+    like_Win_complete<Function::kWin_flush_all, &Functions::Win_flush_all>,
+    like_Win_flush<Function::kWin_flush_local, &Functions::Win_flush_local>,
+    like_Win_complete<Function::kWin_flush_local_all, &Functions::Win_flush_local_all>,
+    like_Win_free<Function::kWin_free, &Functions::Win_free>,
+    like_Win_lock<Function::kWin_lock, &Functions::Win_lock>,
+    like_Win_fence<Function::kWin_lock_all, &Functions::Win_lock_all>,
+    like_Win_post<Function::kWin_post, &Functions::Win_post>,
+    like_Win_set_info<Function::kWin_set_info, &Functions::Win_set_info>,
+    like_Win_post<Function::kWin_start, &Functions::Win_start>,
+    like_Win_complete<Function::kWin_sync, &Functions::Win_sync>,
+    like_Win_test<Function::kWin_test, &Functions::Win_test>,
+    like_Win_flush<Function::kWin_unlock, &Functions::Win_unlock>,
+    like_Win_complete<Function::kWin_unlock_all, &Functions::Win_unlock_all>,
+    like_Win_complete<Function::kWin_wait, &Functions::Win_wait>,
 };
 
 }  // namespace tasuki::trace::TASUKI_TRACE_ABI
