@@ -1,4 +1,4 @@
-/* Sleeping and waking: the doorbell (src/transport/shm/doorbell.hpp) between SENDERS ranks that publish packets
+/* Sleeping and waking: the doorbell (src/node/doorbell.hpp) between SENDERS ranks that publish packets
  * and one that takes them and sleeps when there are none. No time limit wakes the sleeper here, as in the
  * library it does, so that a lost wake-up is a deadlock. README.md says more.
  *

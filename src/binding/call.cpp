@@ -13,10 +13,10 @@
 
 #include "binding/tool_call.hpp"
 #include "environment/environment.hpp"
+#include "job/bootstrap.hpp"
 #include "object/errhandler.hpp"
 #include "object/topology.hpp"
-#include "runtime/bootstrap.hpp"
-#include "runtime/progress.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki {
 

@@ -13,8 +13,8 @@
 #include "binding/call.hpp"
 #include "binding/leaks.hpp"
 #include "binding/life.hpp"
+#include "job/bootstrap.hpp"
 #include "object/api.hpp"
-#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "binding/call.hpp"
 #include "io/file.hpp"
+#include "job/bootstrap.hpp"
 #include "object/attribute.hpp"
 #include "p2p/left_messages.hpp"
 #include "rma/window.hpp"
-#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {

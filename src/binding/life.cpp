@@ -10,9 +10,9 @@
 #include "binding/call.hpp"
 #include "binding/callbacks.hpp"
 #include "environment/environment.hpp"
+#include "job/bootstrap.hpp"
+#include "job/local/local.hpp"
 #include "object/objects.hpp"
-#include "runtime/bootstrap.hpp"
-#include "runtime/local/local.hpp"
 #include "tool/tool.hpp"
 
 namespace tasuki {

@@ -7,8 +7,8 @@
 #include "binding/leaks.hpp"
 #include "binding/life.hpp"
 #include "environment/environment.hpp"
+#include "job/bootstrap.hpp"
 #include "object/errhandler.hpp"
-#include "runtime/bootstrap.hpp"
 
 using namespace tasuki;
 

@@ -16,9 +16,9 @@
 #include "board/report_parts.hpp"
 #include "coll/compare.hpp"
 #include "datatype/datatype.hpp"
+#include "job/bootstrap.hpp"
 #include "object/op.hpp"
 #include "p2p/point_to_point.hpp"
-#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "base/call_board.hpp"
 #include "base/process.hpp"
-#include "runtime/progress.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki {
 

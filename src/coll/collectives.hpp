@@ -38,7 +38,7 @@
 #include "object/comm.hpp"
 #include "object/op.hpp"
 #include "p2p/request.hpp"
-#include "runtime/progress.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki {
 

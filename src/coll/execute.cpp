@@ -6,11 +6,11 @@
 #include "base/predefined.hpp"
 #include "coll/collectives.hpp"
 #include "coll/levels.hpp"
+#include "job/bootstrap.hpp"
 #include "object/objects.hpp"
 #include "object/topology.hpp"
 #include "p2p/operations.hpp"
 #include "p2p/p2p.hpp"
-#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {

@@ -8,9 +8,9 @@
 #include "base/hints.hpp"
 #include "coll/coll.hpp"
 #include "coll/collectives.hpp"
+#include "job/bootstrap.hpp"
 #include "memory/global_memory.hpp"
 #include "object/node_map.hpp"
-#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {

@@ -49,7 +49,7 @@
 #include "object/comm.hpp"
 #include "object/op.hpp"
 #include "object/op_kernels.hpp"
-#include "runtime/progress.hpp"
+#include "progress/progress.hpp"
 #include "tuning/problem.hpp"
 
 namespace tasuki {

@@ -1,6 +1,6 @@
 // Dynamic: what one process has opened for others to find, and how two processes come to a first talk.
 //
-// A port is a number in its process's mailbox (transport/shm/mailbox.hpp) and a matching context of the same
+// A port is a number in its process's mailbox (link/shm/mailbox.hpp) and a matching context of the same
 // number. Its name holds the mailbox's address, so a connector needs nobody's help:
 //
 //   connector                                         acceptor
@@ -24,8 +24,8 @@
 
 #include "base/process.hpp"
 #include "base/types.hpp"
+#include "link/peer_address.hpp"
 #include "object/comm.hpp"
-#include "transport/peer_address.hpp"
 
 namespace tasuki {
 

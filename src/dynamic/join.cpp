@@ -12,8 +12,8 @@
 #include "dynamic/dynamic.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
-#include "p2p/foreign.hpp"
-#include "runtime/progress.hpp"
+#include "p2p/remote_job.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki {
 namespace {

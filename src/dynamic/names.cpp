@@ -18,7 +18,7 @@
 
 #include "dynamic/api.hpp"
 #include "dynamic/dynamic.hpp"
-#include "runtime/local/name_folder.hpp"
+#include "job/local/name_folder.hpp"
 
 namespace tasuki {
 namespace {

@@ -13,15 +13,15 @@
 #include "coll/coll.hpp"
 #include "dynamic/api.hpp"
 #include "dynamic/dynamic.hpp"
+#include "job/bootstrap.hpp"
+#include "link/link.hpp"
 #include "object/api.hpp"
 #include "object/comm_create.hpp"
 #include "object/objects.hpp"
-#include "p2p/foreign.hpp"
 #include "p2p/operations.hpp"
 #include "p2p/p2p.hpp"
-#include "runtime/bootstrap.hpp"
-#include "runtime/progress.hpp"
-#include "transport/transport.hpp"
+#include "p2p/remote_job.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki {
 namespace {

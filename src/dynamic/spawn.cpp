@@ -11,10 +11,10 @@
 #include "coll/coll.hpp"
 #include "dynamic/api.hpp"
 #include "dynamic/dynamic.hpp"
+#include "job/bootstrap.hpp"
 #include "object/api.hpp"
 #include "object/info.hpp"
 #include "object/objects.hpp"
-#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {

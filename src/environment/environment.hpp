@@ -10,7 +10,7 @@
 
 #include "base/process.hpp"
 #include "base/types.hpp"
-#include "runtime/bootstrap.hpp"
+#include "job/bootstrap.hpp"
 
 namespace tasuki {
 

@@ -6,11 +6,11 @@
 #include "coll/collectives.hpp"
 #include "environment/environment.hpp"
 #include "io/file.hpp"
+#include "link/link.hpp"
 #include "object/objects.hpp"
 #include "p2p/point_to_point.hpp"
-#include "runtime/progress.hpp"
+#include "progress/progress.hpp"
 #include "tool/tool.hpp"
-#include "transport/transport.hpp"
 
 namespace tasuki {
 namespace {

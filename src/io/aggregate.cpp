@@ -5,7 +5,7 @@
 
 #include "base/clock.hpp"
 #include "io/holes.hpp"
-#include "runtime/progress.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki {
 namespace {

@@ -16,9 +16,9 @@
 #include "io/phase_times.hpp"
 #include "io/two_phase.hpp"
 #include "io/view_table.hpp"
+#include "job/bootstrap.hpp"
 #include "memory/global_memory.hpp"
 #include "object/node_map.hpp"
-#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {

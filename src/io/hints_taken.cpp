@@ -11,8 +11,8 @@
 #include "io/explain.hpp"
 #include "io/hint_file.hpp"
 #include "io/hints.hpp"
+#include "job/bootstrap.hpp"
 #include "object/node_map.hpp"
-#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {

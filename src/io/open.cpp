@@ -16,9 +16,9 @@
 #include "io/explain.hpp"
 #include "io/hints.hpp"
 #include "io/phase_times.hpp"
+#include "job/bootstrap.hpp"
 #include "object/comm_create.hpp"
 #include "object/objects.hpp"
-#include "runtime/bootstrap.hpp"
 #include "storage/deferred.hpp"
 
 namespace tasuki {

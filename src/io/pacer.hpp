@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "p2p/request.hpp"
-#include "runtime/progress.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki {
 

@@ -6,7 +6,7 @@
 
 #include "io/file.hpp"
 #include "io/phase_spans.hpp"
-#include "runtime/bootstrap.hpp"
+#include "job/bootstrap.hpp"
 
 namespace tasuki {
 

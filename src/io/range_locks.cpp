@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "runtime/bootstrap.hpp"
-#include "runtime/progress.hpp"
+#include "job/bootstrap.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "datatype/layout.hpp"
 #include "io/exchange_messages.hpp"
-#include "runtime/bootstrap.hpp"
+#include "job/bootstrap.hpp"
 
 namespace tasuki {
 namespace {

@@ -14,7 +14,7 @@
 #include "datatype/layout.hpp"
 #include "datatype/wire_type.hpp"
 #include "io/file.hpp"
-#include "runtime/bootstrap.hpp"
+#include "job/bootstrap.hpp"
 
 namespace tasuki {
 namespace {

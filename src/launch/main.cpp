@@ -8,12 +8,12 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "job/spawn_request.hpp"
 #include "launch/host/signals.hpp"
 #include "launch/job/job.hpp"
 #include "launch/options/options.hpp"
 #include "launch/report/library_info.hpp"
 #include "launch/visit/doctor_visit.hpp"
-#include "runtime/spawn_request.hpp"
 
 namespace {
 

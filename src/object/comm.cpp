@@ -8,14 +8,14 @@
 #include <utility>
 
 #include "coll/coll.hpp"
+#include "job/bootstrap.hpp"
 #include "object/api.hpp"
 #include "object/comm_create.hpp"
 #include "object/group.hpp"
 #include "object/objects.hpp"
-#include "p2p/foreign.hpp"
 #include "p2p/p2p.hpp"
-#include "runtime/bootstrap.hpp"
-#include "runtime/progress.hpp"
+#include "p2p/remote_job.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki {
 namespace {

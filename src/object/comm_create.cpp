@@ -15,8 +15,8 @@
 #include "object/api.hpp"
 #include "object/group.hpp"
 #include "object/objects.hpp"
-#include "p2p/foreign.hpp"
 #include "p2p/p2p.hpp"
+#include "p2p/remote_job.hpp"
 
 namespace tasuki {
 namespace {

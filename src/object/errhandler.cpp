@@ -2,11 +2,11 @@
 #include "object/errhandler.hpp"
 
 #include "base/function.hpp"
+#include "job/bootstrap.hpp"
 #include "object/api.hpp"
 #include "object/callbacks.hpp"
 #include "object/objects.hpp"
 #include "object/session.hpp"
-#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {

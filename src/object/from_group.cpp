@@ -16,7 +16,7 @@
 #include "object/comm_create.hpp"
 #include "object/errhandler.hpp"
 #include "object/session.hpp"
-#include "p2p/foreign.hpp"
+#include "p2p/remote_job.hpp"
 
 namespace tasuki {
 namespace {

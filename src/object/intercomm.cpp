@@ -11,7 +11,7 @@
 #include "object/api.hpp"
 #include "object/comm_create.hpp"
 #include "object/group.hpp"
-#include "p2p/foreign.hpp"
+#include "p2p/remote_job.hpp"
 
 namespace tasuki {
 namespace {

@@ -11,12 +11,12 @@
 
 #include "base/predefined.hpp"
 #include "coll/coll.hpp"
+#include "job/bootstrap.hpp"
 #include "object/api.hpp"
 #include "object/comm_create.hpp"
 #include "object/objects.hpp"
-#include "p2p/foreign.hpp"
 #include "p2p/p2p.hpp"
-#include "runtime/bootstrap.hpp"
+#include "p2p/remote_job.hpp"
 
 namespace tasuki {
 namespace {

@@ -5,10 +5,10 @@
 #include <map>
 #include <memory>
 
+#include "job/bootstrap.hpp"
 #include "object/comm.hpp"
 #include "object/hardware.hpp"
-#include "p2p/foreign.hpp"
-#include "runtime/bootstrap.hpp"
+#include "p2p/remote_job.hpp"
 
 namespace tasuki {
 

@@ -12,7 +12,7 @@
 #include "object/api.hpp"
 #include "object/errhandler.hpp"
 #include "p2p/buffered.hpp"
-#include "runtime/progress.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki {
 namespace {

@@ -11,7 +11,7 @@
 #include "object/hardware.hpp"
 #include "object/node_map.hpp"
 #include "object/session.hpp"
-#include "p2p/foreign.hpp"
+#include "p2p/remote_job.hpp"
 
 namespace tasuki {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "base/user_memory.hpp"
 #include "coll/coll.hpp"
+#include "job/bootstrap.hpp"
 #include "object/api.hpp"
 #include "object/topology.hpp"
-#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {

@@ -4,9 +4,9 @@
 #include <numeric>
 #include <utility>
 
+#include "job/bootstrap.hpp"
 #include "object/info.hpp"
 #include "object/objects.hpp"
-#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {

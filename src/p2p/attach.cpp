@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <array>
 
+#include "job/bootstrap.hpp"
 #include "p2p/large.hpp"
 #include "p2p/point_to_point.hpp"
-#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {

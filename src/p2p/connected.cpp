@@ -11,10 +11,10 @@
 #include <string>
 
 #include "base/outside_wait.hpp"
+#include "job/bootstrap.hpp"
 #include "object/comm.hpp"
-#include "p2p/foreign.hpp"
 #include "p2p/point_to_point.hpp"
-#include "runtime/bootstrap.hpp"
+#include "p2p/remote_job.hpp"
 
 namespace tasuki {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/bootstrap.hpp"
+#include "job/bootstrap.hpp"
 
 namespace tasuki {
 

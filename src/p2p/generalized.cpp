@@ -5,7 +5,7 @@
 #include "object/objects.hpp"
 #include "p2p/api.hpp"
 #include "p2p/p2p.hpp"
-#include "runtime/progress.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki {
 namespace {

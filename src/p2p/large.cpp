@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/hints.hpp"
+#include "job/bootstrap.hpp"
 #include "p2p/point_to_point.hpp"
 #include "protocol/write.hpp"
-#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {

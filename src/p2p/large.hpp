@@ -26,6 +26,7 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "link/link.hpp"
 #include "memory/cross_memory.hpp"
 #include "memory/global_memory.hpp"
 #include "p2p/pool.hpp"
@@ -34,7 +35,6 @@
 #include "protocol/packet.hpp"
 #include "protocol/placement.hpp"
 #include "protocol/transfer.hpp"
-#include "transport/transport.hpp"
 
 namespace tasuki {
 

@@ -10,8 +10,8 @@
 #include "p2p/api.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/point_to_point.hpp"
+#include "progress/progress.hpp"
 #include "protocol/write.hpp"
-#include "runtime/progress.hpp"
 
 namespace tasuki {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "job/bootstrap.hpp"
 #include "p2p/large.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/partitioned.hpp"
-#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 

@@ -21,6 +21,7 @@
 
 #include "base/process.hpp"
 #include "base/types.hpp"
+#include "link/link.hpp"
 #include "p2p/awaiting.hpp"
 #include "p2p/buffered.hpp"
 #include "p2p/distances.hpp"
@@ -31,10 +32,9 @@
 #include "p2p/message_checks.hpp"
 #include "p2p/operations.hpp"
 #include "p2p/pool.hpp"
+#include "progress/progress.hpp"
 #include "protocol/choose.hpp"
 #include "protocol/packet.hpp"
-#include "runtime/progress.hpp"
-#include "transport/transport.hpp"
 
 namespace tasuki {
 

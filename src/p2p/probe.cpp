@@ -4,7 +4,7 @@
 #include "p2p/api.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/point_to_point.hpp"
-#include "runtime/progress.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki {
 

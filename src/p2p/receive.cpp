@@ -9,12 +9,12 @@
 #include <string>
 #include <utility>
 
+#include "job/bootstrap.hpp"
 #include "p2p/api.hpp"
 #include "p2p/large.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/point_to_point.hpp"
 #include "protocol/packet.hpp"
-#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 

@@ -25,8 +25,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "link/link.hpp"
 #include "protocol/transfer.hpp"
-#include "transport/transport.hpp"
 
 namespace tasuki {
 

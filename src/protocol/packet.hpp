@@ -35,7 +35,7 @@
 #include <type_traits>
 
 #include "base/types.hpp"
-#include "transport/transport.hpp"
+#include "link/link.hpp"
 
 namespace tasuki {
 

@@ -7,8 +7,8 @@
 
 #include "base/types.hpp"
 #include "datatype/datatype.hpp"
+#include "link/link.hpp"
 #include "protocol/packet.hpp"
-#include "transport/transport.hpp"
 
 namespace tasuki {
 

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "runtime/bootstrap.hpp"
-#include "runtime/progress.hpp"
-#include "transport/transport.hpp"
+#include "job/bootstrap.hpp"
+#include "link/link.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki::rma {
 namespace {

@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "coll/coll.hpp"
+#include "job/bootstrap.hpp"
+#include "link/link.hpp"
 #include "memory/global_memory.hpp"
 #include "object/comm_create.hpp"
 #include "object/node_map.hpp"
@@ -15,8 +17,6 @@
 #include "rma/api.hpp"
 #include "rma/help.hpp"
 #include "rma/message.hpp"
-#include "runtime/bootstrap.hpp"
-#include "transport/transport.hpp"
 
 namespace tasuki {
 namespace rma {

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "datatype/wire_type.hpp"
+#include "job/bootstrap.hpp"
+#include "link/link.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/point_to_point.hpp"
+#include "progress/progress.hpp"
 #include "rma/windows.hpp"
-#include "runtime/bootstrap.hpp"
-#include "runtime/progress.hpp"
-#include "transport/transport.hpp"
 
 namespace tasuki::rma {
 namespace {

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "object/group.hpp"
+#include "progress/progress.hpp"
 #include "rma/api.hpp"
 #include "rma/message.hpp"
-#include "runtime/progress.hpp"
 
 namespace tasuki {
 namespace rma {

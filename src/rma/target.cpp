@@ -5,10 +5,10 @@
 
 #include "datatype/layout.hpp"
 #include "datatype/wire_type.hpp"
+#include "job/bootstrap.hpp"
 #include "p2p/p2p.hpp"
 #include "p2p/point_to_point.hpp"
 #include "rma/message.hpp"
-#include "runtime/bootstrap.hpp"
 
 namespace tasuki::rma {
 namespace {

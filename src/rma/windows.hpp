@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/process.hpp"
-#include "runtime/progress.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki::rma {
 

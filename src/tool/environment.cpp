@@ -5,7 +5,7 @@
 #include "base/settings.hpp"
 #include "coll/collectives.hpp"
 #include "p2p/point_to_point.hpp"
-#include "runtime/progress.hpp"
+#include "progress/progress.hpp"
 #include "tool/api.hpp"
 #include "tool/tool.hpp"
 

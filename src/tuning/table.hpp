@@ -8,7 +8,7 @@
 // the line and the reason: half a table would be a guess that nobody made.
 //
 // All ranks of a job have to choose by the same parameters, whatever each finds at the path. So mpiexec reads
-// the file once and hands its text on (runtime/local/job_segment.hpp).
+// the file once and hands its text on (job/local/job_segment.hpp).
 //
 // A table that says on which machine it was made holds on that machine alone, since all of it was measured
 // there. One that says nothing was written by somebody who knows.

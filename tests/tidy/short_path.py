@@ -47,8 +47,8 @@ SHORT_PATH = {
         "short_header": (),
         "head_words": (),
     },
-    "src/transport/shm/shm_transport.hpp": {"put": ("put",)},
-    "src/transport/shm/ring.hpp": {
+    "src/link/shm/shm_link.hpp": {"put": ("put",)},
+    "src/link/shm/ring.hpp": {
         "put": ("has_room", "copy_line", "publish"),
         "has_room": (),
         "copy_line": ("copy_ends",),

@@ -71,7 +71,7 @@ BOUNDED = {
     "src/object/topology_dist_graph.cpp": (8, ASKED),
     "src/object/topology_graph.cpp": (6, ASKED),
     "src/object/world.cpp": (1, RANKS),
-    "src/p2p/foreign.cpp": (1, RANKS),
+    "src/p2p/remote_job.cpp": (1, RANKS),
     "src/p2p/matching.cpp": (2, PARTS),
     "src/p2p/message_checks.cpp": (1, RANKS),
     "src/p2p/point_to_point.cpp": (1, RANKS),

@@ -15,10 +15,10 @@
 
 #include "doctor/diagnose.hpp"
 #include "doctor/snapshot.hpp"
+#include "job/local/job_segment.hpp"
 #include "launch/base/event_loop.hpp"
 #include "launch/doctor/inquiry.hpp"
 #include "launch/doctor/source_lines.hpp"
-#include "runtime/local/job_segment.hpp"
 
 namespace tasuki::launch {
 

@@ -12,9 +12,9 @@
 #include <ctime>
 #include <vector>
 
+#include "job/local/name_folder.hpp"
 #include "launch/host/orphans.hpp"
 #include "launch/options/options.hpp"
-#include "runtime/local/name_folder.hpp"
 
 namespace tasuki::launch {
 namespace {

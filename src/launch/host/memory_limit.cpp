@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "launch/base/format.hpp"
-#include "runtime/local/processors.hpp"
+#include "node/processors.hpp"
 
 namespace tasuki::launch {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/process_state.hpp"
 #include "launch/base/format.hpp"
 #include "launch/base/numbered_entries.hpp"
-#include "runtime/local/processors.hpp"
+#include "node/processors.hpp"
 
 namespace tasuki::launch {
 namespace {

@@ -16,11 +16,11 @@
 #include "base/clock.hpp"
 #include "base/random_number.hpp"
 #include "heap/interface.hpp"
+#include "job/local/name_folder.hpp"
 #include "launch/base/format.hpp"
 #include "launch/host/orphans.hpp"
 #include "launch/host/signals.hpp"
-#include "runtime/local/name_folder.hpp"
-#include "runtime/local/processors.hpp"
+#include "node/processors.hpp"
 #include "tuning/table.hpp"
 
 extern char** environ;

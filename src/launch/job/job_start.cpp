@@ -13,7 +13,7 @@
 #include "launch/job/job.hpp"
 #include "launch/mapping/processor_set.hpp"
 #include "launch/stream/rank_files.hpp"
-#include "runtime/local/processors.hpp"
+#include "node/processors.hpp"
 
 namespace tasuki::launch {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "runtime/local/job_segment.hpp"
+#include "job/local/job_segment.hpp"
 
 namespace tasuki::launch {
 

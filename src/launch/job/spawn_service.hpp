@@ -1,6 +1,6 @@
 // SpawnService: where ranks ask mpiexec to start more (MPI 11.8), over Unix sockets; see
-// runtime/spawn_request.hpp for what they say. At their end they say there too what they left behind
-// (runtime/leak_report.hpp).
+// job/spawn_request.hpp for what they say. At their end they say there too what they left behind
+// (job/leak_report.hpp).
 //
 // A job's ranks connect, ask and close. A program that runs alone and starts an mpiexec for its spawns keeps
 // one connection, the owner's, as long as it lives.
@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "job/leak_report.hpp"
+#include "job/spawn_request.hpp"
 #include "launch/base/event_loop.hpp"
-#include "runtime/leak_report.hpp"
-#include "runtime/spawn_request.hpp"
 
 namespace tasuki::launch {
 

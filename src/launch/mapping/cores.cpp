@@ -3,7 +3,7 @@
 #include <string>
 
 #include "launch/mapping/processor_binding.hpp"
-#include "runtime/local/processors.hpp"
+#include "node/processors.hpp"
 
 #ifdef TASUKI_HAVE_HWLOC
 #include <hwloc.h>

@@ -9,9 +9,9 @@
 
 #include "heap/facts.hpp"
 #include "heap/interface.hpp"
+#include "job/local/job_segment.hpp"
+#include "job/other_launchers.hpp"
 #include "launch/base/format.hpp"
-#include "runtime/foreign.hpp"
-#include "runtime/local/job_segment.hpp"
 
 namespace tasuki::launch {
 namespace {

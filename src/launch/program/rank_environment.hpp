@@ -44,7 +44,7 @@ class RankEnvironment {
   std::vector<std::string> entries_;
 };
 
-/// What a rank must know of its job; see runtime/local/job_segment.hpp.
+/// What a rank must know of its job; see job/local/job_segment.hpp.
 struct JobVariables {
   int fd = -1;
   int pid = 0;

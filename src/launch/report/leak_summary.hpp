@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/mapped_files.hpp"
+#include "job/leak_report.hpp"
 #include "launch/doctor/source_lines.hpp"
-#include "runtime/leak_report.hpp"
 
 namespace tasuki::launch {
 

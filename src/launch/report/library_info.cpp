@@ -8,7 +8,7 @@
 #include "heap/facts.hpp"
 #include "launch/base/format.hpp"
 #include "launch/program/rank_environment.hpp"
-#include "runtime/local/processors.hpp"
+#include "node/processors.hpp"
 
 namespace tasuki::launch {
 namespace {

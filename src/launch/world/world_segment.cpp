@@ -16,7 +16,7 @@
 #include "base/random_number.hpp"
 #include "launch/base/format.hpp"
 #include "launch/options/options.hpp"
-#include "runtime/local/processors.hpp"
+#include "node/processors.hpp"
 
 namespace tasuki::launch {
 namespace {

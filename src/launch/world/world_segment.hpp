@@ -1,11 +1,11 @@
-// Making the job segment, and opening another mpiexec's; its layout is runtime/local/job_segment.hpp.
+// Making the job segment, and opening another mpiexec's; its layout is job/local/job_segment.hpp.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "runtime/local/job_segment.hpp"
+#include "job/local/job_segment.hpp"
 
 namespace tasuki::launch {
 

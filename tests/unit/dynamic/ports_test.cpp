@@ -13,7 +13,7 @@
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/api.hpp"
-#include "p2p/foreign.hpp"
+#include "p2p/remote_job.hpp"
 #include "support/world.hpp"
 
 namespace tasuki {

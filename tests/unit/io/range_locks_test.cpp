@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "p2p/api.hpp"
-#include "runtime/progress.hpp"
+#include "progress/progress.hpp"
 #include "support.hpp"
 
 namespace tasuki::test {

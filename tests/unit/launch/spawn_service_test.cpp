@@ -17,7 +17,7 @@
 #include <random>
 #include <string>
 
-#include "runtime/local/local.hpp"
+#include "job/local/local.hpp"
 
 namespace tasuki::launch {
 namespace {

@@ -10,9 +10,9 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/local/attach.hpp"
-#include "runtime/local/local.hpp"
-#include "runtime/local/processors.hpp"
+#include "job/local/local.hpp"
+#include "job/local/map_job_segment.hpp"
+#include "node/processors.hpp"
 
 namespace tasuki::launch {
 namespace {

@@ -11,9 +11,9 @@
 #include <fstream>
 #include <string>
 
+#include "job/bootstrap.hpp"
 #include "p2p/large_support.hpp"
 #include "protocol/choose.hpp"
-#include "runtime/bootstrap.hpp"
 
 namespace tasuki {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 #include <utility>
 
-#include "p2p/foreign.hpp"
+#include "link/shm/mailbox.hpp"
 #include "p2p/ranks.hpp"
-#include "runtime/progress.hpp"
-#include "transport/shm/mailbox.hpp"
+#include "p2p/remote_job.hpp"
+#include "progress/progress.hpp"
 
 namespace tasuki::test {
 namespace {

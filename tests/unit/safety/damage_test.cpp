@@ -11,16 +11,16 @@
 
 #include "coll/api.hpp"
 #include "coll/stage.hpp"
+#include "link/link.hpp"
 #include "p2p/partitioned.hpp"
 #include "p2p/ranks.hpp"
+#include "progress/progress.hpp"
 #include "protocol/board.hpp"
 #include "protocol/packet.hpp"
 #include "rma/api.hpp"
 #include "rma/control.hpp"
 #include "rma/window.hpp"
-#include "runtime/progress.hpp"
 #include "support/child.hpp"
-#include "transport/transport.hpp"
 
 namespace tasuki {
 namespace {

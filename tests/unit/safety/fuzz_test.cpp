@@ -18,13 +18,13 @@
 
 #include "coll/api.hpp"
 #include "coll/stage.hpp"
+#include "link/link.hpp"
+#include "link/shm/ring.hpp"
 #include "p2p/ranks.hpp"
 #include "rma/api.hpp"
 #include "rma/window.hpp"
 #include "support/child.hpp"
 #include "support/sanitized.hpp"
-#include "transport/shm/ring.hpp"
-#include "transport/transport.hpp"
 
 namespace tasuki {
 namespace {

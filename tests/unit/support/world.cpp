@@ -22,12 +22,12 @@
 #include <vector>
 
 #include "environment/environment.hpp"
+#include "job/bootstrap.hpp"
+#include "link/inproc/inproc_link.hpp"
+#include "link/loop/loop_link.hpp"
+#include "link/shm/shm_link.hpp"
 #include "memory/range_table.hpp"
 #include "object/callbacks.hpp"
-#include "runtime/bootstrap.hpp"
-#include "transport/inproc/inproc_transport.hpp"
-#include "transport/loop/loop_transport.hpp"
-#include "transport/shm/shm_transport.hpp"
 
 namespace tasuki::test {
 namespace {

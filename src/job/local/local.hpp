@@ -1,0 +1,60 @@
+// How a rank on this machine comes into being: started by our mpiexec, or alone.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "job/bootstrap.hpp"
+#include "job/local/map_job_segment.hpp"
+
+namespace tasuki {
+
+/// The Bootstrap that fits how this program was started: a rank of our mpiexec's job, or a singleton. Returns
+/// null and one line in `error` when it can be neither: the job cannot be joined, or a launcher that this
+/// library does not know how to join started it (running as N singletons would give wrong results silently).
+/// TASUKI_SINGLETON=1 makes it a singleton whatever the rest of the environment says.
+std::unique_ptr<Bootstrap> make_bootstrap(std::string* error);
+
+namespace local {
+
+/// Sends one request and waits for the answer. Returns false and the reason in `error` when mpiexec is out of
+/// reach or refuses.
+bool ask_launcher(int socket, const SpawnRequest& request, std::string* error);
+
+/// Gives what a rank left behind to mpiexec, which has it when this returns. Returns false when it is out of
+/// reach.
+bool send_leaks(int socket, const LeakReport& report);
+
+/// Tells it on standard error.
+void print_leaks(int rank, const std::vector<Leak>& leaks);
+
+/// A connection to the abstract Unix socket of that name, close-on-exec, or -1 with errno: EACCES when it is
+/// another user's.
+int connect_to_launcher(const char* name);
+
+/// The mpiexec that a program which runs alone starts for its spawns, in a process group of its own: an
+/// interrupt of this program is not meant for its workers.
+class OwnLauncher {
+ public:
+  ~OwnLauncher();
+  /// Starts it unless it runs. Returns false and the reason in `error`.
+  bool start(std::string* error);
+  int socket() const { return socket_; }
+  /// This program ends in good order, or spawns no more for now: what it started may go on without it.
+  void take_leave();
+  /// Whether one that was started has ended.
+  bool gone() const;
+
+ private:
+  int socket_ = -1;  // it ends the workers when this end closes without a farewell
+};
+
+/// A rank of a job of our mpiexec, already attached.
+std::unique_ptr<Bootstrap> make_job_bootstrap(const Attachment& attachment);
+
+/// A program that runs alone: size 1, private memory, nobody to tell.
+std::unique_ptr<Bootstrap> make_singleton();
+
+}  // namespace local
+}  // namespace tasuki

@@ -1,0 +1,63 @@
+// The table of launchers.
+#include "job/other_launchers.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace tasuki {
+namespace {
+
+/// A launcher shows itself by a rank variable; `size` (null: none tells) holds the number of ranks.
+struct Launcher {
+  const char* rank;
+  const char* size;
+  const char* name;
+};
+
+// The most telling first: Slurm and Open MPI also set the variables of the PMI they offer.
+constexpr Launcher kLaunchers[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun"},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "Slurm's srun"},
+    {"PMI_RANK", "PMI_SIZE", "a PMI launcher (the mpiexec of MPICH, Intel MPI or a relative)"},
+    {"PMIX_RANK", nullptr, "a PMIx launcher (PRRTE's prterun or a relative)"},
+};
+
+constexpr const char* kForeignPrefixes[] = {
+    "PMI_",          "PMI2_",      "PMIX_",           "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE",
+    "HYDI_",         "HYDRA_",     "MPI_LOCALNRANKS", "MPI_LOCALRANKID",  "SLURM_PROCID",
+    "SLURM_LOCALID", "SLURM_STEP", "SLURM_GTIDS",     "SLURM_TASK_PID",
+};
+
+/// The size that the launcher tells, 0 when it tells none.
+long told_size(const Launcher& launcher, GetVariable get) {
+  const char* text = launcher.size != nullptr ? get(launcher.size) : nullptr;
+  return text != nullptr ? std::strtol(text, nullptr, 10) : 0;
+}
+
+}  // namespace
+
+std::string foreign_launcher(GetVariable get) {
+  bool single = false;
+  for (const Launcher& launcher : kLaunchers) {
+    const char* rank = get(launcher.rank);
+    if (rank == nullptr) continue;
+    const long size = told_size(launcher, get);
+    if (size == 1) single = true;
+    // Without a size of its own (PMIx) a launcher counts unless another variable told that there is one rank.
+    const bool many = launcher.size != nullptr ? size > 1 : !single;
+    if (!many) continue;
+    std::string text = std::string(launcher.name) + " (" + launcher.rank + "=" + rank;
+    if (size > 1) text += std::string(", ") + launcher.size + "=" + get(launcher.size);
+    return text + ")";
+  }
+  return {};
+}
+
+bool is_foreign_variable(const char* name) {
+  for (const char* prefix : kForeignPrefixes) {
+    if (std::strncmp(name, prefix, std::strlen(prefix)) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace tasuki

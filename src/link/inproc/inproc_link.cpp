@@ -1,0 +1,119 @@
+// InprocTransport: queues under a mutex.
+#include "link/inproc/inproc_link.hpp"
+
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+namespace tasuki {
+
+InprocNetwork::InprocNetwork(int size, std::size_t packets_max)
+    : packets_max_(packets_max),
+      inboxes_(static_cast<std::size_t>(size)),
+      boards_(static_cast<std::size_t>(size) * static_cast<std::size_t>(size)) {
+  for (Inbox& inbox : inboxes_) inbox.fifos.resize(static_cast<std::size_t>(size));
+}
+
+void InprocNetwork::ring(int endpoint) {
+  Inbox& inbox = inboxes_[static_cast<std::size_t>(endpoint)];
+  ++inbox.rings;
+  inbox.bell.notify_all();
+}
+
+bool InprocTransport::reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) {
+  const std::lock_guard lock(network_.mutex_);
+  const auto& fifo = network_.inboxes_[static_cast<std::size_t>(peer)].fifos[static_cast<std::size_t>(rank_)];
+  if (fifo.size() >= network_.packets_max_) return false;
+  reserved_.resize(network_.inboxes_.size());
+  auto& packet = reserved_[static_cast<std::size_t>(peer)];
+  packet = std::make_unique<InprocNetwork::StoredPacket>();
+  packet->bulk.resize(bulk_bytes);
+  *room = {packet->head.data(), packet->bulk.data(), bulk_bytes};
+  return true;
+}
+
+void InprocTransport::commit(int peer, const PacketRoom&) {
+  const std::lock_guard lock(network_.mutex_);
+  auto& fifo = network_.inboxes_[static_cast<std::size_t>(peer)].fifos[static_cast<std::size_t>(rank_)];
+  fifo.push_back(std::move(reserved_[static_cast<std::size_t>(peer)]));
+  network_.ring(peer);
+}
+
+bool InprocTransport::put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) {
+  PacketRoom room;
+  if (!reserve(peer, 0, &room)) return false;
+  auto& packet = *reserved_[static_cast<std::size_t>(peer)];
+  std::memcpy(packet.head.data(), &head, sizeof head);
+  if (bytes != 0) std::memcpy(packet.head.data() + sizeof head, data, bytes);
+  packet.data_bytes = bytes;
+  packet.small = true;
+  commit(peer, room);
+  return true;
+}
+
+Found InprocTransport::take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
+                               std::uint32_t, SmallPacket* taken) {
+  const std::lock_guard lock(network_.mutex_);
+  auto& fifo = network_.inboxes_[static_cast<std::size_t>(rank_)].fifos[static_cast<std::size_t>(source)];
+  if (fifo.empty()) return Found::kNothing;
+  const InprocNetwork::StoredPacket& packet = *fifo.front();
+  std::memcpy(&taken->head, packet.head.data(), sizeof taken->head);
+  if (polling_ || !packet.small || !filter.passes(taken->head) || packet.data_bytes > capacity)
+    return Found::kOther;
+  taken->bytes = packet.data_bytes;
+  if (packet.data_bytes != 0) std::memcpy(buffer, packet.head.data() + sizeof(HeadWords), packet.data_bytes);
+  fifo.pop_front();
+  network_.ring(source);  // there is room again
+  return Found::kTaken;
+}
+
+int InprocTransport::poll(PacketSink& sink) {
+  if (polling_) return 0;
+  polling_ = true;
+  int delivered = 0;
+  for (int source = 0; source < endpoints(); ++source) {
+    std::unique_ptr<InprocNetwork::StoredPacket> stored;
+    {
+      const std::lock_guard lock(network_.mutex_);
+      auto& fifo = network_.inboxes_[static_cast<std::size_t>(rank_)].fifos[static_cast<std::size_t>(source)];
+      if (fifo.empty()) continue;
+      stored = std::move(fifo.front());
+      fifo.pop_front();
+      network_.ring(source);  // there is room again
+    }
+    sink.packet(Packet{source, static_cast<std::uint32_t>(stored->bulk.size()), stored->data_bytes,
+                       stored->head.data(), stored->bulk.data()});
+    ++delivered;
+  }
+  polling_ = false;
+  return delivered;
+}
+
+std::uint32_t InprocTransport::arm() {
+  const std::lock_guard lock(network_.mutex_);
+  return network_.inboxes_[static_cast<std::size_t>(rank_)].rings;
+}
+
+bool InprocTransport::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
+  std::unique_lock lock(network_.mutex_);
+  InprocNetwork::Inbox& inbox = network_.inboxes_[static_cast<std::size_t>(rank_)];
+  return inbox.bell.wait_for(lock, std::chrono::nanoseconds(timeout_ns),
+                             [&] { return inbox.rings != ticket; });
+}
+
+void InprocTransport::ring() {
+  wake(rank_);
+}
+
+std::byte* InprocTransport::board(int from, int to) {
+  const std::size_t index =
+      static_cast<std::size_t>(from) * network_.inboxes_.size() + static_cast<std::size_t>(to);
+  return network_.boards_[index].bytes;
+}
+
+void InprocTransport::wake(int peer) {
+  const std::lock_guard lock(network_.mutex_);
+  network_.ring(peer);
+}
+
+}  // namespace tasuki

@@ -1,0 +1,78 @@
+// InprocTransport: a toy transport for tests. Ranks are threads; packets are copied into queues under one
+// mutex. It is slow and plainly right, so what behaves differently over it and over shared memory shows a
+// mistake.
+//
+// Thread safety: each object belongs to one rank; they meet in the InprocNetwork, which locks.
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "link/link.hpp"
+
+namespace tasuki {
+
+/// What the ranks of one test world share.
+class InprocNetwork {
+ public:
+  /// At most `packets_max` packets wait in one FIFO, so that senders meet a full one.
+  InprocNetwork(int size, std::size_t packets_max);
+
+ private:
+  friend class InprocTransport;
+  struct StoredPacket {
+    alignas(8) std::array<std::byte, sizeof(HeadWords) + kPutBytesMax> head;
+    std::uint32_t data_bytes = 0;
+    bool small = false;  // sent by put()
+    std::vector<std::byte> bulk;
+  };
+  struct Inbox {
+    std::vector<std::deque<std::unique_ptr<StoredPacket>>> fifos;  // by source
+    std::condition_variable bell;
+    std::uint32_t rings = 0;
+  };
+  void ring(int endpoint);  // REQUIRES: mutex_ held
+  struct alignas(64) Board {
+    std::byte bytes[kBoardBytes];
+  };
+
+  std::mutex mutex_;
+  std::size_t packets_max_;
+  std::deque<Inbox> inboxes_;  // by destination
+  std::vector<Board> boards_;  // by source * size + destination
+};
+
+class InprocTransport final : public Transport {
+ public:
+  InprocTransport(InprocNetwork& network, int rank) : network_(network), rank_(rank) {}
+
+  int endpoints() const override { return static_cast<int>(network_.inboxes_.size()); }
+  int self() const override { return rank_; }
+  std::uint32_t bulk_bytes_max() const override { return 4096; }
+  bool reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) override;
+  void commit(int peer, const PacketRoom& room) override;
+  bool put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) override;
+  Found take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
+                std::uint32_t looks, SmallPacket* taken) override;
+  int poll(PacketSink& sink) override;
+  std::uint32_t arm() override;
+  bool sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;
+  void disarm() override {}
+  void ring() override;
+  void wake(int peer) override;
+  std::byte* board(int from, int to) override;
+
+ private:
+  InprocNetwork& network_;
+  int rank_;
+  bool polling_ = false;
+  std::vector<std::unique_ptr<InprocNetwork::StoredPacket>>
+      reserved_;  // by peer: between reserve() and commit()
+};
+
+}  // namespace tasuki

@@ -1,0 +1,214 @@
+// The contract between the protocols and whatever moves bytes: ordered, reliable packets between endpoints.
+//
+// An endpoint is a process, numbered 0 .. endpoints()-1 (communicators map their ranks to these): first the
+// ranks of this job, then, as they become known, processes of other jobs (MPI 11.7). Those numbers are this
+// process's own; see peer_address.hpp for what may travel. An endpoint's number is never used for another.
+// A packet has a head (at most kHeadBytesMax bytes: the protocol's header) and a bulk part (at most
+// bulk_bytes_max() bytes); or, when it was sent by put(), a head alone: two words and up to kPutBytesMax
+// bytes of data. Packets from one endpoint to another arrive in order, once. Sending to oneself is legal and
+// works like any other pair.
+//
+// Thread safety: none; the caller holds the process lock. Different Process objects may run in different
+// threads.
+//
+// Invariants:
+//  1. reserve() never blocks and never drops: when there is no room it says so, and nothing has changed.
+//  2. Between reserve() and commit() for a peer no other reserve() for that peer happens.
+//  3. Head and bulk of a packet that poll() delivers are valid only during PacketSink::packet().
+//  4. poll() delivers nothing while it is delivering (no re-entry).
+//  5. After arm(), a packet committed by any peer that poll() has not seen makes sleep() return (no lost
+//  wake-up).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "link/peer_address.hpp"
+
+namespace tasuki {
+
+inline constexpr std::size_t kHeadBytesMax = 56;
+
+/// The two words that the head of a small packet begins with: what its data is, and whose.
+struct HeadWords {
+  std::uint64_t first;
+  std::uint64_t second;
+};
+
+/// Data of a packet that is sent by put(): 40 bytes in its first cache line, 60 in each of 16 more.
+inline constexpr std::uint32_t kPutBytesMax = 1000;
+
+/// Of the memory that Transport::board() gives.
+inline constexpr std::size_t kBoardBytes = 4096;
+
+/// A packet that arrived. `head` is 8-byte aligned, `bulk` 64-byte aligned.
+struct Packet {
+  int source;
+  std::uint32_t bulk_bytes;
+  std::uint32_t data_bytes;  // of a packet that was sent by put(): they follow its HeadWords; else 0
+  const std::byte* head;
+  const std::byte* bulk;
+};
+
+/// In Packet::bulk_bytes: this is no packet, but what poll() delivers where the source has written something
+/// that cannot be right. `head` begins with a zero, and `bulk` is a text that ends with NUL.
+inline constexpr std::uint32_t kDamaged = UINT32_MAX;
+
+inline Packet damaged_packet(int source, const char* what) {
+  alignas(8) static constexpr std::byte kNoHead[kHeadBytesMax]{};
+  return {source, kDamaged, 0, kNoHead, reinterpret_cast<const std::byte*>(what)};
+}
+
+/// Room for one packet, to be filled in place and committed.
+struct PacketRoom {
+  std::byte* head = nullptr;  // kHeadBytesMax bytes
+  std::byte* bulk = nullptr;  // as many as were asked for
+  std::uint32_t bulk_bytes = 0;
+};
+
+/// Which small packets take_if() takes: those of which (first ^ value.first) & first_mask and
+/// second ^ value.second are 0.
+struct HeadFilter {
+  HeadWords value;
+  std::uint64_t first_mask;
+
+  bool passes(const HeadWords& head) const {
+    return (((head.first ^ value.first) & first_mask) | (head.second ^ value.second)) == 0;
+  }
+};
+
+/// What is known of a process of another job.
+enum class Presence : std::uint8_t {
+  kHere,
+  kFinishing,  // it sends nothing more of its own accord, but takes and answers still
+  kLeft,       // in good order
+  kDied,
+};
+
+/// What take_if() found.
+enum class Found : std::uint8_t {
+  kNothing,  // no packet
+  kOther,    // a packet that it may not take: poll() has to
+  kTaken,
+};
+struct SmallPacket {
+  HeadWords head;
+  std::uint32_t bytes;
+};
+
+class PacketSink {
+ public:
+  virtual void packet(const Packet& packet) = 0;
+
+  /// A process of another job has become an endpoint, before its first packet.
+  virtual void peer_joined(int /*endpoint*/) {}
+
+  /// A process of another job has ended, after its last packet: nothing more can be sent to it. `finalized`:
+  /// it has left in good order.
+  virtual void peer_ended(int /*endpoint*/, bool /*finalized*/) {}
+
+  /// It is about to end, and its last packet has been delivered: see Transport::say_finishing(). Told again
+  /// and again.
+  virtual void peer_finishing(int /*endpoint*/) {}
+
+ protected:
+  ~PacketSink() = default;
+};
+
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  virtual int endpoints() const = 0;
+  virtual int self() const = 0;
+  virtual std::uint32_t bulk_bytes_max() const = 0;
+
+  /// Asks for room for a packet to `peer` with `bulk_bytes` of bulk. Returns false when the FIFO is full.
+  /// REQUIRES: 0 <= peer < endpoints(), bulk_bytes <= bulk_bytes_max().
+  virtual bool reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) = 0;
+
+  /// Publishes the packet in `room`, which reserve() gave for `peer`, and wakes the peer if it sleeps.
+  virtual void commit(int peer, const PacketRoom& room) = 0;
+
+  /// Sends a small packet in one step: a head of `head` and `bytes` of `data`. Returns false when the FIFO is
+  /// full; then nothing has happened. REQUIRES: bytes <= kPutBytesMax; else as reserve().
+  virtual bool put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) = 0;
+
+  /// The short way in: when the next packet from `source` is a small one that passes `filter` and whose data
+  /// fits into `capacity` bytes, moves its data to `buffer` and takes it, past any sink. Looks up to `looks`
+  /// times while there is none. Says kOther of sources that have no such way.
+  virtual Found take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
+                        std::uint32_t looks, SmallPacket* taken) = 0;
+
+  /// Delivers what has arrived (a bounded number of packets). Returns how many packets were delivered.
+  virtual int poll(PacketSink& sink) = 0;
+
+  /// Waiting: arm() gives a ticket; then poll() once more; then sleep(ticket) until a peer commits a packet,
+  /// a peer frees room, ring() is called or `timeout_ns` passed (all counted from arm()); then disarm().
+  /// sleep() is called without the process lock, so that the rank's other threads go on. It returns whether
+  /// anything may have come: false when only the time passed.
+  virtual std::uint32_t arm() = 0;
+  virtual bool sleep(std::uint32_t ticket, std::int64_t timeout_ns) = 0;
+  virtual void disarm() = 0;
+
+  /// Wakes this endpoint's own sleeper (from another thread of the same process).
+  virtual void ring() = 0;
+
+  /// Wakes `peer` if it sleeps: something that it waits for has changed in memory that both map. The change
+  /// was made seq_cst, and the peer looks at it seq_cst between arm() and sleep(), so it misses none.
+  virtual void wake(int peer) = 0;
+
+  /// Whether `peer` has a fence run on all ranks' processors after arm(), so that wake() may follow a change
+  /// that was made with release. Once true, so it stays; not yet where the peer has not started.
+  virtual bool sleeps_with_fence(int /*peer*/) const { return false; }
+
+  /// kBoardBytes of memory, aligned to 64, that the endpoints `from` and `to` of this job both map, zero at
+  /// first: for what the protocols agree on about messages from the one to the other. Null where there is
+  /// none.
+  virtual std::byte* board(int /*from*/, int /*to*/) { return nullptr; }
+
+  // --- processes of other jobs; the defaults know none ---
+
+  /// Tells all that this process has sent all that it has to send, and ends once they are as far.
+  virtual void say_finishing() {}
+
+  /// A process that has died is seen when this one is about to sleep. What peers change of it wakes.
+  virtual Presence presence(int /*endpoint*/) const { return Presence::kHere; }
+
+  /// Whether a process of another job sends nothing more, and all that it has sent has been delivered.
+  virtual bool is_silent(int /*endpoint*/) { return false; }
+
+  /// Lets go of all of them, and tells them so: this process communicates no more, for now or for good.
+  virtual void leave() {}
+
+  virtual ProcessName name(int endpoint) const { return {0, endpoint}; }
+
+  /// Where processes of other jobs reach this one, from now until its end. Returns false and one line in
+  /// `error` when that cannot be.
+  virtual bool address(PeerAddress* /*own*/, std::string* error) {
+    *error = "this transport reaches the processes of one job only";
+    return false;
+  }
+
+  /// The endpoint of the process at `address`, which may be one of this job; a new one where it was not
+  /// known. Returns -1 and one line in `error` when it cannot be reached.
+  virtual int join(const PeerAddress& /*address*/, std::string* error) {
+    *error = "this transport reaches the processes of one job only";
+    return -1;
+  }
+
+  /// Whether a process of another job has been found to have ended.
+  virtual bool has_ended(int /*endpoint*/) const { return false; }
+
+  /// Endpoints that have not ended, this one too.
+  virtual int endpoints_alive() const { return endpoints(); }
+
+  /// Ports (MPI 11.9): numbers, not 0, that others look for before they send anything. open_port() returns
+  /// false when there are too many; has_port() also when there is no such process any more.
+  virtual bool open_port(std::uint64_t) { return false; }
+  virtual void close_port(std::uint64_t) {}
+  virtual bool has_port(const PeerAddress&, std::uint64_t) { return false; }
+};
+
+}  // namespace tasuki

@@ -1,0 +1,141 @@
+// LoopTransport: packets between virtual nodes (mpiexec --nodes), which share a machine and behave as if they
+// shared nothing but a network.
+//
+// It stands before another transport, that of the machine. What goes to a rank of the same node, or to a
+// process of another job, it hands to that one; what goes to another node of this job is copied into a ring
+// of the ordered pair (loop_ring.hpp) and copied out again at the receiver. Each ordered pair is a link of
+// its own: a packet that is committed at time t begins to travel when the link is free, occupies it for its
+// bytes divided by the bandwidth, and is due one latency after its last byte has left. It is not delivered
+// before. Where the nodes have links, too (NetworkModel::node_mb_per_second), a packet then goes through its
+// node's link out and the other's link in, which it shares with the packets of all their ranks
+// (node_link.hpp). 64 KiB may wait for a link in; what else is for it waits in the link out, and nothing
+// passes it there, as in networks that lose nothing. That is all of the model.
+//
+// Ranks sleep and are woken by the doorbells of the transport behind it. Nobody sleeps past the time when a
+// packet that it knows of is due: the system wakes sleepers late, so the last of that time is spent awake.
+//
+// Who has something for a rank is said by a bit in its memory, so an idle poll looks at a word or two however
+// many ranks there are, and a ring is touched only when it is used.
+//
+// Thread safety: as transport.hpp. Each object belongs to one rank; all share the region.
+//
+// Invariants:
+//  1. A ring that holds a packet is in active_, or its bit is set, or its sender is between publishing
+//     the packet and setting it. The receiver takes the bits before it looks at the rings.
+//  2. next_due_ns_ is no later than the time at which any packet that the last poll saw and left is due.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/config.hpp"
+#include "link/link.hpp"
+#include "link/loop/loop_ring.hpp"
+#include "link/loop/node_adapter.hpp"
+
+namespace tasuki {
+
+/// What a link between two virtual nodes is like.
+struct NetworkModel {
+  std::int64_t latency_ns = 0;
+  std::int64_t mb_per_second = 0;       // 10^6 bytes, between two ranks; 0: no limit
+  std::int64_t node_mb_per_second = 0;  // out of a node, and into it; 0: no limit
+
+  static NetworkModel of(const Config& config) {
+    return {config.network_latency_ns, config.network_mb_per_second, config.network_node_mb_per_second};
+  }
+  std::int64_t occupied_ns(std::uint64_t bytes) const { return time_ns(bytes, mb_per_second); }
+  std::int64_t node_occupied_ns(std::uint64_t bytes) const { return time_ns(bytes, node_mb_per_second); }
+
+ private:
+  static std::int64_t time_ns(std::uint64_t bytes, std::int64_t rate) {
+    return rate == 0 ? 0 : static_cast<std::int64_t>(bytes * 1000 / static_cast<std::uint64_t>(rate));
+  }
+};
+
+class LoopTransport final : public Transport {
+ public:
+  /// Bytes of the region for `size` ranks.
+  static std::size_t bytes_needed(int size);
+
+  /// `region`: memory that all ranks of the job map, zero at first, of bytes_needed(nodes.size()), aligned to
+  /// 64. `nodes[rank]` is the node of each rank of the job. `behind` connects all of them.
+  LoopTransport(std::unique_ptr<Transport> behind, std::byte* region, std::vector<int> nodes,
+                const NetworkModel& model);
+
+  int endpoints() const override { return behind_->endpoints(); }
+  int self() const override { return rank_; }
+  std::uint32_t bulk_bytes_max() const override;
+  bool reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) override;
+  void commit(int peer, const PacketRoom& room) override;
+  bool put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) override;
+  Found take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
+                std::uint32_t looks, SmallPacket* taken) override;
+  int poll(PacketSink& sink) override;
+  std::uint32_t arm() override { return behind_->arm(); }
+  bool sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;
+  void disarm() override { behind_->disarm(); }
+  void ring() override { behind_->ring(); }
+  void wake(int peer) override { behind_->wake(peer); }
+  bool sleeps_with_fence(int peer) const override { return behind_->sleeps_with_fence(peer); }
+  std::byte* board(int from, int to) override;
+
+  void say_finishing() override { behind_->say_finishing(); }
+  Presence presence(int endpoint) const override { return behind_->presence(endpoint); }
+  bool is_silent(int endpoint) override { return behind_->is_silent(endpoint); }
+  void leave() override { behind_->leave(); }
+  ProcessName name(int endpoint) const override { return behind_->name(endpoint); }
+  bool address(PeerAddress* own, std::string* error) override { return behind_->address(own, error); }
+  int join(const PeerAddress& address, std::string* error) override { return behind_->join(address, error); }
+  bool has_ended(int endpoint) const override { return behind_->has_ended(endpoint); }
+  int endpoints_alive() const override { return behind_->endpoints_alive(); }
+  bool open_port(std::uint64_t port) override { return behind_->open_port(port); }
+  void close_port(std::uint64_t port) override { behind_->close_port(port); }
+  bool has_port(const PeerAddress& owner, std::uint64_t port) override {
+    return behind_->has_port(owner, port);
+  }
+
+ private:
+  using Word =
+      std::atomic<std::uint64_t>;  // 64 senders' bits; writers: senders set, the receiver takes; seq_cst
+
+  struct Link {
+    loop::LoopSender sender;
+    loop::LoopReceiver receiver;
+    loop::Record* reserved = nullptr;
+    std::int64_t free_ns = 0;  // when the last packet's last byte leaves
+    std::int64_t due_ns = 0;   // of the last packet
+    Word* bits = nullptr;      // of the peer: the word that holds this rank's
+    bool active = false;       // its packets are looked for at every poll
+  };
+
+  bool is_far(int endpoint) const {
+    return endpoint < static_cast<int>(nodes_.size()) && nodes_[static_cast<std::size_t>(endpoint)] != node_;
+  }
+  Link& link(int peer) { return links_[static_cast<std::size_t>(peer)]; }
+  void send(int peer, loop::Record* record, std::uint64_t bytes);
+  bool no_room(int peer);
+  void find_senders();
+  int poll_link(int source, std::int64_t now_ns, std::int64_t* next_due_ns, PacketSink& sink);
+
+  std::unique_ptr<Transport> behind_;
+  const int rank_;
+  const std::vector<int> nodes_;  // by rank
+  const int node_;                // of this rank
+  const NetworkModel model_;
+  const std::uint64_t capacity_;    // of each ring
+  Word* bits_;                      // this rank's
+  loop::NodeLink out_;              // of the own node
+  std::vector<loop::NodeLink> in_;  // by node; empty: nodes have no links
+  std::vector<Link> links_;         // by rank; those of the own node are not used
+  std::vector<int> active_;         // ranks whose rings may hold packets
+  bool polling_ = false;
+  int damaged_peer_ = -1;                  // whose room given back cannot be right
+  std::atomic<std::int64_t> next_due_ns_;  // relaxed; sleep() reads it without the process lock
+};
+
+}  // namespace tasuki

@@ -1,0 +1,188 @@
+// Making mailboxes, opening others', and the slots' life.
+#include "link/shm/mailbox.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "base/memory_file.hpp"
+
+namespace tasuki::shm {
+namespace {
+
+constexpr std::uint64_t kBulkCapacityMax = std::uint64_t{1} << 32;
+
+std::size_t header_bytes() {
+  return round_to_pages(sizeof(MailboxHeader));
+}
+
+/// Whole pages, so that a free slot's memory can be given back.
+std::size_t slot_bytes(std::uint64_t bulk_capacity) {
+  return round_to_pages(sizeof(RingShared) + bulk_capacity);
+}
+
+std::string describe(const PeerAddress& address) {
+  return "rank " + std::to_string(address.name.rank) + " of another job (process " +
+         std::to_string(address.mailbox.pid) + ")";
+}
+
+}  // namespace
+
+std::size_t mailbox_bytes(std::uint64_t bulk_capacity) {
+  return header_bytes() + kMailboxSlots * slot_bytes(bulk_capacity);
+}
+
+RingShared* mailbox_ring(MailboxHeader& header, std::uint64_t bulk_capacity, int slot) {
+  auto* base = reinterpret_cast<std::byte*>(&header);
+  return reinterpret_cast<RingShared*>(base + header_bytes() +
+                                       static_cast<std::size_t>(slot) * slot_bytes(bulk_capacity));
+}
+
+std::unique_ptr<SharedSegment> open_mailbox(const PeerAddress& address, std::uint64_t* bulk_capacity,
+                                            std::string* error) {
+  if (address.mailbox.bytes < sizeof(MailboxHeader)) {
+    *error = "rank " + std::to_string(address.name.rank) +
+             " of another job could not get the memory in which others reach it";
+    return nullptr;
+  }
+  std::string reason;
+  std::unique_ptr<SharedSegment> segment = SharedSegment::open(address.mailbox, &reason);
+  if (segment == nullptr) {
+    *error = "cannot reach " + describe(address) + ": " + reason;
+    return nullptr;
+  }
+  const auto& header = *reinterpret_cast<const MailboxHeader*>(segment->base());
+  *bulk_capacity = __atomic_load_n(&header.bulk_capacity, __ATOMIC_RELAXED);
+  if (header.magic != kMailboxMagic || header.version != kMailboxVersion || header.owner != address.name ||
+      !std::has_single_bit(*bulk_capacity) || *bulk_capacity > kBulkCapacityMax ||
+      address.mailbox.bytes < mailbox_bytes(*bulk_capacity)) {
+    *error = describe(address) + " uses another version of this library";
+    return nullptr;
+  }
+  if (header.finalized.load(std::memory_order_acquire) != 0) {
+    *error = describe(address) + " has finalised MPI";
+    return nullptr;
+  }
+  return segment;
+}
+
+// ----- the own one -----------------------------------------------------------------------------------------
+
+std::unique_ptr<Mailbox> Mailbox::make(const ProcessName& owner, std::uint64_t bulk_capacity,
+                                       const DoorbellPlace& doorbell, std::string* error) {
+  std::unique_ptr<SharedSegment> segment = SharedSegment::create(mailbox_bytes(bulk_capacity), error);
+  if (segment == nullptr) return nullptr;
+  std::unique_ptr<Mailbox> mailbox(new Mailbox(std::move(segment), bulk_capacity));
+  MailboxHeader& header = mailbox->header();
+  header.magic = kMailboxMagic;
+  header.version = kMailboxVersion;
+  header.bulk_capacity = bulk_capacity;
+  header.owner = owner;
+  header.doorbell = doorbell;
+  return mailbox;
+}
+
+Mailbox::~Mailbox() {
+  header().finalized.store(1, std::memory_order_seq_cst);
+}
+
+void Mailbox::free_slot(int slot) {
+  RingShared* shared = ring(slot);
+  const std::size_t bytes = slot_bytes(bulk_capacity_);
+  if (madvise(shared, bytes, MADV_REMOVE) != 0) {
+    std::memset(static_cast<void*>(shared), 0, sizeof *shared);  // what an empty ring needs to be
+  }
+  header().slots[slot].state.store(SlotState::kFree, std::memory_order_release);
+}
+
+// ----- others' ---------------------------------------------------------------------------------------------
+
+std::unique_ptr<Correspondent> Correspondent::open(const PeerAddress& to, const PeerAddress& from,
+                                                   std::uint32_t bulk_bytes_max, std::string* error) {
+  std::uint64_t bulk_capacity = 0;
+  std::unique_ptr<SharedSegment> segment = open_mailbox(to, &bulk_capacity, error);
+  if (segment == nullptr) return nullptr;
+  std::unique_ptr<Correspondent> made(new Correspondent(std::move(segment)));
+  made->bulk_capacity_ = bulk_capacity;
+  if (bulk_capacity / 4 < bulk_bytes_max) {
+    *error = describe(to) + " has rings of " + std::to_string(bulk_capacity) +
+             " bytes where this job needs " + std::to_string(std::uint64_t{bulk_bytes_max} * 4) +
+             "; TASUKI_RING_BYTES must be the same for both jobs";
+    return nullptr;
+  }
+  if (!made->find_doorbell(error) || !made->claim_slot(from, error)) return nullptr;
+  return made;
+}
+
+namespace {
+
+/// Whether that file is the one that was meant, and has a doorbell there.
+bool is_doorbell_in(const struct stat& info, const DoorbellPlace& place) {
+  const auto bytes = static_cast<std::uint64_t>(info.st_size);
+  return info.st_ino == place.file_id && place.offset % alignof(Doorbell) == 0 && bytes >= sizeof(Doorbell) &&
+         place.offset <= bytes - sizeof(Doorbell);
+}
+
+}  // namespace
+
+bool Correspondent::find_doorbell(std::string* error) {
+  const DoorbellPlace place = header().doorbell;
+  const auto self = static_cast<std::int32_t>(getpid());
+  if (place.pid == self && segment_->address().pid == self) {  // ranks that are threads
+    doorbell_ = place.in_process;
+    return true;
+  }
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/fd/%d", place.pid, place.fd);
+  errno = ESTALE;
+  const int fd = place.fd >= 0 ? open_memory_file(place.pid, place.fd, "tasuki-") : -1;
+  struct stat info {};
+  if (fd >= 0 && fstat(fd, &info) == 0 && is_doorbell_in(info, place) && is_fixed_memory_file(fd)) {
+    const std::size_t page = page_bytes();
+    const std::uint64_t start = place.offset / page * page;
+    doorbell_page_bytes_ = round_to_pages(place.offset - start + sizeof(Doorbell));
+    void* memory = mmap(nullptr, doorbell_page_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                        static_cast<off_t>(start));
+    if (memory != MAP_FAILED) {
+      doorbell_page_ = memory;
+      doorbell_ = reinterpret_cast<Doorbell*>(static_cast<std::byte*>(memory) + (place.offset - start));
+    }
+  }
+  const int reason = errno;
+  if (fd >= 0) close(fd);
+  if (doorbell_ == nullptr) *error = std::string("cannot map ") + path + ": " + std::strerror(reason);
+  return doorbell_ != nullptr;
+}
+
+bool Correspondent::claim_slot(const PeerAddress& from, std::string* error) {
+  for (int slot = 0; slot < kMailboxSlots; ++slot) {
+    MailboxSlot& claimed = header().slots[slot];
+    SlotState free = SlotState::kFree;
+    if (claimed.state.load(std::memory_order_relaxed) != SlotState::kFree ||
+        !claimed.state.compare_exchange_strong(free, SlotState::kClaimed, std::memory_order_acq_rel)) {
+      continue;
+    }
+    slot_ = slot;
+    claimed.sender = from;
+    claimed.state.store(SlotState::kOpen, std::memory_order_release);
+    header().opened.fetch_add(1, std::memory_order_seq_cst);
+    return true;
+  }
+  *error = "rank " + std::to_string(header().owner.rank) + " of another job hears of more than " +
+           std::to_string(kMailboxSlots) + " processes outside its own job";
+  return false;
+}
+
+Correspondent::~Correspondent() {
+  if (slot_ >= 0) header().slots[slot_].state.store(SlotState::kLeft, std::memory_order_release);
+  if (doorbell_page_ != nullptr) munmap(doorbell_page_, doorbell_page_bytes_);
+}
+
+}  // namespace tasuki::shm

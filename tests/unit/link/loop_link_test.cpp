@@ -1,0 +1,282 @@
+// Shows that packets between virtual nodes are never early, that a link's bandwidth and latency add up as
+// loop_transport.hpp says, that nobody sleeps past a packet that is on its way, and that what stays on a node
+// goes by the transport of the machine. (That the contract of transport.hpp holds is in transport_test.cpp.)
+// All times are compared in one direction only: a slow machine makes packets late, never early.
+#include "link/loop/loop_link.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "base/clock.hpp"
+#include "link/shm/shm_link.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr std::int64_t kHour = 3'600'000'000'000;  // ns: who sleeps past a packet hangs the test
+
+struct Free {
+  void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{4096}); }
+};
+using Memory = std::unique_ptr<std::byte, Free>;
+
+Memory zeroed(std::size_t bytes) {
+  Memory memory(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{4096})));
+  std::memset(memory.get(), 0, bytes);
+  return memory;
+}
+
+/// Connected transports of ranks on the given nodes.
+class Net {
+ public:
+  Net(const std::vector<int>& nodes, const NetworkModel& model) {
+    const auto size = static_cast<int>(nodes.size());
+    const std::size_t bytes = ShmTransport::bytes_needed(size, config_);
+    machine_ = zeroed(bytes);
+    loops_ = zeroed(LoopTransport::bytes_needed(size));
+    for (int rank = 0; rank < size; ++rank) {
+      auto behind = std::make_unique<ShmTransport>(SharedRegion{.base = machine_.get(), .bytes = bytes}, rank,
+                                                   size, config_, false);
+      ends_.push_back(std::make_unique<LoopTransport>(std::move(behind), loops_.get(), nodes, model));
+    }
+  }
+  LoopTransport& operator[](int rank) { return *ends_[static_cast<std::size_t>(rank)]; }
+
+ private:
+  Config config_{};
+  Memory machine_;
+  Memory loops_;
+  std::vector<std::unique_ptr<LoopTransport>> ends_;
+};
+
+/// Notes when each packet came.
+class Clocked final : public PacketSink {
+ public:
+  void packet(const Packet& packet) override {
+    times.push_back(clock_ns());
+    last_bulk_bytes = packet.bulk_bytes;
+  }
+  std::vector<std::int64_t> times;
+  std::uint32_t last_bulk_bytes = 0;
+};
+
+bool try_send(Transport& from, int to, std::uint32_t bulk_bytes) {
+  PacketRoom room;
+  if (!from.reserve(to, bulk_bytes, &room)) return false;
+  std::memset(room.head, 0, kHeadBytesMax);
+  std::memset(room.bulk, 7, bulk_bytes);
+  from.commit(to, room);
+  return true;
+}
+
+void receive(Transport& at, Clocked& sink, std::size_t packets) {
+  while (sink.times.size() < packets) {
+    if (at.poll(sink) == 0) std::this_thread::yield();
+  }
+}
+
+TEST(LoopTransport, NothingIsEarly) {
+  constexpr NetworkModel kModel{.latency_ns = 3'000'000, .mb_per_second = 0};
+  Net net({0, 1}, kModel);
+  for (int round = 0; round < 5; ++round) {
+    Clocked sink;
+    const std::int64_t begin_ns = clock_ns();
+    ASSERT_TRUE(try_send(net[0], 1, 100));
+    receive(net[1], sink, 1);
+    EXPECT_GE(sink.times[0] - begin_ns, kModel.latency_ns);
+    const std::int64_t put_ns = clock_ns();
+    SmallPacket taken;
+    std::byte data[8] = {};
+    ASSERT_TRUE(net[0].put(1, {0, 0}, data, 8));
+    while (net[1].take_if(0, {{0, 0}, 0}, data, 8, 5, &taken) != Found::kTaken) std::this_thread::yield();
+    EXPECT_GE(clock_ns() - put_ns, kModel.latency_ns);
+  }
+}
+
+// Packets of one link follow one another at its bandwidth, however fast they were handed over; a link of
+// another pair is free meanwhile, and so is the way back.
+TEST(LoopTransport, TheLinkIsOccupied) {
+  constexpr NetworkModel kModel{.latency_ns = 1'000'000, .mb_per_second = 10};
+  constexpr std::uint32_t kBytes = 20'000 - kHeadBytesMax;  // 2 ms each
+  constexpr std::int64_t kEachNs = 2'000'000;
+  Net net({0, 1}, kModel);
+  Clocked sink;
+  const std::int64_t begin_ns = clock_ns();
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(try_send(net[0], 1, kBytes));
+  receive(net[1], sink, 4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_GE(sink.times[i] - begin_ns, static_cast<std::int64_t>(i + 1) * kEachNs + kModel.latency_ns);
+  }
+  EXPECT_EQ(sink.last_bulk_bytes, kBytes);
+  EXPECT_EQ(kModel.occupied_ns(20'000), kEachNs);
+  EXPECT_EQ(NetworkModel{}.occupied_ns(1 << 30), 0);
+}
+
+// Ranks 0 and 1 of a node share its link out, ranks 3 and 4 of another theirs in: either takes twice as long
+// with two packets, whoever sends them, while a link of other nodes is free.
+TEST(LoopTransport, NodesShareALink) {
+  constexpr NetworkModel kModel{.latency_ns = 0, .mb_per_second = 0, .node_mb_per_second = 10};
+  constexpr std::uint32_t kBytes = 20'000 - kHeadBytesMax;  // 2 ms each
+  constexpr std::int64_t kEachNs = 2'000'000;
+  const std::int64_t slot_ns = kModel.node_occupied_ns(loop::kSlotBytes);
+  const auto last_due_ns = [&](int first_to, int second_from, int second_to) {
+    Net net({0, 0, 1, 2, 2}, kModel);
+    const std::int64_t begin_ns = clock_ns();
+    EXPECT_TRUE(try_send(net[0], first_to, kBytes) && try_send(net[second_from], second_to, kBytes));
+    Clocked first;
+    Clocked second;
+    receive(net[first_to], first, 1);
+    EXPECT_GE(first.times[0] - begin_ns, kEachNs);
+    receive(net[second_to], second, 1);
+    return second.times[0] - begin_ns;
+  };
+  EXPECT_GE(last_due_ns(2, 1, 3), 2 * kEachNs - slot_ns);  // one link out
+  EXPECT_GE(last_due_ns(3, 2, 4), 2 * kEachNs - slot_ns);  // one link in
+  EXPECT_GE(last_due_ns(3, 2, 0), kEachNs);                // none in common
+}
+
+/// A link in the memory of one process.
+struct OneLink {
+  std::unique_ptr<loop::NodeLinkShared> shared = std::make_unique<loop::NodeLinkShared>();
+  loop::NodeLink link{shared.get(), 1000};
+};
+
+TEST(NodeLink, TimeIsTakenOnce) {
+  OneLink one;
+  EXPECT_EQ(one.link.book(5000, 300), 5300);
+  EXPECT_EQ(one.link.book(5000, 700), 6000);      // the rest of the slot
+  EXPECT_EQ(one.link.book(5000, 2500), 8500);     // two slots and a half
+  EXPECT_EQ(one.link.book(9000, 1000), 10'000);   // booked ahead
+  EXPECT_EQ(one.link.book(7000, 1000), 10'500);   // half a slot before that one, and half behind
+  EXPECT_EQ(one.link.book(100, 400), 500);        // and long before
+  EXPECT_EQ(one.link.book(20'900, 300), 21'200);  // across the end of a slot
+  EXPECT_EQ(one.link.book(30'000, 0), 30'000);
+}
+
+// The slots go round: those of an earlier round are free, and a time that is over takes nothing.
+TEST(NodeLink, SlotsGoRound) {
+  OneLink one;
+  constexpr auto kRoundNs = std::int64_t{loop::kSlots} * 1000;
+  EXPECT_EQ(one.link.book(0, 1000), 1000);
+  EXPECT_EQ(one.link.book(kRoundNs, 600), kRoundNs + 600);
+  EXPECT_EQ(one.link.book(kRoundNs, 600), kRoundNs + 1200);
+  EXPECT_EQ(one.link.book(0, 1000), 3000);  // slots 0 and 1 belong to the later round
+}
+
+// All of it full, or nonsense in every slot: booking ends.
+TEST(NodeLink, BookingEnds) {
+  OneLink one;
+  one.link.book(0, std::int64_t{loop::kSlots} * 1000);
+  EXPECT_GE(one.link.book(0, 500), 500);
+  for (const std::uint64_t nonsense :
+       {~std::uint64_t{0}, ~std::uint64_t{0} >> 1, std::uint64_t{0xffffffff}}) {
+    for (auto& slot : one.shared->slots) slot = nonsense;
+    EXPECT_GE(one.link.book(123, 500), 623);
+  }
+}
+
+// The doorbell rang before the receiver armed: only the packet's own time can end its sleep.
+TEST(LoopTransport, NobodySleepsPastAPacket) {
+  Net net({0, 1}, {.latency_ns = 5'000'000, .mb_per_second = 0});
+  for (int round = 0; round < 5; ++round) {
+    ASSERT_TRUE(try_send(net[0], 1, 0));
+    Clocked sink;
+    while (sink.times.empty()) {
+      const std::uint32_t ticket = net[1].arm();
+      if (net[1].poll(sink) == 0) net[1].sleep(ticket, kHour);
+      net[1].disarm();
+    }
+  }
+}
+
+// Two that answer each other, asleep whenever nothing has come.
+TEST(LoopTransport, NoLostWakeUpWithLatency) {
+  constexpr std::size_t kRounds = 300;
+  Net net({0, 1}, {.latency_ns = 30'000, .mb_per_second = 1000});
+  const auto play = [&net](int rank) {
+    Clocked sink;
+    for (std::size_t round = 0; round < kRounds; ++round) {
+      if (rank == 0) ASSERT_TRUE(try_send(net[rank], 1, 512));
+      while (sink.times.size() <= round) {
+        const std::uint32_t ticket = net[rank].arm();
+        if (net[rank].poll(sink) == 0) net[rank].sleep(ticket, kHour);
+        net[rank].disarm();
+      }
+      if (rank == 1) ASSERT_TRUE(try_send(net[rank], 0, 512));
+    }
+  };
+  std::thread other(play, 1);
+  play(0);
+  other.join();
+}
+
+TEST(LoopTransport, BackPressureEndsWithTheReceiversHelp) {
+  Net net({0, 1}, {});
+  Clocked sink;
+  const std::uint32_t most = net[0].bulk_bytes_max();
+  std::size_t sent = 0;
+  for (int lap = 0; lap < 20; ++lap) {
+    const std::size_t before = sent;
+    while (try_send(net[0], 1, most - static_cast<std::uint32_t>(sent % 3) * 64)) ++sent;
+    ASSERT_GE(sent - before, 2u) << "a ring that was emptied takes packets again";
+    ASSERT_LT(sent - before, 1000u) << "memory is bounded";
+    receive(net[1], sink, sent);
+  }
+}
+
+// Small packets of every size, one after the other and in heaps, arrive whole on either way in.
+TEST(LoopTransport, SmallPacketsOfEverySize) {
+  Net net({0, 1}, {});
+  std::vector<std::byte> sent(kPutBytesMax), got(kPutBytesMax + 1);
+  for (std::uint32_t lap = 0; lap < 3; ++lap) {
+    for (std::uint32_t bytes = 0; bytes <= kPutBytesMax; ++bytes) {
+      for (std::uint32_t i = 0; i < bytes; ++i) sent[i] = static_cast<std::byte>(i * 7 + bytes);
+      got.assign(got.size(), std::byte{0xee});
+      ASSERT_TRUE(net[0].put(1, {bytes, 5}, sent.data(), bytes));
+      SmallPacket taken;
+      ASSERT_EQ(net[1].take_if(0, {{bytes, 5}, ~0ULL}, got.data(), bytes, 1, &taken), Found::kTaken);
+      ASSERT_EQ(taken.bytes, bytes);
+      ASSERT_TRUE(std::equal(sent.begin(), sent.begin() + bytes, got.begin()));
+      ASSERT_EQ(got[bytes], std::byte{0xee}) << "written behind the end";
+    }
+  }
+}
+
+TEST(LoopTransport, NodesShareNoBoards) {
+  Net net({0, 0, 1, 1}, {.latency_ns = kHour, .mb_per_second = 0});
+  EXPECT_NE(net[0].board(0, 1), nullptr);
+  EXPECT_NE(net[2].board(2, 3), nullptr);
+  EXPECT_EQ(net[0].board(0, 2), nullptr);
+  EXPECT_EQ(net[0].board(2, 0), nullptr);
+  Clocked sink;
+  ASSERT_TRUE(try_send(net[0], 1, 10));  // no latency on a node
+  receive(net[1], sink, 1);
+  ASSERT_TRUE(try_send(net[0], 0, 10));
+  receive(net[0], sink, 2);
+}
+
+// More ranks than one word of bits has.
+TEST(LoopTransport, ManySenders) {
+  constexpr int kRanks = 70;
+  std::vector<int> nodes(kRanks, 1);
+  nodes[3] = 0;
+  Net net(nodes, {});
+  Clocked sink;
+  std::size_t sent = 0;
+  for (int rank = kRanks - 1; rank >= 0; --rank) {
+    if (rank == 3) continue;
+    ASSERT_TRUE(try_send(net[rank], 3, 64));
+    ++sent;
+  }
+  receive(net[3], sink, sent);
+  EXPECT_EQ(net[3].poll(sink), 0);
+}
+
+}  // namespace
+}  // namespace tasuki
