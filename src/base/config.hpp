@@ -65,8 +65,9 @@ struct Config {
   std::int64_t scatterv_algorithm = 0;
   std::int64_t segment_bytes = 0;  // of the algorithms that cut a message in segments; 0: the cheapest
 
-  std::string tuning_file;    // with the machine's parameters (tuning/table.hpp); empty: the built-in ones
-  std::string io_times_file;  // where the phases of collective access go (io/phase_spans.hpp); empty: nowhere
+  std::string tuning_file;  // with the machine's parameters (tuning/table.hpp); empty: the built-in ones
+  std::string
+      io_times_file;  // where the phases of collective access go (io/file/phase_spans.hpp); empty: nowhere
   std::int64_t tuning_foreign = 0;  // 1: also those that were made on another machine
 
   bool checks(CheckLevel level) const { return check >= level; }

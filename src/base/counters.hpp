@@ -86,8 +86,8 @@ struct PhaseSum {
   }
 };
 
-/// What goes to and from files (src/io). The phases are those of collective accesses (io/phase_times.hpp);
-/// the time of a phase that overlaps with another one counts in both.
+/// What goes to and from files (src/io). The phases are those of collective accesses
+/// (io/file/phase_times.hpp); the time of a phase that overlaps with another one counts in both.
 struct FileCounts {
   std::uint64_t collective_accesses = 0;
   std::uint64_t two_phase_accesses = 0;  // of these

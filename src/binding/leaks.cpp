@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "binding/call.hpp"
-#include "io/file.hpp"
+#include "io/file/file.hpp"
 #include "job/bootstrap.hpp"
 #include "object/attribute.hpp"
 #include "p2p/left_messages.hpp"

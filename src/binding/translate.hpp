@@ -2,7 +2,7 @@
 #pragma once
 
 #include "binding/arguments.hpp"
-#include "io/file.hpp"
+#include "io/file/file.hpp"
 
 namespace tasuki {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "coll/collectives.hpp"
-#include "io/file.hpp"
+#include "io/file/file.hpp"
 #include "p2p/awaiting.hpp"
 #include "p2p/message.hpp"
 #include "p2p/operations.hpp"

@@ -5,7 +5,7 @@
 
 #include "coll/collectives.hpp"
 #include "environment/environment.hpp"
-#include "io/file.hpp"
+#include "io/file/file.hpp"
 #include "link/link.hpp"
 #include "object/objects.hpp"
 #include "p2p/point_to_point.hpp"

@@ -3,8 +3,8 @@
 // Errors go to the file's error handler, those of open, delete and MPI_Register_datarep to that of
 // MPI_FILE_NULL: see binding/call.hpp.
 //
-// Where the calls live: open.cpp, manage.cpp (whole files), pointers.cpp (views and file pointers),
-// representation.cpp, data_calls.cpp (data access).
+// Where the calls live: open_close.cpp, whole_file.cpp (whole files), views_and_pointers.cpp (views and file
+// pointers), data_representation.cpp, data_access.cpp (data access).
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 #include "base/process.hpp"
 #include "base/types.hpp"
 #include "datatype/datatype.hpp"
-#include "io/file.hpp"
+#include "io/file/file.hpp"
 #include "object/comm.hpp"
 #include "p2p/request.hpp"
 

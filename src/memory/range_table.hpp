@@ -1,6 +1,6 @@
 // RangeTable: who holds or waits for which range of something (a file), among processes that share a piece of
 // memory. The memory serves many such things, each with a key; a RangeTable is one member's view of one of
-// them. Nothing in here waits for another member to let go of a range: io/range_locks.hpp does.
+// them. Nothing in here waits for another member to let go of a range: io/shared/range_locks.hpp does.
 //
 // Members are numbered 0, 1, ...; each has kRangeSlots slots, which it alone writes. A *shared* range takes
 // two steps and no lock: write the slot, then see that nobody has or wants an exclusive range of such a key.

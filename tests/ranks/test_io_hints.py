@@ -49,7 +49,7 @@ def hints(run, tmp_path):
 
 
 def test_the_table_has_what_the_code_has():
-    source = (ROOT / "src/io/hints.cpp").read_text()
+    source = (ROOT / "src/io/hints/hint_table.cpp").read_text()
     rules = source[source.index("kRules[]") : source.index("struct Inert")]
     in_code = re.findall(r'\{"(\w+)",\s*(kFile|kRank),\s*(kAlways|kOpening)', rules)
     of_code = [

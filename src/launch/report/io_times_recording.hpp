@@ -1,5 +1,5 @@
 // --io-times: the file to which the ranks append the phases of their collective accesses to files
-// (io/phase_spans.hpp). It begins empty with each job.
+// (io/file/phase_spans.hpp). It begins empty with each job.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Which ranks aggregate, for every small placement and number, and what cb_config_list makes of it.
-#include "io/aggregators.hpp"
+#include "io/plan/aggregators.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "io/choice.hpp"
+#include "io/two_phase/cost_model.hpp"
 
 namespace tasuki {
 namespace {

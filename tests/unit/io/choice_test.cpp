@@ -1,7 +1,7 @@
 // The way of a collective access follows from what it is like: regions that ranks share finely go through
 // aggregators, long ones do not; hints are heard; more processors give more aggregators only where these do
 // not merely queue for the file.
-#include "io/choice.hpp"
+#include "io/two_phase/cost_model.hpp"
 
 #include <gtest/gtest.h>
 

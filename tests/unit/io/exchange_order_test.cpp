@@ -1,7 +1,7 @@
 // Shows that the orders of an exchange are those of the paper: its example, placements in blocks and round
 // robin, nodes of uneven size, against the two algorithms written out as they stand there; that each order
 // holds every rank once; and what the order by amounts does with amounts.
-#include "io/exchange_order.hpp"
+#include "io/plan/exchange_order.hpp"
 
 #include <gtest/gtest.h>
 

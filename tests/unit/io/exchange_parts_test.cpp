@@ -1,6 +1,6 @@
 // Which parts travel: both ends of every message find the same one, everything gets to its aggregator once,
 // and what can be addressed stays where it is.
-#include "io/exchange_parts.hpp"
+#include "io/two_phase/exchange_parts.hpp"
 
 #include <gtest/gtest.h>
 

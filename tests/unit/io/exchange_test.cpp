@@ -1,6 +1,6 @@
 // Two-phase access by messages, between ranks that are threads: random maps, memory, nodes, orders, windows
 // and aggregators, against a file in memory; and what happens where the file fails.
-#include "io/exchange.hpp"
+#include "io/two_phase/exchange.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "io/exchange_order.hpp"
+#include "io/plan/exchange_order.hpp"
 
 namespace tasuki::test {
 

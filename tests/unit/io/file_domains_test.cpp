@@ -1,6 +1,6 @@
 // The windows of a collective access: disjoint, covering, in order and aligned, for every small case; and at
 // the far end of what an offset can be.
-#include "io/file_domains.hpp"
+#include "io/plan/file_domains.hpp"
 
 #include <gtest/gtest.h>
 

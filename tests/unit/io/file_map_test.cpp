@@ -1,6 +1,6 @@
 // Maps of views: look-ups, windows and coverage against lists of all bytes, over random types; and that what
 // is regular is decided without going through its runs.
-#include "io/file_map.hpp"
+#include "io/view/file_map.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,10 +1,10 @@
 // Hints: what each takes and shows, whose count, when they come too late, files of hints with their faults,
 // and files that ranks open only when they need them.
-#include "io/hints.hpp"
+#include "io/hints/hint_table.hpp"
 
 #include <set>
 
-#include "io/hint_file.hpp"
+#include "io/hints/system_hints.hpp"
 #include "io/support.hpp"
 #include "object/api.hpp"
 #include "storage/deferred.hpp"

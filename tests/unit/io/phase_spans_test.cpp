@@ -1,6 +1,6 @@
-// Which lines a job's file of phase times gets (io/phase_spans.hpp), what is left out, and what happens where
-// it cannot be written.
-#include "io/phase_spans.hpp"
+// Which lines a job's file of phase times gets (io/file/phase_spans.hpp), what is left out, and what happens
+// where it cannot be written.
+#include "io/file/phase_spans.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

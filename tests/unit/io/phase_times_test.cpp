@@ -1,5 +1,5 @@
-// What is counted of collective accesses and of their phases (io/phase_times.hpp).
-#include "io/phase_times.hpp"
+// What is counted of collective accesses and of their phases (io/file/phase_times.hpp).
+#include "io/file/phase_times.hpp"
 
 #include "support.hpp"
 

@@ -1,6 +1,6 @@
 // Locks on ranges of a file: among its ranks, among several opens of it, with ranks that wait for each other
 // meanwhile, and where a job shares no table.
-#include "io/range_locks.hpp"
+#include "io/shared/range_locks.hpp"
 
 #include <atomic>
 

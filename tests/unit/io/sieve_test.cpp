@@ -1,6 +1,6 @@
 // Data sieving: when it pays; that what is moved by windows is what is moved run by run, beside others that
 // do the same to the holes, at the end of the file, and where the storage fails; and that memory is bounded.
-#include "io/sieve.hpp"
+#include "io/access/data_sieving.hpp"
 
 #include <algorithm>
 

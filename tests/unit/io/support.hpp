@@ -17,7 +17,7 @@
 #include "coll/api.hpp"
 #include "datatype/api.hpp"
 #include "io/api.hpp"
-#include "io/file.hpp"
+#include "io/file/file.hpp"
 #include "object/objects.hpp"
 #include "support/world.hpp"
 

@@ -1,6 +1,6 @@
 // What ranks tell each other of their views: everybody knows everybody's, until new ones are set; nothing is
 // sent where nothing needs to be; what is too large to tell is so for all.
-#include "io/view_table.hpp"
+#include "io/file/view_table.hpp"
 
 #include "io/support.hpp"
 

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "coll/coll.hpp"
-#include "io/access.hpp"
-#include "io/collective.hpp"
-#include "io/exchange_messages.hpp"
+#include "io/access/access.hpp"
+#include "io/file/view_table.hpp"
 #include "io/support.hpp"
-#include "io/untold_views.hpp"
-#include "io/view_table.hpp"
+#include "io/two_phase/collective_access.hpp"
+#include "io/two_phase/oversized_views.hpp"
+#include "io/two_phase/start_message.hpp"
 #include "object/node_map.hpp"
 #include "support/child.hpp"
 

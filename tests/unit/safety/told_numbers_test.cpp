@@ -10,8 +10,8 @@
 
 #include "coll/coll.hpp"
 #include "dynamic/api.hpp"
-#include "io/errors.hpp"
-#include "io/hints.hpp"
+#include "io/file/agreement.hpp"
+#include "io/hints/hint_table.hpp"
 #include "io/support.hpp"
 #include "object/api.hpp"
 #include "object/topology.hpp"

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "io/hints.hpp"
+#include "io/hints/hint_table.hpp"
 #include "io/support.hpp"
 #include "storage/lustre.hpp"
 #include "storage/piece_calls.hpp"

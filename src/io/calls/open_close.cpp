@@ -1,0 +1,241 @@
+// Opening, closing and deleting files (MPI 14.2.1 to 14.2.3).
+//
+// Opening takes two agreements and a broadcast between them: all arguments are right; rank 0 opens (and
+// makes, if asked) the file and the shared block, and tells; the others open theirs; all have got there. So
+// no rank returns before the file is open everywhere, and an error at one is an error at all.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string_view>
+
+#include "coll/coll.hpp"
+#include "io/api.hpp"
+#include "io/file/agreement.hpp"
+#include "io/file/explain_file.hpp"
+#include "io/file/phase_times.hpp"
+#include "io/hints/hint_table.hpp"
+#include "job/bootstrap.hpp"
+#include "object/comm_create.hpp"
+#include "object/objects.hpp"
+#include "storage/deferred.hpp"
+
+namespace tasuki {
+namespace {
+
+/// Prefixes that name a kind of file system for ROMIO; its users write them, and they change nothing here.
+constexpr std::array<std::string_view, 10> kPrefixes = {
+    "ufs:", "nfs:", "xfs:", "pfs:", "gpfs:", "lustre:", "ime:", "pvfs2:", "panfs:", "daos:"};
+
+std::string path_of(const char* filename) {
+  const std::string_view name(filename);
+  for (const std::string_view prefix : kPrefixes) {
+    if (name.starts_with(prefix)) return std::string(name.substr(prefix.size()));
+  }
+  return std::string(name);
+}
+
+Code check_amode(Process& process, int amode) {
+  constexpr int kAccess = kModeRdonly | kModeRdwr | kModeWronly;
+  if (amode < 0 || (amode & ~kModeAll) != 0)
+    return process.fail(kErrAmode, "amode = 0x%x has bits that are no MPI_MODE",
+                        static_cast<unsigned>(amode));
+  const int access = amode & kAccess;
+  if (access == 0 || (access & (access - 1)) != 0)
+    return process.fail(kErrAmode,
+                        "amode has %s of MPI_MODE_RDONLY, MPI_MODE_WRONLY and MPI_MODE_RDWR, expected one",
+                        access == 0 ? "none" : "several");
+  if (access == kModeRdonly && (amode & (kModeCreate | kModeExcl)) != 0)
+    return process.fail(kErrAmode,
+                        "amode has MPI_MODE_RDONLY with %s, which needs a file that can be written",
+                        (amode & kModeCreate) != 0 ? "MPI_MODE_CREATE" : "MPI_MODE_EXCL");
+  if (access == kModeRdwr && (amode & kModeSequential) != 0)
+    return process.fail(kErrAmode, "amode has MPI_MODE_RDWR with MPI_MODE_SEQUENTIAL, expected one of them");
+  return kSuccess;
+}
+
+Code check_name(Process& process, const char* filename) {
+  if (!path_of(filename).empty()) return kSuccess;
+  return process.fail(kErrBadFile, "filename = \"%s\", expected the name of a file", filename);
+}
+
+OpenHow open_how(File& file, bool create) {
+  const IoHints& hints = file.hints;
+  OpenHow how{.read = file.can_read(), .write = file.can_write()};
+  if (hints.permissions >= 0) how.permissions = static_cast<unsigned>(hints.permissions);
+  how.create = create && (file.amode & kModeCreate) != 0;
+  how.exclusive = how.create && (file.amode & kModeExcl) != 0;
+  how.striping = {hints.striping_factor, hints.striping_unit_bytes, hints.start_device};
+  how.several_write = file.comm->size() > 1 && file.process.bootstrap.processors_available() > 1;
+  how.io_uring = hints.io_uring;
+  how.tell = [&file](const std::string& line) { explain_file(file, "%s", line.c_str()); };
+  return how;
+}
+
+Code open_driver(File& file, bool create) {
+  const int error = file.process.files->storage->open(file.name, open_how(file, create), &file.driver);
+  return error == 0 ? kSuccess : fail_system(file.process, error, "open", file.name);
+}
+
+/// With romio_no_indep_rw those that aggregate open the file with the others' knowledge, and rank 0, which
+/// makes it; the others do when they need it.
+bool opens_at_once(const File& file) {
+  const std::vector<int>& aggregators = file.aggregators;
+  return !file.hints.defers_open() ||
+         std::find(aggregators.begin(), aggregators.end(), file.comm->rank) != aggregators.end();
+}
+
+/// The default view: the bytes of the file.
+Code set_first_view(File& file) {
+  Process& process = file.process;
+  Datatype* byte = predefined_object<Datatype>(*process.objects, kMpiByte);
+  return make_view(process, 0, byte, byte, process.files->representations.at("native"), file.can_write(),
+                   &file.view);
+}
+
+/// Where file pointers begin: with MPI_MODE_APPEND at the end of the file.
+Code find_first_position(File& file) {
+  if ((file.amode & kModeAppend) == 0) return kSuccess;
+  const int error = file.driver->size(&file.position);
+  return error == 0 ? kSuccess : fail_system(file.process, error, "find the size of", file.name);
+}
+
+/// What rank 0 tells the others once the file is there.
+struct Opened {
+  std::int32_t failed;
+  std::int32_t in_memory;
+  SegmentAddress shared;
+  std::uint64_t identity;  // of the file, for locks on its ranges
+  Striping striping;
+};
+
+/// A driver that knows none leaves the name.
+std::uint64_t identity_of(File& file) {
+  const std::uint64_t identity = file.driver->identity();
+  return identity != 0 ? identity : std::hash<std::string>{}(file.name);
+}
+
+Code open_first(File& file, Opened* opened) {
+  Code code = open_driver(file, true);
+  if (code == kSuccess) code = set_first_view(file);
+  if (code == kSuccess) code = find_first_position(file);
+  std::string error;
+  if (code == kSuccess) {
+    file.shared = SharedState::create(file.comm->size(), &error);
+    if (file.shared == nullptr) code = file.process.fail(kErrNoMem, "%s", error.c_str());
+  }
+  if (code == kSuccess) {
+    file.shared->set_position(file.position);
+    opened->shared = file.shared->address();
+    opened->striping = file.driver->striping();
+    opened->identity = identity_of(file);
+    file.in_memory = file.driver->is_in_memory();
+    opened->in_memory = file.in_memory ? 1 : 0;
+    file.locks = std::make_unique<RangeLocks>(*file.comm, *file.shared, opened->identity);
+  }
+  opened->failed = code != kSuccess ? 1 : 0;
+  return code;
+}
+
+Code open_other(File& file, const Opened& opened) {
+  if (opens_at_once(file)) {
+    if (const Code code = open_driver(file, false)) return code;
+  } else {
+    file.driver =
+        make_deferred_driver(*file.process.files->storage, file.name, open_how(file, false), opened.striping);
+  }
+  if (const Code code = set_first_view(file)) return code;
+  std::string error;
+  file.shared = SharedState::open(opened.shared, file.comm->size(), &error);
+  if (file.shared == nullptr) return file.process.fail(kErrNoMem, "%s", error.c_str());
+  file.position = file.shared->position();
+  file.in_memory = opened.in_memory != 0;
+  file.locks = std::make_unique<RangeLocks>(*file.comm, *file.shared, opened.identity);
+  return kSuccess;
+}
+
+/// REQUIRES: all ranks of the file come here.
+Code open_everywhere(File& file) {
+  Opened opened{};
+  Code code = kSuccess;
+  if (file.comm->rank == 0) code = open_first(file, &opened);
+  if (const Code failed = bcast_bytes(*file.comm, &opened, sizeof opened, 0)) return failed;
+  file.striping = opened.striping;
+  if (file.comm->rank != 0 && opened.failed == 0) code = open_other(file, opened);
+  code = agree(*file.comm, code);
+  if (file.shared != nullptr) file.shared->stop_sharing();
+  return code;
+}
+
+/// A communicator of the file's own: of the same processes, with a context that rank 0 chose.
+Code duplicate(Comm& comm, Code code, int amode, Ref<Comm>* made) {
+  std::vector<Ballot> ballots;
+  const Context offer = comm.rank == 0 ? make_context(comm.process) : 0;
+  const auto mode = static_cast<std::int64_t>(amode);
+  if (const Code failed = agree_on(comm, code, "amode", mode)) return failed;
+  Context context = offer;
+  if (const Code failed = bcast_bytes(comm, &context, sizeof context, 0)) return failed;
+  *made = Ref<Comm>(make_comm(comm, context, comm.group));
+  return kSuccess;
+}
+
+/// Ends the file of this rank and, at rank 0, the file itself if that was asked for.
+Code close_here(File& file) {
+  const bool remove = (file.amode & kModeDeleteOnClose) != 0;
+  int error = file.written && !remove ? file.driver->sync() : 0;
+  const int close_error = file.driver->close();
+  if (error == 0) error = close_error;
+  if (error != 0) return fail_system(file.process, error, "close", file.name);
+  return kSuccess;
+}
+
+}  // namespace
+
+namespace api {
+
+Code file_open(Process& process, Comm* comm, const char* filename, int amode, Info* info, File** fh) {
+  if (comm->is_inter())
+    return process.fail(kErrComm, "comm is an intercommunicator, expected an intracommunicator");
+  Code code = check_amode(process, amode);
+  if (code == kSuccess) code = check_name(process, filename);
+  Ref<Comm> own;
+  if (const Code failed = duplicate(*comm, code, amode, &own)) return failed;
+  Ref<File> file(new File(process, path_of(filename), amode));
+  file->comm = std::move(own);
+  file->errhandler = process.objects->null_file.errhandler;
+  if (const Code failed = take_first_hints(*file, info)) return failed;
+  if (const Code failed = open_everywhere(*file)) return failed;
+  if (file->comm->rank == 0) explain_hints_of_storage(*file, info);
+  *fh = file.take();
+  return kSuccess;
+}
+
+Code file_close(Process& process, File** fh) {
+  File& file = **fh;
+  Code code = kSuccess;
+  if (file.split.active != Split::kNone)
+    code = process.fail(kErrIo, "a split collective is active on the file: end it before closing");
+  if (const Code failed = agree(*file.comm, code)) return failed;
+  code = close_here(file);
+  if (file.comm->rank == 0 && (file.amode & kModeDeleteOnClose) != 0) {
+    const int error = process.files->storage->remove(file.name);
+    if (error != 0 && code == kSuccess) code = fail_system(process, error, "delete", file.name);
+  }
+  write_phase_spans(process);
+  code = agree(*file.comm, code);
+  if (code != kSuccess) process.files->closed_in_error = Ref<File>::share(&file);
+  release(*fh);
+  *fh = nullptr;
+  return code;
+}
+
+Code file_delete(Process& process, const char* filename, Info*) {
+  if (const Code code = check_name(process, filename)) return code;
+  const std::string path = path_of(filename);
+  const int error = process.files->storage->remove(path);
+  return error == 0 ? kSuccess : fail_system(process, error, "delete", path);
+}
+
+}  // namespace api
+}  // namespace tasuki

@@ -1,0 +1,105 @@
+// Errors of files: classes, texts, and agreement about them.
+#include "io/file/agreement.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include "coll/coll.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr std::size_t kTextBytes = 512;  // of an error as it travels
+
+/// The message of `error`, whichever form of strerror_r this C library has.
+std::string reason(int error) {
+  char text[128] = "";
+  const auto result = strerror_r(error, text, sizeof text);
+  if constexpr (std::is_same_v<decltype(result), char* const>) {
+    return result;
+  } else {
+    return text;
+  }
+}
+
+/// The error of rank `root`; a rank that has one of that class keeps its own text. Collective.
+Code share_error(Comm& comm, Code mine, int root, int error_class) {
+  char text[kTextBytes] = "";
+  if (comm.rank == root) {
+    const std::string& own = comm.process.errors.text(mine);
+    std::strncpy(text, own.c_str(), kTextBytes - 1);
+  }
+  if (const Code code = bcast_bytes(comm, text, kTextBytes, root)) return code;
+  if (mine != kSuccess && error_class_bits(mine) == error_class) return mine;
+  text[kTextBytes - 1] = '\0';
+  return comm.process.fail(error_class, "rank %d of the file's group: %s", root, text);
+}
+
+}  // namespace
+
+int class_of_system_error(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENXIO:
+    case ENODEV:
+      return kErrNoSuchFile;
+    case EACCES:
+    case EPERM:
+      return kErrAccess;
+    case EROFS:
+      return kErrReadOnly;
+    case EEXIST:
+      return kErrFileExists;
+    case ENAMETOOLONG:
+    case ENOTDIR:
+    case EISDIR:
+    case ELOOP:
+    case EILSEQ:
+      return kErrBadFile;
+    case EBUSY:
+    case ETXTBSY:
+      return kErrFileInUse;
+    case ENOSPC:
+      return kErrNoSpace;
+    case EDQUOT:
+      return kErrQuota;
+    case ENOMEM:
+      return kErrNoMem;
+    default:
+      return kErrIo;
+  }
+}
+
+Code fail_system(Process& process, int error, const char* doing, const std::string& name) {
+  return process.fail(class_of_system_error(error), "cannot %s \"%.400s\": %s", doing, name.c_str(),
+                      reason(error).c_str());
+}
+
+Code agree(Comm& comm, Code code, std::int64_t value, std::vector<Ballot>* ballots) {
+  std::vector<Ballot> all(static_cast<std::size_t>(comm.size()));
+  const Ballot mine{.code = code == kSuccess ? 0 : error_class_bits(code), .value = value};
+  if (comm.size() == 1) {
+    all[0] = mine;
+  } else if (const Code failed = allgather_bytes(comm, &mine, all.data(), sizeof mine)) {
+    return failed;
+  }
+  if (ballots != nullptr) *ballots = all;
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const int error_class = all[static_cast<std::size_t>(rank)].code;
+    if (error_class != 0) return comm.size() == 1 ? code : share_error(comm, code, rank, error_class);
+  }
+  return kSuccess;
+}
+
+Code agree_on(Comm& comm, Code code, const char* name, std::int64_t value) {
+  std::vector<Ballot> ballots;
+  if (const Code failed = agree(comm, code, value, &ballots)) return failed;
+  for (int rank = 1; rank < comm.size(); ++rank) {
+    if (ballots[static_cast<std::size_t>(rank)].value == ballots[0].value) continue;
+    return comm.process.fail(kErrNotSame, "%s differs between ranks 0 and %d of the file's group", name,
+                             rank);
+  }
+  return kSuccess;
+}
+
+}  // namespace tasuki

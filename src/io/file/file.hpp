@@ -1,0 +1,136 @@
+// File: an open file of MPI (chapter 14), its view, and what a process knows about files in general.
+//
+// Units: an offset of the user's is in etypes of the view; a position in a view is in bytes of data in the
+// file, without holes; an offset of a driver is in bytes of the file.
+//
+// Ownership: the user's handle owns the File, requests under way keep it. The communicator is a duplicate
+// that only the file's own agreements use. Thread safety: the process lock.
+//
+// Invariants:
+//  1. The view's file types have nonnegative, ascending places; without overlap if the file can be written.
+//  2. A split collective that is active has done its transfer: its status waits for the end call.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/process.hpp"
+#include "base/types.hpp"
+#include "datatype/datatype.hpp"
+#include "io/file/phase_spans.hpp"
+#include "io/file/reused_buffer.hpp"
+#include "io/file/view_table.hpp"
+#include "io/hints/hint_table.hpp"
+#include "io/hints/system_hints.hpp"
+#include "io/shared/range_locks.hpp"
+#include "io/shared/shared_state.hpp"
+#include "io/view/data_representation.hpp"
+#include "io/view/view.hpp"
+#include "object/comm.hpp"
+#include "p2p/request.hpp"
+#include "storage/driver.hpp"
+
+namespace tasuki {
+
+/// MPI 14.2.1, in the core's numbers.
+enum AccessMode : int {
+  kModeAppend = 1,
+  kModeCreate = 2,
+  kModeDeleteOnClose = 4,
+  kModeExcl = 8,
+  kModeRdonly = 16,
+  kModeRdwr = 32,
+  kModeSequential = 64,
+  kModeUniqueOpen = 128,
+  kModeWronly = 256,
+  kModeAll = 511,
+};
+
+/// What a seek counts from (MPI 14.4.3).
+enum Whence : int { kSeekCur = 401, kSeekEnd = 402, kSeekSet = 403 };
+
+/// MPI_DISPLACEMENT_CURRENT: no displacement of the user's.
+inline constexpr Offset kDisplacementCurrent = INT64_MIN;
+
+/// The split collective operations (MPI 14.4.5). One at a time may be active on a file.
+enum class Split : std::uint8_t {
+  kNone,
+  kReadAtAll,
+  kWriteAtAll,
+  kReadAll,
+  kWriteAll,
+  kReadOrdered,
+  kWriteOrdered,
+};
+
+struct SplitState {
+  Split active = Split::kNone;
+  const void* buffer = nullptr;
+  Code code = kSuccess;  // of the transfer
+  Status status;
+};
+
+struct File final : ErrorOwner {
+  File(Process& owner, std::string path, int access_mode)
+      : ErrorOwner(Kind::kFile), process(owner), name(std::move(path)), amode(access_mode) {
+    enlist(process, this);
+  }
+  ~File() override { delist(process, *this); }
+  std::string description() const override;
+
+  bool can_read() const { return (amode & kModeWronly) == 0; }
+  bool can_write() const { return (amode & kModeRdonly) == 0; }
+  bool is_sequential() const { return (amode & kModeSequential) != 0; }
+
+  Process& process;
+  std::string name;  // as the system knows it
+  int amode;
+  Ref<Comm> comm;
+  std::unique_ptr<FileDriver> driver;
+  Striping striping;  // as rank 0 found it when the file was opened: alike at all ranks
+  std::unique_ptr<SharedState> shared;
+  std::unique_ptr<RangeLocks> locks;  // once it is open
+  Room slices;                        // two of io/two_phase/window_mover.hpp
+  Room sieved;             // the window of io/access/data_sieving.hpp: its bytes are lost at the next wait
+  bool in_memory = false;  // nothing about the file waits for a device
+  View view;
+  std::unique_ptr<const FileMap> map;          // of the view; null: map_of_view() makes it
+  bool has_first_view = true;                  // the one that opening sets, which is alike at all ranks
+  std::unique_ptr<const ViewTable> views;      // all ranks'; null: not told since they were set
+  const ViewTable* undecided_views = nullptr;  // of which it could not be told whether they leave holes
+  Offset position = 0;                         // the individual file pointer, in etypes
+  bool atomic = false;
+  bool written = false;           // by this rank, since the last sync
+  bool written_together = false;  // by some for others, since the last sync: alike at all ranks
+  IoHints hints;                  // what this file goes by
+  std::vector<int> aggregators;   // in their order, as hints or the last two-phase access have them; or empty
+  SplitState split;
+  std::uint32_t collective_accesses = 0;  // begun so far (io/file/phase_times.hpp)
+};
+
+/// A nonblocking access. The transfer is done when it is made; errors wait for the completion call.
+struct FileRequest final : Request {
+  explicit FileRequest(File& accessed)
+      : Request(RequestType::kFile, *accessed.comm), file(Ref<File>::share(&accessed)) {
+    active = true;
+  }
+  ErrorOwner* error_owner() override { return file.get(); }
+
+  Ref<File> file;
+};
+
+/// A process's files in general.
+struct Files {
+  Files();
+
+  std::unique_ptr<Storage> storage;
+  std::map<std::string, std::shared_ptr<DataRepresentation>> representations;
+  std::unique_ptr<PhaseSpans> spans;  // null: nobody wants them
+  Ref<File> closed_in_error;          // alive until its error handler has heard of it
+  HintFile hint_file;
+  std::vector<std::size_t> told;  // numbers of the lines that explain_file() wrote
+};
+
+}  // namespace tasuki

@@ -1,0 +1,23 @@
+// Where collective access is decided. All ranks of the file come here, also those whose arguments were wrong:
+// they take part with nothing. In one small exchange each says what it brings; then all know where
+// everybody's data lies in the file, choose the same way (io/two_phase/cost_model.hpp), and go it:
+//   independent  each rank moves its own (io/access/access.hpp)
+//   two-phase    some ranks, the aggregators, access the file for all (io/two_phase/access_plan.hpp)
+// Two-phase access ends with an agreement: an error at one rank is an error at all, and nobody returns while
+// others use its memory.
+#pragma once
+
+#include "io/access/access.hpp"
+
+namespace tasuki {
+
+/// Gives ranks their places in the order of their numbers, from the shared file pointer on, and moves that
+/// behind the last one (MPI 14.4.4). `code`: what measure() found at this rank; one that failed takes part
+/// with nothing and gets its own error back. Returns once all ranks have come.
+Code place_in_order(Access* access, Code code);
+
+/// Moves this rank's part of a collective access. `code`: what the checks found at this rank; one that failed
+/// gets its own error back.
+Code transfer_collectively(const Access& access, Code code, Status* status);
+
+}  // namespace tasuki

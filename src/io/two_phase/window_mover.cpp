@@ -1,0 +1,296 @@
+// An aggregator's windows: see window_mover.hpp.
+#include "io/two_phase/window_mover.hpp"
+
+#include <algorithm>
+
+#include "base/clock.hpp"
+#include "io/access/read_modify_write.hpp"
+#include "progress/progress.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr std::size_t kPiecesMax = 1024;     // in one batch: as many as one system call takes
+constexpr Count kRunsWindowBytes = 8 << 20;  // of a slice that goes by runs: how long others are kept waiting
+
+// What decides between the two ways of a slice, in nanoseconds; io/two_phase/cost_model.cpp has more of them.
+constexpr double kCallNs = 600;       // a run that the file's next run does not touch: one more system call
+constexpr double kPieceNs = 150;      // a run that it does touch: one more piece of a call
+constexpr double kCopyNs = 0.15;      // a byte between memory and buffer
+constexpr double kFileByteNs = 0.21;  // a byte between memory and file
+constexpr Count kLongRunBytes = 4096;
+
+Count runs_in(const WindowPart& part) {
+  return 1 + (part.range.bytes() - 1) / std::max<Count>(part.map->run_bytes(), 1);
+}
+
+FileRange hull_of(std::span<const WindowPart> parts) {
+  FileRange hull{INT64_MAX, 0};
+  for (const WindowPart& part : parts) {
+    hull.begin = std::min(hull.begin, part.map->offset_of(part.range.begin));
+    hull.end = std::max(hull.end, part.map->offset_of(part.range.end - 1) + 1);
+  }
+  return hull;
+}
+
+Count bytes_of(std::span<const WindowPart> parts) {
+  Count bytes = 0;
+  for (const WindowPart& part : parts) bytes += part.range.bytes();
+  return bytes;
+}
+
+/// A part's run that is next in the file.
+struct Next {
+  FileRun run;
+  const WindowPart* part;
+  Count position;
+};
+
+bool is_later(const Next& one, const Next& other) {
+  return one.run.offset > other.run.offset;
+}
+
+Next run_of(const WindowPart& part, Count position) {
+  FileRun run = part.map->run_at(position);
+  run.bytes = std::min(run.bytes, part.range.end - position);
+  return {run, &part, position};
+}
+
+}  // namespace
+
+Aggregate::Aggregate(File& file, const AccessPlan& plan, const PhasePlace& place)
+    : file_(file),
+      write_(plan.write),
+      by_runs_(plan.by_runs),
+      can_fill_holes_(can_fill_holes(file)),
+      place_(place) {}
+
+void Aggregate::move(Count cycle, const FileRange& window, std::span<const WindowPart> parts) {
+  if (parts.empty() || outcome_.error != 0) return;
+  place_.cycle = static_cast<std::uint32_t>(cycle);
+  rest_.assign(parts.begin(), parts.end());
+  rest_full_ = write_ && fills(parts, hull_of(parts));
+  while (outcome_.error == 0 && take_slice(window.end)) {
+    if (goes_by_runs()) {
+      finish_write();
+      move_runs(slice_.parts);
+    } else if (write_) {
+      write_buffered();
+    } else {
+      read_buffered();
+    }
+    file_.process.progress->poll();
+  }
+  finish_write();
+}
+
+/// Whether `parts` have every byte of `hull`: by their sum where that tells. Views of which it could not be
+/// told are not looked at again: to read what may lie in holes costs less than to merge their runs.
+bool Aggregate::fills(std::span<const WindowPart> parts, const FileRange& hull) {
+  const Count bytes = bytes_of(parts);
+  if (bytes < hull.bytes()) return false;
+  if (parts.size() == 1) return bytes == hull.bytes();
+  if (file_.views != nullptr && file_.undecided_views == file_.views.get()) return false;
+  std::vector<MappedRange> ranges;
+  ranges.reserve(parts.size());
+  for (const WindowPart& part : parts) ranges.push_back({part.map, part.range});
+  if (covers(ranges, hull.begin, hull.end)) return true;
+  file_.undecided_views = file_.views.get();
+  return false;
+}
+
+/// Takes from what is left of the window what lies before the next multiple of a slice's size. Returns
+/// whether there was anything.
+bool Aggregate::take_slice(Offset window_end) {
+  slice_.parts.clear();
+  Offset begin = INT64_MAX;
+  Count bytes = 0;
+  Count runs = 0;
+  for (const WindowPart& part : rest_) {
+    if (part.range.bytes() == 0) continue;
+    begin = std::min(begin, part.map->offset_of(part.range.begin));
+    bytes += part.range.bytes();
+    runs += runs_in(part);
+  }
+  if (bytes == 0) return false;
+  const bool long_runs = by_runs_ && bytes / runs >= kLongRunBytes;
+  const Count unit = long_runs ? kRunsWindowBytes : kSliceBytes;
+  const Offset end = begin / unit < window_end / unit ? (begin / unit + 1) * unit : window_end;
+  for (WindowPart& part : rest_) {
+    if (part.range.bytes() == 0) continue;
+    const PositionRange here = part.map->range_in(part.range, begin, end);
+    if (here.bytes() == 0) continue;
+    slice_.parts.push_back({part.map, here, part.packed});
+    part.packed += here.bytes();
+    part.range.begin = here.end;
+  }
+  slice_.hull = hull_of(slice_.parts);
+  slice_.bytes = bytes_of(slice_.parts);
+  slice_.runs = 0;
+  for (const WindowPart& part : slice_.parts) slice_.runs += runs_in(part);
+  slice_.full =
+      rest_full_ || (write_ ? fills(slice_.parts, slice_.hull) : slice_.bytes >= slice_.hull.bytes());
+  return true;
+}
+
+bool Aggregate::goes_by_runs() const {
+  if (slice_.hull.bytes() > kSliceBytes) return true;
+  if (write_ && !slice_.full && !can_fill_holes_) return true;
+  const auto runs = static_cast<double>(slice_.runs);
+  const auto bytes = static_cast<double>(slice_.bytes);
+  const auto hull = static_cast<double>(slice_.hull.bytes());
+  const bool touches = slice_.full && slice_.bytes == slice_.hull.bytes();
+  const double by_runs = bytes * kFileByteNs + (touches ? kCallNs + runs * kPieceNs : runs * kCallNs);
+  const double passes = write_ && !slice_.full ? 2 : 1;
+  // Where several gather, one does while another writes.
+  const double copy = by_runs_ ? bytes * kCopyNs : 0;
+  const double buffered = passes * (kCallNs + hull * kFileByteNs) + copy;
+  return by_runs < buffered;
+}
+
+/// The buffers take turns: one may still be written while the next slice is gathered.
+std::byte* Aggregate::next_buffer() {
+  buffer_ ^= 1;
+  return file_.slices.take(2 * kSliceBytes) + buffer_ * kSliceBytes;
+}
+
+void Aggregate::write_buffered() {
+  std::byte* buffer = next_buffer();
+  const FileRange& hull = slice_.hull;
+  if (!slice_.full) {
+    finish_write();
+    lock_.emplace(file_.locks.get(), hull, RangeUse::kExclusive);
+    if (!fill_holes(buffer)) return lock_.reset();
+  }
+  const std::int64_t gathered_since_ns = clock_ns();
+  for (const WindowPart& part : slice_.parts) {
+    part.map->to_window(part.range, part.packed, buffer, hull.begin);
+  }
+  note_phase(file_.process, place_, Phase::kExchange, gathered_since_ns, slice_.bytes);
+  if (slice_.full) {
+    finish_write();
+    if (outcome_.error != 0) return;
+    lock_.emplace(file_.locks.get(), hull, file_.atomic ? RangeUse::kExclusive : RangeUse::kShared);
+  }
+  writing_ = Writing{hull, clock_ns()};
+  const FilePiece piece{hull.begin, buffer, hull.bytes()};
+  file_.driver->begin(true, {&piece, 1});
+  if (!file_.driver->is_under_way()) finish_write();  // nobody has to wait for its lock
+}
+
+/// The bytes of the file in the hull to `buffer`; behind its end zeros. Returns whether all went well.
+bool Aggregate::fill_holes(std::byte* buffer) {
+  const std::int64_t since_ns = clock_ns();
+  const FilePiece piece{slice_.hull.begin, buffer, slice_.hull.bytes()};
+  const TransferResult done = read_with_zeros(*file_.driver, piece);
+  if (done.error != 0) {
+    fail(done.error, slice_.hull.begin);
+    return false;
+  }
+  note_phase(file_.process, place_, Phase::kRead, since_ns, done.bytes);
+  return true;
+}
+
+void Aggregate::finish_write() {
+  if (!writing_) return;
+  const TransferResult done = file_.driver->finish();
+  note_phase(file_.process, place_, Phase::kWrite, writing_->since_ns, done.bytes);
+  outcome_.bytes += done.bytes;
+  if (done.error != 0) fail(done.error, writing_->range.begin + done.bytes);
+  writing_.reset();
+  lock_.reset();
+}
+
+void Aggregate::read_buffered() {
+  const FileRange& hull = slice_.hull;
+  std::byte* buffer = next_buffer();
+  std::int64_t since_ns = clock_ns();
+  TransferResult done;
+  {
+    const RangeLock lock(file_.atomic ? file_.locks.get() : nullptr, hull, RangeUse::kShared);
+    const FilePiece piece{hull.begin, buffer, hull.bytes()};
+    done = file_.driver->read_at({&piece, 1});
+  }
+  note_phase(file_.process, place_, Phase::kRead, since_ns, done.bytes);
+  outcome_.bytes += done.bytes;
+  const Offset end = hull.begin + done.bytes;
+  if (end < hull.end) fail(done.error, end);
+  since_ns = clock_ns();
+  for (const WindowPart& part : slice_.parts) {
+    PositionRange there = part.range;
+    if (end < hull.end) there = part.map->range_in(part.range, hull.begin, end);
+    if (there.bytes() > 0) part.map->from_window(there, part.packed, buffer, hull.begin);
+  }
+  note_phase(file_.process, place_, Phase::kExchange, since_ns, slice_.bytes);
+}
+
+/// The slice, run by run in the order of the file. In atomic mode part after part, so that of what several
+/// have written the last one's bytes stay.
+void Aggregate::move_runs(std::span<const WindowPart> parts) {
+  if (file_.atomic && parts.size() > 1 && write_) {
+    for (const WindowPart& part : parts) move_runs({&part, 1});
+    return;
+  }
+  std::vector<Next> heap;
+  heap.reserve(parts.size());
+  for (const WindowPart& part : parts) heap.push_back(run_of(part, part.range.begin));
+  std::make_heap(heap.begin(), heap.end(), is_later);
+  pieces_.clear();
+  while (!heap.empty()) {
+    std::pop_heap(heap.begin(), heap.end(), is_later);
+    Next& next = heap.back();
+    if (pieces_.size() == kPiecesMax) move_pieces();
+    if (outcome_.error != 0) return;
+    const WindowPart& part = *next.part;
+    pieces_.push_back({next.run.offset, part.packed + (next.position - part.range.begin), next.run.bytes});
+    const Count position = next.position + next.run.bytes;
+    if (position == part.range.end) {
+      heap.pop_back();
+    } else {
+      next = run_of(part, position);
+      std::push_heap(heap.begin(), heap.end(), is_later);
+    }
+  }
+  move_pieces();
+}
+
+/// One batch of runs. After the end of the file was met only what overlapping parts have before it is left.
+void Aggregate::move_pieces() {
+  while (!pieces_.empty() && outcome_.error == 0) {
+    Offset end = 0;
+    Count wanted = 0;
+    for (const FilePiece& piece : pieces_) {
+      end = std::max(end, piece.offset + piece.bytes);
+      wanted += piece.bytes;
+    }
+    const std::int64_t since_ns = clock_ns();
+    TransferResult done;
+    {
+      const RangeUse use = write_ && file_.atomic ? RangeUse::kExclusive : RangeUse::kShared;
+      RangeLocks* locks = write_ || file_.atomic ? file_.locks.get() : nullptr;
+      const RangeLock lock(locks, {pieces_.front().offset, end}, use);
+      done = write_ ? file_.driver->write_at(pieces_) : file_.driver->read_at(pieces_);
+    }
+    note_phase(file_.process, place_, write_ ? Phase::kWrite : Phase::kRead, since_ns, done.bytes);
+    outcome_.bytes += done.bytes;
+    if (done.bytes == wanted) break;
+    Count moved = done.bytes;
+    std::size_t stopped = 0;
+    while (moved >= pieces_[stopped].bytes) moved -= pieces_[stopped++].bytes;
+    const Offset reached = pieces_[stopped].offset + moved;
+    fail(done.error, reached);
+    pieces_.erase(pieces_.begin(), pieces_.begin() + static_cast<std::ptrdiff_t>(stopped) + 1);
+    std::erase_if(pieces_, [=](const FilePiece& piece) { return piece.offset >= reached; });
+    for (FilePiece& piece : pieces_) piece.bytes = std::min(piece.bytes, reached - piece.offset);
+  }
+  pieces_.clear();
+}
+
+/// What lies at and behind `offset` was not moved: by `error`, or, where that is 0, since the file ends
+/// there.
+void Aggregate::fail(int error, Offset offset) {
+  if (outcome_.error == 0) outcome_.error = error;
+  outcome_.reached = std::min(outcome_.reached, offset);
+}
+
+}  // namespace tasuki
