@@ -1,5 +1,5 @@
 // The table behind base/operation.hpp. Included where a name must be known when it is compiled: the settings,
-// the counters and the registry (coll/registry.cpp).
+// the counters and the registry (coll/choice/registry.cpp).
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // The collective operations that have algorithms to choose from, and one table of all algorithms: their names
 // and what they are. The table serves the settings (TASUKI_BCAST_ALGORITHM), the counters, MPI_T, `mpiexec
 // --info`, the documentation, and what TASUKI_EXPLAIN says. What an algorithm does and costs stands in
-// coll/registry.cpp, by its name here: a new algorithm is one line in either table.
+// coll/choice/registry.cpp, by its name here: a new algorithm is one line in either table.
 //
 // Pure and constant.
 #pragma once

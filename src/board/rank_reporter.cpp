@@ -14,7 +14,7 @@
 #include "base/function.hpp"
 #include "base/outside_wait.hpp"
 #include "board/report_parts.hpp"
-#include "coll/compare.hpp"
+#include "coll/check/call_comparison.hpp"
 #include "datatype/datatype.hpp"
 #include "job/bootstrap.hpp"
 #include "object/op.hpp"

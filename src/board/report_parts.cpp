@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "coll/collectives.hpp"
+#include "coll/run/execution.hpp"
 #include "io/file/file.hpp"
 #include "p2p/awaiting.hpp"
 #include "p2p/message.hpp"

@@ -10,7 +10,7 @@
 #include "base/outside_wait.hpp"
 #include "base/predefined.hpp"
 #include "base/random_number.hpp"
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "dynamic/api.hpp"
 #include "dynamic/dynamic.hpp"
 #include "job/bootstrap.hpp"

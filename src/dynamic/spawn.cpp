@@ -8,7 +8,7 @@
 
 #include "base/settings.hpp"
 #include "base/user_memory.hpp"
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "dynamic/api.hpp"
 #include "dynamic/dynamic.hpp"
 #include "job/bootstrap.hpp"

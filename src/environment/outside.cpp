@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "coll/collectives.hpp"
+#include "coll/run/execution.hpp"
 #include "environment/environment.hpp"
 #include "io/file/file.hpp"
 #include "link/link.hpp"

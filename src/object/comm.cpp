@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "job/bootstrap.hpp"
 #include "object/api.hpp"
 #include "object/comm_create.hpp"

@@ -16,8 +16,8 @@
 namespace tasuki {
 
 struct Topology;   // object/topology.hpp
-class Stage;       // coll/stage.hpp: shared memory of the collectives
-class Levels;      // coll/levels.hpp: communicators within nodes and between them
+class Stage;       // coll/shm/node_segment.hpp: shared memory of the collectives
+class Levels;      // coll/hierarchy/communicators.hpp: communicators within nodes and between them
 class NodeMap;     // object/node_map.hpp
 class BufferPool;  // p2p/buffered.hpp: attached buffers of the buffered mode
 
@@ -70,8 +70,8 @@ struct Info : Object {
 enum class Plane : std::uint8_t { kPointToPoint = 0, kCollective = 1, kCreation = 2, kOther = 3 };
 
 struct Comm : ErrorOwner {
-  /// `is_hidden`: made by the collectives for themselves (coll/levels.hpp); no tool sees it, nor what runs on
-  /// it.
+  /// `is_hidden`: made by the collectives for themselves (coll/hierarchy/communicators.hpp); no tool sees it,
+  /// nor what runs on it.
   explicit Comm(Process& owner, bool is_hidden = false)
       : ErrorOwner(Kind::kComm), process(owner), hidden(is_hidden) {
     if (hidden) return;

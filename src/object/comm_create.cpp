@@ -11,7 +11,7 @@
 #include <memory>
 #include <utility>
 
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "object/api.hpp"
 #include "object/group.hpp"
 #include "object/objects.hpp"

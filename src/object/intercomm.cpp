@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "object/api.hpp"
 #include "object/comm_create.hpp"
 #include "object/group.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/predefined.hpp"
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "job/bootstrap.hpp"
 #include "object/api.hpp"
 #include "object/comm_create.hpp"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "object/api.hpp"
 #include "object/comm_create.hpp"
 #include "object/hardware.hpp"

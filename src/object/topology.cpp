@@ -10,7 +10,7 @@
 #include <numeric>
 #include <utility>
 
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "object/api.hpp"
 #include "object/comm_create.hpp"
 #include "object/node_map.hpp"

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/user_memory.hpp"
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "object/api.hpp"
 #include "object/comm_create.hpp"
 #include "object/topology.hpp"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/user_memory.hpp"
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "job/bootstrap.hpp"
 #include "object/api.hpp"
 #include "object/topology.hpp"

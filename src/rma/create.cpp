@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "job/bootstrap.hpp"
 #include "link/link.hpp"
 #include "memory/global_memory.hpp"

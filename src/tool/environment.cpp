@@ -3,7 +3,7 @@
 
 #include "base/error.hpp"
 #include "base/settings.hpp"
-#include "coll/collectives.hpp"
+#include "coll/run/execution.hpp"
 #include "p2p/point_to_point.hpp"
 #include "progress/progress.hpp"
 #include "tool/api.hpp"

@@ -37,7 +37,7 @@ struct Parameters {
   double cache_bytes = 1680000;     // that a processor has for itself
   double node_bytes_per_ns = 31.4;  // that all processors of a node together get from further away
 
-  // The stage of ranks that share memory (coll/stage.hpp).
+  // The stage of ranks that share memory (coll/shm/node_segment.hpp).
   double call_ns = 88.3;                        // of a collective that runs straight over the flags
   double flag_ns = 168;                         // until another rank sees a flag
   double flag_read_ns = 20;                     // for each further flag that a rank has to read

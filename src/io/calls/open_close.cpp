@@ -10,7 +10,7 @@
 #include <functional>
 #include <string_view>
 
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "io/api.hpp"
 #include "io/file/agreement.hpp"
 #include "io/file/explain_file.hpp"

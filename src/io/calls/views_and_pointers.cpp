@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "base/user_memory.hpp"
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "datatype/predefined.hpp"
 #include "io/api.hpp"
 #include "io/file/agreement.hpp"

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <functional>
 
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "io/file/agreement.hpp"
 #include "io/file/explain_file.hpp"
 #include "io/hints/hint_table.hpp"

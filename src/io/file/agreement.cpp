@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 
 namespace tasuki {
 namespace {

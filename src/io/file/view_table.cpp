@@ -10,7 +10,7 @@
 #include <memory>
 #include <span>
 
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "datatype/layout.hpp"
 #include "datatype/wire_type.hpp"
 #include "io/file/file.hpp"

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/clock.hpp"
-#include "coll/coll.hpp"
-#include "coll/levels.hpp"
-#include "coll/stage.hpp"
+#include "coll/byte_collectives.hpp"
+#include "coll/hierarchy/communicators.hpp"
+#include "coll/shm/node_segment.hpp"
 #include "io/access/read_modify_write.hpp"
 #include "io/file/agreement.hpp"
 #include "io/file/explain_file.hpp"

@@ -12,8 +12,8 @@
 
 #include "base/predefined.hpp"
 #include "coll/api.hpp"
-#include "coll/coll.hpp"
-#include "coll/collectives.hpp"
+#include "coll/byte_collectives.hpp"
+#include "coll/run/execution.hpp"
 #include "datatype/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"

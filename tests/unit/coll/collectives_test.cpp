@@ -13,7 +13,7 @@
 
 #include "base/predefined.hpp"
 #include "coll/api.hpp"
-#include "coll/collectives.hpp"
+#include "coll/run/execution.hpp"
 #include "datatype/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/api.hpp"

@@ -5,10 +5,10 @@
 
 #include <set>
 
-#include "coll/knomial.hpp"
+#include "coll/algorithm/knomial.hpp"
+#include "coll/algorithm/tree.hpp"
 #include "coll/move_cases.hpp"
 #include "coll/reduction_cases.hpp"
-#include "coll/tree.hpp"
 
 namespace tasuki::test {
 namespace {

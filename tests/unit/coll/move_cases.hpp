@@ -1,5 +1,5 @@
 // What the tests of the schedules that move data share: datatypes, buffers, cases, and for each operation a
-// check of an algorithm that is called like the one in coll/algorithms.hpp, with its formula.
+// check of an algorithm that is called like the one in coll/algorithm/algorithms.hpp, with its formula.
 #pragma once
 
 #include <gtest/gtest.h>

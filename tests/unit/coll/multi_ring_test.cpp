@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "coll/move_cases.hpp"
-#include "coll/multi_ring.hpp"
+#include "coll/pipeline/multi_ring.hpp"
 
 namespace tasuki::test {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/predefined.hpp"
-#include "coll/algorithms.hpp"
+#include "coll/algorithm/algorithms.hpp"
 #include "coll/api.hpp"
 #include "coll/simulation.hpp"
 #include "datatype/api.hpp"

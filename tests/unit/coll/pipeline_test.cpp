@@ -6,8 +6,8 @@
 #include <set>
 
 #include "coll/move_cases.hpp"
-#include "coll/multi_direction.hpp"
-#include "coll/pipeline.hpp"
+#include "coll/pipeline/multi_direction.hpp"
+#include "coll/pipeline/pipeline.hpp"
 #include "coll/reduction_cases.hpp"
 
 namespace tasuki::test {

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "coll/algorithms.hpp"
-#include "coll/schedule.hpp"
+#include "coll/algorithm/algorithms.hpp"
+#include "coll/schedule/schedule.hpp"
 #include "support/sanitized.hpp"
 
 namespace tasuki::test {

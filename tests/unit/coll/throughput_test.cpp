@@ -3,8 +3,8 @@
 // intercept.
 #include <gtest/gtest.h>
 
-#include "coll/multi_direction.hpp"
-#include "coll/throughput.hpp"
+#include "coll/pipeline/multi_direction.hpp"
+#include "coll/pipeline/throughput.hpp"
 
 namespace tasuki::test {
 namespace {

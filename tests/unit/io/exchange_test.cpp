@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "io/support.hpp"
 #include "support/sanitized.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "coll/api.hpp"
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/api.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "io/access/access.hpp"
 #include "io/file/view_table.hpp"
 #include "io/support.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "coll/coll.hpp"
+#include "coll/byte_collectives.hpp"
 #include "dynamic/api.hpp"
 #include "io/file/agreement.hpp"
 #include "io/hints/hint_table.hpp"

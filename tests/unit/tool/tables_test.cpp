@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "base/operation.hpp"
 #include "base/settings.hpp"
-#include "coll/registry.hpp"
+#include "coll/choice/registry.hpp"
 #include "support/world.hpp"
 #include "tool/api.hpp"
 #include "tool/tool.hpp"

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "coll/registry.hpp"
+#include "coll/choice/registry.hpp"
 #include "tuning/cost.hpp"
 
 namespace tasuki {

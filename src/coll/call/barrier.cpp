@@ -1,0 +1,52 @@
+// MPI_Barrier (MPI 6.3).
+#include "coll/algorithm/tree.hpp"
+#include "coll/api.hpp"
+#include "coll/call/intercommunicator.hpp"
+#include "coll/check/arguments.hpp"
+#include "coll/run/execution.hpp"
+#include "coll/shm/flag_collectives.hpp"
+
+namespace tasuki {
+
+void barrier_dissemination(Schedule& schedule, Member self) {
+  const Place nowhere{};
+  for (int distance = 1; distance < self.size; distance *= 2) {
+    schedule.receive(nowhere, 0, ElementType::kBytes, neighbour(self, -distance));
+    schedule.send(nowhere, 0, ElementType::kBytes, neighbour(self, distance));
+    schedule.end_round();
+  }
+}
+
+Cost barrier_dissemination_cost(int size) {
+  const double steps = ceil_log2(size);
+  return {.steps = steps, .messages = size * steps};
+}
+
+namespace {
+
+Code plan_barrier(Execution& execution) {
+  execution.describe(CollectiveCall::kBarrier);
+  if (execution.comm().is_inter()) return plan_inter_barrier(execution);
+  plan_chosen(execution, barrier_entries(), execution.problem(Operation::kBarrier, 0), 0);
+  return 0;
+}
+
+}  // namespace
+
+namespace api {
+
+Code barrier(Process&, Comm* comm) {
+  if (Stage* stage = stage_of(*comm); stage != nullptr && quick_barrier(*comm, *stage)) return 0;
+  return run_collective(*comm, plan_barrier);
+}
+
+Code ibarrier(Process&, Comm* comm, Request** request) {
+  return start_collective(*comm, request, plan_barrier);
+}
+
+Code barrier_init(Process&, Comm* comm, Info*, Request** request) {
+  return prepare_collective(*comm, request, plan_barrier);
+}
+
+}  // namespace api
+}  // namespace tasuki

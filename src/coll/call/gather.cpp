@@ -1,0 +1,179 @@
+// MPI_Gather and MPI_Gatherv (MPI 6.5).
+#include "coll/algorithm/tree.hpp"
+#include "coll/api.hpp"
+#include "coll/call/intercommunicator.hpp"
+#include "coll/check/arguments.hpp"
+#include "coll/run/execution.hpp"
+#include "coll/shm/flag_collectives.hpp"
+
+namespace tasuki {
+namespace {
+
+void place_own_block(Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {
+  if (mine.in_place) return;
+  schedule.copy(mine.place(), mine.count, mine.element, all.place_of(self.rank), all.count_of(self.rank),
+                all.element);
+}
+
+}  // namespace
+
+void gather_linear(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all) {
+  if (self.rank != root) {
+    schedule.send(mine.place(), mine.count, mine.element, root);
+    schedule.end_round();
+    return;
+  }
+  place_own_block(schedule, self, mine, all);
+  for (int distance = 1; distance < self.size; ++distance) {
+    const int peer = neighbour(self, distance);
+    schedule.receive(all.place_of(peer), all.count_of(peer), all.element, peer);
+  }
+  schedule.end_round();
+}
+
+Cost gather_linear_cost(int size, double block_bytes) {
+  const double others = size - 1;
+  return {.steps = others,
+          .messages = others,
+          .bytes = others * block_bytes,
+          .total_bytes = others * block_bytes,
+          .copied_bytes = block_bytes,
+          .one_way = true};
+}
+
+namespace {
+
+/// The parts of MPI_Gather's and MPI_Gatherv's plan that are alike. `all` counts at the root only.
+Code plan_gather(Execution& execution, const void* sendbuf, Count sendcount, Datatype* sendtype,
+                 void* recvbuf, Datatype* recvtype, int root, const Blocks& all, Elements* mine) {
+  Process& process = execution.process();
+  const Member self = execution.self();
+  *mine = {.space = Space::kSend, .element = ElementType::kSendType};
+  mine->in_place = sendbuf == kInPlace;
+  if (self.rank != root) {
+    if (const Code code = check_not_in_place(process, "sendbuf", sendbuf, "at the root only"); code != 0)
+      return code;
+  } else {
+    if (const Code code = check_not_in_place(process, "recvbuf", recvbuf, "for sendbuf only"); code != 0)
+      return code;
+    if (const Code code = check_blocks(process, "recvcount", all, self.size); code != 0) return code;
+    execution.arguments.receive = recvbuf;
+    execution.arguments.receive_type = recvtype;
+  }
+  if (!mine->in_place) {
+    mine->type = shape_of(*sendtype);
+    mine->count = sendcount;
+    execution.arguments.send = sendbuf;
+    execution.arguments.send_type = sendtype;
+    if (const Code code = check_count(process, "sendcount", sendcount, mine->type); code != 0) return code;
+  }
+  return self.rank == root ? check_distinct(process, sendbuf, *mine, recvbuf, all, self.size) : 0;
+}
+
+auto gather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,
+                 Datatype* recvtype, int root) {
+  return [=](Execution& execution) -> Code {
+    const Member self = execution.self();
+    const bool is_inter = execution.comm().is_inter();
+    const bool is_root = is_inter ? root == kRoot : self.rank == root;
+    execution.describe(CollectiveCall::kGather, {.root = root,
+                                                 .type = root == kProcNull ? nullptr
+                                                         : is_root         ? recvtype
+                                                                           : sendtype,
+                                                 .count = is_root ? recvcount : sendcount});
+    Blocks all;
+    if (is_root) all = {.type = shape_of(*recvtype), .count = recvcount};
+    if (is_inter)
+      return plan_inter_gather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, root, all);
+    Elements mine;
+    const Code code =
+        plan_gather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, root, all, &mine);
+    if (code != 0) return code;
+    execution.describe_ends([&](Schedule& ends) {
+      if (is_root) place_own_block(ends, self, mine, all);
+    });
+    const Count block_bytes = is_root ? all.bytes_of(root) : mine.bytes();
+    plan_chosen(execution, gather_entries(), execution.problem(Operation::kGather, block_bytes), root, mine,
+                all);
+    return 0;
+  };
+}
+
+auto gatherv_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+                  CountArray recvcounts, CountArray displs, Datatype* recvtype, int root) {
+  return [=](Execution& execution) -> Code {
+    execution.describe(CollectiveCall::kGatherv, {.root = root});
+    const bool is_inter = execution.comm().is_inter();
+    Blocks all;
+    if (is_inter ? root == kRoot : execution.self().rank == root) {
+      all = {.type = shape_of(*recvtype),
+             .counts = recvcounts,
+             .displacements = displs,
+             .displacement_bytes = recvtype->extent};
+    }
+    if (is_inter) {
+      const Code code =
+          plan_inter_gather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, root, all);
+      execution.describe_ends([&](Schedule& ends) { ends = execution.schedule; });
+      return code;
+    }
+    Elements mine;
+    const Code code =
+        plan_gather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, root, all, &mine);
+    if (code != 0) return code;
+    execution.describe_ends([&](Schedule& ends) { gather_linear(ends, execution.self(), root, mine, all); });
+    plan_chosen(execution, gatherv_entries(), execution.problem(Operation::kGatherv, 0), root, mine, all);
+    return 0;
+  };
+}
+
+}  // namespace
+
+namespace api {
+
+Code gather(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+            Count recvcount, Datatype* recvtype, int root, Comm* comm) {
+  Code code = 0;
+  if (Stage* stage = stage_of(*comm);
+      stage != nullptr &&
+      quick_gather(*comm, *stage, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &code))
+    return code;
+  return run_collective(*comm, gather_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root));
+}
+
+Code igather(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+             Count recvcount, Datatype* recvtype, int root, Comm* comm, Request** request) {
+  return start_collective(*comm, request,
+                          gather_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root));
+}
+
+Code gather_init(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+                 Count recvcount, Datatype* recvtype, int root, Comm* comm, Info*, Request** request) {
+  return prepare_collective(*comm, request,
+                            gather_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root));
+}
+
+Code gatherv(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+             CountArray recvcounts, CountArray displs, Datatype* recvtype, int root, Comm* comm) {
+  return run_collective(
+      *comm, gatherv_plan(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root));
+}
+
+Code igatherv(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+              CountArray recvcounts, CountArray displs, Datatype* recvtype, int root, Comm* comm,
+              Request** request) {
+  return start_collective(
+      *comm, request,
+      gatherv_plan(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root));
+}
+
+Code gatherv_init(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
+                  CountArray recvcounts, CountArray displs, Datatype* recvtype, int root, Comm* comm, Info*,
+                  Request** request) {
+  return prepare_collective(
+      *comm, request,
+      gatherv_plan(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root));
+}
+
+}  // namespace api
+}  // namespace tasuki

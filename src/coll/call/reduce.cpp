@@ -1,0 +1,113 @@
+// MPI_Reduce (MPI 6.9.1).
+#include <utility>
+
+#include "coll/algorithm/halving.hpp"
+#include "coll/algorithm/tree.hpp"
+#include "coll/api.hpp"
+#include "coll/call/intercommunicator.hpp"
+#include "coll/check/arguments.hpp"
+#include "coll/run/execution.hpp"
+#include "coll/shm/flag_collectives.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr Place kResult{Space::kReceive, 0};
+
+}  // namespace
+
+void reduce_halving(Schedule& schedule, Member self, int root, const Reduction& data) {
+  const Fold fold(self.size, root);
+  const bool is_root = self.rank == root;
+  if (self.size == 1) {
+    if (!data.in_place) schedule.copy(data.input(), data.count, kReduced, kResult, data.count, kReduced);
+    schedule.end_round();
+    return;
+  }
+  cut_equally(schedule, fold.workers, data.count);
+  const bool works = !fold.is_guest(self.rank);
+  const Place result = is_root || !works ? kResult : schedule.scratch_elements(data.count, data.type);
+  reduce_by_halves(schedule, self, fold, data, result);
+  if (!works) return;
+
+  const int index = fold.index(self.rank);
+  const auto begin = [&](int part) { return schedule.boundaries[static_cast<std::size_t>(part)]; };
+  for (int parts = 1; parts < fold.workers; parts *= 2) {
+    if ((index & parts) != 0) {
+      schedule.send(result + begin(index) * data.type.extent, begin(index + parts) - begin(index), kReduced,
+                    fold.rank_of(index - parts));
+      break;
+    }
+    const int first = index + parts;
+    schedule.receive(result + begin(first) * data.type.extent, begin(first + parts) - begin(first), kReduced,
+                     fold.rank_of(first));
+    schedule.end_round();
+  }
+  schedule.end_round();
+}
+
+Cost reduce_halving_cost(int size, double bytes) {
+  Cost cost = reduce_by_halves_cost(size, bytes);
+  const int workers = floor_pow2(size);
+  cost.steps += ceil_log2(workers);
+  cost.messages += workers - 1;
+  cost.bytes += bytes * (workers - 1) / workers;
+  cost.total_bytes += tree_blocks_moved(workers) * bytes / workers;
+  return cost;
+}
+
+namespace {
+
+auto reduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, int root) {
+  return [=](Execution& execution) -> Code {
+    if (root == kProcNull) {
+      execution.describe(CollectiveCall::kReduce, {.root = root});
+    } else {
+      execution.describe(CollectiveCall::kReduce, {.root = root, .op = op, .type = datatype, .count = count});
+    }
+    Process& process = execution.process();
+    const Member self = execution.self();
+    if (execution.comm().is_inter())
+      return plan_inter_reduce(execution, sendbuf, recvbuf, count, datatype, op, root);
+    const bool is_root = self.rank == root;
+    if (const Code code = check_reduction(execution.comm(), count, *datatype, *op); code != 0) return code;
+    const Code code = is_root ? check_result(process, sendbuf, recvbuf, *datatype, count)
+                              : check_not_in_place(process, "sendbuf", sendbuf, "at the root only");
+    if (code != 0) return code;
+    execution.arguments = {.send = sendbuf, .receive = recvbuf, .receive_type = datatype, .op = op};
+    const Reduction data{.count = count,
+                         .type = shape_of(*datatype),
+                         .in_place = sendbuf == kInPlace,
+                         .commutative = op->commutative};
+    Problem problem = execution.problem(Operation::kReduce, data.count * data.type.size);
+    problem.commutative = data.commutative;
+    plan_chosen(execution, reduce_entries(), problem, root, data);
+    return 0;
+  };
+}
+
+}  // namespace
+
+namespace api {
+
+Code reduce(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, int root,
+            Comm* comm) {
+  Code code = 0;
+  if (Stage* stage = stage_of(*comm);
+      stage != nullptr && quick_reduce(*comm, *stage, sendbuf, recvbuf, count, *datatype, *op, root, &code))
+    return code;
+  return run_collective(*comm, reduce_plan(sendbuf, recvbuf, count, datatype, op, root));
+}
+
+Code ireduce(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, int root,
+             Comm* comm, Request** request) {
+  return start_collective(*comm, request, reduce_plan(sendbuf, recvbuf, count, datatype, op, root));
+}
+
+Code reduce_init(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
+                 int root, Comm* comm, Info*, Request** request) {
+  return prepare_collective(*comm, request, reduce_plan(sendbuf, recvbuf, count, datatype, op, root));
+}
+
+}  // namespace api
+}  // namespace tasuki

@@ -1,0 +1,84 @@
+// How the registry (coll/choice/registry.cpp) prices and calls those of the general algorithms that are more
+// than a formula and a function: with segments, in several directions, or in two levels, whose parts are
+// chosen in their turn. A price is in nanoseconds; what else it is a function of is only what all ranks know
+// alike.
+//
+// Thread safety: pure.
+#pragma once
+
+#include "coll/choice/registry.hpp"
+#include "coll/pipeline/grid.hpp"
+
+namespace tasuki::general {
+
+inline constexpr Count kSegmentsWorthTrying[] = {4 << 10, 16 << 10, 64 << 10, 256 << 10};  // bytes
+
+/// The grid of up to so many dimensions that the problem's ranks are taken for.
+Grid grid_for(const Problem& problem, int dimensions);
+
+/// Whether the ranks make a grid of just so many dimensions.
+template <int dimensions>
+bool is_grid(const Problem& problem) {
+  return grid_for(problem, dimensions).dimensions == dimensions;
+}
+template <int dimensions>
+bool is_grid_and_commutes(const Problem& problem) {
+  return problem.commutative && is_grid<dimensions>(problem);
+}
+
+/// Several nodes, and several ranks on one. Where something is reduced: in an order that the levels can keep.
+bool has_levels(const Problem& problem);
+/// And as many ranks on each node.
+bool has_lanes(const Problem& problem);
+/// The same, and the parts may be calls (coll/hierarchy/communicators.hpp): for what is nothing else in two
+/// levels.
+bool may_call_lanes(const Problem& problem);
+bool may_call_lanes_in_order(const Problem& problem);
+
+// Pipelines along one tree for each dimension of a grid; with one dimension, a chain. On a node, and wherever
+// ranks share a node's links, each message takes its time; where each rank has a node to itself, the
+// throughput model (coll/pipeline/throughput.hpp) says what its links do at once.
+double bcast_grid_ns(int dimensions, const Problem& problem, const Parameters& parameters,
+                     Count segment_bytes);
+double reduce_grid_ns(int dimensions, const Problem& problem, const Parameters& parameters,
+                      Count segment_bytes);
+double allreduce_grid_ns(int dimensions, const Problem& problem, const Parameters& parameters,
+                         Count segment_bytes);
+void bcast_grid(int dimensions, Schedule& schedule, const Team& team, const Elements& data);
+void reduce_grid(int dimensions, Schedule& schedule, const Team& team, const Reduction& data);
+void allreduce_grid(int dimensions, Schedule& schedule, const Team& team, const Reduction& data);
+
+double bcast_binary_tree_ns(const Problem& problem, const Parameters& parameters, Count segment_bytes);
+double reduce_binary_tree_ns(const Problem& problem, const Parameters& parameters, Count segment_bytes);
+double allreduce_binary_tree_ns(const Problem& problem, const Parameters& parameters, Count segment_bytes);
+void bcast_binary_tree(Schedule& schedule, const Team& team, const Elements& data);
+void reduce_binary_tree(Schedule& schedule, const Team& team, const Reduction& data);
+void allreduce_binary_tree(Schedule& schedule, const Team& team, const Reduction& data);
+
+double allgather_multi_ring_ns(const Problem& problem, const Parameters& parameters, Count);
+void allgather_multi_ring(Schedule& schedule, const Team& team, const Elements& mine, const Blocks& all);
+
+// In two levels (coll/hierarchy/schedules.hpp).
+double barrier_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
+double bcast_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
+double reduce_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
+double allreduce_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
+double allreduce_lanes_ns(const Problem& problem, const Parameters& parameters, Count);
+double gather_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
+double scatter_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
+double allgather_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
+double alltoall_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
+double reduce_scatter_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
+double scan_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
+double exscan_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
+void barrier_two_level(Schedule& schedule, const Team& team);
+void bcast_two_level(Schedule& schedule, const Team& team, const Elements& data);
+void reduce_two_level(Schedule& schedule, const Team& team, const Reduction& data);
+void allreduce_two_level(Schedule& schedule, const Team& team, const Reduction& data);
+void allreduce_lanes(Schedule& schedule, const Team& team, const Reduction& data);
+void gather_two_level(Schedule& schedule, const Team& team, const Elements& mine, const Blocks& all);
+void scatter_two_level(Schedule& schedule, const Team& team, const Blocks& all, const Elements& mine);
+void allgather_two_level(Schedule& schedule, const Team& team, const Elements& mine, const Blocks& all);
+void alltoall_two_level(Schedule& schedule, const Team& team, const Blocks& out, const Blocks& in);
+
+}  // namespace tasuki::general

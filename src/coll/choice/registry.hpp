@@ -1,0 +1,75 @@
+// All algorithms of the collectives: for each operation, in the order of base/algorithm_table.hpp, when an
+// algorithm is valid, what it costs, and the function that writes its schedule. coll/choice/registry.cpp is
+// the table.
+//
+// To add one: a line in base/algorithm_table.hpp, an entry in coll/choice/registry.cpp, and the functions in
+// a file of src/coll. Everything else (the setting that forces it, its counter, MPI_T, `mpiexec --info`, what
+// TASUKI_EXPLAIN says, the tests of all algorithms) follows.
+//
+// Preconditions live in `valid`, never in a table of numbers; what it asks is what all ranks know alike.
+#pragma once
+
+#include <span>
+
+#include "coll/algorithm/algorithms.hpp"
+#include "coll/schedule/schedule.hpp"
+#include "object/node_map.hpp"
+#include "tuning/choose.hpp"
+
+namespace tasuki {
+
+/// Who takes part, and what was chosen beside the algorithm: what a schedule is written from, with the data.
+struct Team {
+  Member self;
+  int root = 0;
+  Count segment_bytes = 0;  // of an algorithm that cuts the data in segments, else 0
+  /// Which ranks are on which node; null where these are but some of a communicator's ranks.
+  const NodeMap* nodes = nullptr;
+  /// What the algorithm was chosen for, and by: for those that are made of others. Never null.
+  const Problem* problem = nullptr;
+  const Parameters* parameters = nullptr;
+};
+
+class Execution;
+class Levels;
+
+template <class... Data>
+struct Registered : Candidate {
+  void (*schedule)(Schedule& schedule, const Team& team, const Data&... data);
+  /// In place of a schedule where problem.levels: the collective as calls on others' communicators
+  /// (coll/hierarchy/communicators.hpp). Null: there is none.
+  Code (*compose)(Execution& execution, Levels& levels, int root, const Data&... data) = nullptr;
+};
+
+using AllgatherEntry = Registered<Elements, Blocks>;  // the rank's own block, all blocks
+using AllreduceEntry = Registered<Reduction>;         // to the start of the receive buffer
+using AlltoallEntry = Registered<Blocks, Blocks>;     // out, in; in place: both the same
+using BarrierEntry = Registered<>;
+using BcastEntry = Registered<Elements>;
+using GatherEntry =
+    Registered<Elements, Blocks>;  // the rank's own block; all blocks, which count at the root only
+using ReduceEntry = Registered<Reduction>;
+using ReduceScatterEntry = Registered<Reduction, Blocks>;  // the whole vector, its parts
+using ScanEntry = Registered<Reduction>;
+using ScatterEntry =
+    Registered<Blocks, Elements>;  // all blocks, which count at the root only; the rank's own
+
+std::span<const AllgatherEntry> allgather_entries();
+std::span<const AllreduceEntry> allreduce_entries();
+std::span<const AlltoallEntry> alltoall_entries();
+std::span<const AlltoallEntry> alltoallv_entries();
+std::span<const BarrierEntry> barrier_entries();
+std::span<const BcastEntry> bcast_entries();
+std::span<const ScanEntry> exscan_entries();
+std::span<const GatherEntry> gather_entries();
+std::span<const GatherEntry> gatherv_entries();
+std::span<const ReduceEntry> reduce_entries();
+std::span<const ReduceScatterEntry> reduce_scatter_entries();
+std::span<const ScanEntry> scan_entries();
+std::span<const ScatterEntry> scatter_entries();
+std::span<const ScatterEntry> scatterv_entries();
+
+/// The same algorithms as the selection sees them, of all operations: by number.
+const Candidate& candidate_of(int algorithm);
+
+}  // namespace tasuki

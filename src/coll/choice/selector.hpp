@@ -1,0 +1,87 @@
+// The choice of a collective's algorithm, made (tuning/choose.hpp) and remembered: a cost formula for each
+// candidate is too much for a collective of a microsecond.
+//
+// Thread safety: the caller holds the process lock.
+//
+// Invariant: what is remembered is what choose() would say again; forget() when the parameters or the
+// settings have changed. So it never matters which collectives came before, and all ranks choose the same.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/process.hpp"
+#include "coll/choice/registry.hpp"
+#include "tuning/table.hpp"
+
+namespace tasuki {
+
+/// Says on standard error which algorithms are chosen, one line for each case that differs in operation,
+/// algorithm, ranks or size (as a power of two): TASUKI_EXPLAIN.
+class SelectionExplainer {
+ public:
+  static constexpr std::size_t kCasesMax = 256;
+
+  explicit SelectionExplainer(int rank) : rank_(rank) {}
+  void chosen(const Problem& problem, const Selection& selection);
+
+ private:
+  int rank_;
+  std::vector<std::uint64_t> cases_;
+};
+
+class Selector {
+ public:
+  explicit Selector(const Process& process) : process_(process) { forget(); }
+
+  /// REQUIRES: `entries` are those of problem.operation; one of them is valid.
+  template <class One>
+  const Selection& choose(std::span<const One> entries, const Problem& problem) {
+    Remembered& remembered = memory_[slot_of(problem)];
+    if (remembered.choice.place == Selection::kNone || !(remembered.problem == problem)) {
+      remembered.problem = problem;
+      remembered.choice = tasuki::choose(entries, problem, parameters_, wanted(problem));
+      if (explainer_) explainer_->chosen(problem, remembered.choice);
+    }
+    return remembered.choice;
+  }
+
+  const Parameters& parameters() const { return parameters_; }
+  void set_table(Table table) {
+    parameters_ = table.parameters;
+    measured_ = std::move(table.choices);
+    forget();
+  }
+
+  /// What the settings say of an operation, else what was measured.
+  Wanted wanted(const Problem& problem) const;
+
+  /// Whether the user wants to know what is chosen; tells it, where it is a new case.
+  bool explains() const { return explainer_ != nullptr; }
+  void explain(const Problem& problem, const Selection& selection) {
+    if (explainer_) explainer_->chosen(problem, selection);
+  }
+
+  /// The settings have changed.
+  void forget();
+
+ private:
+  struct Remembered {
+    Problem problem;
+    Selection choice;
+  };
+  static constexpr std::size_t kSlots = 64;
+  static std::size_t slot_of(const Problem& problem);
+
+  const Process& process_;
+  Parameters parameters_;
+  std::vector<MeasuredChoice> measured_;
+  std::array<Remembered, kSlots> memory_{};
+  std::unique_ptr<SelectionExplainer> explainer_;  // null where nobody wants to know
+};
+
+}  // namespace tasuki

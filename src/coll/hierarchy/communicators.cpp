@@ -1,0 +1,77 @@
+// Making levels: see coll/hierarchy/communicators.hpp.
+#include "coll/hierarchy/communicators.hpp"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "coll/byte_collectives.hpp"
+#include "coll/shm/node_segment.hpp"
+
+namespace tasuki {
+namespace {
+
+/// A hidden communicator of these ranks of `comm`.
+Ref<Comm> make_hidden(const Comm& comm, Context context, std::span<const int> ranks) {
+  std::vector<int> endpoints;
+  endpoints.reserve(ranks.size());
+  for (const int rank : ranks) endpoints.push_back(comm.endpoint(rank));
+  Comm* made = new Comm(comm.process, true);
+  made->context = context;
+  made->group = Ref<Group>(make_group(comm.process, std::move(endpoints)));
+  made->rank = made->group->rank;
+  made->errhandler = comm.errhandler;
+  return Ref<Comm>(made);
+}
+
+}  // namespace
+
+std::shared_ptr<Levels> Levels::make(Comm& comm) {
+  std::shared_ptr<Levels> levels(new Levels(comm));
+  return levels->connect(comm) ? levels : nullptr;
+}
+
+Levels::Levels(Comm& comm) {
+  node_map(comm);
+  map_ = comm.node_map;
+}
+
+bool Levels::connect(Comm& comm) {
+  struct Offer {
+    Context node, lane;  // by the first member of each
+  };
+  const auto size = static_cast<std::size_t>(comm.size());
+  const int index = map_->index_of(comm.rank);
+  std::vector<int> lane;
+  for (int node = 0; node < map_->nodes(); ++node) {
+    if (index < map_->ranks_on(node)) lane.push_back(map_->ranks_of(node)[static_cast<std::size_t>(index)]);
+  }
+  const Offer mine{.node = index == 0 ? make_context(comm.process) : 0,
+                   .lane = lane.front() == comm.rank ? make_context(comm.process) : 0};
+  std::vector<Offer> offers(size);
+  if (allgather_bytes(comm, &mine, offers.data(), sizeof mine) != 0) return false;
+  const auto leader = static_cast<std::size_t>(map_->leader_of(map_->own_node()));
+  node_ = make_hidden(comm, offers[leader].node, map_->own_ranks());
+  lane_ = make_hidden(comm, offers[static_cast<std::size_t>(lane.front())].lane, lane);
+  const std::uint8_t ready = is_alone() || stage_of(*node_) != nullptr ? 1 : 0;
+  std::vector<std::uint8_t> all_ready(size);
+  if (allgather_bytes(comm, &ready, all_ready.data(), sizeof ready) != 0) return false;
+  return std::find(all_ready.begin(), all_ready.end(), 0) == all_ready.end();
+}
+
+bool may_have_levels(Comm& comm, Operation operation) {
+  if (comm.levels == nullptr && comm.levels_tried) return false;
+  if (comm.is_inter() || comm.process.config.checks(kCheckCompare)) return false;  // no stage either
+  const NodeMap& map = node_map(comm);
+  return map.nodes() > 1 && map.largest() > 1 && (map.is_uniform() || takes_any_nodes(operation));
+}
+
+Levels* levels_of(Comm& comm) {
+  if (!comm.levels_tried) {
+    comm.levels_tried = true;
+    comm.levels = Levels::make(comm);
+  }
+  return comm.levels.get();
+}
+
+}  // namespace tasuki

@@ -1,0 +1,68 @@
+// Levels: the two hidden communicators of a rank that the blocking collectives of a communicator over several
+// nodes are made of. The *node* has the ranks of this rank's node, which share memory, so there the stage
+// serves (coll/shm/node_segment.hpp). The *lane* has the rank of the same number of each node that has one:
+// lane 0 is that of the nodes' leaders.
+//
+// A collective in two levels is a few calls on these, one after the other; each call chooses its algorithm
+// like any other, and its price is the sum of what these choices predict
+// (coll/choice/composed_hierarchies.cpp). Rooted ones go along the lane of the root:
+// coll/hierarchy/calls.hpp. Nonblocking and persistent collectives write schedules instead
+// (coll/hierarchy/schedules.hpp).
+//
+// Made by the first blocking collective that wants them, which all ranks of the communicator choose alike;
+// they go with the communicator. They take one context for each node and one for each lane, that is at most
+// two of the 2^38 that a process can make. Tools do not see them (Comm::hidden), nor what runs on them.
+//
+// Ownership: a Comm owns its Levels, and these their communicators.
+// Thread safety: the caller holds the process lock.
+//
+// Invariant: there are levels only where each node that has several ranks has a stage; all ranks know alike.
+#pragma once
+
+#include <memory>
+
+#include "base/operation.hpp"
+#include "object/comm.hpp"
+#include "object/node_map.hpp"
+
+namespace tasuki {
+
+class Levels {
+ public:
+  /// The levels of `comm`, an intracommunicator on several nodes with several ranks on some; null where a
+  /// node has no stage. Collective.
+  static std::shared_ptr<Levels> make(Comm& comm);
+
+  const NodeMap& map() const { return *map_; }
+  Comm& node() const { return *node_; }
+  Comm& lane() const { return *lane_; }
+  bool is_alone() const { return node_->size() == 1; }
+
+  /// Whether each node has a rank on the lane of `root`. There the ranks of the lane are numbered as the
+  /// nodes are.
+  bool has_lane_of(int root) const { return map_->index_of(root) < map_->smallest(); }
+
+ private:
+  explicit Levels(Comm& comm);
+  bool connect(Comm& comm);
+
+  std::shared_ptr<const NodeMap> map_;
+  Ref<Comm> node_;
+  Ref<Comm> lane_;
+};
+
+/// Whether `operation` is made of calls on levels where the nodes have different numbers of ranks, too.
+constexpr bool takes_any_nodes(Operation operation) {
+  return operation == Operation::kBarrier || operation == Operation::kBcast ||
+         operation == Operation::kReduce || operation == Operation::kAllreduce ||
+         operation == Operation::kAllgather;
+}
+
+/// Whether a blocking collective on `comm` may count on its levels; they may have to be made yet.
+bool may_have_levels(Comm& comm, Operation operation);
+
+/// The levels of `comm`, made by the first call; null where there are none. REQUIRES: may_have_levels();
+/// asked by a blocking collective alone, by all ranks.
+Levels* levels_of(Comm& comm);
+
+}  // namespace tasuki

@@ -1,0 +1,69 @@
+// What the collectives that are calls on levels share (coll/hierarchy/communicators.hpp).
+#pragma once
+
+#include "base/predefined.hpp"
+#include "base/types.hpp"
+#include "coll/api.hpp"
+#include "coll/hierarchy/calls.hpp"
+#include "coll/run/execution.hpp"
+#include "datatype/datatype.hpp"
+#include "object/objects.hpp"
+
+namespace tasuki::levels {
+
+/// The calls of one collective: who takes part in which, and the first error, which is that of the whole. An
+/// error does not stop the others, since other ranks wait in them.
+class Calls {
+ public:
+  Calls(Execution& execution, Levels& levels, int root)
+      : execution_(execution), levels_(levels), root_(root) {}
+
+  Process& process() const { return execution_.process(); }
+  const NodeMap& map() const { return levels_.map(); }
+  Comm* node() const { return &levels_.node(); }
+  Comm* lane() const { return &levels_.lane(); }
+
+  /// The number, in its node, of each node's rank on the root's lane; whether this rank is on that lane; and
+  /// the root's number there.
+  int carrier() const { return map().index_of(root_); }
+  bool carries() const { return levels_.node().rank == carrier(); }
+  int root_node() const { return map().node_of(root_); }
+  bool is_root() const { return carries() && root_node() == map().own_node(); }
+
+  const void* send_buffer() const { return execution_.arguments.send; }
+  std::byte* at(Place place) const { return execution_.address(place); }
+  Datatype* type(ElementType type) const { return &execution_.datatype(type, -1); }
+  Datatype* byte() const { return type(ElementType::kBytes); }
+  Op* op() const { return const_cast<Op*>(execution_.arguments.op); }  // calls take it so, and keep none
+
+  /// This rank's own block.
+  void copy_own(const void* from, Count from_count, const Datatype& from_type, void* to, Count to_count,
+                const Datatype& to_type) {
+    const Count bytes = from_count * from_type.size, room = to_count * to_type.size;
+    if (bytes > room) {
+      (*this)(process().fail(kErrTruncate,
+                             "this rank's own block has %lld bytes to send and room to receive %lld",
+                             static_cast<long long>(bytes), static_cast<long long>(room)));
+    }
+    copy_typed(from, from_count, from_type, to, to_count, to_type);
+  }
+
+  /// One call more.
+  void operator()(Code code) {
+    if (first_ == 0) first_ = code;
+  }
+  /// The same on the node, where that has more than this rank.
+  template <class Call>
+  void on_node(Call&& call) {
+    if (!levels_.is_alone()) (*this)(call());
+  }
+  Code error() const { return first_; }
+
+ private:
+  Execution& execution_;
+  Levels& levels_;
+  int root_;
+  Code first_ = 0;
+};
+
+}  // namespace tasuki::levels

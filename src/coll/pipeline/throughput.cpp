@@ -1,0 +1,51 @@
+// The throughput model: see coll/pipeline/throughput.hpp.
+#include "coll/pipeline/throughput.hpp"
+
+#include <algorithm>
+
+namespace tasuki {
+namespace {
+
+/// The first segment takes the whole way, the others follow tick by tick.
+double pipelined(int hops, double ticks_after, double hop, double tick) {
+  return hops * hop + std::max(ticks_after, 0.0) * tick;
+}
+
+struct Cut {
+  double segment;  // bytes: of one part at most
+  double number;   // of a part's segments
+};
+
+Cut cut(double bytes, int directions, double segment_bytes) {
+  const double part = bytes / directions;
+  const double segment = segment_bytes > 0 ? std::min(segment_bytes, part) : part;
+  return {segment, segment > 0 ? part / segment : 0};
+}
+
+}  // namespace
+
+double pipelined_bcast_time(int hops, int directions, double bytes, double segment_bytes,
+                            const LinkTimes& times) {
+  const Cut pieces = cut(bytes, directions, segment_bytes);
+  const double software = directions * times.software;
+  const double wire = times.latency + pieces.segment / times.bytes_per_time;
+  return times.start + pipelined(hops, pieces.number - 1, software + wire, std::max(software, wire));
+}
+
+double pipelined_reduce_time(int hops, int directions, double bytes, double segment_bytes,
+                             const LinkTimes& times) {
+  const Cut pieces = cut(bytes, directions, segment_bytes);
+  const double reducing = pieces.segment * directions / times.reduced_bytes_per_time;
+  const double software = directions * times.software + reducing;
+  const double wire = times.latency + pieces.segment / times.bytes_per_time;
+  return times.start + pipelined(hops, pieces.number - 1, software + wire, std::max(software, wire));
+}
+
+double multi_ring_time(int size, int stages, int directions, double block_bytes, const LinkTimes& times) {
+  if (size == 1) return times.start;
+  const double software = directions * times.software;
+  const double wire = times.latency + block_bytes / directions / times.bytes_per_time;
+  return times.start + pipelined(stages, size - 1 - stages, software + wire, std::max(software, wire));
+}
+
+}  // namespace tasuki

@@ -1,0 +1,413 @@
+// Running schedules: see coll/run/execution.hpp.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/predefined.hpp"
+#include "coll/hierarchy/communicators.hpp"
+#include "coll/run/execution.hpp"
+#include "job/bootstrap.hpp"
+#include "object/objects.hpp"
+#include "object/topology.hpp"
+#include "p2p/operations.hpp"
+#include "p2p/p2p.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr Count kScratchKeptBytesMax = 4 << 20;  // more is given back when the collective is over
+constexpr int kFormShift = 29;                   // of a tag: the form of the collective; its number is below
+
+// The plane of an intercommunicator's local communicator that the local steps of its collectives travel in:
+// not that of the local communicator's own collectives, whose tags are counted apart.
+constexpr Plane kLocalPlane = Plane::kOther;
+
+/// The processors that the ranks of `comm` share, where all know alike how many there are: not where some are
+/// of other jobs, which may have been given others. 0 else.
+int processors_of(Comm& comm) {
+  if (comm.processors < 0) {
+    const auto& endpoints = comm.group->endpoints;
+    const bool one_job = std::all_of(endpoints.begin(), endpoints.end(),
+                                     [&](int endpoint) { return endpoint < comm.process.size; });
+    comm.processors = one_job ? comm.process.bootstrap.processors_available() : 0;
+  }
+  return comm.processors;
+}
+
+/// The grid that the communicator was given, without the dimensions of one rank.
+std::array<int, 3> extents_of(const Comm& comm) {
+  if (comm.topology == nullptr || comm.topology->kind != TopologyKind::kCart) return {};
+  std::array<int, 3> extents = {};
+  std::size_t dimensions = 0;
+  for (const int extent : comm.topology->dims) {
+    if (extent == 1) continue;
+    if (dimensions == extents.size()) return {};
+    extents[dimensions++] = extent;
+  }
+  return extents;
+}
+
+}  // namespace
+
+TypeShape shape_of(const Datatype& datatype) {
+  return {datatype.size, datatype.extent, datatype.true_lb, datatype.true_extent, datatype.contiguous};
+}
+
+Execution::~Execution() {
+  for (; done_ < under_way_.size(); ++done_) release(under_way_[done_]);
+  close();
+}
+
+void Execution::open(Comm& comm, CollectiveForm form) {
+  comm_ = &comm;
+  form_ = form;
+}
+
+Problem Execution::problem(Operation operation, Count bytes) const {
+  return problem_of(*comm_, operation, bytes, form_);
+}
+
+Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm form) {
+  Problem problem{.operation = operation, .size = comm.size(), .bytes = bytes};
+  problem.blocking = form == CollectiveForm::kBlocking;
+  const NodeMap& nodes = node_map(comm);
+  problem.nodes = nodes.nodes();
+  problem.node_ranks_max = nodes.largest();
+  problem.consecutive = nodes.is_consecutive();
+  // Nodes of one job are virtual ones of this machine, whose processors all of them share.
+  problem.processors = static_cast<double>(processors_of(comm)) / comm.process.bootstrap.nodes();
+  problem.extents = extents_of(comm);
+  problem.stage = problem.blocking && stage_of(comm) != nullptr;
+  problem.levels = problem.blocking && may_have_levels(comm, operation);
+  return problem;
+}
+
+void Execution::take_types(Datatype* const* send_types, std::size_t out_blocks,
+                           Datatype* const* receive_types, std::size_t in_blocks) {
+  if (send_types == nullptr) out_blocks = 0;
+  types.assign(send_types, send_types + out_blocks);
+  types.insert(types.end(), receive_types, receive_types + in_blocks);
+  for (const Datatype* type : types) {
+    type_sizes.push_back(type == nullptr ? 0 : type->size);
+    type_lower_bounds.push_back(type == nullptr ? 0 : type->true_lb);
+  }
+  arguments.send_types = send_types == nullptr ? nullptr : types.data();
+  arguments.receive_types = types.data() + out_blocks;
+}
+
+void Execution::retain_arguments() {
+  const auto keep = [this](Object* object) {
+    if (object != nullptr) retained_.push_back(retain(object));
+  };
+  keep(arguments.send_type);
+  keep(arguments.receive_type);
+  keep(const_cast<Op*>(arguments.op));
+  for (Datatype* type : types) keep(type);
+}
+
+void Execution::restart() {
+  round_ = 0;
+  error_ = 0;
+  over = false;
+  if (schedule.algorithm >= 0 && !comm_->hidden) ++process_.counters.algorithms[schedule.algorithm];
+}
+
+Code Execution::take_scratch() {
+  if (schedule.scratch_bytes <= scratch_capacity_) return 0;
+  const Count bytes =
+      (schedule.scratch_bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+  scratch_.reset(
+      static_cast<std::byte*>(std::aligned_alloc(kScratchAlignment, static_cast<std::size_t>(bytes))));
+  scratch_capacity_ = scratch_ ? bytes : 0;
+  if (scratch_) return 0;
+  return process_.fail(kErrNoMem, "scratch memory of %lld bytes for the collective could not be allocated",
+                       static_cast<long long>(bytes));
+}
+
+bool Execution::advance(bool* moved) {
+  for (;;) {
+    if (await_ < await_end_) {
+      if (!awaits_hold()) return false;
+      *moved = true;
+    }
+    while (done_ < under_way_.size()) {
+      Request* request_under_way = under_way_[done_];
+      if (!request_under_way->done) return false;
+      note(request_under_way->status.error);
+      release(request_under_way);
+      ++done_;
+      *moved = true;
+    }
+    under_way_.clear();
+    done_ = 0;
+    if (round_ == schedule.round_ends.size()) return true;
+    start_round();
+  }
+}
+
+void Execution::start_round() {
+  const std::size_t begin = round_ == 0 ? 0 : schedule.round_ends[round_ - 1];
+  const std::size_t end = schedule.round_ends[round_];
+  ++round_;
+  if (stage_ != nullptr) {
+    await_ = begin;
+    await_end_ = end;
+  }
+  for (std::size_t index = begin; index < end; ++index) {
+    const Step& step = schedule.steps[index];
+    if (is_shared(step.action)) {
+      index = run_shared(index);
+    } else {
+      run_step(step);
+    }
+  }
+}
+
+void Execution::run_step(const Step& step) {
+  Comm& on = step.local ? *comm_->local_comm : *comm_;
+  const Plane plane = step.local ? kLocalPlane : Plane::kCollective;
+  switch (step.action) {
+    case Step::Action::kSend:
+      if (send_at_once(address(step.from), step.count, datatype(step.type, step.block), step.peer, tag_, on,
+                       plane))
+        return;
+      under_way_.push_back(start_send(address(step.from), step.count, datatype(step.type, step.block),
+                                      step.peer, tag_, on, plane));
+      return;
+    case Step::Action::kReceive:
+      under_way_.push_back(start_receive(address(step.to), step.count, datatype(step.type, step.block),
+                                         step.peer, tag_, on, plane));
+      return;
+    case Step::Action::kReduce:
+      reduce_local(process_, *arguments.op, address(step.from), address(step.to), step.count,
+                   datatype(step.type, step.block));
+      return;
+    case Step::Action::kCopy:
+      copy_step(step);
+      return;
+    case Step::Action::kSign:
+      sign_step(step);
+      return;
+    case Step::Action::kCompare:
+      compare_step(step);
+      return;
+    default:  // shared steps: run_shared()
+      return;
+  }
+}
+
+void Execution::copy_step(const Step& step) {
+  const Datatype& from = datatype(step.type, step.block);
+  const Datatype& to = datatype(step.to_type, step.to_block);
+  const Count bytes = step.count * from.size;
+  const Count room = step.to_count * to.size;
+  if (bytes > room) {
+    note(process_.fail(kErrTruncate, "this rank's own block has %lld bytes to send and room to receive %lld",
+                       static_cast<long long>(bytes), static_cast<long long>(room)));
+  }
+  copy_typed(address(step.from), step.count, from, address(step.to), step.to_count, to);
+}
+
+// Addresses are computed as numbers: the user's buffer may be MPI_BOTTOM, that is null.
+std::byte* Execution::address(Place place) const {
+  const void* base = scratch_.get();
+  if (place.space == Space::kSend) base = arguments.send;
+  if (place.space == Space::kReceive) base = arguments.receive;
+  return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(base) + place.offset);
+}
+
+Datatype& Execution::datatype(ElementType type, int block) const {
+  switch (type) {
+    case ElementType::kSendType:
+      return *arguments.send_type;
+    case ElementType::kReceiveType:
+      return *arguments.receive_type;
+    case ElementType::kSendTypeOfPeer:
+      return *arguments.send_types[block];
+    case ElementType::kReceiveTypeOfPeer:
+      return *arguments.receive_types[block];
+    case ElementType::kBytes:
+      break;
+  }
+  return *static_cast<Datatype*>(process_.objects->predefined[kMpiByte]);
+}
+
+void Execution::add_missing(std::vector<int>* endpoints) const {
+  add_missing_members(endpoints);
+  for (std::size_t number = done_; number < under_way_.size(); ++number) {
+    const Request& message = *under_way_[number];
+    if (message.done) continue;
+    if (message.request_type == RequestType::kSend)
+      endpoints->push_back(static_cast<const SendRequest&>(message).endpoint);
+    if (message.request_type == RequestType::kReceive) {
+      const int source = static_cast<const ReceiveRequest&>(message).source;
+      if (source >= 0) endpoints->push_back(message.comm->endpoint(source));
+    }
+  }
+}
+
+void Execution::close() {
+  for (Object* object : retained_) release(object);
+  retained_.clear();
+  types.clear();
+  type_sizes.clear();
+  type_lower_bounds.clear();
+  schedule.clear();
+  arguments = {};
+  composition = nullptr;
+  name_.clear();
+  request = nullptr;
+  comm_ = nullptr;
+  if (scratch_capacity_ > kScratchKeptBytesMax) {
+    scratch_.reset();
+    scratch_capacity_ = 0;
+  }
+}
+
+CollectiveRequest::~CollectiveRequest() {
+  if (execution != nullptr) comm->process.collectives->close(*execution);
+}
+
+Code CollectiveRequest::start() {
+  if (comm->process.config.checks(kCheckBuffers)) {
+    if (const Code code = execution->check_buffers(); code != 0) return code;
+  }
+  comm->process.collectives->start(*execution, *this);
+  return 0;
+}
+
+Collectives::~Collectives() {
+  if (!active_.empty()) process_.progress->remove(this);
+}
+
+Execution& Collectives::open(Comm& comm, CollectiveForm form) {
+  if (idle_.empty()) {
+    all_.push_back(std::make_unique<Execution>(process_));
+    idle_.push_back(all_.back().get());
+    active_.reserve(all_.size());
+  }
+  Execution& execution = *idle_.back();
+  idle_.pop_back();
+  execution.open(comm, form);
+  return execution;
+}
+
+Code Collectives::admit(Execution& execution) {
+  if (const Code code = execution.take_scratch(); code != 0) return code;
+  Comm& comm = execution.comm();
+  if (!comm.hidden) ++process_.counters.collectives;
+  const CollectiveForm form = execution.form();
+  const bool together = process_.config.checks(kCheckCompare) && form == CollectiveForm::kNonblocking;
+  const auto index = static_cast<std::size_t>(together ? CollectiveForm::kBlocking : form);
+  const std::uint32_t number = comm.collective_sequences[index]++ & ((1U << kFormShift) - 1);
+  execution.set_tag(static_cast<int>(number) | static_cast<int>(index) << kFormShift);
+  return 0;
+}
+
+Code Collectives::refuse(Execution& execution, Code code) {
+  execution.comm().take_back_call();
+  close(execution);
+  return code;
+}
+
+void Collectives::close(Execution& execution) {
+  execution.close();
+  idle_.push_back(&execution);
+}
+
+Code Collectives::run(Execution& execution) {
+  if (const Code code = admit(execution); code != 0) return refuse(execution, code);
+  execution.restart();
+  if (execution.composition) {
+    const Code code = execution.composition();
+    close(execution);
+    return code;
+  }
+  const bool shared = execution.schedule.is_shared();
+  if (shared) execution.enter_stage();
+  bool moved = false;
+  Progress::Waiter waiter;
+  if (!execution.advance(&moved) && !(shared && execution.ends_awake(waiter))) {
+    if (process_.locking) {
+      // Another thread's sweep has to drive this one too, while this thread sleeps.
+      activate(execution);
+      process_.progress->wait_until([&] { return execution.over; });
+    } else {
+      process_.progress->wait_until([&] { return execution.advance(&moved); }, waiter);
+    }
+  }
+  if (shared) execution.leave_stage();
+  const Code code = execution.error();
+  close(execution);
+  return code;
+}
+
+Code Collectives::compare_calls(Execution& planned) {
+  Execution& comparison = open(planned.comm(), CollectiveForm::kBlocking);
+  comparison.compare_calls_of(planned);
+  return run(comparison);
+}
+
+void Collectives::start(Execution& execution, CollectiveRequest& request) {
+  request.execution = &execution;
+  request.active = true;
+  request.done = false;
+  request.status = kEmptyStatus;
+  execution.request = retain(&request);
+  if (!execution.name().empty() && process_.config.checks(kCheckBuffers)) [[unlikely]] {
+    request.has_pending_buffers = true;
+    process_.checks->begin(&request, execution.name(), execution.buffer_uses());
+  }
+  bool moved = false;
+  execution.restart();
+  if (execution.advance(&moved)) {
+    request.status.error = execution.error();
+    finish(execution);
+  } else {
+    activate(execution);
+  }
+}
+
+void Collectives::activate(Execution& execution) {
+  if (active_.empty()) process_.progress->add(this);
+  active_.push_back(&execution);
+}
+
+bool Collectives::is_active(const Comm& comm) const {
+  return std::any_of(active_.begin(), active_.end(),
+                     [&](const Execution* execution) { return &execution->comm() == &comm; });
+}
+
+bool Collectives::poll() {
+  bool moved = false;
+  for (std::size_t index = 0; index < active_.size();) {
+    Execution& execution = *active_[index];
+    if (!execution.advance(&moved)) {
+      ++index;
+      continue;
+    }
+    moved = true;
+    active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(index));
+    if (active_.empty()) process_.progress->remove(this);
+    if (execution.request != nullptr) execution.request->status.error = execution.error();
+    finish(execution);
+  }
+  return moved;
+}
+
+void Collectives::finish(Execution& execution) {
+  execution.over = true;
+  CollectiveRequest* request = execution.request;
+  if (request == nullptr) return;  // a blocking call, which closes it itself
+  execution.request = nullptr;
+  if (!request->persistent) {
+    request->execution = nullptr;
+    close(execution);
+  }
+  if (request->then) request->then();
+  request->then = nullptr;
+  request->complete();
+  release(request);
+}
+
+}  // namespace tasuki

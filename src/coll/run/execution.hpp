@@ -1,0 +1,367 @@
+// Collectives: the executor of schedules, one per process, and the requests of nonblocking and persistent
+// collectives.
+//
+// An Execution is one collective that is being run: the call's arguments, its schedule, and the messages of
+// the round under way. Executions and all their memory are used again, so a small blocking collective
+// allocates nothing once the first few have run.
+//
+// A collective's messages travel in its communicator's collective plane; their tag is the number of the
+// collective on that communicator. So any number of them may be under way at once and progress
+// independently.
+//
+// An error in a step (a truncated message, say) does not stop the schedule, because other ranks wait for this
+// one's messages: the first error becomes the collective's.
+//
+// Ownership: Collectives owns every Execution. A CollectiveRequest belongs to the user and, while it runs, to
+// Collectives. Objects of the user that a nonblocking collective needs are retained until it is over.
+// Thread safety: the caller holds the process lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include "base/process.hpp"
+#include "base/types.hpp"
+#include "check/checks.hpp"
+#include "coll/algorithm/algorithms.hpp"
+#include "coll/check/call_comparison.hpp"
+#include "coll/choice/selector.hpp"
+#include "coll/hierarchy/communicators.hpp"
+#include "coll/schedule/schedule.hpp"
+#include "coll/shm/exposed_buffers.hpp"
+#include "coll/shm/node_segment.hpp"
+#include "datatype/datatype.hpp"
+#include "object/comm.hpp"
+#include "object/op.hpp"
+#include "p2p/request.hpp"
+#include "progress/progress.hpp"
+
+namespace tasuki {
+
+struct CollectiveRequest;
+
+/// The buffers, datatypes and operation that the steps of a schedule refer to. Null where the call has none.
+struct Arguments {
+  const void* send = nullptr;
+  void* receive = nullptr;
+  Datatype* send_type = nullptr;
+  Datatype* receive_type = nullptr;
+  Datatype* const* send_types = nullptr;  // of the w forms: one for each block
+  Datatype* const* receive_types = nullptr;
+  const Op* op = nullptr;
+};
+
+/// The forms never match each other (MPI 6.12), and each is numbered by itself: a program that starts a
+/// nonblocking one before a blocking one at one rank and behind it at another runs here as it does elsewhere
+/// (unless calls are compared: then blocking and nonblocking ones, and initialisations, are numbered
+/// together).
+enum class CollectiveForm : std::uint8_t { kBlocking, kNonblocking, kPersistent };
+
+/// What the selection has to know of a collective on `comm`; on an intercommunicator, of a phase in the local
+/// group. The caller adds what only some operations have.
+Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm form);
+
+class Execution {
+ public:
+  explicit Execution(Process& process) : process_(process), images_(process) {}
+  ~Execution();
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  /// Makes it a collective on `comm` without steps.
+  void open(Comm& comm, CollectiveForm form);
+  /// What its messages are known by.
+  void set_tag(int tag) { tag_ = tag; }
+
+  /// What the ranks compare with TASUKI_CHECK=2; every plan says it first.
+  void describe(CollectiveCall call, const CallFacts& facts = {}) {
+    if (process_.config.checks(kCheckCompare)) [[unlikely]]
+      describe_for_check(call, facts);
+  }
+
+  /// Where amounts are known to their two ends alone: `write(schedule)` writes what goes from whom to whom,
+  /// as sends, receives and copies in the order of the messages. After the arguments are filled in.
+  template <class Write>
+  void describe_ends(Write&& write) {
+    if (!process_.config.checks(kCheckCompare)) [[likely]]
+      return;
+    Schedule ends;
+    write(ends);
+    describe_ends_for_check(ends);
+  }
+
+  /// With TASUKI_CHECK=2, when the plan is made: see prepend_comparison().
+  void prepend_comparison_of_calls();
+  /// With TASUKI_CHECK=3: the memory of the user's that the schedule uses until it is over, and whether it
+  /// may.
+  std::vector<BufferUse> buffer_uses() const;
+  Code check_buffers() const;
+  const std::string& name() const { return name_; }
+
+  /// Becomes the comparison of the calls that planned `other`, and nothing else.
+  void compare_calls_of(Execution& other);
+
+  // What the operation's file fills in between open() and restart().
+  Arguments arguments;
+  Schedule schedule;
+  /// Of the w forms: the datatypes of the blocks to send and then of those to receive, the bytes of each
+  /// one's data, and its true lower bound.
+  std::vector<Datatype*> types;
+  std::vector<Count> type_sizes;
+  std::vector<Count> type_lower_bounds;
+  /// Copies the arrays of datatypes, and has the arguments refer to the copies. A null `send_types`: none.
+  void take_types(Datatype* const* send_types, std::size_t out_blocks, Datatype* const* receive_types,
+                  std::size_t in_blocks);
+  /// Of a blocking collective that is made of others, on communicators of its own
+  /// (coll/hierarchy/communicators.hpp), in place of a schedule: calls them, and returns the first error.
+  std::function<Code()> composition;
+  Process& process() const { return process_; }
+  Comm& comm() const { return *comm_; }
+  Member self() const { return {comm_->rank, comm_->size()}; }
+
+  /// problem_of() this one.
+  Problem problem(Operation operation, Count bytes) const;
+
+  /// Keeps the datatypes and the operation alive until close(): for a call that returns before it is over.
+  void retain_arguments();
+
+  /// Gets ready to run the schedule from its first round. REQUIRES: there is scratch memory for it.
+  void restart();
+
+  /// Sees to it that there is as much scratch memory as the schedule has asked for. What was there goes.
+  Code take_scratch();
+  std::byte* address(Place place) const;
+  Datatype& datatype(ElementType type, int block) const;
+
+  /// Does what can be done now. Returns whether the schedule is over; sets `moved` when something was done.
+  bool advance(bool* moved);
+
+  Code error() const { return error_; }
+
+  /// Adds the endpoints of those that the steps under way wait for: who has not come to a phase, and those
+  /// whose messages have not come or have not left. Nothing of a composition, whose parts are executions of
+  /// their own.
+  void add_missing(std::vector<int>* endpoints) const;
+
+  bool is_open() const { return comm_ != nullptr; }
+  CollectiveForm form() const { return form_; }
+
+  /// Lets go of everything but the memory. REQUIRES: the schedule is over or was never started.
+  void close();
+
+  CollectiveRequest* request = nullptr;  // null in a blocking call
+  bool over = false;
+
+  // Of a shared schedule: coll/run/single_copy_steps.cpp. The communicator has a stage, and the call is a
+  // blocking one.
+  void enter_stage();
+  void leave_stage();
+  bool ends_awake(Progress::Waiter& waiter);
+
+ private:
+  void start_round();
+  void run_step(const Step& step);
+  void copy_step(const Step& step);
+  void sign_step(const Step& step);
+  void compare_step(const Step& step);
+  void describe_for_check(CollectiveCall call, const CallFacts& facts);
+  void describe_ends_for_check(const Schedule& ends);
+  void note(Code code) {
+    if (error_ == 0) error_ = code;
+  }
+  bool has_come(int member, unsigned phase);
+  void add_missing_members(std::vector<int>* endpoints) const;
+  bool awaits_hold();
+  std::size_t run_shared(std::size_t index);
+  void run_group(std::size_t first);
+  Images::Bytes find(Place place, Count bytes);
+  void check_length(const Step& step);
+  void look_for_cuts();
+  void combine(const Step& step, const Images::Bytes& left, const Images::Bytes& right,
+               const Images::Bytes& to);
+
+  struct Free {
+    void operator()(std::byte* memory) const { std::free(memory); }
+  };
+
+  Process& process_;
+  Comm* comm_ = nullptr;
+  CollectiveForm form_ = CollectiveForm::kBlocking;
+  int tag_ = 0;
+  std::string name_;       // of the user's call, with TASUKI_CHECK=2
+  CallEvidence evidence_;  // with TASUKI_CHECK=2
+  Code error_ = 0;
+  std::size_t round_ = 0;            // the next to start
+  std::vector<Request*> under_way_;  // of the current round, in the order of its steps
+  std::size_t done_ = 0;             // how many of them are over
+  std::unique_ptr<std::byte[], Free> scratch_;
+  Count scratch_capacity_ = 0;  // bytes
+  std::vector<Object*> retained_;
+
+  // While a shared schedule runs.
+  struct Operands {
+    Images::Bytes from, to, with;
+  };
+  Stage* stage_ = nullptr;  // null in all others
+  Images images_;
+  std::size_t await_ = 0, await_end_ = 0;  // the steps of the round whose awaits are not known to hold
+  int await_member_ = 0;                   // of a step that awaits everyone: the next to look at
+  bool may_sleep_ = false;                 // who is awaited has to know it
+  bool has_cut_ = false;                   // what it pushed was too long
+  std::vector<Operands> operands_;         // of the group that runs
+};
+
+/// The request of a nonblocking or persistent collective.
+struct CollectiveRequest final : Request {
+  explicit CollectiveRequest(Comm& owner) : Request(RequestType::kCollective, owner) {}
+  ~CollectiveRequest() override;
+
+  Code start() override;
+
+  Execution* execution = nullptr;  // null once a nonpersistent collective is over
+  std::function<void()> then;      // runs just before the request is done
+};
+
+struct Collectives final : ProgressHook {
+  explicit Collectives(Process& process)
+      : selector(process), stages(*process.global_memory), process_(process) {}
+  ~Collectives();  // requests under way are dropped
+
+  /// An Execution for a collective on `comm`, without steps; and back.
+  Execution& open(Comm& comm, CollectiveForm form);
+  void close(Execution& execution);
+
+  /// The call takes part: what it plans has the next number of its form on its communicator. Before that
+  /// nothing has happened that another rank could see, so a call that is refused takes none, and this rank's
+  /// next one is what the others' meets. An error: there is no memory for it.
+  Code admit(Execution& execution);
+  /// Closes what takes no part. Returns `code`.
+  Code refuse(Execution& execution, Code code);
+
+  /// Admits it, runs to the end, closes, and returns the error.
+  Code run(Execution& execution);
+
+  /// With TASUKI_CHECK=2, of a persistent collective: compares the calls that initialise it, and nothing when
+  /// it is started, which may be in any order. Like any initialisation it may wait for the other ranks.
+  Code compare_calls(Execution& planned);
+
+  /// Starts what was admitted; `request` stays the caller's. Runs on in poll().
+  void start(Execution& execution, CollectiveRequest& request);
+
+  bool poll() override;
+
+  /// Whether anything is under way on `comm` that poll() drives.
+  bool is_active(const Comm& comm) const;
+
+  /// All that there have been at a time; those that are open are under way, or persistent.
+  const std::vector<std::unique_ptr<Execution>>& executions() const { return all_; }
+
+  Selector selector;
+  Stages stages;
+
+ private:
+  void activate(Execution& execution);
+  void finish(Execution& execution);
+
+  Process& process_;
+  std::vector<std::unique_ptr<Execution>> all_;
+  std::vector<Execution*> idle_;
+  std::vector<Execution*> active_;  // in the order of their start
+};
+
+TypeShape shape_of(const Datatype& datatype);
+
+/// Chooses one of `entries` for `problem` and writes its schedule.
+template <class... Data>
+void plan_chosen(Execution& execution, std::span<const Registered<Data...>> entries, const Problem& problem,
+                 int root, const std::type_identity_t<Data>&... data) {
+  Selector& selector = execution.process().collectives->selector;
+  const Selection& selection = selector.choose(entries, problem);
+  const Registered<Data...>& entry = entries[static_cast<std::size_t>(selection.place)];
+  execution.schedule.algorithm = selection.algorithm;
+  if (problem.levels && entry.compose != nullptr) {
+    Levels* levels = levels_of(execution.comm());
+    if (levels == nullptr || !levels->has_lane_of(root)) {
+      Problem flat = problem;
+      flat.levels = false;
+      return plan_chosen(execution, entries, flat, root, data...);
+    }
+    execution.composition = [&execution, compose = entry.compose, levels, root, data...] {
+      return compose(execution, *levels, root, data...);
+    };
+    return;
+  }
+  entry.schedule(execution.schedule,
+                 {.self = execution.self(),
+                  .root = root,
+                  .segment_bytes = selection.segment_bytes,
+                  .nodes = &node_map(execution.comm()),
+                  .problem = &problem,
+                  .parameters = &selector.parameters()},
+                 data...);
+}
+
+/// The same for an allgather, of blocks that are equal or not (coll/call/allgather.cpp).
+void plan_chosen_allgather(Execution& execution, const Elements& mine, const Blocks& all);
+
+/// Lets `plan(execution)` fill it in; with TASUKI_CHECK=2 the ranks compare their calls first.
+template <class Plan>
+Code plan_collective(Execution& execution, Plan&& plan) {
+  const Code code = plan(execution);
+  const Config& config = execution.process().config;
+  if (!config.checks(kCheckCompare) || code != 0) [[likely]]
+    return code;
+  execution.prepend_comparison_of_calls();
+  return config.checks(kCheckBuffers) ? execution.check_buffers() : 0;
+}
+
+/// The three ways to call a collective. `plan(execution)` checks the arguments and fills in arguments and
+/// schedule.
+template <class Plan>
+Code run_collective(Comm& comm, Plan&& plan) {
+  Collectives& collectives = *comm.process.collectives;
+  Execution& execution = collectives.open(comm, CollectiveForm::kBlocking);
+  if (const Code code = plan_collective(execution, plan); code != 0)
+    return collectives.refuse(execution, code);
+  return collectives.run(execution);
+}
+
+template <class Plan>
+Code start_collective(Comm& comm, Request** request, Plan&& plan) {
+  Collectives& collectives = *comm.process.collectives;
+  Execution& execution = collectives.open(comm, CollectiveForm::kNonblocking);
+  Code code = plan_collective(execution, plan);
+  if (code == 0) code = collectives.admit(execution);
+  if (code != 0) return collectives.refuse(execution, code);
+  execution.retain_arguments();
+  auto* started = new CollectiveRequest(comm);
+  collectives.start(execution, *started);
+  *request = started;
+  return 0;
+}
+
+template <class Plan>
+Code prepare_collective(Comm& comm, Request** request, Plan&& plan) {
+  Collectives& collectives = *comm.process.collectives;
+  Execution& execution = collectives.open(comm, CollectiveForm::kPersistent);
+  Code code = plan(execution);
+  if (code == 0) code = collectives.admit(execution);
+  if (code != 0) return collectives.refuse(execution, code);
+  if (execution.process().config.checks(kCheckCompare)) code = collectives.compare_calls(execution);
+  if (code != 0) {
+    collectives.close(execution);
+    return code;
+  }
+  execution.retain_arguments();
+  auto* prepared = new CollectiveRequest(comm);
+  prepared->persistent = true;
+  prepared->execution = &execution;
+  *request = prepared;
+  return 0;
+}
+
+}  // namespace tasuki

@@ -1,0 +1,230 @@
+// Running the steps of shared schedules: offers, phases, and what is moved and combined between the images of
+// ranks that share memory. See coll/schedule/schedule.hpp and coll/shm/exposed_buffers.hpp;
+// coll/run/execution.cpp runs everything else.
+#include <algorithm>
+#include <cstring>
+
+#include "base/predefined.hpp"
+#include "coll/run/execution.hpp"
+#include "coll/shm/node_segment.hpp"
+#include "object/objects.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr unsigned kOffered = 1;
+// In the word of a line, in place of bytes that are shown: what this member pushed was longer than its room.
+constexpr Count kCut = Count{LineWord::kInPage} - 1;
+
+}  // namespace
+
+/// Begins the collective on the stage. The schedule is run once: shared schedules are those of blocking
+/// calls.
+void Execution::enter_stage() {
+  stage_ = comm_->stage.get();
+  for (const Image& image : schedule.images) {
+    if (image.count == 0) {  // it may have no datatype
+      images_.add_empty();
+    } else {
+      images_.add(address(image.place), image.count, datatype(image.type, image.block), image.use);
+    }
+  }
+  stage_->enter();
+  if (schedule.shows_phases) stage_->room(0);
+  note(images_.prepare(*comm_));
+  may_sleep_ = false;
+  has_cut_ = false;
+}
+
+void Execution::leave_stage() {
+  stage_->leave();
+  note(images_.error());
+  images_.clear();
+  stage_ = nullptr;
+  await_ = await_end_ = 0;
+}
+
+bool Execution::has_come(int member, unsigned phase) {
+  return may_sleep_ ? stage_->has_come_or_wait(member, phase) : stage_->has_come(member, phase);
+}
+
+/// Whether all that the round awaits has come; goes on where it stood.
+bool Execution::awaits_hold() {
+  for (; await_ < await_end_; ++await_) {
+    const Step& step = schedule.steps[await_];
+    if (step.action != Step::Action::kAwait) continue;
+    const auto phase = static_cast<unsigned>(step.count);
+    if (step.peer != Step::kEveryone) {
+      if (!has_come(step.peer, phase)) return false;
+      continue;
+    }
+    for (; await_member_ < stage_->size(); ++await_member_) {
+      if (await_member_ != stage_->rank() && !has_come(await_member_, phase)) return false;
+    }
+    await_member_ = 0;
+  }
+  stage_->stop_waiting();
+  return true;
+}
+
+/// Those of awaits_hold().
+void Execution::add_missing_members(std::vector<int>* endpoints) const {
+  int member = await_member_;
+  for (std::size_t await = await_; await < await_end_; ++await) {
+    const Step& step = schedule.steps[await];
+    if (step.action != Step::Action::kAwait) continue;
+    const auto phase = static_cast<unsigned>(step.count);
+    if (step.peer != Step::kEveryone) {
+      if (!stage_->has_come(step.peer, phase)) endpoints->push_back(comm_->endpoint(step.peer));
+      continue;
+    }
+    for (; member < stage_->size(); ++member) {
+      if (member != stage_->rank() && !stage_->has_come(member, phase))
+        endpoints->push_back(comm_->endpoint(member));
+    }
+    member = 0;
+  }
+}
+
+/// Looks at memory until the schedule is over, or it is time to sleep: until then nobody needs to know whom
+/// this rank waits for. Returns whether it is over; if not, wait_until() has to go on with `waiter`.
+bool Execution::ends_awake(Progress::Waiter& waiter) {
+  Progress& progress = *process_.progress;
+  const std::uint32_t looks_per_turn = progress.looks_per_turn();
+  bool moved = false;
+  std::uint32_t looks = 0;
+  do {
+    for (std::uint32_t look = 0; look < looks_per_turn; ++look) {
+      if (!awaits_hold()) continue;
+      if (advance(&moved)) return true;
+      looks = 0;
+    }
+    looks += looks_per_turn;
+  } while (progress.spins_on(looks));
+  const auto ends = [&] {
+    moved = false;
+    const bool ended = advance(&moved);
+    if (moved) waiter = {};
+    return ended;
+  };
+  if (!process_.locking && progress.wait_awake(ends, waiter)) return true;
+  may_sleep_ = true;
+  return false;
+}
+
+/// Runs the shared step at `index`, with its group. Returns the index of the last one that it ran.
+std::size_t Execution::run_shared(std::size_t index) {
+  const Step& step = schedule.steps[index];
+  switch (step.action) {
+    case Step::Action::kOffer:
+      stage_->publish(kOffered, images_.offer());
+      break;
+    case Step::Action::kSignal:
+      // The table stays where it is, for those who look later.
+      stage_->publish(static_cast<unsigned>(step.count), has_cut_ ? kCut : 0);
+      break;
+    case Step::Action::kAccept:
+      images_.accept();
+      look_for_cuts();
+      break;
+    case Step::Action::kMove:
+    case Step::Action::kCombine:
+      run_group(index);
+      return index + step.group;
+    default:
+      break;
+  }
+  return index;
+}
+
+/// The steps of a group find their operands first, and then take turns piece by piece.
+void Execution::run_group(std::size_t first) {
+  const Step* steps = &schedule.steps[first];
+  const std::size_t size = steps[0].group + std::size_t{1};
+  operands_.clear();
+  for (std::size_t number = 0; number < size; ++number) {
+    const Step& step = steps[number];
+    check_length(step);
+    const Count bytes = step.count * step.element_bytes;
+    Operands found{.from = find(step.from, bytes), .to = find(step.to, bytes), .with = {}};
+    if (step.action == Step::Action::kCombine) found.with = find(step.with, bytes);
+    operands_.push_back(found);
+  }
+  const Count count = steps[0].count;
+  const Count piece = steps[0].group == 0 && steps[0].piece == 0 ? count : steps[0].piece;
+  for (Count begin = 0; begin < count; begin += piece) {
+    process_.progress->note_move();
+    const Count now = std::min(piece, count - begin);
+    for (std::size_t number = 0; number < size; ++number) {
+      const Step& step = steps[number];
+      const Operands& all = operands_[number];
+      const auto part = [&](const Images::Bytes& whole, Place place) {
+        const Count skipped = place.space == Space::kPiece ? 0 : begin * step.element_bytes;
+        return Images::part_of(whole, skipped, now * step.element_bytes);
+      };
+      const Images::Bytes from = part(all.from, step.from);
+      const Images::Bytes to = part(all.to, step.to);
+      if (step.action == Step::Action::kMove) {
+        move_bytes(from, to);
+      } else {
+        combine(step, from, part(all.with, step.with), to);
+      }
+    }
+  }
+}
+
+Images::Bytes Execution::find(Place place, Count bytes) {
+  if (is_image(place)) return images_.find(place, bytes);
+  return {.at = address(place), .bytes = bytes};
+}
+
+/// What one rank sends to another has to fit where it goes. Of an input that is cut up, whoever pulls looks.
+void Execution::check_length(const Step& step) {
+  if (step.action != Step::Action::kMove || !is_image(step.from) || !is_image(step.to)) return;
+  const bool pulls = step.from.space != Space::kBlockFrom && step.from.member != comm_->rank;
+  const bool pushes = step.to.space != Space::kBlockFrom && step.to.member != comm_->rank;
+  const bool own_block = !pulls && !pushes && step.to.space != Space::kOutput;
+  const bool own_block_away = pushes && step.to.space == Space::kBlockForMe;
+  if (!pulls && !own_block && !own_block_away) return;
+  const Count sent = images_.length(step.from);
+  const Count room = images_.length(step.to);
+  if (sent <= room) return;
+  if (pushes) {
+    has_cut_ = true;  // the owner tells of it
+    return;
+  }
+  note(process_.fail(kErrTruncate, "rank %d sends %lld bytes to rank %d, which has room to receive %lld",
+                     pulls ? step.from.member : comm_->rank, static_cast<long long>(sent), comm_->rank,
+                     static_cast<long long>(room)));
+}
+
+/// Whether all that the others pushed here had room.
+void Execution::look_for_cuts() {
+  for (int member = 0; member < stage_->size(); ++member) {
+    if (member == stage_->rank() || !stage_->has_come(member, kOffered) || stage_->bytes(member) != kCut)
+      continue;
+    note(process_.fail(kErrTruncate, "rank %d sends more bytes to rank %d than that has room to receive",
+                       member, comm_->rank));
+  }
+}
+
+/// Of one piece. Elements with gaps are unpacked for it, since images are dense.
+void Execution::combine(const Step& step, const Images::Bytes& left, const Images::Bytes& right,
+                        const Images::Bytes& to) {
+  const Count bytes = std::min({left.bytes, right.bytes, to.bytes});
+  if (left.at == nullptr || right.at == nullptr || to.at == nullptr || bytes <= 0) return;
+  Datatype& type = datatype(step.type, step.block);
+  const Op& op = *arguments.op;
+  const Count count = bytes / step.element_bytes;
+  if (type.contiguous && (op.function == nullptr || to.at != left.at))
+    return combine_local(process_, op, left.at, right.at, to.at, count, type);
+  Datatype& byte = datatype(ElementType::kBytes, -1);
+  std::byte* left_room = address(schedule.left_room);
+  std::byte* right_room = address(schedule.right_room);
+  copy_typed(left.at, bytes, byte, left_room, count, type);
+  copy_typed(right.at, bytes, byte, right_room, count, type);
+  reduce_local(process_, op, left_room, right_room, count, type);
+  copy_typed(right_room, count, type, to.at, bytes, byte);
+}
+
+}  // namespace tasuki

@@ -1,0 +1,232 @@
+// A collective as data: what one rank sends, receives, reduces and copies, in rounds.
+//
+// An algorithm is a pure function from (rank, size, counts, extents) to a Schedule, with its cost formula
+// beside it (coll/algorithm/algorithms.hpp). The executor (coll/run/execution.cpp) runs it, blocking or
+// nonblocking; tests run it on a simulated network.
+//
+// The steps of a round start in their order; copies and reductions are done at once, sends and receives are
+// only started. A round is over when all its sends and receives are; then the next one starts. So what is
+// received in one round may be used by any step of a later one.
+//
+// Invariants that every algorithm keeps:
+//  1. The messages from one rank to another are received in the order in which they are sent (they have one
+//     tag), and as many bytes are received as are sent.
+//  2. What is being received in a round is neither read nor written by another step of that round, and
+//     what is being sent is not written by one.
+//  3. The send buffer is never written.
+//
+// Ranks that share memory (coll/shm/node_segment.hpp) may also work in each other's buffers. What a rank lets
+// the others see are its *images*: its input, its output or blocks of them as dense bytes at an address that
+// means the same to all. An image is the user's own memory where that is global and dense; elsewhere the
+// executor stages it in global memory. A schedule never knows which of the two it is. It offers the images,
+// awaits those of others, moves and combines bytes of any of them, and tells the others by numbered phases
+// how far it is:
+//  4. A rank touches another one's image only after it awaited a phase of that rank, and its own image
+//     of which others read or write only before its offer or after it awaited them.
+//  5. Offering is phase 1; each rank signals higher and higher phases. A rank ends its schedule only after it
+//     awaited a phase of all who touch its images, which they signal when they are through with them; but for
+//     images that are kept. A rank that offers those offers nothing that others write.
+//  6. Of two steps of different ranks that touch the same byte of an image, one of which writes, one happens
+//     before the other, by a phase that is signalled and awaited between them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/types.hpp"
+
+namespace tasuki {
+
+/// Where data lies: in a buffer of the call, in the schedule's scratch memory, or in an image.
+enum class Space : std::uint8_t {
+  kSend,
+  kReceive,
+  kScratch,
+  kPiece,       // scratch memory for one piece of a group of steps: the same for each piece
+  kInput,       // image 0 of `member`
+  kOutput,      // image 1 of `member`
+  kBlockForMe,  // the image of `member` that has this rank's number
+  kBlockFrom,   // this rank's image number P + `member`: where the block of that rank goes
+};
+struct Place {
+  Space space = Space::kScratch;
+  int member = -1;   // of an image: a rank in the communicator
+  Count offset = 0;  // bytes
+
+  constexpr Place() = default;
+  constexpr Place(Space in_space, Count at, int of_member = -1)
+      : space(in_space), member(of_member), offset(at) {}
+
+  friend Place operator+(Place place, Count bytes) {
+    return {place.space, place.offset + bytes, place.member};
+  }
+  friend bool operator==(Place a, Place b) {
+    return a.space == b.space && a.offset == b.offset && a.member == b.member;
+  }
+};
+inline bool is_image(Place place) {
+  return place.space >= Space::kInput;
+}
+
+/// What an algorithm has to know of a datatype; bytes, as in datatype.hpp. The default is that of raw bytes.
+struct TypeShape {
+  Count size = 1;
+  Count extent = 1;
+  Count true_lb = 0;
+  Count true_extent = 1;
+  bool contiguous = true;
+};
+
+/// Which of the call's datatypes a step's elements have. kBytes: raw bytes. The kinds ...OfPeer are those of
+/// MPI_Alltoallw and its kin, which have one datatype for each block: that of the step's `block`.
+enum class ElementType : std::uint8_t {
+  kSendType,
+  kReceiveType,
+  kBytes,
+  kSendTypeOfPeer,
+  kReceiveTypeOfPeer
+};
+
+/// Elements in one of the call's buffers of which the schedule speaks as dense bytes.
+struct Image {
+  enum class Use : std::uint8_t {
+    kOwn,      // only this rank touches it, by moves: it is not offered, and need be neither global nor dense
+    kResult,   // only this rank touches it, but it combines there: it is not offered
+    kRead,     // others read what it holds when it is offered
+    kSaved,    // the same, but others see a copy, so that this rank may overwrite the buffer meanwhile
+    kKept,     // the same, and the copy outlives the schedule: its owner waits for nobody who reads it
+    kWritten,  // this rank and others write it, and may read what is written
+  };
+  Place place = {};
+  Count count = 0;
+  ElementType type = ElementType::kBytes;
+  int block = -1;  // where `type` is one of many: its number
+  Use use = Use::kOwn;
+};
+inline bool is_offered(const Image& image) {
+  return image.use >= Image::Use::kRead;
+}
+
+enum class Evidence : std::uint8_t;  // coll/check/call_comparison.hpp
+
+struct Step {
+  enum class Action : std::uint8_t {
+    kSend,
+    kReceive,
+    kReduce,
+    kCopy,
+    kSign,  // `count` is an Evidence, also in kCompare
+    kCompare,
+    kOffer,    // make the images, tell the others: phase 1
+    kSignal,   // phase `count`
+    kAwait,    // the round lasts until `peer`, or everyone where it is kEveryone, has reached phase `count`
+    kMove,     // `count` * `element_bytes` from `from` to `to`: images, or bytes in scratch memory
+    kCombine,  // `to` = `from` op `with`: `count` elements of `type`, dense, in images or pieces
+    kAccept,   // what others wrote to images that are staged goes to the user's buffers
+  };
+  static constexpr int kEveryone = -1;
+  Action action = Action::kCopy;
+  ElementType type =
+      ElementType::kBytes;  // of `count` elements at `from` (send, reduce, copy) or `to` (receive)
+  ElementType to_type = ElementType::kBytes;  // of a copy's target
+  int peer = -1;                              // rank in the communicator, of a send or receive
+  Place from = {};                            // send, reduce (the left operand), copy
+  Place to = {};                              // receive, reduce (the right operand and the result), copy
+  Count count = 0;
+  Count to_count = 0;  // of a copy's target
+  int block = -1;      // where `type` is one of many: the block that is sent, received or copied
+  int to_block = -1;   // where `to_type` is one of many: the block that a copy fills
+  bool local = false;  // on an intercommunicator: `peer` is a rank in the local group, not the remote one
+  Place with = {};     // the right operand of a combination
+  Count element_bytes = 0;  // of moves and combinations
+  // This step and so many after it are a group, moves and combinations of as many elements each: they are
+  // done piece by piece, at most `piece` elements at a time, so that a piece stays in the cache meanwhile.
+  std::uint32_t group = 0;
+  Count piece = 0;
+};
+
+inline bool is_shared(Step::Action action) {
+  return action >= Step::Action::kOffer;
+}
+
+struct Schedule {
+  std::vector<Step> steps;
+  std::vector<std::uint32_t> round_ends;  // index one past the last step of each round
+  std::vector<Image> images;
+  Place left_room, right_room;  // scratch memory for the pieces that a combination unpacks; see make_rooms
+  Count scratch_bytes = 0;
+  std::vector<Count> boundaries;  // working memory of the algorithms, here so that it is used again
+  int algorithm = -1;             // which was chosen: its number in base/algorithm_table.hpp; -1: of none
+  bool shows_phases = false;      // this rank offers or signals
+
+  /// `block` is the rank of the peer but in neighbourhood collectives.
+  void send(Place from, Count count, ElementType type, int peer) { send(from, count, type, peer, peer); }
+  void send(Place from, Count count, ElementType type, int peer, int block);
+  void receive(Place to, Count count, ElementType type, int peer) { receive(to, count, type, peer, peer); }
+  void receive(Place to, Count count, ElementType type, int peer, int block);
+  void reduce(Place from, Place to, Count count, ElementType type);
+  void copy(Place from, Count count, ElementType type, Place to, Count to_count, ElementType to_type,
+            int block = -1) {
+    copy(from, count, type, to, to_count, to_type, block, block);
+  }
+  void copy(Place from, Count count, ElementType type, Place to, Count to_count, ElementType to_type,
+            int block, int to_block);
+
+  /// With TASUKI_CHECK (coll/check/call_comparison.hpp): put what this rank has to say of its call at `to`;
+  /// and compare what the ranks have said, at `from`. Where it does not fit together, the schedule ends
+  /// there; of amounts the verdict goes to `to`.
+  void sign(Place to, Evidence what);
+  void compare(Place from, Place to, Evidence what);
+
+  // Among ranks that share memory.
+
+  /// Whether it has shared steps: then it has images.
+  bool is_shared() const { return !images.empty(); }
+
+  /// Makes this rank's images known to the others. The schedule's `images` are complete.
+  void offer();
+  void signal(int phase);
+  void await(int member, int phase);
+  void await_everyone(int phase) { await(Step::kEveryone, phase); }
+  void move(Place from, Place to, Count count, Count element_bytes = 1);
+  void combine(Place left, Place right, Place to, Count count, ElementType type, Count element_bytes);
+  void accept();
+
+  /// What is added between the two is a group of steps.
+  std::size_t begin_pieces() const { return steps.size(); }
+  void end_pieces(std::size_t first_step, Count piece);
+
+  /// Scratch memory for combinations of up to `piece` elements of `type`. Every schedule that combines needs
+  /// it.
+  void make_rooms(Count piece, const TypeShape& type);
+
+  /// On an intercommunicator: the peers of the steps from `first_step` on are ranks in the local group.
+  void make_local(std::size_t first_step);
+
+  /// The steps from `first_step` on were written for some of the ranks alone, numbered from 0: `ranks` says
+  /// which these are. REQUIRES: only messages, copies and reductions; no datatypes that differ by block.
+  void map_ranks(std::size_t first_step, std::span<const int> ranks);
+
+  /// The steps from `first_step` on were written for buffers of their own: `send` and `receive` say where
+  /// these begin.
+  void map_buffers(std::size_t first_step, Place send, Place receive);
+
+  /// Ends the round; a round without steps is none.
+  void end_round();
+
+  /// Takes `bytes` more of scratch memory, aligned to kScratchAlignment.
+  Place scratch(Count bytes);
+
+  /// Takes scratch memory for `count` elements of `type`. The place returned is where a buffer of them
+  /// begins, as aligned as the user's own would be; their data may begin before or after it (true_lb).
+  Place scratch_elements(Count count, const TypeShape& type);
+
+  /// Makes the schedule empty; keeps its memory.
+  void clear();
+};
+
+inline constexpr Count kScratchAlignment = 64;
+
+}  // namespace tasuki

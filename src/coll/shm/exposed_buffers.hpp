@@ -1,0 +1,124 @@
+// Images, while a shared schedule runs: this rank's own, and the way to those of the others
+// (coll/schedule/schedule.hpp says what an image is).
+//
+// An image that others touch is the user's own memory where that is global and dense; elsewhere it is staged:
+// dense bytes in global memory, copied before or after. What is offered is a table of addresses and sizes, in
+// the member's room on the stage or, where that is too small, in global memory. What a member offers is not
+// trusted: nothing outside its global memory is touched, and nothing beyond the bytes that it says.
+// The staging memory is as large as the images that are staged.
+//
+// Ownership: the staging memory belongs to this object, which keeps some of it for the next collective; that
+// of images that are kept is the stage's. Thread safety: the caller holds the process lock.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "base/process.hpp"
+#include "base/types.hpp"
+#include "coll/schedule/schedule.hpp"
+#include "coll/shm/node_segment.hpp"
+#include "datatype/datatype.hpp"
+#include "memory/global_memory.hpp"
+#include "object/comm.hpp"
+
+namespace tasuki {
+
+class Images {
+ public:
+  explicit Images(Process& process) : process_(process) {}
+  ~Images();
+  Images(const Images&) = delete;
+  Images& operator=(const Images&) = delete;
+
+  /// Where the bytes of a step lie: at a dense address, or in the user's buffer by its datatype.
+  struct Bytes {
+    std::byte* at = nullptr;          // null: by `typed`; both null: there are none
+    const Datatype* typed = nullptr;  // of `elements` elements at `buffer`, from byte `skip` of them on
+    void* buffer = nullptr;
+    Count elements = 0;
+    Count skip = 0;
+    Count bytes = 0;  // as many as were asked for, or fewer where the image ends
+    bool exist() const { return at != nullptr || typed != nullptr; }
+  };
+
+  /// One more image of this rank's, of the schedule that is about to run on `comm`, which has a stage.
+  void add(void* buffer, Count count, const Datatype& type, Image::Use use);
+  void add_empty() { own_.emplace_back(); }
+
+  /// Decides which are staged, and finds memory for that. An error is that of this rank; the others see that
+  /// its images are not there. REQUIRES: the collective has begun on the stage.
+  Code prepare(Comm& comm);
+
+  /// Writes the table for the others, and copies what they read; where it is to be seen: in the room.
+  /// Returns how many bytes of it.
+  Count offer();
+
+  /// What others wrote to staged images goes to the user's buffers.
+  void accept();
+
+  /// `bytes` bytes of an image from place.offset on. Fewer, with an error noted, where the image is shorter;
+  /// none, with an error noted, where its memory is out of reach.
+  Bytes find(Place place, Count bytes);
+
+  /// `bytes` of them, without the first `skipped`; fewer where there are not so many.
+  static Bytes part_of(Bytes whole, Count skipped, Count bytes) {
+    whole.bytes = std::min(whole.bytes - skipped, bytes);
+    if (whole.at != nullptr) whole.at += skipped;
+    whole.skip += skipped;
+    return whole;
+  }
+
+  /// Of an image: how long it is in all.
+  Count length(Place place);
+
+  Code error() const { return error_; }
+
+  /// Forgets the images; gives memory back where it is much.
+  void clear();
+
+ private:
+  struct Own {
+    void* buffer = nullptr;
+    const Datatype* type = nullptr;
+    Count count = 0;
+    Count bytes = 0;
+    Image::Use use = Image::Use::kOwn;
+    std::byte* dense = nullptr;  // null: by its datatype
+    GlobalAddress address = 0;   // of what is offered
+    bool staged = false;
+  };
+  /// What is offered, as the others see it.
+  struct Entry {
+    GlobalAddress address;  // 0: there is none
+    std::uint64_t bytes;
+  };
+  struct Table {
+    std::uint64_t entries;
+    GlobalAddress elsewhere;  // where the entries are when they do not follow; 0: they do
+  };
+
+  const Own* own(Place place) const;
+  Entry entry(int member, std::size_t number) const;
+  std::size_t number_of(Place place) const;
+  std::byte* memory_of(Count bytes, bool kept);
+  Code refuse_memory(Count bytes);
+  void note(Code code) {
+    if (error_ == 0) error_ = code;
+  }
+
+  Process& process_;
+  Comm* comm_ = nullptr;
+  std::vector<Own> own_;
+  std::size_t offered_ = 0;  // one more than the number of the last image that is offered
+  std::byte* memory_ = nullptr;
+  Count memory_bytes_ = 0;
+  std::byte* table_ = nullptr;  // of entries that have no room on the stage
+  Code error_ = 0;
+};
+
+/// As many bytes as both have, from the one to the other, which may overlap.
+void move_bytes(const Images::Bytes& from, const Images::Bytes& to);
+
+}  // namespace tasuki

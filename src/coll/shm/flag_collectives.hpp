@@ -1,0 +1,164 @@
+// Quick collectives: blocking ones whose data the members show each other on the stage
+// (coll/shm/node_segment.hpp), run straight from the call to the flags, without a schedule.
+//
+// Each member writes what the others need into its own memory, and reads what it needs from theirs: nothing
+// is handed on, so each takes one line (or as many as the data has) from one processor to another and no
+// more. A reduction runs over all vectors from the last rank's to the first's, at every rank that wants the
+// result: so the order of ranks is kept, and all get the same bits.
+//
+// Whether a collective is quick follows from the bytes that a member shows, which all ranks know alike. The
+// entries of api.hpp ask here first, and plan a schedule where the answer is no. What is wrong with a call is
+// left to the plan to tell.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/algorithm_table.hpp"
+#include "base/process.hpp"
+#include "base/types.hpp"
+#include "coll/algorithm/algorithms.hpp"
+#include "coll/shm/node_segment.hpp"
+#include "datatype/datatype.hpp"
+#include "tuning/parameters.hpp"
+#include "tuning/problem.hpp"
+
+namespace tasuki {
+
+/// The numbers of the algorithms "flags" (base/algorithm_table.hpp), by QuickOperation.
+inline constexpr std::array<int, kQuickOperations> kQuickAlgorithms = {
+    algorithm_number(Operation::kBarrier, "flags"),       algorithm_number(Operation::kBcast, "flags"),
+    algorithm_number(Operation::kReduce, "flags"),        algorithm_number(Operation::kAllreduce, "flags"),
+    algorithm_number(Operation::kAllgather, "flags"),     algorithm_number(Operation::kAlltoall, "flags"),
+    algorithm_number(Operation::kGather, "flags"),        algorithm_number(Operation::kScatter, "flags"),
+    algorithm_number(Operation::kReduceScatter, "flags"), algorithm_number(Operation::kScan, "flags"),
+    algorithm_number(Operation::kExscan, "flags"),
+};
+
+inline constexpr Count kNotInline = kInlineBytes + 1;
+
+/// The bytes of `count` elements of `size` bytes, or kNotInline where these are more than kInlineBytes.
+inline Count inline_bytes(Count count, Count size) {
+  if (count <= kInlineBytes && size <= kInlineBytes) [[likely]]
+    return std::min(count * size, kNotInline);
+  return count == 0 || size == 0 ? 0 : kNotInline;
+}
+
+/// The next collective on `comm` is a quick one.
+inline void begin_quick(Comm& comm, Stage& stage, QuickOperation operation) {
+  if (!comm.hidden) [[likely]] {
+    ++comm.process.counters.algorithms[kQuickAlgorithms[static_cast<std::size_t>(operation)]];
+    ++comm.process.counters.collectives;
+  }
+  ++comm.collective_sequences[0];
+  stage.enter();
+}
+
+inline void copy_inline(void* to, const void* from, Count bytes) {
+  if (bytes == 8) {  // one number: the usual case of those where every instruction counts
+    std::memcpy(to, from, 8);
+  } else if (bytes != 0) {
+    std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  }
+}
+
+/// Some elements of a buffer of the call.
+struct Piece {
+  std::intptr_t address;  // a number, since buffers may begin at MPI_BOTTOM
+  Count count;
+  const Datatype* type;
+
+  Piece(const void* buffer, Count elements, const Datatype& datatype)
+      : address(reinterpret_cast<std::intptr_t>(buffer)), count(elements), type(&datatype) {}
+
+  Count bytes() const { return count * type->size; }
+  void* buffer() const { return reinterpret_cast<void*>(address); }
+  /// The piece of the same length that is `index` times it further on.
+  Piece operator[](int index) const {
+    Piece other = *this;
+    other.address += index * count * type->extent;
+    return other;
+  }
+};
+
+/// Packs `piece` at `to`, at most `bytes_max`.
+inline void pack_inline(const Piece& piece, std::byte* to, Count bytes_max) {
+  const Count bytes = std::min(piece.bytes(), bytes_max);
+  if (piece.type->contiguous) [[likely]]
+    return copy_inline(to, piece.buffer(), bytes);
+  PackCursor cursor(*piece.type, piece.count);
+  cursor.pack(piece.buffer(), to, static_cast<std::size_t>(bytes));
+}
+
+/// Unpacks `bytes` at `from` into `piece`, as many as it holds. Returns whether that was all.
+inline bool unpack_inline(const Piece& piece, const std::byte* from, Count bytes) {
+  const Count taken = std::min(piece.bytes(), bytes);
+  if (piece.type->contiguous) [[likely]] {
+    copy_inline(piece.buffer(), from, taken);
+  } else {
+    PackCursor cursor(*piece.type, piece.count);
+    cursor.unpack(piece.buffer(), from, static_cast<std::size_t>(taken));
+  }
+  return taken == bytes;
+}
+
+/// The bytes that a member shows in the collective that `problem` describes: the member that shows most.
+Count shown_bytes(const Problem& problem);
+
+/// The predicted time of a quick collective, of any of these operations.
+double quick_ns(const Problem& problem, const Parameters& parameters, Count);
+
+/// Whether the elements that a rank has for each of `blocks` ranks are where addresses can be computed.
+inline bool is_countable(const Piece& piece, int blocks) {
+  if (piece.type->contiguous) [[likely]]
+    return true;  // and small
+  Count bytes;
+  constexpr Count kBytesMax = Count{1} << 62;
+  return !__builtin_mul_overflow(piece.count * blocks, piece.type->extent, &bytes) && bytes <= kBytesMax &&
+         bytes >= -kBytesMax;
+}
+
+// The calls of coll/api.hpp on a communicator that has `stage`. Each returns false, and nothing has happened,
+// where the call is not quick, or is wrong; else it is over, and `code` is its result. What a member shows is
+// in brackets.
+
+bool quick_barrier(Comm& comm, Stage& stage);  // []; nothing can go wrong
+
+/// [the whole buffer, by the root]
+bool quick_bcast(Comm& comm, Stage& stage, void* buffer, Count count, const Datatype& datatype, int root,
+                 Code* code);
+
+/// [a block, by all but the root]
+bool quick_gather(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount, const Datatype* sendtype,
+                  void* recvbuf, Count recvcount, const Datatype* recvtype, int root, Code* code);
+
+/// [a block for each member, by the root]
+bool quick_scatter(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount, const Datatype* sendtype,
+                   void* recvbuf, Count recvcount, const Datatype* recvtype, int root, Code* code);
+
+/// [a block]
+bool quick_allgather(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount, const Datatype* sendtype,
+                     void* recvbuf, Count recvcount, const Datatype& recvtype, Code* code);
+
+/// [a block for each member]
+bool quick_alltoall(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount, const Datatype* sendtype,
+                    void* recvbuf, Count recvcount, const Datatype& recvtype, Code* code);
+
+/// [the whole vector, by all but the root]
+bool quick_reduce(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Count count,
+                  Datatype& datatype, const Op& op, int root, Code* code);
+
+/// [the whole vector]
+bool quick_allreduce(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Count count,
+                     Datatype& datatype, const Op& op, Code* code);
+
+/// [the whole vector]
+bool quick_reduce_scatter(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, const Blocks& parts,
+                          Datatype& datatype, const Op& op, Code* code);
+
+/// [the whole vector] `inclusive`: MPI_Scan, else MPI_Exscan.
+bool quick_scan(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Count count, Datatype& datatype,
+                const Op& op, bool inclusive, Code* code);
+
+}  // namespace tasuki

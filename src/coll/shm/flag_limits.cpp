@@ -1,0 +1,156 @@
+// Up to which size each collective is quick: see coll/shm/flag_collectives.hpp.
+#include "coll/shm/flag_collectives.hpp"
+
+#include <bit>
+
+#include "base/algorithm_table.hpp"
+#include "coll/choice/registry.hpp"
+#include "coll/run/execution.hpp"
+#include "tuning/cost.hpp"
+
+namespace tasuki {
+namespace {
+
+/// What the busiest rank does.
+struct Work {
+  double flags = 0;      // that it reads
+  double moved = 0;      // bytes, into its room on the stage and from others
+  double reduced = 0;    // bytes
+  double ranks = 1;      // how many such ranks' work all do together
+  bool one_way = false;  // nobody waits for who waits for it
+};
+
+Work work_of(const Problem& problem) {
+  const double others = problem.size - 1;
+  const auto bytes = static_cast<double>(problem.bytes);
+  const double all = problem.size;
+  const double share = bytes / all;
+  switch (problem.operation) {
+    case Operation::kBarrier:
+      return {.flags = others, .ranks = all};
+    case Operation::kBcast:
+      return {.flags = 1, .moved = bytes, .ranks = all, .one_way = true};
+    case Operation::kScatter:
+      return {.flags = 1, .moved = others * bytes, .ranks = 2, .one_way = true};
+    case Operation::kGather:
+      return {.flags = others, .moved = others * bytes, .ranks = 2, .one_way = true};
+    case Operation::kReduce:
+      return {
+          .flags = others, .moved = others * bytes, .reduced = others * bytes, .ranks = 2, .one_way = true};
+    case Operation::kAllgather:
+      return {.flags = others, .moved = share + others * share, .ranks = all};
+    case Operation::kAlltoall:
+      return {.flags = others, .moved = 2 * others * bytes, .ranks = all};
+    case Operation::kReduceScatter:
+      return {.flags = others, .moved = bytes + others * share, .reduced = others * share, .ranks = all};
+    case Operation::kAllreduce:
+      // Ranks that share a processor find in its cache what another of them has combined.
+      return {.flags = others, .moved = 2 * bytes, .reduced = others * bytes, .ranks = all};
+    default:  // scan, exscan: half as much on an average
+      return {.flags = others,
+              .moved = others * bytes,
+              .reduced = others * bytes,
+              .ranks = (all + 1) / 2,
+              .one_way = true};
+  }
+}
+
+/// The problem of an operation of which each rank shows `shown` bytes.
+Problem problem_of_shown(const Problem& any, Operation operation, Count shown) {
+  Problem problem = any;
+  problem.operation = operation;
+  problem.bytes = operation == Operation::kBarrier ? 0 : shown;
+  if (operation == Operation::kAllgather) problem.bytes = shown * any.size;
+  if (operation == Operation::kAlltoall || operation == Operation::kScatter) problem.bytes = shown / any.size;
+  return problem;
+}
+
+Selection choice_for(const Problem& problem, const Selector& selector) {
+  const Wanted wanted = selector.wanted(problem);
+  Contest contest(problem, selector.parameters(), wanted);
+  const int first = first_algorithm_of(problem.operation);
+  const auto count = static_cast<int>(algorithms_of(problem.operation).size());
+  for (int number = first; number < first + count; ++number) contest.enter(candidate_of(number));
+  return contest.choice();
+}
+
+/// What all quick collectives on `comm` have in common.
+Problem any_problem(Comm& comm) {
+  Problem any = problem_of(comm, Operation::kBarrier, 0, CollectiveForm::kBlocking);
+  any.stage = true;
+  any.quick = true;
+  return any;
+}
+
+}  // namespace
+
+Count shown_bytes(const Problem& problem) {
+  switch (problem.operation) {
+    case Operation::kAllgather:
+      return problem.bytes / problem.size;
+    case Operation::kAlltoall:
+    case Operation::kScatter:
+      return problem.bytes * problem.size;
+    default:
+      return problem.bytes;
+  }
+}
+
+double quick_ns(const Problem& problem, const Parameters& parameters, Count) {
+  const Work work = work_of(problem);
+  const double crowd = ranks_per_processor(problem);
+  const double busiest_ns = (work.flags - 1) * parameters.flag_read_ns +
+                            work.moved / parameters.cell_bytes_per_ns +
+                            work.reduced / parameters.reduced_in_place_bytes_per_ns;
+  const double load = std::max(1.0, work.ranks / processors_at_work(problem));
+  // Where the data goes one way, a member waits only for room, until half of it is free. What it then has to
+  // wait is less than a turn of all the others: about a quarter, as measured.
+  const std::uint64_t depth = shown_bytes(problem) <= kLineBytes ? kLines : kPages;
+  const double waits = work.one_way ? 0.5 / static_cast<double>(depth) : 1;
+  return crowd * parameters.call_ns + load * busiest_ns +
+         waits * (parameters.flag_ns + turns_ns(problem, parameters));
+}
+
+namespace {
+
+QuickLimits limits_for(const Problem& any, const Selector& selector) {
+  QuickLimits limits;
+  for (std::size_t index = 0; index < kQuickOperations; ++index) {
+    const int flags = kQuickAlgorithms[index];
+    const Operation operation = kAlgorithmTable[flags].operation;
+    limits[index] = kNeverQuick;
+    // Nothing is as quick as one number, whatever the formulas say of no bytes at all.
+    for (Count shown = sizeof(double); shown <= kInlineBytes; shown *= 2) {
+      // Where the user wants an algorithm that is not possible, the cheapest runs; where flags are wanted,
+      // they do.
+      if (choice_for(problem_of_shown(any, operation, shown), selector).algorithm != flags) break;
+      limits[index] = shown;
+    }
+  }
+  return limits;
+}
+
+}  // namespace
+
+void set_quick_limits(Comm& comm) {
+  Collectives& collectives = *comm.process.collectives;
+  const Problem any = any_problem(comm);
+  const QuickLimits& limits =
+      collectives.stages.quick_limits(any, [&] { return limits_for(any, collectives.selector); });
+  comm.stage->set_quick_limits(limits, collectives.selector.explains());
+}
+
+bool Stage::is_quick_and_told(QuickOperation operation, Count bytes) {
+  const auto index = static_cast<std::size_t>(operation);
+  if (bytes > told_quick_bytes_max_[index]) return false;
+  const std::uint32_t octave = 1U << std::bit_width(static_cast<std::uint64_t>(bytes));
+  if ((told_[index] & octave) != 0) return true;
+  told_[index] |= octave;
+  Selector& selector = comm_.process.collectives->selector;
+  const Operation called = kAlgorithmTable[kQuickAlgorithms[index]].operation;
+  const Problem problem = problem_of_shown(any_problem(comm_), called, bytes);
+  selector.explain(problem, choice_for(problem, selector));
+  return true;
+}
+
+}  // namespace tasuki

@@ -1,0 +1,212 @@
+// The quick collectives that reduce: see coll/shm/flag_collectives.hpp.
+#include "base/predefined.hpp"
+#include "coll/check/arguments.hpp"
+#include "coll/shm/flag_collectives.hpp"
+
+namespace tasuki {
+namespace {
+
+/// The vectors as they lie packed on the stage, and how they are combined: from the last operand to the
+/// first, into a result that is laid out as the user's datatype says.
+class Vectors {
+ public:
+  Vectors(Comm& comm, Stage& stage, const Op& op, Datatype& datatype)
+      : comm_(comm), stage_(stage), op_(op), datatype_(datatype) {
+    if (datatype.contiguous) [[likely]]
+      kernel_ = stage.kernel(op, datatype);
+    if (datatype.alignment > kLineAlignment) [[unlikely]]
+      padding_ = kLineAlignment;
+  }
+
+  /// Gets ready to combine `count` elements. Returns 0, or the error of an operation that does not fit the
+  /// datatype, or of memory that is not to be had.
+  Code prepare(Count count) {
+    if (kernel_ != nullptr) [[likely]]
+      return 0;
+    return prepare_scratch(count);
+  }
+
+  bool need_scratch() const { return kernel_ == nullptr; }
+
+  /// Writes this rank's vector where the others will see it. Returns where that is.
+  const std::byte* pack(const void* sendbuf, const void* recvbuf, Count count) const {
+    const Piece input(sendbuf == kInPlace ? recvbuf : sendbuf, count, datatype_);
+    std::byte* room = stage_.room(input.bytes() + padding_);
+    room += padding_of(room);
+    pack_inline(input, room, kInlineBytes);
+    return room;
+  }
+
+  const std::byte* of(int member) const {
+    const std::byte* shown = stage_.data(member);
+    return shown + padding_of(shown);
+  }
+
+  /// The last operand.
+  void begin(const std::byte* packed, const Piece& result) const {
+    unpack_inline(result, packed, result.bytes());
+  }
+
+  /// result = packed op result.
+  void add(const std::byte* packed, const Piece& result) const {
+    if (kernel_ != nullptr) [[likely]] {
+      kernel_(packed, result.buffer(), result.buffer(), static_cast<std::size_t>(result.count));
+      return;
+    }
+    // A user's operation gets memory of this rank's own, laid out as its datatype says.
+    unpack_inline(Piece(scratch_, result.count, datatype_), packed, result.bytes());
+    reduce_local(comm_.process, op_, scratch_, result.buffer(), result.count, datatype_);
+  }
+
+ private:
+  static constexpr Count kLineAlignment = 8;  // of data in a line, which some types are not content with
+
+  std::uintptr_t padding_of(const std::byte* data) const {
+    return reinterpret_cast<std::uintptr_t>(data) & static_cast<std::uintptr_t>(padding_);
+  }
+
+  [[gnu::noinline]] Code prepare_scratch(Count count) {
+    if (const Code code = check_reduction(comm_, count, datatype_, op_); code != 0) return code;
+    scratch_ = stage_.scratch(count, datatype_);
+    if (scratch_ != nullptr) return 0;
+    return comm_.process.fail(kErrNoMem, "no memory for %lld elements of the reduction",
+                              static_cast<long long>(count));
+  }
+
+  Comm& comm_;
+  Stage& stage_;
+  const Op& op_;
+  Datatype& datatype_;
+  ReductionKernel kernel_ = nullptr;  // null: through scratch memory
+  Count padding_ = 0;                 // at most, before a vector
+  std::byte* scratch_ = nullptr;
+};
+
+/// Whether buffers for a result of `count` elements are what they must not be.
+bool are_wrong(const void* sendbuf, const void* recvbuf, Count count, const Datatype& datatype) {
+  if (recvbuf == kInPlace) [[unlikely]]
+    return true;
+  return sendbuf == recvbuf && count * datatype.size > 0;
+}
+
+/// The call ends here, and takes no part.
+[[gnu::cold, gnu::noinline]] bool refuse(Comm& comm) {
+  comm.take_back_call();
+  return true;
+}
+
+/// Meets the others and reduces what all show, from `from` bytes on, into `result`.
+void reduce_all(Comm& comm, Stage& stage, QuickOperation operation, const Vectors& vectors,
+                const void* sendbuf, const void* recvbuf, Count count, Count bytes, Count from,
+                const Piece& result) {
+  begin_quick(comm, stage, operation);
+  vectors.pack(sendbuf, recvbuf, count);
+  stage.show(0, bytes);
+  stage.await_all(0);
+  int member = stage.size() - 1;
+  vectors.begin(vectors.of(member) + from, result);
+  while (--member >= 0) vectors.add(vectors.of(member) + from, result);
+  stage.leave();
+}
+
+}  // namespace
+
+bool quick_allreduce(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Count count,
+                     Datatype& datatype, const Op& op, Code* code) {
+  const Count bytes = inline_bytes(count, datatype.size);
+  if (!stage.is_quick(QuickOperation::kAllreduce, bytes) || are_wrong(sendbuf, recvbuf, count, datatype))
+    return false;
+  Vectors vectors(comm, stage, op, datatype);
+  *code = vectors.prepare(count);
+  if (*code != 0) return refuse(comm);
+  reduce_all(comm, stage, QuickOperation::kAllreduce, vectors, sendbuf, recvbuf, count, bytes, 0,
+             Piece(recvbuf, count, datatype));
+  return true;
+}
+
+bool quick_reduce_scatter(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, const Blocks& parts,
+                          Datatype& datatype, const Op& op, Code* code) {
+  Count count = 0;  // of the whole vector
+  Count begin = 0;  // of this rank's part
+  for (int member = 0; member < stage.size(); ++member) {
+    const Count part = parts.count_of(member);
+    if (part < 0 || part > kInlineBytes) return false;
+    if (member < stage.rank()) begin += part;
+    count += part;
+  }
+  const Count bytes = inline_bytes(count, datatype.size);
+  const Piece result(recvbuf, parts.count_of(stage.rank()), datatype);
+  if (!stage.is_quick(QuickOperation::kReduceScatter, bytes) ||
+      are_wrong(sendbuf, recvbuf, result.count, datatype))
+    return false;
+  Vectors vectors(comm, stage, op, datatype);
+  *code = vectors.prepare(count);
+  if (*code != 0) return refuse(comm);
+  reduce_all(comm, stage, QuickOperation::kReduceScatter, vectors, sendbuf, recvbuf, count, bytes,
+             begin * datatype.size, result);
+  return true;
+}
+
+bool quick_reduce(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Count count,
+                  Datatype& datatype, const Op& op, int root, Code* code) {
+  const Count bytes = inline_bytes(count, datatype.size);
+  const bool is_root = stage.rank() == root;
+  if (!stage.is_quick(QuickOperation::kReduce, bytes) ||
+      (is_root ? are_wrong(sendbuf, recvbuf, count, datatype) : sendbuf == kInPlace))
+    return false;
+  Vectors vectors(comm, stage, op, datatype);
+  *code = vectors.prepare(count);
+  if (*code != 0) return refuse(comm);
+  begin_quick(comm, stage, QuickOperation::kReduce);
+  if (!is_root) {
+    vectors.pack(sendbuf, recvbuf, count);
+    stage.publish(0, bytes);
+    stage.leave();
+    return true;
+  }
+  const std::byte* own = static_cast<const std::byte*>(sendbuf);
+  if (vectors.need_scratch() || sendbuf == kInPlace) own = vectors.pack(sendbuf, recvbuf, count);
+  const Piece result(recvbuf, count, datatype);
+  for (int member = stage.size() - 1; member >= 0; --member) {
+    if (member != root) stage.await(member, 0);
+    const std::byte* operand = member == root ? own : vectors.of(member);
+    if (member == stage.size() - 1) {
+      vectors.begin(operand, result);
+    } else {
+      vectors.add(operand, result);
+    }
+  }
+  stage.leave();
+  return true;
+}
+
+bool quick_scan(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Count count, Datatype& datatype,
+                const Op& op, bool inclusive, Code* code) {
+  const Count bytes = inline_bytes(count, datatype.size);
+  const auto operation = inclusive ? QuickOperation::kScan : QuickOperation::kExscan;
+  const int rank = stage.rank();
+  const Count results = !inclusive && rank == 0 ? 0 : count;
+  if (!stage.is_quick(operation, bytes) || are_wrong(sendbuf, recvbuf, results, datatype)) return false;
+  Vectors vectors(comm, stage, op, datatype);
+  *code = vectors.prepare(count);
+  if (*code != 0) return refuse(comm);
+  begin_quick(comm, stage, operation);
+  const std::byte* own = vectors.pack(sendbuf, recvbuf, count);
+  if (rank < stage.size() - 1) stage.publish(0, bytes);
+  // The last operand is this rank's own vector, or in MPI_Exscan that of the rank before it.
+  const Piece result(recvbuf, count, datatype);
+  const int last = inclusive ? rank : rank - 1;
+  for (int member = last; member >= 0; --member) {
+    if (member != rank) stage.await(member, 0);
+    const std::byte* operand = member == rank ? own : vectors.of(member);
+    if (member == last) {
+      vectors.begin(operand, result);
+    } else {
+      vectors.add(operand, result);
+    }
+  }
+  stage.leave();
+  return true;
+}
+
+}  // namespace tasuki

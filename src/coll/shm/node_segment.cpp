@@ -1,0 +1,262 @@
+// Making a stage, waiting on it, and its end.
+#include "coll/shm/node_segment.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/hints.hpp"
+#include "coll/byte_collectives.hpp"
+#include "coll/run/execution.hpp"
+#include "job/bootstrap.hpp"
+#include "memory/global_memory.hpp"
+#include "object/node_map.hpp"
+
+namespace tasuki {
+namespace {
+
+// Blocks are allocated alike at all members, so their addresses often differ by a multiple of a page; then a
+// processor takes a read of one member's line for a read of what it is writing into its own. Each rank's
+// block begins some lines later.
+constexpr std::size_t kShiftBytes = 3 * 64;
+constexpr std::size_t kShifts = 16;
+constexpr Count kKeptGranule = 16 * 1024;  // memory to keep things in is had in so many bytes
+
+}  // namespace
+
+std::shared_ptr<Stage> Stage::make(Comm& comm) {
+  comm.process.collectives->stages.give_back();
+  std::shared_ptr<Stage> stage(new Stage(comm));
+  if (!stage->connect(comm)) return nullptr;
+  comm.process.collectives->stages.add(stage.get());
+  return stage;
+}
+
+Stage::Stage(Comm& comm)
+    : process_(comm.process),
+      progress_(*comm.process.progress),
+      comm_(comm),
+      rank_(comm.rank),
+      size_(comm.size()) {
+  quick_bytes_max_.fill(kNeverQuick);
+  const std::size_t bytes = sizeof(StageBlock) + kShifts * kShiftBytes;
+  memory_ = process_.global_memory->allocate(bytes, alignof(StageBlock));
+  if (memory_ == nullptr) return;
+  const std::size_t shift = static_cast<std::size_t>(rank_) % kShifts * kShiftBytes;
+  std::memset(static_cast<std::byte*>(memory_) + shift, 0, offsetof(StageBlock, pages));
+  own_ = new (static_cast<std::byte*>(memory_) + shift) StageBlock;
+}
+
+/// Finds the others' blocks. Returns whether every member can reach every block.
+bool Stage::connect(Comm& comm) {
+  GlobalMemory& memory = *process_.global_memory;
+  const auto size = static_cast<std::size_t>(size_);
+  std::vector<GlobalAddress> addresses(size);
+  const GlobalAddress own = own_ != nullptr ? memory.find(own_, sizeof(StageBlock)) : 0;
+  if (allgather_bytes(comm, &own, addresses.data(), sizeof own) != 0) return false;
+  bool reached = std::find(addresses.begin(), addresses.end(), GlobalAddress{0}) == addresses.end();
+  if (!reached) return false;  // as all know
+  all_sleep_with_fence_ = true;
+  for (int member = 0; member < size_; ++member) {
+    const GlobalAddress address = addresses[static_cast<std::size_t>(member)];
+    const int endpoint = comm.endpoint(member);
+    reached = reached && memory.reach(endpoint, address, sizeof(StageBlock));
+    all_sleep_with_fence_ = all_sleep_with_fence_ && progress_.sleeps_with_fence(endpoint);
+    members_.push_back({reinterpret_cast<StageBlock*>(address), endpoint});
+  }
+  std::vector<std::uint8_t> reaches(size);
+  const std::uint8_t mine = reached ? 1 : 0;
+  if (allgather_bytes(comm, &mine, reaches.data(), 1) != 0) reached = false;
+  reached = reached && std::find(reaches.begin(), reaches.end(), 0) == reaches.end();
+  if (!reached) members_.clear();
+  return reached;
+}
+
+Stage::~Stage() {
+  if (!members_.empty()) {
+    release();
+  } else if (memory_ != nullptr) {
+    process_.global_memory->deallocate(memory_);
+  }
+}
+
+void Stage::release() {
+  if (released_) return;
+  released_ = true;
+  for (const Member& member : members_) {
+    if (member.block != own_) member.block->released.fetch_add(1, std::memory_order_acq_rel);
+  }
+  if (process_.collectives == nullptr) return;  // the process ends, and the memory with it
+  process_.collectives->stages.remove(this);
+  process_.collectives->stages.retire(memory_, own_, kept_, size_ - 1);
+}
+
+std::byte* Stage::keep(Count bytes) {
+  if (number_ > least_left_ + kPages) wait_for_room(kPages);
+  KeptMemory& kept = kept_[number_ % kPages];
+  if (bytes > kept.bytes) {
+    // All have left the collective that used it before.
+    GlobalMemory& memory = *process_.global_memory;
+    if (kept.at != nullptr) memory.deallocate(kept.at);
+    const Count rounded = (bytes + kKeptGranule - 1) / kKeptGranule * kKeptGranule;
+    kept.at = memory.allocate_global(static_cast<std::size_t>(rounded), kScratchAlignment);
+    kept.bytes = kept.at != nullptr ? rounded : 0;
+  }
+  return static_cast<std::byte*>(kept.at);
+}
+
+void Stage::find_kernel(const Op& op, const Datatype& datatype) {
+  kernel_op_ = op.predefined;
+  kernel_type_ = datatype.predefined;
+  // Without numbers they are nobody's that could be told again.
+  const bool can_be_told = kernel_op_ != 0 && kernel_type_ != 0;
+  kernel_ = can_be_told ? find_reduction_kernel(op, datatype) : nullptr;
+}
+
+std::byte* Stage::scratch(Count count, const Datatype& datatype) {
+  Schedule layout;
+  const Place begin = layout.scratch_elements(count, shape_of(datatype));
+  const Count bytes = layout.scratch_bytes + kScratchAlignment;
+  if (bytes > scratch_bytes_) {
+    scratch_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(bytes)]);
+    scratch_bytes_ = scratch_ ? bytes : 0;
+  }
+  if (!scratch_) return nullptr;
+  const auto address = reinterpret_cast<std::uintptr_t>(scratch_.get());
+  const auto aligned = (address + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+  return reinterpret_cast<std::byte*>(aligned) + begin.offset;
+}
+
+/// Waits for `done` without telling anybody, until it is time to sleep: then `wait_until` has to go on with
+/// `waiter`. With a processor for each rank it looks often, in pauses that leave the line to its writer, and
+/// makes progress in between; with fewer, every look is taken from the rank that is waited for, so each goes
+/// with an offer of the processor.
+template <class Done>
+bool Stage::wait(Done&& done, Progress::Waiter& waiter) {
+  if (progress_.may_spin()) {
+    const std::uint32_t looks_per_turn = progress_.looks_per_turn();
+    std::uint32_t looks = 0;
+    do {
+      for (std::uint32_t look = 0; look < looks_per_turn; ++look) {
+        if (done()) return true;
+        relax_processor();
+      }
+      looks += looks_per_turn;
+    } while (progress_.spins_on(looks));
+  }
+  return progress_.wait_awake(done, waiter);
+}
+
+/// A line holds a word of this collective, or of one that had the line before. So many a word that was
+/// overwritten, and would keep this rank waiting for ever, is told from one that is still to come.
+void Stage::check_line(int member) const {
+  const std::uint64_t number =
+      LineWord::stamp_of(line(member).word.load(std::memory_order_relaxed)) / kPhases;
+  if (number == 0 || (number <= number_ && (number_ - number) % kLines == 0)) return;
+  process_.bootstrap.end_damaged(members_[static_cast<std::size_t>(member)].endpoint,
+                                 "the flag of a collective operation");
+}
+
+/// No member is further ahead than there are lines.
+void Stage::check_left(int member) const {
+  if (left(member) <= number_ + kLines) return;
+  process_.bootstrap.end_damaged(members_[static_cast<std::size_t>(member)].endpoint,
+                                 "the number of collective operations that are over");
+}
+
+void Stage::wait_for(int member, unsigned phase) {
+  Progress::Waiter waiter;
+  if (wait([&] { return has_come(member, phase); }, waiter)) return;
+  progress_.wait_until([&] { return has_come_or_wait(member, phase); }, waiter);
+  stop_waiting();
+}
+
+void Stage::wait_for_all(unsigned phase) {
+  int member = 0;
+  const auto all_have_come = [&] {
+    while (member < size_ && has_come(member, phase)) ++member;
+    return member == size_;
+  };
+  Progress::Waiter waiter;
+  if (wait(all_have_come, waiter)) return;
+  announced_phase_ = phase;
+  announce(kAwaitsEverybody);
+  const auto all_have_come_or_sleeps = [&] {
+    if (member < size_) check_line(member);
+    return all_have_come();
+  };
+  progress_.wait_until(all_have_come_or_sleeps, waiter);
+  stop_waiting();
+}
+
+void Stage::add_missing(std::vector<int>* endpoints) const {
+  for (int member = 0; member < size_; ++member) {
+    const bool is_missing =
+        announced_ == kAwaitsEverybody ? !has_come(member, announced_phase_) : announced_ == awaits(member);
+    if (is_missing) endpoints->push_back(members_[static_cast<std::size_t>(member)].endpoint);
+  }
+}
+
+/// All but this member's own, which it need not wait for.
+std::uint64_t Stage::find_least_left() const {
+  std::uint64_t least = number_ - 1;
+  for (int member = 0; member < size_; ++member) {
+    if (member != rank_) least = std::min(least, left(member));
+  }
+  return least;
+}
+
+void Stage::wait_for_room(std::uint64_t depth) {
+  least_left_ = find_least_left();
+  if (number_ <= least_left_ + depth) return;
+  const std::uint64_t needed = number_ - depth / 2;
+  for (int member = 0; member < size_; ++member) {
+    if (member == rank_) continue;
+    const auto has_left = [&] { return left(member) >= needed; };
+    const auto has_left_or_wait = [&] {
+      check_left(member);
+      if (has_left()) return true;
+      announce(awaits(member));
+      return has_left();
+    };
+    Progress::Waiter waiter;
+    if (wait(has_left, waiter)) continue;
+    progress_.wait_until(has_left_or_wait, waiter);
+    stop_waiting();
+  }
+  least_left_ = find_least_left();
+}
+
+Stage* try_to_make_stage(Comm& comm) {
+  comm.stage_tried = true;
+  if (comm.size() < 2 || comm.is_inter()) return nullptr;
+  if (node_map(comm).nodes() > 1) return nullptr;
+  if (comm.process.config.checks(kCheckCompare))
+    return nullptr;  // all collectives run schedules, which compare first
+  comm.stage = Stage::make(comm);
+  if (comm.stage) set_quick_limits(comm);
+  return comm.stage.get();
+}
+
+void Stages::remove(Stage* stage) {
+  live_.erase(std::remove(live_.begin(), live_.end(), stage), live_.end());
+}
+
+void Stages::give_back() {
+  const auto gone = [&](const Retired& retired) {
+    if (retired.block->released.load(std::memory_order_acquire) != static_cast<std::uint32_t>(retired.others))
+      return false;
+    memory_.deallocate(retired.memory);
+    for (const KeptMemory& kept : retired.kept) {
+      if (kept.at != nullptr) memory_.deallocate(kept.at);
+    }
+    return true;
+  };
+  retired_.erase(std::remove_if(retired_.begin(), retired_.end(), gone), retired_.end());
+}
+
+void Stages::release_all() {
+  while (!live_.empty()) live_.back()->release();
+}
+
+}  // namespace tasuki

@@ -1,0 +1,441 @@
+// Stage: what the ranks of a communicator that share memory meet on: for each of them a block of global
+// memory that it alone writes, with flags that say how far it is and, behind a flag, what it has to show.
+// Blocking collectives go over the stage without a message (coll/shm/flag_collectives.hpp, and the shared
+// steps of coll/schedule/schedule.hpp).
+//
+// Collectives on a stage are counted from 1, alike at all members. Each has a *line* of each member's memory,
+// and the same line again kLines collectives later. What a member wants to show it writes into its line, or,
+// where that is too short, into the page that goes with the collective; then it publishes a *phase*, 0 to 15,
+// in the line's word; phases of a collective rise. Whoever has seen the phase may read the data until it
+// leaves the collective. There are many lines, so that one who only tells, as the root of a broadcast does,
+// runs far ahead; there are few pages, since they are large.
+//
+// A member that waits spins, polls, yields and sleeps like every wait. Before it may sleep it announces whom
+// it waits for; who publishes looks at that alone, and wakes it only then. A meeting of all (await_all) needs
+// no such look: whoever finds that all have come wakes those that announced that they wait for everybody. One
+// of them does find it, since of all looks that go before a sleep the last one sees everybody.
+//
+// What a member shows that is more than a page holds it may *keep*: in memory that goes with the page, and is
+// written again only when that is. So it need not wait for those who read it.
+//
+// Ownership: a Comm owns its Stage. A block, and what is kept, lies in its owner's global memory, and is
+// given back when all other members have released it, as they do when their communicator goes; until then it
+// is in a list of the owner's Collectives. Thread safety: a Stage belongs to one rank and one communicator,
+// whose collectives are called one after the other; the caller holds the process lock. The shared fields are
+// atomic.
+//
+// Invariants:
+//  1. A member writes its line of collective n only when all others have left collective n - kLines, and its
+//  page only when they have left n - kPages. If they have not, it waits until half of the lines (pages) are
+//  free, so that those who share a processor take turns seldom.
+//  2. A member that shows a phase of collective n has left collective n - 1.
+//  3. Every kLeavesTold collectives a member tells that it has left. Whoever has left collective n - 1 has
+//  told at least n - kLeavesTold, which is enough for any member's collective n: of those that are behind all
+//  others, nobody waits for room, so nobody waits for ever.
+//  4. Nobody touches a block that it has released.
+//  5. A member's word is not trusted: data() and bytes() give what lies in its block, whatever it says;
+//     who waits for long looks whether it can be what it is.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/types.hpp"
+#include "datatype/datatype.hpp"
+#include "object/comm.hpp"
+#include "object/op.hpp"
+#include "object/op_kernels.hpp"
+#include "progress/progress.hpp"
+#include "tuning/problem.hpp"
+
+namespace tasuki {
+
+class GlobalMemory;
+
+inline constexpr std::uint64_t kLines = 64;
+inline constexpr std::uint64_t kPages = 8;
+inline constexpr std::uint64_t kLeavesTold = 4;
+static_assert(kLeavesTold <= kPages / 2);
+inline constexpr Count kInlineBytes = 4096;  // what a page holds
+inline constexpr unsigned kPhases = 16;
+
+/// What the algorithms keep of one collective is at most so much, padding aside; so on a stage it is kPages
+/// times that.
+inline constexpr Count kKeptBytesMax = 128 * 1024;
+struct KeptMemory {
+  void* at = nullptr;
+  Count bytes = 0;
+};
+using KeptMemories = std::array<KeptMemory, kPages>;
+
+/// The flag of one collective of one member, and what of its data travels with it.
+struct alignas(64) StageLine {
+  std::atomic<std::uint64_t> word;  // writer: owner; number, phase, bytes: see LineWord. Publishes the data
+  std::byte data[56];               // writer: owner, before it publishes
+};
+inline constexpr Count kLineBytes = sizeof(StageLine::data);
+
+/// Data that is longer than a line. Pages are 65 lines apart: they do not begin in one set of a cache.
+struct alignas(64) StagePage {
+  std::byte data[65 * 64];  // writer: owner, before it publishes
+};
+static_assert(sizeof(StagePage) >= kInlineBytes);
+
+/// The word of a line: which collective and phase, how many bytes its owner shows, and where they are.
+struct LineWord {
+  static constexpr int kBytesBits = 16;
+  static constexpr std::uint64_t kInPage = 1U << 15;  // else in the line
+  static constexpr std::uint64_t stamp(std::uint64_t number, unsigned phase) {
+    return number * kPhases + phase;
+  }
+  static constexpr std::uint64_t make(std::uint64_t number, unsigned phase, std::uint64_t place,
+                                      Count bytes) {
+    return stamp(number, phase) << kBytesBits | place | static_cast<std::uint64_t>(bytes);
+  }
+  static constexpr std::uint64_t stamp_of(std::uint64_t word) { return word >> kBytesBits; }
+  static constexpr Count bytes_of(std::uint64_t word) { return static_cast<Count>(word & (kInPage - 1)); }
+};
+static_assert(kInlineBytes < Count{LineWord::kInPage});
+
+/// What a member has on the stage. All zero at first, but for the pages.
+struct StageBlock {
+  StageLine lines[kLines];
+  alignas(
+      64) std::atomic<std::uint64_t> left;  // writer: owner; the last collective that it told to have left
+  alignas(64) std::atomic<std::uint32_t> awaited;  // writer: owner; seq_cst; whom it may sleep for, see below
+  alignas(64) std::atomic<std::uint32_t> released;  // writers: the other members, each once
+  StagePage pages[kPages];
+};
+
+/// The line of collective `number`. Lines of collectives that follow one another are not neighbours: a
+/// processor that waits for one fetches its neighbour too, and would take it from who writes it next.
+constexpr std::uint64_t line_of(std::uint64_t number) {
+  return number % (kLines / 2) * 2 + number / (kLines / 2) % 2;
+}
+
+/// The collectives that run straight over the lines where they are small: coll/shm/flag_collectives.hpp.
+enum class QuickOperation : std::uint8_t {
+  kBarrier,
+  kBcast,
+  kReduce,
+  kAllreduce,
+  kAllgather,
+  kAlltoall,
+  kGather,
+  kScatter,
+  kReduceScatter,
+  kScan,
+  kExscan,
+};
+inline constexpr std::size_t kQuickOperations = 11;
+inline constexpr Count kNeverQuick = -1;
+/// Up to how many bytes shown by a member each of them is quick, at most kInlineBytes; or kNeverQuick.
+using QuickLimits = std::array<Count, kQuickOperations>;
+
+/// Values of StageBlock::awaited: a member's rank, or one of these.
+inline constexpr std::uint32_t kAwaitsNobody = 0;
+inline constexpr std::uint32_t kAwaitsEverybody = UINT32_MAX;
+constexpr std::uint32_t awaits(int member) {
+  return static_cast<std::uint32_t>(member) + 1;
+}
+
+class Stage {
+ public:
+  /// The stage of `comm`, an intracommunicator of two or more; null when its ranks do not share memory, at
+  /// all of them then. Collective.
+  static std::shared_ptr<Stage> make(Comm& comm);
+  ~Stage();
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+
+  Comm& comm() const { return comm_; }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  /// What this rank shows to the others.
+  StageBlock& own_block() { return *own_; }
+
+  /// Alike at all members; no collective is quick until they are set. `tells`: the user wants to know what is
+  /// chosen. Then none is within the limits that every call looks at, so that nobody else pays for it.
+  void set_quick_limits(const QuickLimits& limits, bool tells) {
+    told_quick_bytes_max_ = limits;
+    quick_bytes_max_ = limits;
+    if (tells) quick_bytes_max_.fill(kNeverQuick);
+    tells_ = tells;
+    told_ = {};
+  }
+  bool is_quick(QuickOperation operation, Count bytes) {
+    if (bytes <= quick_bytes_max_[static_cast<std::size_t>(operation)]) [[likely]]
+      return true;
+    return tells_ && is_quick_and_told(operation, bytes);
+  }
+
+  /// The loop for a predefined operation on a predefined datatype; null where there is none.
+  ReductionKernel kernel(const Op& op, const Datatype& datatype) {
+    if (op.predefined != kernel_op_ || datatype.predefined != kernel_type_) [[unlikely]]
+      find_kernel(op, datatype);
+    return kernel_;
+  }
+
+  /// This rank's own memory for `count` elements: where a buffer of them begins. Null when there is none.
+  /// What it gave before goes.
+  std::byte* scratch(Count count, const Datatype& datatype);
+
+  /// Begins the next collective. All members do, in the same order.
+  void enter() {
+    ++number_;
+    line_ = line_of(number_);
+  }
+
+  /// Room for this member's data in this collective, for writing: `bytes`, up to kInlineBytes. It is aligned
+  /// to 8 bytes, and to 64 where it is longer than kLineBytes. Waits until all others have left the
+  /// collective that used it before. What a second call in a collective gives is what counts.
+  std::byte* room(Count bytes) {
+    const bool in_line = bytes <= kLineBytes;
+    const std::uint64_t depth = in_line ? kLines : kPages;
+    if (number_ > least_left_ + depth) [[unlikely]]
+      wait_for_room(depth);
+    place_ = in_line ? 0 : LineWord::kInPage;
+    return in_line ? own_->lines[line_].data : own_->pages[number_ % kPages].data;
+  }
+
+  /// Memory of this member's that the others can reach, for what it shows in this collective: nobody writes
+  /// it before all have left. Waits as room() does for a page. Null when there is none.
+  std::byte* keep(Count bytes);
+
+  /// Shows `phase` to all, and wakes who waits for this member. REQUIRES: room() was called in this
+  /// collective; `phase` rises within it.
+  void publish(unsigned phase, Count bytes) {
+    show(phase, bytes);
+    wake_waiters();
+  }
+
+  /// The same where all members await_all() this phase: that wakes.
+  void show(unsigned phase, Count bytes) {
+    store(own_->lines[line_].word, LineWord::make(number_, phase, place_, bytes));
+  }
+
+  /// Whether `member` has come to `phase` of this collective; it may be further.
+  bool has_come(int member, unsigned phase) const {
+    return LineWord::stamp_of(line(member).word.load(std::memory_order_seq_cst)) >=
+           LineWord::stamp(number_, phase);
+  }
+
+  /// What a member that has_come() shows, where it has it in its room().
+  const std::byte* data(int member) const {
+    const StageLine& shown = line(member);
+    if ((shown.word.load(std::memory_order_relaxed) & LineWord::kInPage) == 0) return shown.data;
+    return members_[static_cast<std::size_t>(member)].block->pages[number_ % kPages].data;
+  }
+  Count bytes(int member) const {
+    return LineWord::bytes_of(line(member).word.load(std::memory_order_relaxed));
+  }
+
+  /// Returns once `member`, which publishes it, has come to `phase`.
+  void await(int member, unsigned phase) {
+    if (!has_come(member, phase)) wait_for(member, phase);
+  }
+
+  /// Returns once all have come to `phase`. REQUIRES: all members call it for this phase, after show().
+  void await_all(unsigned phase) {
+    for (int member = 0; member < size_; ++member) {
+      if (!has_come(member, phase)) {
+        wait_for_all(phase);
+        break;
+      }
+    }
+    wake_sleepers();
+    least_left_ = number_ - 1;
+  }
+
+  /// For a condition of Progress::wait_until: has_come(); where it is false this rank has announced that it
+  /// waits for `member`, which will wake it. After the last such look: stop_waiting().
+  bool has_come_or_wait(int member, unsigned phase) {
+    if (has_come(member, phase)) return true;
+    check_line(member);
+    announce(awaits(member));
+    return has_come(member, phase);
+  }
+  void stop_waiting() {
+    if (announced_ == kAwaitsNobody) return;
+    announced_ = kAwaitsNobody;
+    own_->awaited.store(kAwaitsNobody, std::memory_order_relaxed);
+  }
+
+  /// Adds the endpoints of those that a wait under way is for, once it has announced them: before it sleeps.
+  void add_missing(std::vector<int>* endpoints) const;
+
+  /// Ends this collective: this member reads nobody's data of it any more.
+  void leave() {
+    if (number_ % kLeavesTold == 0) tell_left();
+  }
+
+  /// Lets go of the other members' blocks. No collective follows.
+  void release();
+
+ private:
+  struct Member {
+    StageBlock* block;
+    int endpoint;
+  };
+
+  explicit Stage(Comm& comm);
+  bool connect(Comm& comm);
+
+  const StageLine& line(int member) const {
+    return members_[static_cast<std::size_t>(member)].block->lines[line_];
+  }
+  /// The last collective that `member` told to have left.
+  std::uint64_t left(int member) const {
+    return members_[static_cast<std::size_t>(member)].block->left.load(std::memory_order_seq_cst);
+  }
+  std::uint64_t find_least_left() const;
+  /// A store that a member who is about to sleep does not miss: see Progress::sleeps_with_fence().
+  template <class T>
+  void store(std::atomic<T>& field, T value) const {
+    if (all_sleep_with_fence_) [[likely]] {
+      field.store(value, std::memory_order_release);
+      std::atomic_signal_fence(std::memory_order_seq_cst);  // the looks at `awaited` stay behind it
+    } else {
+      field.store(value, std::memory_order_seq_cst);
+    }
+  }
+  void announce(std::uint32_t whom) {
+    if (announced_ == whom) return;
+    announced_ = whom;
+    own_->awaited.store(whom, std::memory_order_seq_cst);
+    progress_.look_again();
+  }
+  void wake_waiters() { wake_those_that_await(awaits(rank_)); }
+  void wake_sleepers() { wake_those_that_await(kAwaitsEverybody); }
+  void wake_those_that_await(std::uint32_t whom) {
+    for (const Member& member : members_) {
+      if (member.block->awaited.load(std::memory_order_seq_cst) == whom) [[unlikely]]
+        progress_.wake_peer(member.endpoint);
+    }
+  }
+  void tell_left() {
+    store(own_->left, number_);
+    wake_waiters();
+  }
+  /// Of a member for which this rank waits without end: ends the job where its line cannot be what it is.
+  [[gnu::cold]] void check_line(int member) const;
+  [[gnu::cold]] void check_left(int member) const;
+  [[gnu::cold]] bool is_quick_and_told(QuickOperation operation, Count bytes);  // coll/shm/flag_limits.cpp
+  void find_kernel(const Op& op, const Datatype& datatype);
+  template <class Done>
+  bool wait(Done&& done, Progress::Waiter& waiter);
+  [[gnu::noinline]] void wait_for_room(std::uint64_t depth);
+  [[gnu::noinline]] void wait_for(int member, unsigned phase);
+  [[gnu::noinline]] void wait_for_all(unsigned phase);
+
+  Process& process_;
+  Progress& progress_;
+  Comm& comm_;
+  int rank_;
+  int size_;
+  bool all_sleep_with_fence_ = false;
+  std::uint64_t number_ = 0;      // of the collective under way, or of the last one
+  std::uint64_t line_ = 0;        // its line
+  std::uint64_t place_ = 0;       // of the data: LineWord::kInPage or 0
+  std::uint64_t least_left_ = 0;  // all others have left this one; there may be more
+  StageBlock* own_ = nullptr;
+  QuickLimits quick_bytes_max_;
+  QuickLimits told_quick_bytes_max_;
+  bool tells_ = false;
+  std::array<std::uint32_t, kQuickOperations> told_{};  // a bit for each power of two of bytes shown
+  std::vector<Member> members_;                         // by rank
+  std::uint32_t announced_ = kAwaitsNobody;
+  unsigned announced_phase_ = 0;  // of everybody
+  void* memory_ = nullptr;        // that the own block lies in
+  KeptMemories kept_;
+  std::uint16_t kernel_op_ = 0;  // of `kernel_`, with the next: numbers of predefined objects
+  std::uint16_t kernel_type_ = 0;
+  ReductionKernel kernel_ = nullptr;
+  std::unique_ptr<std::byte[]> scratch_;
+  Count scratch_bytes_ = 0;
+  bool released_ = false;
+};
+
+/// Sets the limits of comm.stage, by the choice among all algorithms: coll/shm/flag_limits.cpp.
+void set_quick_limits(Comm& comm);
+
+/// The first call of stage_of().
+[[gnu::cold, gnu::noinline]] Stage* try_to_make_stage(Comm& comm);
+
+/// The stage of `comm`, made by the first call; null where there is none. Collective in that sense: to be
+/// asked by a blocking collective alone.
+inline Stage* stage_of(Comm& comm) {
+  if (comm.stage_tried) [[likely]]
+    return comm.stage.get();
+  return try_to_make_stage(comm);
+}
+
+/// The stages of a process, and the blocks of those that are gone: part of Collectives.
+class Stages {
+ public:
+  explicit Stages(GlobalMemory& memory) : memory_(memory) {}
+  ~Stages() { give_back(); }
+  Stages(const Stages&) = delete;
+  Stages& operator=(const Stages&) = delete;
+
+  void add(Stage* stage) { live_.push_back(stage); }
+  void remove(Stage* stage);
+
+  /// The settings of collectives have changed, alike at all ranks: other ones may be quick.
+  void set_all_quick_limits() {
+    limits_.clear();
+    for (const Stage* stage : live_) set_quick_limits(stage->comm());
+  }
+
+  /// The limits of communicators that all have `any` in common: by `price()`, which takes time, once. The
+  /// reference holds until the next call.
+  template <class Price>
+  const QuickLimits& quick_limits(const Problem& any, Price&& price) {
+    for (const Limits& known : limits_) {
+      if (known.any == any) return known.limits;
+    }
+    constexpr std::size_t kKnownMax = 64;
+    if (limits_.size() == kKnownMax) limits_.clear();
+    return limits_.emplace_back(Limits{any, price()}).limits;
+  }
+
+  /// `block`, in `memory`, and what is kept with it are released by their owner; `others` will.
+  void retire(void* memory, StageBlock* block, const KeptMemories& kept, int others) {
+    retired_.push_back({memory, block, kept, others});
+  }
+
+  /// Gives back the memory of the blocks that all have released.
+  void give_back();
+
+  /// No collective follows on any of them.
+  void release_all();
+
+  void add_missing(std::vector<int>* endpoints) const {
+    for (const Stage* stage : live_) stage->add_missing(endpoints);
+  }
+
+  std::size_t live() const { return live_.size(); }
+  std::size_t retired() const { return retired_.size(); }
+
+ private:
+  struct Retired {
+    void* memory;
+    StageBlock* block;
+    KeptMemories kept;
+    int others;
+  };
+  struct Limits {
+    Problem any;
+    QuickLimits limits;
+  };
+  GlobalMemory& memory_;
+  std::vector<Stage*> live_;
+  std::vector<Limits> limits_;
+  std::vector<Retired> retired_;
+};
+
+}  // namespace tasuki

@@ -1,0 +1,294 @@
+// Broadcast, gather, scatter, allgather and all-to-all in the buffers of ranks that share memory: see
+// coll/shm/single_copy.hpp.
+#include <algorithm>
+
+#include "coll/algorithm/tree.hpp"
+#include "coll/shm/node_segment.hpp"
+#include "coll/shm/single_copy.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr int kOffered = 1;
+constexpr int kThrough = 2;  // with the others' images
+constexpr Count kCacheLineBytes = 64;
+
+Place input_of(int member) {
+  return {Space::kInput, 0, member};
+}
+Place output_of(int member) {
+  return {Space::kOutput, 0, member};
+}
+Place block_for_me(int member) {
+  return {Space::kBlockForMe, 0, member};
+}
+Place block_from(int member) {
+  return {Space::kBlockFrom, 0, member};
+}
+
+Image image(const Elements& data, Image::Use use) {
+  return {.place = data.place(), .count = data.count, .type = data.element, .use = use};
+}
+Image image(const Blocks& blocks, int rank, Image::Use use) {
+  return {.place = blocks.place_of(rank),
+          .count = blocks.count_of(rank),
+          .type = blocks.element,
+          .block = rank,
+          .use = use};
+}
+Image& image_for(Schedule& schedule, int rank) {
+  return schedule.images[static_cast<std::size_t>(rank)];
+}
+Image& room_for(Schedule& schedule, Member self, int rank) {
+  return schedule.images[static_cast<std::size_t>(self.size + rank)];
+}
+
+/// Pulls what each of the others offers this rank, beginning with the rank after it.
+/// `source(peer)`: where it lies; `bytes(peer)`: how much there is room for.
+template <class Source, class Bytes>
+void pull_from_all(Schedule& schedule, Member self, Source&& source, Bytes&& bytes) {
+  for (int distance = 1; distance < self.size; ++distance) {
+    const int peer = neighbour(self, distance);
+    schedule.await(peer, kOffered);
+    schedule.end_round();
+    schedule.move(source(peer), block_from(peer), bytes(peer));
+  }
+}
+
+/// Of a broadcast, once the root offers.
+void pull_vector(Schedule& schedule, Member self, int root, const Elements& data) {
+  schedule.images.push_back({});
+  schedule.images.push_back(image(data, Image::Use::kOwn));
+  schedule.await(root, kOffered);
+  schedule.end_round();
+  schedule.move(input_of(root), output_of(self.rank), data.bytes());
+}
+
+void finish(Schedule& schedule) {
+  schedule.signal(kThrough);
+  schedule.await_everyone(kThrough);
+  schedule.end_round();
+}
+
+/// All of a scatter but its end: the root shows the others their blocks, by `use`, and they pull them.
+void begin_scatter(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine,
+                   Image::Use use) {
+  schedule.images.resize(static_cast<std::size_t>(2 * self.size));
+  room_for(schedule, self, root) = image(mine, Image::Use::kOwn);
+  if (self.rank != root) {
+    schedule.await(root, kOffered);
+    schedule.end_round();
+    schedule.move(block_for_me(root), block_from(root), mine.bytes());
+    return;
+  }
+  for (int rank = 0; rank < self.size; ++rank)
+    if (rank != root) image_for(schedule, rank) = image(all, rank, use);
+  if (!mine.in_place) image_for(schedule, root) = image(all, root, Image::Use::kOwn);
+  schedule.offer();
+  if (!mine.in_place) schedule.move(block_for_me(root), block_from(root), mine.bytes());
+}
+
+}  // namespace
+
+double shared_ns(const SharedCost& cost, const Problem& problem, const Parameters& parameters) {
+  const double crowd = ranks_per_processor(problem);
+  const double flags_ns = parameters.flag_ns + (problem.size - 2) * crowd * parameters.flag_read_ns;
+  // A copy that is kept for the others is written anew each time, as a page is.
+  const double moved_bytes_per_ns =
+      cost.one_way ? parameters.cell_bytes_per_ns : parameters.pulled_bytes_per_ns;
+  const double busiest_ns =
+      cost.moved_bytes / moved_bytes_per_ns + cost.reduced_bytes / parameters.reduced_in_place_bytes_per_ns;
+  // Where the data goes one way, a rank waits for half of its pages, and then not for as many collectives.
+  const double syncs = cost.one_way ? 2.0 / static_cast<double>(kPages) : cost.syncs;
+  // Who comes last to a meeting of all goes on at once; the others learn of it a turn later.
+  const double turns = syncs + (cost.all_meet ? 1 : 0);
+  return crowd * parameters.shared_ns + (cost.alone ? 1 : crowd) * busiest_ns + syncs * flags_ns +
+         turns * turns_ns(problem, parameters) +
+         uncached_share(problem, parameters) * cost.total_bytes / parameters.node_bytes_per_ns;
+}
+
+void shared_bcast(Schedule& schedule, Member self, int root, const Elements& data) {
+  if (self.rank == root) {
+    schedule.images.push_back(image(data, Image::Use::kRead));
+    schedule.offer();
+    schedule.await_everyone(kThrough);
+    schedule.end_round();
+    return;
+  }
+  pull_vector(schedule, self, root, data);
+  schedule.signal(kThrough);
+  schedule.end_round();
+}
+
+SharedCost shared_bcast_cost(int size, double bytes) {
+  return {.syncs = 2, .moved_bytes = bytes, .total_bytes = (size - 1) * bytes};
+}
+
+void shared_bcast_copy(Schedule& schedule, Member self, int root, const Elements& data) {
+  if (self.rank == root) {
+    schedule.images.push_back(image(data, Image::Use::kKept));
+    schedule.offer();
+  } else {
+    pull_vector(schedule, self, root, data);
+  }
+  schedule.end_round();
+}
+
+SharedCost shared_bcast_copy_cost(int size, double bytes) {
+  return {.syncs = 1, .moved_bytes = bytes, .total_bytes = size * bytes, .one_way = true};
+}
+
+void shared_bcast_split(Schedule& schedule, Member self, int root, const Elements& data) {
+  const Count pushed = data.bytes() / self.size / kCacheLineBytes * kCacheLineBytes;
+  const Count pulled = data.bytes() - pushed;
+  if (self.rank == root) {
+    schedule.images.push_back(image(data, Image::Use::kRead));
+    schedule.offer();
+    for (int distance = 1; distance < self.size; ++distance) {
+      const int peer = neighbour(self, distance);
+      schedule.await(peer, kOffered);
+      schedule.end_round();
+      schedule.move(input_of(root) + pulled, output_of(peer) + pulled, pushed);
+    }
+    return finish(schedule);
+  }
+  schedule.images.push_back({});
+  schedule.images.push_back(image(data, Image::Use::kWritten));
+  schedule.offer();
+  schedule.await(root, kOffered);
+  schedule.end_round();
+  schedule.move(input_of(root), output_of(self.rank), pulled);
+  schedule.signal(kThrough);
+  schedule.await(root, kThrough);
+  schedule.end_round();
+  schedule.accept();
+  schedule.end_round();
+}
+
+SharedCost shared_bcast_split_cost(int size, double bytes) {
+  const double lines = bytes / size / kCacheLineBytes;
+  const double pushed = static_cast<double>(static_cast<Count>(lines)) * kCacheLineBytes;
+  return {.syncs = 2,
+          .moved_bytes = std::max(bytes - pushed, (size - 1) * pushed),
+          .total_bytes = (size - 1) * bytes,
+          .all_meet = true};
+}
+
+void shared_gather(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all) {
+  schedule.images.resize(static_cast<std::size_t>(2 * self.size));
+  Image& own = room_for(schedule, self, root);
+  own = image(mine, Image::Use::kOwn);
+  if (self.rank != root) {
+    schedule.await(root, kOffered);
+    schedule.end_round();
+    schedule.move(block_from(root), block_for_me(root), mine.bytes());
+    schedule.signal(kThrough);
+    schedule.end_round();
+    return;
+  }
+  for (int rank = 0; rank < self.size; ++rank)
+    if (rank != root || !mine.in_place) image_for(schedule, rank) = image(all, rank, Image::Use::kWritten);
+  schedule.offer();
+  if (!mine.in_place) schedule.move(block_from(root), block_for_me(root), mine.bytes());
+  schedule.await_everyone(kThrough);
+  schedule.end_round();
+  schedule.accept();
+  schedule.end_round();
+}
+
+SharedCost shared_gather_cost(int size, double block_bytes) {
+  return {.syncs = 2, .moved_bytes = block_bytes, .total_bytes = size * block_bytes};
+}
+
+void shared_gather_copy(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all) {
+  if (self.rank != root) {
+    schedule.images.push_back(image(mine, Image::Use::kKept));
+    schedule.offer();
+    schedule.end_round();
+    return;
+  }
+  schedule.images.resize(static_cast<std::size_t>(2 * self.size));
+  image_for(schedule, root) = image(mine, Image::Use::kOwn);
+  for (int rank = 0; rank < self.size; ++rank)
+    if (rank != root || !mine.in_place) room_for(schedule, self, rank) = image(all, rank, Image::Use::kOwn);
+  if (!mine.in_place) schedule.move(block_for_me(root), block_from(root), mine.bytes());
+  pull_from_all(schedule, self, input_of, [&](int peer) { return all.bytes_of(peer); });
+  schedule.end_round();
+}
+
+SharedCost shared_gather_copy_cost(int size, double block_bytes) {
+  return {.syncs = 1,
+          .moved_bytes = size * block_bytes,
+          .total_bytes = (2 * size - 1) * block_bytes,
+          .alone = true,
+          .one_way = true};
+}
+
+void shared_scatter(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {
+  begin_scatter(schedule, self, root, all, mine, Image::Use::kRead);
+  if (self.rank == root) {
+    schedule.await_everyone(kThrough);
+  } else {
+    schedule.signal(kThrough);
+  }
+  schedule.end_round();
+}
+
+SharedCost shared_scatter_cost(int size, double block_bytes) {
+  return {.syncs = 2, .moved_bytes = block_bytes, .total_bytes = size * block_bytes};
+}
+
+void shared_scatter_copy(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {
+  begin_scatter(schedule, self, root, all, mine, Image::Use::kKept);
+  schedule.end_round();
+}
+
+SharedCost shared_scatter_copy_cost(int size, double block_bytes) {
+  return shared_gather_copy_cost(size, block_bytes);  // the root copies what all pull, instead of pulling it
+}
+
+void shared_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {
+  schedule.images.resize(static_cast<std::size_t>(2 * self.size));
+  schedule.images[0] =
+      mine.in_place ? image(all, self.rank, Image::Use::kRead) : image(mine, Image::Use::kRead);
+  for (int rank = 0; rank < self.size; ++rank)
+    if (rank != self.rank || !mine.in_place)
+      room_for(schedule, self, rank) = image(all, rank, Image::Use::kOwn);
+  schedule.offer();
+  if (!mine.in_place) schedule.move(input_of(self.rank), block_from(self.rank), mine.bytes());
+  pull_from_all(schedule, self, input_of, [&](int peer) { return all.bytes_of(peer); });
+  finish(schedule);
+}
+
+SharedCost shared_allgather_cost(int size, double block_bytes) {
+  return {.syncs = 2,
+          .moved_bytes = size * block_bytes,
+          .total_bytes = size * size * block_bytes,
+          .all_meet = true};
+}
+
+void shared_alltoall(Schedule& schedule, Member self, const Blocks& out, const Blocks& in) {
+  schedule.images.resize(static_cast<std::size_t>(2 * self.size));
+  const Blocks& offered = out.in_place ? in : out;
+  const Image::Use use = out.in_place ? Image::Use::kSaved : Image::Use::kRead;
+  for (int rank = 0; rank < self.size; ++rank) {
+    if (rank == self.rank && out.in_place) continue;
+    image_for(schedule, rank) = image(offered, rank, use);
+    room_for(schedule, self, rank) = image(in, rank, Image::Use::kOwn);
+  }
+  schedule.offer();
+  if (!out.in_place)
+    schedule.move(block_for_me(self.rank), block_from(self.rank), offered.bytes_of(self.rank));
+  pull_from_all(schedule, self, block_for_me, [&](int peer) { return in.bytes_of(peer); });
+  finish(schedule);
+}
+
+SharedCost shared_alltoall_cost(int size, double block_bytes, bool in_place) {
+  const double blocks = in_place ? 2.0 * (size - 1) : size;
+  return {.syncs = 2,
+          .moved_bytes = blocks * block_bytes,
+          .total_bytes = size * blocks * block_bytes,
+          .all_meet = true};
+}
+
+}  // namespace tasuki

@@ -1,0 +1,238 @@
+// Reductions in the buffers of ranks that share memory: see coll/shm/single_copy.hpp.
+//
+// A slice is reduced in pieces that stay in the cache, from the highest rank's input to the lowest one's: the
+// sum so far is always the right operand, which is where an operation leaves its result. Where the call is in
+// place, an input and an output are the same memory; so a piece of an output is written only after that piece
+// of the same rank's input has been read, and nobody but the slice's rank touches either of them.
+#include <algorithm>
+#include <utility>
+
+#include "coll/algorithm/tree.hpp"
+#include "coll/shm/single_copy.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr int kOffered = 1;
+constexpr int kSliceIsReduced = 2;
+constexpr Count kCacheLineBytes = 64;
+
+Count piece_of(const Reduction& data) {
+  return std::max<Count>(1, kPieceBytes / std::max<Count>(1, data.type.size));
+}
+
+Place input_of(int member) {
+  return {Space::kInput, 0, member};
+}
+Place output_of(int member) {
+  return {Space::kOutput, 0, member};
+}
+
+Image input_image(const Reduction& data) {
+  return {.place = data.input(), .count = data.count, .type = kReduced, .use = Image::Use::kRead};
+}
+Image output_image(Count count, Image::Use use) {
+  return {.place = {Space::kReceive, 0}, .count = count, .type = kReduced, .use = use};
+}
+
+/// Offers, and waits for everyone's offers.
+void begin(Schedule& schedule, const Reduction& data) {
+  schedule.make_rooms(std::min(piece_of(data), data.count), data.type);
+  schedule.offer();
+  schedule.await_everyone(kOffered);
+  schedule.end_round();
+}
+
+/// This rank does not touch the others' images any more; lets go of its own when all say so.
+void finish(Schedule& schedule, int phase) {
+  schedule.signal(phase);
+  schedule.await_everyone(phase);
+  schedule.end_round();
+  schedule.accept();
+  schedule.end_round();
+}
+
+/// Steps of a group: the inputs' elements from `offset` on, reduced over all ranks, go to `to`. `sum` is for
+/// the sum of more than two.
+void reduce_inputs(Schedule& schedule, Member self, const Reduction& data, Count offset, Count count,
+                   Place sum, Place to) {
+  const Count bytes = data.type.size;
+  Place right = input_of(self.size - 1) + offset;
+  for (int rank = self.size - 2; rank >= 0; --rank) {
+    const Place target = rank == 0 ? to : sum;
+    schedule.combine(input_of(rank) + offset, right, target, count, kReduced, bytes);
+    right = target;
+  }
+}
+
+/// Scratch memory for a piece, the same for all pieces of a group.
+Place piece_room(Schedule& schedule, const Reduction& data) {
+  const Count bytes = std::min(piece_of(data), data.count) * data.type.size;
+  return {Space::kPiece, schedule.scratch(bytes).offset};
+}
+
+}  // namespace
+
+Slice slice_of(Member self, Count count, Count element_bytes) {
+  const Count granule = std::max<Count>(1, kCacheLineBytes / std::max<Count>(1, element_bytes));
+  const Count whole = count / self.size;
+  const Count rest = count % self.size;
+  const auto first = [&](int rank) {
+    const Count even = rank * whole + std::min<Count>(rank, rest);
+    return rank == self.size ? count : even / granule * granule;
+  };
+  return {first(self.rank), first(self.rank + 1) - first(self.rank)};
+}
+
+void shared_reduce(Schedule& schedule, Member self, int root, const Reduction& data) {
+  schedule.images.push_back(input_image(data));
+  if (self.rank == root) schedule.images.push_back(output_image(data.count, Image::Use::kWritten));
+  const Place sum = self.size > 2 ? piece_room(schedule, data) : Place{};
+  begin(schedule, data);
+  const Slice slice = slice_of(self, data.count, data.type.size);
+  const Count offset = slice.first * data.type.size;
+  const std::size_t first_step = schedule.begin_pieces();
+  reduce_inputs(schedule, self, data, offset, slice.count, sum, output_of(root) + offset);
+  schedule.end_pieces(first_step, piece_of(data));
+  finish(schedule, kSliceIsReduced);
+}
+
+SharedCost shared_reduce_cost(int size, double bytes) {
+  const double reduced = (size - 1) * bytes / size;
+  return {.syncs = 2, .reduced_bytes = reduced, .total_bytes = size * reduced, .all_meet = true};
+}
+
+void shared_reduce_copy(Schedule& schedule, Member self, int root, const Reduction& data) {
+  schedule.images.push_back(input_image(data));
+  if (self.rank != root) {
+    schedule.images[0].use = Image::Use::kKept;
+    schedule.offer();
+    schedule.end_round();
+    return;
+  }
+  schedule.images.push_back(output_image(data.count, Image::Use::kResult));
+  const Place sum = self.size > 2 ? piece_room(schedule, data) : Place{};
+  begin(schedule, data);
+  const std::size_t first_step = schedule.begin_pieces();
+  reduce_inputs(schedule, self, data, 0, data.count, sum, output_of(root));
+  schedule.end_pieces(first_step, piece_of(data));
+  schedule.accept();
+  schedule.end_round();
+}
+
+SharedCost shared_reduce_copy_cost(int size, double bytes) {
+  const double others = (size - 1) * bytes;
+  return {.syncs = 1,
+          .moved_bytes = bytes,
+          .reduced_bytes = others,
+          .total_bytes = 2 * others,
+          .alone = true,
+          .one_way = true};
+}
+
+void shared_allreduce(Schedule& schedule, Member self, const Reduction& data) {
+  schedule.images = {input_image(data), output_image(data.count, Image::Use::kWritten)};
+  const Place sum = self.size > 2 ? piece_room(schedule, data) : Place{};
+  begin(schedule, data);
+  const Slice slice = slice_of(self, data.count, data.type.size);
+  const Count offset = slice.first * data.type.size;
+  const std::size_t first_step = schedule.begin_pieces();
+  reduce_inputs(schedule, self, data, offset, slice.count, sum, output_of(self.rank) + offset);
+  for (int distance = 1; distance < self.size; ++distance)
+    schedule.move(output_of(self.rank) + offset, output_of(neighbour(self, distance)) + offset, slice.count,
+                  data.type.size);
+  schedule.end_pieces(first_step, piece_of(data));
+  finish(schedule, kSliceIsReduced);
+}
+
+SharedCost shared_allreduce_cost(int size, double bytes) {
+  const double others = (size - 1) * bytes / size;
+  return {.syncs = 2,
+          .moved_bytes = others,
+          .reduced_bytes = others,
+          .total_bytes = 2 * size * others,
+          .all_meet = true};
+}
+
+void shared_reduce_scatter(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts) {
+  const Count count = parts.count_of(self.rank);
+  schedule.images = {input_image(data), output_image(count, Image::Use::kResult)};
+  const Place sum = self.size > 2 ? piece_room(schedule, data) : Place{};
+  begin(schedule, data);
+  Count first = 0;
+  for (int rank = 0; rank < self.rank; ++rank) first += parts.count_of(rank);
+  const Count offset = first * data.type.size;
+  // In place, the beginning of the buffer still belongs to other ranks, and what is behind the result stays
+  // as it is.
+  const Place result = data.in_place ? schedule.scratch(count * data.type.size) : output_of(self.rank);
+  const std::size_t first_step = schedule.begin_pieces();
+  reduce_inputs(schedule, self, data, offset, count, sum, result);
+  schedule.end_pieces(first_step, piece_of(data));
+  schedule.signal(kSliceIsReduced);
+  schedule.await_everyone(kSliceIsReduced);
+  schedule.end_round();
+  if (data.in_place) schedule.move(result, output_of(self.rank), count, data.type.size);
+  schedule.accept();
+  schedule.end_round();
+}
+
+SharedCost shared_reduce_scatter_cost(int size, double bytes) {
+  const double reduced = (size - 1) * bytes / size;
+  return {.syncs = 2, .reduced_bytes = reduced, .total_bytes = size * reduced, .all_meet = true};
+}
+
+void shared_scan(Schedule& schedule, Member self, const Reduction& data) {
+  schedule.images = {input_image(data), output_image(data.count, Image::Use::kWritten)};
+  begin(schedule, data);
+  const Slice slice = slice_of(self, data.count, data.type.size);
+  const Count offset = slice.first * data.type.size;
+  const std::size_t first_step = schedule.begin_pieces();
+  schedule.move(input_of(0) + offset, output_of(0) + offset, slice.count, data.type.size);
+  for (int rank = 1; rank < self.size; ++rank)
+    schedule.combine(output_of(rank - 1) + offset, input_of(rank) + offset, output_of(rank) + offset,
+                     slice.count, kReduced, data.type.size);
+  schedule.end_pieces(first_step, piece_of(data));
+  finish(schedule, kSliceIsReduced);
+}
+
+SharedCost shared_scan_cost(int size, double bytes) {
+  const double reduced = (size - 1) * bytes / size;
+  return {.syncs = 2,
+          .moved_bytes = bytes / size,
+          .reduced_bytes = reduced,
+          .total_bytes = size * bytes,
+          .all_meet = true};
+}
+
+void shared_exscan(Schedule& schedule, Member self, const Reduction& data) {
+  schedule.images.push_back(input_image(data));
+  if (self.rank > 0) schedule.images.push_back(output_image(data.count, Image::Use::kWritten));
+  Place sum = piece_room(schedule, data);
+  Place next_sum = piece_room(schedule, data);
+  begin(schedule, data);
+  const Slice slice = slice_of(self, data.count, data.type.size);
+  const Count offset = slice.first * data.type.size;
+  const std::size_t first_step = schedule.begin_pieces();
+  // A sum is on its way to the next rank's output when that rank's input has gone into the sum after it.
+  Place ready = input_of(0) + offset;
+  for (int rank = 1; rank < self.size; ++rank) {
+    if (rank < self.size - 1)
+      schedule.combine(ready, input_of(rank) + offset, sum, slice.count, kReduced, data.type.size);
+    schedule.move(ready, output_of(rank) + offset, slice.count, data.type.size);
+    ready = sum;
+    std::swap(sum, next_sum);
+  }
+  schedule.end_pieces(first_step, piece_of(data));
+  finish(schedule, kSliceIsReduced);
+}
+
+SharedCost shared_exscan_cost(int size, double bytes) {
+  const double share = bytes / size;
+  return {.syncs = 2,
+          .moved_bytes = (size - 1) * share,
+          .reduced_bytes = (size - 2) * share,
+          .total_bytes = (2.0 * size - 3) * bytes,
+          .all_meet = true};
+}
+
+}  // namespace tasuki

@@ -1,0 +1,184 @@
+// The general algorithms as the registry has them: prices that make sense, parts in two levels that are
+// chosen in their turn and give the right result on every placement, chains that go through the nodes one
+// after the other, and grids that follow the communicator's topology.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "base/operation.hpp"
+#include "base/predefined.hpp"
+#include "coll/api.hpp"
+#include "coll/choice/composed.hpp"
+#include "coll/move_cases.hpp"
+#include "coll/run/execution.hpp"
+#include "object/api.hpp"
+#include "object/objects.hpp"
+#include "p2p/api.hpp"
+#include "support/world.hpp"
+
+namespace tasuki::test {
+namespace {
+
+/// A problem of ranks on so many nodes.
+Problem problem_on(Operation operation, int size, int nodes, Count bytes, bool consecutive = false) {
+  return {.operation = operation,
+          .size = size,
+          .bytes = bytes,
+          .nodes = nodes,
+          .node_ranks_max = (size + nodes - 1) / nodes,
+          .consecutive = consecutive};
+}
+
+double price(const Candidate& candidate, const Problem& problem, Count segment_bytes) {
+  return candidate.predicted_ns(problem, Parameters{}, candidate.segments.empty() ? 0 : segment_bytes);
+}
+
+TEST(GeneralPrices, GrowWithTheBytes) {
+  for (std::size_t number = 0; number < algorithm_table().size(); ++number) {
+    const Candidate& candidate = candidate_of(static_cast<int>(number));
+    const AlgorithmRow& row = algorithm_table()[number];
+    for (int size : {1, 2, 3, 8, 12, 64}) {
+      if (size > kSimulatedRanksMax) break;
+      for (int nodes : {1, 2, size}) {
+        if (nodes > size) continue;
+        for (Count segment : general::kSegmentsWorthTrying) {
+          double last = 0;
+          for (Count bytes = 1; bytes <= 1 << 24; bytes *= 16) {
+            const Problem problem = problem_on(row.operation, size, nodes, bytes * size);
+            if (!candidate.valid(problem)) continue;
+            const double ns = price(candidate, problem, segment);
+            EXPECT_TRUE(std::isfinite(ns)) << row.name;
+            EXPECT_GE(ns, last) << row.name << " of " << bytes << " bytes among " << size << " on " << nodes;
+            last = ns;
+          }
+        }
+      }
+    }
+  }
+}
+
+template <class One>
+std::string chosen(std::span<const One> entries, const Problem& problem) {
+  return algorithm_table()[static_cast<std::size_t>(choose(entries, problem, Parameters{}, {}).algorithm)]
+      .name;
+}
+
+bool has_two_levels(const std::string& name) {
+  return name == "two_level" || name == "lanes";
+}
+
+TEST(GeneralPrices, TwoLevelsAreChosenWhereTheyPay) {
+  EXPECT_EQ(chosen(bcast_entries(), problem_on(Operation::kBcast, 32, 4, 8)), "two_level");
+  EXPECT_EQ(chosen(barrier_entries(), problem_on(Operation::kBarrier, 32, 4, 0)), "two_level");
+  EXPECT_TRUE(has_two_levels(chosen(allreduce_entries(), problem_on(Operation::kAllreduce, 32, 4, 8))));
+  EXPECT_NE(chosen(bcast_entries(), problem_on(Operation::kBcast, 4, 4, 8)), "two_level");
+  EXPECT_NE(chosen(bcast_entries(), problem_on(Operation::kBcast, 32, 1, 8)), "two_level");
+  Problem ordered = problem_on(Operation::kAllreduce, 32, 4, 8);
+  ordered.commutative = false;
+  EXPECT_FALSE(has_two_levels(chosen(allreduce_entries(), ordered))) << "the order of ranks would be lost";
+  ordered.consecutive = true;
+  EXPECT_TRUE(has_two_levels(chosen(allreduce_entries(), ordered)));
+}
+
+TEST(GeneralPrices, SeveralDirectionsPayOnANetworkOfLinks) {
+  const Problem links = problem_on(Operation::kBcast, 64, 64, 64 << 20);
+  EXPECT_EQ(chosen(bcast_entries(), links), "grid_3");
+  Problem line = links;
+  line.extents = {64, 0, 0};
+  EXPECT_FALSE(general::is_grid<3>(line)) << "the topology says otherwise";
+}
+
+/// Runs the broadcast of this name from the registry on ranks that are on these nodes.
+std::vector<SimulatedRank> run_registered(const char* name, const std::vector<int>& node_of, int root,
+                                          Count count, Count segment_bytes) {
+  const int size = static_cast<int>(node_of.size());
+  const NodeMap map(node_of, 0);
+  Problem problem = problem_on(Operation::kBcast, size, map.nodes(), 4 * count, map.is_consecutive());
+  problem.node_ranks_max = map.largest();
+  const Parameters parameters;
+  const BcastEntry* entry = nullptr;
+  for (const BcastEntry& one : bcast_entries()) {
+    if (std::string(name) == algorithm_table()[static_cast<std::size_t>(one.algorithm)].name) entry = &one;
+  }
+  if (entry == nullptr) std::abort();
+  return run_bcast(Case{size, root, count, kDense},
+                   [&](Schedule& schedule, Member self, int from, const Elements& data) {
+                     const NodeMap own(node_of, self.rank);
+                     entry->schedule(schedule,
+                                     {.self = self,
+                                      .root = from,
+                                      .segment_bytes = segment_bytes,
+                                      .nodes = &own,
+                                      .problem = &problem,
+                                      .parameters = &parameters},
+                                     data);
+                   });
+}
+
+TEST(GeneralSchedules, ChainsGoThroughTheNodesInTurn) {
+  const std::vector<int> interleaved = {0, 1, 2, 0, 1, 2, 0, 1, 2};
+  for (int root = 0; root < 9; ++root) {
+    const auto chain = run_registered("chain", interleaved, root, 64, 64);
+    // Once from node to node; once more where the root is not its node's first rank.
+    const double crossings = root < 3 ? 2 : 3;
+    EXPECT_EQ(measure_traffic(chain, interleaved).messages, 4 * crossings);
+    run_registered("binary_tree", interleaved, root, 64, 64);
+  }
+}
+
+TEST(GeneralSchedules, TwoLevelsOfChosenParts) {
+  const std::vector<int> placements[] = {{0, 1, 2, 0, 1, 2, 0, 1, 2},
+                                         {0, 0, 0, 1, 1, 1, 1, 1, 2},
+                                         {3, 3, 1, 3, 3, 3, 1},
+                                         {0, 0, 1, 1},
+                                         {1, 0, 1}};
+  const Count long_count = kSanitized ? 5000 : 30000;
+  for (const std::vector<int>& node_of : placements) {
+    for (int root : {0, static_cast<int>(node_of.size()) - 1}) {
+      for (Count count : {Count{1}, Count{1000}, long_count}) {
+        const auto ranks = run_registered("two_level", node_of, root, count, 0);
+        const int nodes = NodeMap(node_of, 0).nodes();
+        EXPECT_EQ(measure_traffic(ranks, node_of).bytes, (nodes - 1) * 4.0 * static_cast<double>(count));
+      }
+    }
+  }
+}
+
+/// How often the broadcast "grid_2" ran when it was wanted for a broadcast on `comm`.
+std::uint64_t grid_broadcasts(Process& process, Comm* comm) {
+  int place = 0, number = -1;
+  for (const AlgorithmRow& row : algorithms_of(Operation::kBcast)) {
+    ++place;
+    if (std::string(row.name) != "grid_2") continue;
+    number = static_cast<int>(&row - algorithm_table().data());
+    process.config.bcast_algorithm = place;
+  }
+  process.collectives->selector.forget();
+  const std::uint64_t before = process.counters.algorithms[number];
+  auto* byte = static_cast<Datatype*>(process.objects->predefined[kMpiByte]);
+  std::vector<char> data(100, comm->rank == 1 ? 'x' : ' ');
+  Request* request = nullptr;
+  EXPECT_EQ(api::ibcast(process, data.data(), 100, byte, 1, comm, &request), 0);
+  Status status;
+  EXPECT_EQ(api::wait(process, &request, &status), 0);
+  EXPECT_EQ(std::string(data.begin(), data.end()), std::string(100, 'x'));
+  return process.counters.algorithms[number] - before;
+}
+
+TEST(GeneralSchedules, GridsFollowTheTopology) {
+  run_ranks(6, [](Process& process) {
+    Comm* world = process.objects->world;
+    EXPECT_EQ(grid_broadcasts(process, world), 1u);
+    const int plane[] = {1, 2, 3}, line[] = {6, 1, 1}, periods[] = {0, 0, 0};
+    for (const int* dims : {plane, line}) {
+      Comm* cart = nullptr;
+      ASSERT_EQ(api::cart_create(process, world, 3, dims, periods, false, &cart), 0);
+      EXPECT_EQ(grid_broadcasts(process, cart), dims == plane ? 1u : 0u);
+      EXPECT_EQ(api::comm_free(process, &cart), 0);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace tasuki::test

@@ -1,0 +1,231 @@
+// The levels of a communicator over several nodes: who gets them and when, that nobody sees them, that they
+// go with their communicator, and that what runs on them is right on placements of all kinds.
+#include "coll/hierarchy/communicators.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/algorithm_table.hpp"
+#include "base/predefined.hpp"
+#include "coll/api.hpp"
+#include "coll/choice/registry.hpp"
+#include "coll/run/execution.hpp"
+#include "object/api.hpp"
+#include "object/objects.hpp"
+#include "p2p/p2p.hpp"
+#include "support/world.hpp"
+
+namespace tasuki::test {
+namespace {
+
+/// One rank's side of a test, with the algorithm that `operation` is to take.
+struct Rank {
+  explicit Rank(Process& rank_process) : process(rank_process), world(*process.objects->world) {}
+
+  void want(Operation operation, const std::string& name) {
+    const auto rows = algorithms_of(operation);
+    std::int64_t place = 0;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      if (rows[row].name == name) place = static_cast<std::int64_t>(row) + 1;
+    }
+    ASSERT_NE(place, 0) << name;
+    process.config.*operation_row(operation).algorithm = place;
+    process.collectives->selector.forget();
+    number = first_algorithm_of(operation) + static_cast<int>(place) - 1;
+  }
+  std::uint64_t times() const { return process.counters.algorithms[number]; }
+  Datatype* integer() const { return static_cast<Datatype*>(process.objects->predefined[kMpiInt32T]); }
+  Op* sum() const { return static_cast<Op*>(process.objects->predefined[kMpiSum]); }
+
+  /// An allreduce of `count` numbers on `comm`, checked.
+  void allreduce(Comm& comm, Count count = 3) {
+    std::vector<std::int32_t> in(static_cast<std::size_t>(count)), out(in.size(), -1);
+    std::iota(in.begin(), in.end(), comm.rank);
+    ASSERT_EQ(api::allreduce(process, in.data(), out.data(), count, integer(), sum(), &comm), 0);
+    const int ranks = comm.size();
+    for (Count i = 0; i < count; ++i)
+      EXPECT_EQ(out[static_cast<std::size_t>(i)], ranks * (ranks - 1) / 2 + ranks * i);
+  }
+
+  Process& process;
+  Comm& world;
+  int number = -1;
+};
+
+TEST(Levels, AreMadeByTheFirstCollectiveThatWantsThem) {
+  run_ranks(5,
+            [](Process& process) {
+              Rank rank(process);
+              rank.want(Operation::kAllreduce, "ring");
+              rank.allreduce(rank.world);
+              EXPECT_FALSE(rank.world.levels_tried);
+              rank.want(Operation::kAllreduce, "two_level");
+              Request* request = nullptr;
+              ASSERT_EQ(api::ibarrier(process, &rank.world, &request), 0);
+              ASSERT_EQ(wait_and_release(request, nullptr), 0);
+              EXPECT_FALSE(rank.world.levels_tried) << "nonblocking ones write schedules";
+              rank.allreduce(rank.world);
+              ASSERT_NE(rank.world.levels, nullptr);
+              const Levels& levels = *rank.world.levels;
+              EXPECT_EQ(levels.node().size(), process.rank == 4 ? 1 : 2);
+              EXPECT_EQ(levels.node().stage != nullptr, process.rank != 4);
+              EXPECT_EQ(levels.lane().size(), process.rank < 2 || process.rank == 4 ? 3 : 2);
+              EXPECT_EQ(levels.lane().stage, nullptr);
+              EXPECT_TRUE(levels.has_lane_of(0) && levels.has_lane_of(4));
+              EXPECT_FALSE(levels.has_lane_of(3)) << "the last node has no second rank";
+            },
+            {.nodes = {0, 1, 1, 0, 2}});
+}
+
+TEST(Levels, AreNotWhereTheyWouldBeNothing) {
+  for (const std::vector<int>& nodes : {std::vector<int>{0, 0, 0}, std::vector<int>{0, 1, 2}}) {
+    run_ranks(3,
+              [](Process& process) {
+                Rank rank(process);
+                EXPECT_FALSE(may_have_levels(rank.world, Operation::kBarrier));
+                rank.want(Operation::kAllreduce, "two_level");
+                rank.allreduce(rank.world);
+                EXPECT_EQ(rank.times(), 0u);
+                EXPECT_EQ(rank.world.levels, nullptr);
+              },
+              {.nodes = nodes});
+  }
+}
+
+TEST(Levels, AreSeenByNobody) {
+  run_ranks(6,
+            [](Process& process) {
+              Rank rank(process);
+              const std::uint64_t communicators = process.counters.communicators;
+              rank.want(Operation::kAllreduce, "two_level");
+              const std::uint64_t others =
+                  process.counters.algorithms[algorithm_number(Operation::kReduce, "flags")];
+              rank.allreduce(rank.world);
+              rank.allreduce(rank.world);
+              const std::uint64_t calls = process.counters.collectives;
+              rank.allreduce(rank.world);
+              EXPECT_EQ(process.counters.collectives, calls + 1);
+              EXPECT_EQ(rank.times(), 3u);
+              EXPECT_EQ(process.counters.algorithms[algorithm_number(Operation::kReduce, "flags")], others);
+              EXPECT_EQ(process.counters.communicators, communicators);
+            },
+            {.nodes = {0, 0, 0, 1, 1, 1}});
+}
+
+TEST(Levels, GoWithTheirCommunicator) {
+  run_ranks(4,
+            [](Process& process) {
+              Rank rank(process);
+              const std::size_t stages = process.collectives->stages.live();
+              const Context contexts = process.objects->context_next;
+              constexpr int kCommunicators = 5;
+              rank.want(Operation::kAllreduce, "two_level");
+              for (int round = 0; round < kCommunicators; ++round) {
+                Comm* comm = nullptr;
+                ASSERT_EQ(api::comm_dup(process, &rank.world, &comm), 0);
+                for (int call = 0; call < 20; ++call) rank.allreduce(*comm, 1 + 100 * call);
+                EXPECT_EQ(process.collectives->stages.live(), stages + 1);
+                EXPECT_EQ(api::comm_free(process, &comm), 0);
+                EXPECT_EQ(process.collectives->stages.live(), stages);
+              }
+              // One for the communicator, one for each node and one for each lane, by its first rank.
+              const Context made[] = {3, 1, 1, 0};
+              EXPECT_EQ(process.objects->context_next - contexts, kCommunicators * made[process.rank]);
+              EXPECT_EQ(api::barrier(process, &rank.world), 0);
+              process.collectives->stages.give_back();
+              EXPECT_EQ(process.collectives->stages.retired(), 0u);
+            },
+            {.nodes = {0, 1, 0, 1}});
+}
+
+/// Reversed, every other one, and interleaved: of eight ranks on two or three nodes.
+TEST(Levels, WorkOnAnyPlacement) {
+  for (const std::vector<int>& nodes :
+       {std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1}, std::vector<int>{2, 0, 1, 1, 0, 2, 2, 0}}) {
+    run_ranks(8,
+              [](Process& process) {
+                Rank rank(process);
+                for (const char* name : {"two_level", "lanes"}) {
+                  rank.want(Operation::kAllreduce, name);
+                  Comm *reversed = nullptr, *half = nullptr;
+                  ASSERT_EQ(api::comm_split(process, &rank.world, 0, -process.rank, &reversed), 0);
+                  ASSERT_EQ(api::comm_split(process, &rank.world, process.rank % 2, 0, &half), 0);
+                  for (Count count : {Count{0}, Count{1}, Count{1000}, Count{20000}}) {
+                    for (Comm* comm : {&rank.world, reversed, half}) rank.allreduce(*comm, count);
+                  }
+                  EXPECT_EQ(api::comm_free(process, &reversed), 0);
+                  EXPECT_EQ(api::comm_free(process, &half), 0);
+                }
+              },
+              {.nodes = nodes});
+  }
+}
+
+TEST(Levels, RootsWithoutALaneTakeAnotherWay) {
+  run_ranks(5,
+            [](Process& process) {
+              Rank rank(process);
+              rank.want(Operation::kBcast, "two_level");
+              for (int root = 0; root < 5; ++root) {
+                std::int32_t value = process.rank == root ? 100 + root : -1;
+                ASSERT_EQ(api::bcast(process, &value, 1, rank.integer(), root, &rank.world), 0);
+                EXPECT_EQ(value, 100 + root);
+              }
+              EXPECT_EQ(rank.times(), 5u);
+            },
+            {.nodes = {0, 0, 0, 1, 1}});
+}
+
+/// What one rank finds wrong is its error, and the others' collective goes on.
+TEST(Levels, ErrorsAreThoseOfTheWhole) {
+  run_ranks(4,
+            [](Process& process) {
+              Rank rank(process);
+              rank.want(Operation::kBcast, "two_level");
+              std::vector<std::int32_t> data(10, process.rank == 0 ? 7 : 0);
+              const Count count = process.rank == 3 ? 5 : 10;
+              const Code code = api::bcast(process, data.data(), count, rank.integer(), 0, &rank.world);
+              EXPECT_EQ(error_class_bits(code), process.rank == 3 ? kErrTruncate : 0);
+              EXPECT_EQ(data[4], 7);
+              EXPECT_EQ(data[5], process.rank == 3 ? 0 : 7);
+              rank.want(Operation::kAllreduce, "two_level");
+              rank.allreduce(rank.world);
+            },
+            {.nodes = {0, 0, 1, 1}});
+}
+
+/// Predicted, of the best of all.
+template <class One>
+double best_ns(std::span<const One> entries, const Problem& problem) {
+  return choose(entries, problem, Parameters{}, {}).predicted_ns;
+}
+
+/// Of 32 ranks on 4 nodes: what the calls within the nodes and between them are predicted to take, which is
+/// less than messages do.
+TEST(Levels, CostWhatTheirCallsDo) {
+  const Candidate& two_level = candidate_of(algorithm_number(Operation::kBcast, "two_level"));
+  for (const Count bytes : {Count{8}, Count{1} << 20}) {
+    Problem problem{.operation = Operation::kBcast, .size = 32, .bytes = bytes};
+    problem.blocking = problem.levels = true;
+    problem.nodes = 4;
+    problem.node_ranks_max = 8;
+    Problem node{.operation = Operation::kBcast, .size = 8, .bytes = bytes};
+    node.blocking = node.stage = true;
+    node.quick = bytes == 8;
+    node.node_ranks_max = 8;
+    Problem lane{.operation = Operation::kBcast, .size = 4, .bytes = bytes};
+    lane.nodes = 4;
+    lane.uniform = false;
+    const double ns = two_level.predicted_ns(problem, Parameters{}, 0);
+    EXPECT_DOUBLE_EQ(ns, best_ns(bcast_entries(), node) + best_ns(bcast_entries(), lane)) << bytes;
+    problem.levels = false;
+    EXPECT_LT(ns, two_level.predicted_ns(problem, Parameters{}, 0)) << bytes;
+  }
+}
+
+}  // namespace
+}  // namespace tasuki::test
