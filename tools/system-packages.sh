@@ -1,13 +1,20 @@
 #!/bin/sh
-# Makes sure that the packages of tools/packages-debian.txt are installed: as root it installs what is missing,
-# as an ordinary user it says which line does, and stops. Silent when nothing is missing. Other distributions
-# are left alone: there the build itself says what it does not find.
+# tools/system-packages.sh SECTION...: makes sure that the packages of these sections of tools/packages-debian.txt
+# (build, test, demo) are installed: as root it installs what is missing, as an ordinary user it says which line
+# does, and stops. Silent when nothing is missing; packages of other sections are not looked for. Other
+# distributions are left alone: there the build itself says what it does not find.
 set -u
-here=$(dirname "$0")
+list=$(dirname "$0")/packages-debian.txt
+[ $# -gt 0 ] || { echo "$0: expected sections of $list" >&2; exit 2; }
+wanted=
+for section in "$@"; do
+  grep -qx "\[$section\]" "$list" || { echo "$0: $list has no section [$section]" >&2; exit 2; }
+  wanted="$wanted $(awk -v head="[$section]" '/^\[/ { inside = $0 == head; next } inside && !/^#/' "$list")"
+done
 command -v dpkg-query >/dev/null || exit 0
 
 missing=
-for package in $(grep -v '^#' "$here/packages-debian.txt"); do
+for package in $wanted; do
   status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)
   [ "$status" = installed ] || missing="$missing $package"
 done
