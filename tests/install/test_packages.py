@@ -111,6 +111,7 @@ def targets_of(goal, tmp_path):
     [
         ("build", {"build"}, {"build"}),
         ("demo", {"build", "demo"}, {"build", "demo"}),
+        ("check", {"build", "demo", "test"}, {"build", "demo", "test"}),
         ("test", {"build", "demo", "test"}, {"build", "demo", "test"}),
         ("test-long", {"build", "demo", "test"}, {"build", "demo", "test"}),
         ("peers", {"build"}, set()),

@@ -50,6 +50,11 @@ class Tree:
                     files[name] = content.decode()
         return Tree(files, root, pictures)
 
+    def under(self, places):
+        """The part of it whose paths begin so."""
+        part = {name: text for name, text in self.files.items() if name.startswith(tuple(places))}
+        return Tree(part, self.root)
+
     def select(self, *suffixes, generated=True):
         for name, text in sorted(self.files.items()):
             if name.endswith(suffixes) and (generated or not is_generated(name, text)):
@@ -104,6 +109,8 @@ def clang_format_clean(tree, clang_format="clang-format"):
 def ruff_clean(tree, ruff=(sys.executable, "-m", "ruff")):
     """Python: formatted, and without unused names, unsorted imports and the like (ruff.toml)."""
     names = [name for name, _ in tree.select(".py")]
+    if not names:
+        return []
     wrong = []
     for arguments in (
         ["format", "--check", "--output-format", "concise"],
@@ -290,9 +297,10 @@ def everything_is_built(tree, compile_commands):
 def named_elsewhere(tree, name):
     """Is the file's name, or its stem, in a file that is not a document?"""
     base = name.rsplit("/", 1)[-1]
-    stem = re.escape(base.rsplit(".", 1)[0])
+    stem = base.rsplit(".", 1)[0]
+    word = re.compile(rf"\b{re.escape(stem)}\b")
     return any(
-        re.search(rf"\b{stem}\b", text)
+        stem in text and word.search(text)  # the first part is the quick one
         for other, text in tree.files.items()
         if other != name and not other.endswith(".md")
     )
