@@ -1,4 +1,4 @@
-"""Reads the core's functions out of src/*/api.hpp: their names and parameter lists."""
+"""Reads the core's functions out of every api.hpp below src: their names and parameter lists."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CoreParameter:
 @dataclass(frozen=True)
 class CoreFunction:
     name: str
-    header: str  # as it is included: "p2p/api.hpp"
+    header: str  # as it is included: "p2p/call/api.hpp"
     parameters: tuple[CoreParameter, ...]  # after the Process&
 
     @property
@@ -40,7 +40,7 @@ def _parameter(text: str) -> CoreParameter:
 
 def read(source: Path = ROOT / "src") -> dict[str, CoreFunction]:
     functions: dict[str, CoreFunction] = {}
-    for path in sorted(source.glob("*/api.hpp")):
+    for path in sorted(source.glob("**/api.hpp")):
         text = re.sub(r"//[^\n]*", "", path.read_text())
         for match in re.finditer(r"\bCode\s+(\w+)\(\s*Process&\s*process\s*(?:,([^;{}]*))?\)\s*;", text):
             name, parameters = match.groups()

@@ -36,7 +36,7 @@
 #include "datatype/datatype.hpp"
 #include "object/comm.hpp"
 #include "object/objects.hpp"
-#include "p2p/message.hpp"
+#include "p2p/arrived_message.hpp"
 
 namespace tasuki {
 

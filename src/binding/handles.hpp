@@ -6,9 +6,9 @@
 #include "binding/abi.hpp"
 #include "object/comm.hpp"
 #include "object/object.hpp"
-#include "object/op.hpp"
-#include "p2p/message.hpp"
+#include "p2p/arrived_message.hpp"
 #include "p2p/request.hpp"
+#include "reduction/op.hpp"
 
 namespace tasuki {
 

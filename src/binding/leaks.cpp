@@ -9,7 +9,7 @@
 #include "io/file/file.hpp"
 #include "job/bootstrap.hpp"
 #include "object/attribute.hpp"
-#include "p2p/left_messages.hpp"
+#include "p2p/unreceived.hpp"
 #include "rma/window.hpp"
 
 namespace tasuki {

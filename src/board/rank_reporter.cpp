@@ -17,8 +17,8 @@
 #include "coll/check/call_comparison.hpp"
 #include "datatype/datatype.hpp"
 #include "job/bootstrap.hpp"
-#include "object/op.hpp"
 #include "p2p/point_to_point.hpp"
+#include "reduction/op.hpp"
 
 namespace tasuki {
 namespace {

@@ -10,8 +10,8 @@
 #include "base/types.hpp"
 #include "datatype/datatype.hpp"
 #include "object/comm.hpp"
-#include "object/op.hpp"
 #include "p2p/request.hpp"
+#include "reduction/op.hpp"
 
 namespace tasuki::api {
 

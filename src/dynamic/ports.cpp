@@ -16,10 +16,9 @@
 #include "job/bootstrap.hpp"
 #include "link/link.hpp"
 #include "object/api.hpp"
-#include "object/comm_create.hpp"
 #include "object/objects.hpp"
-#include "p2p/operations.hpp"
-#include "p2p/p2p.hpp"
+#include "p2p/core_calls.hpp"
+#include "p2p/message_requests.hpp"
 #include "p2p/remote_job.hpp"
 #include "progress/progress.hpp"
 

@@ -15,8 +15,8 @@
 #include "base/process.hpp"
 #include "base/types.hpp"
 #include "object/comm.hpp"
-#include "object/op.hpp"
 #include "object/session.hpp"
+#include "reduction/op.hpp"
 
 namespace tasuki {
 struct Datatype;
@@ -73,7 +73,7 @@ Code intercomm_create(Process& process, Comm* local_comm, int local_leader, Comm
 /// the leader that has the smaller number in the job comes first.
 Code intercomm_merge(Process& process, Comm* intercomm, bool high, Comm** newintracomm);
 /// `info` may be changed: MPI_COMM_TYPE_HW_UNGUIDED sets the key mpi_hw_resource_type in it. The values of
-/// that key are "mpi_shared_memory" and the names in object/hardware.hpp; those of mpi_pset_name
+/// that key are "mpi_shared_memory" and the names in placement/hardware.hpp; those of mpi_pset_name
 /// "mpi://WORLD" and "mpi://SELF".
 Code comm_split_type(Process& process, Comm* comm, int split_type, int key, Info* info, Comm** newcomm);
 /// A failing attribute callback leaves the communicator alive. Pending operations end normally.
@@ -164,7 +164,7 @@ Code op_commutative(Process& process, Op* op, bool* commute);
 Code reduce_local(Process& process, const void* inbuf, void* inoutbuf, Count count, Datatype* datatype,
                   Op* op);
 
-/// A new info: the names of object/hardware.hpp and mpi_shared_memory, each "true" where this process is
+/// A new info: the names of placement/hardware.hpp and mpi_shared_memory, each "true" where this process is
 /// confined to one instance of it, else "false" (MPI 9.1.3).
 Code get_hw_resource_info(Process& process, Info** hw_info);
 

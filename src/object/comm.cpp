@@ -10,10 +10,9 @@
 #include "coll/byte_collectives.hpp"
 #include "job/bootstrap.hpp"
 #include "object/api.hpp"
-#include "object/comm_create.hpp"
 #include "object/group.hpp"
 #include "object/objects.hpp"
-#include "p2p/p2p.hpp"
+#include "p2p/core_calls.hpp"
 #include "p2p/remote_job.hpp"
 #include "progress/progress.hpp"
 

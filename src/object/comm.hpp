@@ -18,8 +18,8 @@ namespace tasuki {
 struct Topology;   // object/topology.hpp
 class Stage;       // coll/shm/node_segment.hpp: shared memory of the collectives
 class Levels;      // coll/hierarchy/communicators.hpp: communicators within nodes and between them
-class NodeMap;     // object/node_map.hpp
-class BufferPool;  // p2p/buffered.hpp: attached buffers of the buffered mode
+class NodeMap;     // placement/node_map.hpp
+class BufferPool;  // p2p/buffer_pool.hpp: attached buffers of the buffered mode
 
 struct Errhandler : Object {
   Errhandler() : Object(Kind::kErrhandler) {}

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "datatype/predefined.hpp"
-#include "object/op.hpp"
-#include "p2p/message.hpp"
+#include "p2p/arrived_message.hpp"
+#include "reduction/op.hpp"
 
 namespace tasuki {
 namespace {

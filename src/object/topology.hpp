@@ -17,7 +17,7 @@
 
 #include "base/types.hpp"
 #include "object/comm.hpp"
-#include "object/placement.hpp"
+#include "placement/placement.hpp"
 
 namespace tasuki {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/distance.hpp"
-#include "object/hardware.hpp"
+#include "placement/hardware.hpp"
 
 namespace tasuki {
 

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "datatype/type_hash.hpp"
-#include "p2p/operations.hpp"
-#include "p2p/partitioned.hpp"
+#include "p2p/message_requests.hpp"
+#include "p2p/partitioned/partitioned.hpp"
 #include "p2p/point_to_point.hpp"
 #include "protocol/write.hpp"
 

@@ -18,8 +18,8 @@
 // With TASUKI_CHECK=2 a kSignature packet goes ahead of each message of the user's and says of which types it
 // is: the next kEager or kRequestToSend in the plane of point-to-point messages is of that message.
 //
-// A partitioned message (p2p/partitioned.hpp): kPartitionedOffer, then in every cycle kPartitionedStart back
-// and kPartition packets, which may mix with anything.
+// A partitioned message (p2p/partitioned/partitioned.hpp): kPartitionedOffer, then in every cycle
+// kPartitionedStart back and kPartition packets, which may mix with anything.
 //
 // Requests are named by RequestId (index and generation in a pool of their owner), never by address: what a
 // peer's memory says is checked before it is used.

@@ -20,8 +20,8 @@
 #include "base/types.hpp"
 #include "datatype/datatype.hpp"
 #include "datatype/predefined.hpp"
-#include "object/op.hpp"
-#include "object/op_kernels.hpp"
+#include "reduction/op.hpp"
+#include "reduction/op_kernels.hpp"
 #include "rma/control.hpp"
 
 namespace tasuki::rma {

@@ -15,8 +15,8 @@
 #include "base/types.hpp"
 #include "datatype/datatype.hpp"
 #include "object/comm.hpp"
-#include "object/op.hpp"
 #include "p2p/request.hpp"
+#include "reduction/op.hpp"
 #include "rma/window.hpp"
 
 namespace tasuki::api {

@@ -8,7 +8,7 @@
 #include "datatype/wire_type.hpp"
 #include "job/bootstrap.hpp"
 #include "link/link.hpp"
-#include "p2p/p2p.hpp"
+#include "p2p/core_calls.hpp"
 #include "p2p/point_to_point.hpp"
 #include "progress/progress.hpp"
 #include "rma/windows.hpp"

@@ -6,7 +6,7 @@
 #include "datatype/layout.hpp"
 #include "datatype/wire_type.hpp"
 #include "job/bootstrap.hpp"
-#include "p2p/p2p.hpp"
+#include "p2p/core_calls.hpp"
 #include "p2p/point_to_point.hpp"
 #include "rma/message.hpp"
 

@@ -36,7 +36,7 @@ SHORT_PATH = {
         "end": (),
         "~Call": (),
     },
-    "src/p2p/send.cpp": {
+    "src/p2p/call/send.cpp": {
         "send": ("send_standard",),
         "send_standard": ("try_at_once",),
         "try_at_once": ("choose", "write_short"),

@@ -5,7 +5,7 @@
 #include "binding/call.hpp"
 #include "binding/callbacks.hpp"
 #include "binding/translate.hpp"
-#include "p2p/api.hpp"
+#include "p2p/call/api.hpp"
 
 using namespace tasuki;
 

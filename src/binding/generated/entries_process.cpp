@@ -7,7 +7,7 @@
 #include "binding/translate.hpp"
 #include "dynamic/api.hpp"
 #include "object/api.hpp"
-#include "p2p/api.hpp"
+#include "p2p/call/api.hpp"
 
 using namespace tasuki;
 

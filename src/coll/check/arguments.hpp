@@ -8,7 +8,7 @@
 #include "coll/algorithm/algorithms.hpp"
 #include "datatype/datatype.hpp"
 #include "object/comm.hpp"
-#include "object/op.hpp"
+#include "reduction/op.hpp"
 
 namespace tasuki {
 

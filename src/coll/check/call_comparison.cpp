@@ -11,7 +11,7 @@
 #include "datatype/datatype.hpp"
 #include "datatype/predefined.hpp"
 #include "datatype/type_hash.hpp"
-#include "object/op.hpp"
+#include "reduction/op.hpp"
 
 namespace tasuki {
 namespace {

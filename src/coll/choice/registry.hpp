@@ -13,7 +13,7 @@
 
 #include "coll/algorithm/algorithms.hpp"
 #include "coll/schedule/schedule.hpp"
-#include "object/node_map.hpp"
+#include "placement/node_map.hpp"
 #include "tuning/choose.hpp"
 
 namespace tasuki {

@@ -4,7 +4,7 @@
 
 #include "coll/hierarchy/part_calls.hpp"
 #include "datatype/datatype.hpp"
-#include "object/op.hpp"
+#include "reduction/op.hpp"
 
 namespace tasuki::levels {
 namespace {

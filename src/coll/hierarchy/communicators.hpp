@@ -23,7 +23,7 @@
 
 #include "base/operation.hpp"
 #include "object/comm.hpp"
-#include "object/node_map.hpp"
+#include "placement/node_map.hpp"
 
 namespace tasuki {
 

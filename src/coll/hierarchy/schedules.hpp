@@ -26,7 +26,7 @@
 #include <functional>
 
 #include "coll/algorithm/algorithms.hpp"
-#include "object/node_map.hpp"
+#include "placement/node_map.hpp"
 
 namespace tasuki {
 

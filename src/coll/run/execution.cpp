@@ -9,8 +9,8 @@
 #include "job/bootstrap.hpp"
 #include "object/objects.hpp"
 #include "object/topology.hpp"
-#include "p2p/operations.hpp"
-#include "p2p/p2p.hpp"
+#include "p2p/core_calls.hpp"
+#include "p2p/message_requests.hpp"
 
 namespace tasuki {
 namespace {

@@ -36,7 +36,6 @@
 #include "coll/shm/node_segment.hpp"
 #include "datatype/datatype.hpp"
 #include "object/comm.hpp"
-#include "object/op.hpp"
 #include "p2p/request.hpp"
 #include "progress/progress.hpp"
 

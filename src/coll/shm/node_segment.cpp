@@ -10,7 +10,7 @@
 #include "coll/run/execution.hpp"
 #include "job/bootstrap.hpp"
 #include "memory/global_memory.hpp"
-#include "object/node_map.hpp"
+#include "placement/node_map.hpp"
 
 namespace tasuki {
 namespace {

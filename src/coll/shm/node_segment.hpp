@@ -47,9 +47,9 @@
 #include "base/types.hpp"
 #include "datatype/datatype.hpp"
 #include "object/comm.hpp"
-#include "object/op.hpp"
-#include "object/op_kernels.hpp"
 #include "progress/progress.hpp"
+#include "reduction/op.hpp"
+#include "reduction/op_kernels.hpp"
 #include "tuning/problem.hpp"
 
 namespace tasuki {

@@ -11,13 +11,13 @@
 #include <string_view>
 
 #include "coll/byte_collectives.hpp"
+#include "communicator/comm_create.hpp"
 #include "io/api.hpp"
 #include "io/file/agreement.hpp"
 #include "io/file/explain_file.hpp"
 #include "io/file/phase_times.hpp"
 #include "io/hints/hint_table.hpp"
 #include "job/bootstrap.hpp"
-#include "object/comm_create.hpp"
 #include "object/objects.hpp"
 #include "storage/deferred.hpp"
 

@@ -12,7 +12,7 @@
 #include "io/hints/hint_table.hpp"
 #include "io/hints/system_hints.hpp"
 #include "job/bootstrap.hpp"
-#include "object/node_map.hpp"
+#include "placement/node_map.hpp"
 
 namespace tasuki {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "object/node_map.hpp"
+#include "placement/node_map.hpp"
 
 namespace tasuki {
 

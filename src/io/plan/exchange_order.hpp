@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/types.hpp"
-#include "object/node_map.hpp"
+#include "placement/node_map.hpp"
 
 namespace tasuki {
 

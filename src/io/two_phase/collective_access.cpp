@@ -18,7 +18,7 @@
 #include "io/two_phase/exchange.hpp"
 #include "job/bootstrap.hpp"
 #include "memory/global_memory.hpp"
-#include "object/node_map.hpp"
+#include "placement/node_map.hpp"
 
 namespace tasuki {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/types.hpp"
 #include "io/hints/hint_table.hpp"
 #include "io/plan/file_domains.hpp"
-#include "object/node_map.hpp"
+#include "placement/node_map.hpp"
 #include "storage/driver.hpp"
 
 namespace tasuki {

@@ -12,7 +12,7 @@
 
 #include "io/plan/exchange_order.hpp"
 #include "io/two_phase/access_plan.hpp"
-#include "object/node_map.hpp"
+#include "placement/node_map.hpp"
 
 namespace tasuki {
 

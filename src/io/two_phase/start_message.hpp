@@ -6,7 +6,7 @@
 
 #include "base/predefined.hpp"
 #include "object/objects.hpp"
-#include "p2p/p2p.hpp"
+#include "p2p/core_calls.hpp"
 
 namespace tasuki {
 

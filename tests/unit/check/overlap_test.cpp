@@ -11,7 +11,7 @@
 #include "base/predefined.hpp"
 #include "datatype/api.hpp"
 #include "object/objects.hpp"
-#include "object/op.hpp"
+#include "reduction/op.hpp"
 #include "support/predefined.hpp"
 #include "support/world.hpp"
 

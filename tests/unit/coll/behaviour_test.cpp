@@ -17,7 +17,7 @@
 #include "datatype/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
-#include "p2p/api.hpp"
+#include "p2p/call/api.hpp"
 #include "support/predefined.hpp"
 #include "support/world.hpp"
 

@@ -16,7 +16,7 @@
 #include "coll/run/execution.hpp"
 #include "datatype/api.hpp"
 #include "object/objects.hpp"
-#include "p2p/api.hpp"
+#include "p2p/call/api.hpp"
 #include "support/sanitized.hpp"
 #include "support/world.hpp"
 

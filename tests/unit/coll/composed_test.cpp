@@ -14,7 +14,7 @@
 #include "coll/run/execution.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
-#include "p2p/api.hpp"
+#include "p2p/call/api.hpp"
 #include "support/world.hpp"
 
 namespace tasuki::test {

@@ -16,7 +16,7 @@
 #include "coll/run/execution.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
-#include "p2p/p2p.hpp"
+#include "p2p/core_calls.hpp"
 #include "support/world.hpp"
 
 namespace tasuki::test {

@@ -12,7 +12,7 @@
 #include "dynamic/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
-#include "p2p/api.hpp"
+#include "p2p/call/api.hpp"
 #include "p2p/remote_job.hpp"
 #include "support/world.hpp"
 

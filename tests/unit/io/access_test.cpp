@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "io/support.hpp"
-#include "p2p/api.hpp"
+#include "p2p/call/api.hpp"
 
 namespace tasuki::test {
 namespace {

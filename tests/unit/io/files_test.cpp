@@ -7,7 +7,7 @@
 #include "io/faulty_storage.hpp"
 #include "io/support.hpp"
 #include "object/api.hpp"
-#include "p2p/api.hpp"
+#include "p2p/call/api.hpp"
 #include "storage/driver.hpp"
 
 namespace tasuki::test {

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-#include "p2p/api.hpp"
+#include "p2p/call/api.hpp"
 #include "progress/progress.hpp"
 #include "support.hpp"
 

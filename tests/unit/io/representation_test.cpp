@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "io/support.hpp"
-#include "p2p/api.hpp"
+#include "p2p/call/api.hpp"
 
 namespace tasuki::test {
 namespace {

@@ -9,7 +9,7 @@
 #include "datatype/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
-#include "p2p/api.hpp"
+#include "p2p/call/api.hpp"
 #include "support/world.hpp"
 
 namespace tasuki {

@@ -10,7 +10,7 @@
 #include "coll/byte_collectives.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
-#include "p2p/api.hpp"
+#include "p2p/call/api.hpp"
 #include "support/world.hpp"
 
 namespace tasuki {

@@ -1,5 +1,5 @@
 // SlotPool: ids find living objects only, and slots are used again.
-#include "p2p/pool.hpp"
+#include "p2p/slot_pool.hpp"
 
 #include <gtest/gtest.h>
 

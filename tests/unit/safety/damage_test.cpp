@@ -12,7 +12,7 @@
 #include "coll/api.hpp"
 #include "coll/shm/node_segment.hpp"
 #include "link/link.hpp"
-#include "p2p/partitioned.hpp"
+#include "p2p/partitioned/partitioned.hpp"
 #include "p2p/ranks.hpp"
 #include "progress/progress.hpp"
 #include "protocol/board.hpp"

@@ -14,7 +14,7 @@
 #include "io/two_phase/collective_access.hpp"
 #include "io/two_phase/oversized_views.hpp"
 #include "io/two_phase/start_message.hpp"
-#include "object/node_map.hpp"
+#include "placement/node_map.hpp"
 #include "support/child.hpp"
 
 namespace tasuki::test {

@@ -1,0 +1,329 @@
+// PointToPoint: the turn of the wheel. What waits goes out where there is room, what arrives goes to its
+// handler.
+#include "p2p/point_to_point.hpp"
+
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "job/bootstrap.hpp"
+#include "p2p/core_calls.hpp"
+#include "p2p/large/large.hpp"
+#include "p2p/partitioned/partitioned.hpp"
+
+namespace tasuki {
+
+namespace {
+
+constexpr int kFlushPacketsMax =
+    32;  // to one peer in one turn, so that the others and the arrivals get theirs
+
+}  // namespace
+
+// ----- queues ----------------------------------------------------------------------------------------------
+
+void SendQueue::push(SendRequest* request) {
+  request->next = nullptr;
+  (last != nullptr ? last->next : first) = request;
+  last = request;
+}
+
+void SendQueue::push_front(SendRequest* request) {
+  request->next = first;
+  first = request;
+  if (last == nullptr) last = request;
+}
+
+SendRequest* SendQueue::pop() {
+  SendRequest* request = first;
+  first = request->next;
+  if (first == nullptr) last = nullptr;
+  return request;
+}
+
+bool SendQueue::remove(SendRequest* request) {
+  SendRequest* previous = nullptr;
+  for (SendRequest* one = first; one != nullptr; previous = one, one = one->next) {
+    if (one != request) continue;
+    (previous != nullptr ? previous->next : first) = one->next;
+    if (last == one) last = previous;
+    return true;
+  }
+  return false;
+}
+
+// ----- life ------------------------------------------------------------------------------------------------
+
+PointToPoint::PointToPoint(Process& owner)
+    : process(owner),
+      transport(*owner.transport),
+      distances(owner.bootstrap),
+      bulk_bytes_max(owner.transport->bulk_bytes_max()),
+      matching(owner.counters.queues),
+      sent(owner),
+      partitioned(std::make_unique<Partitioned>(*this)),
+      large(std::make_unique<LargeMessages>(*this)) {
+  if (transport.endpoints() > kRanksMax) {
+    process.bootstrap.abort(1, "a job has at most " + std::to_string(kRanksMax) + " ranks, not " +
+                                   std::to_string(transport.endpoints()));
+  }
+  if (process.checks != nullptr) {
+    checks = std::make_unique<MessageChecks>(*this, *process.checks);
+    matching.forbid_first();
+  }
+  read_settings();
+  peers.resize(static_cast<std::size_t>(transport.endpoints()));
+  process.progress->add(this);
+}
+
+void PointToPoint::read_settings() {
+  const Config& config = process.config;
+  table.eager_bytes_max = config.eager_bytes_max;
+  table.set_thresholds(config.write_bytes_min, config.cooperative_bytes_min);
+  distances.assume(config.distance != 0 ? std::optional(static_cast<Distance>(config.distance - 1))
+                                        : std::nullopt);
+  table.attach_bytes_min = config.attach_bytes_min;
+  const bool compares = config.checks(kCheckCompare);  // see MessageChecks
+  table.short_bytes_max = compares ? -1 : static_cast<Count>(kShortBytesMax);
+  table.send_requests = config.send_requests != 0 && !compares;
+  table.pull = config.pull != 0;
+  table.cooperative = config.cooperative != 0;
+  table.push = config.push != 0;
+  table.attach = config.attach != 0;
+  const bool explain = config.explain == kExplainAll || (config.explain != 0 && process.rank == 0);
+  if (explain && explainer == nullptr) {
+    explainer = std::make_unique<Explainer>(process);
+  } else if (!explain) {
+    explainer.reset();
+  }
+}
+
+PointToPoint::~PointToPoint() {
+  process.progress->remove(this);
+  // Messages that nobody received: their data. What the user never waited for stays in the pools.
+  messages.for_each([](Message& message) {
+    message.heap.reset();
+    message.seal.reset();
+  });
+  sends.for_each([](SendRequest& send) { send.note.reset(); });
+  receives.for_each([](ReceiveRequest& receive) { receive.note.reset(); });
+}
+
+SendRequest* PointToPoint::make_send(const void* data, Count count, Datatype& datatype, int dest, int tag,
+                                     Comm& comm, Plane plane, SendMode mode) {
+  ++process.counters.send_requests;
+  SendRequest* const request = sends.make(data, count, datatype, dest, tag, comm, plane, mode);
+  if (checks != nullptr && plane == Plane::kPointToPoint) [[unlikely]]
+    request->note = checks->note_send(count, datatype, mode);
+  return request;
+}
+
+ReceiveRequest* PointToPoint::make_receive(void* data, Count count, Datatype& datatype, int source, int tag,
+                                           Comm& comm, Plane plane) {
+  ++process.counters.receive_requests;
+  ReceiveRequest* const request = receives.make(data, count, datatype, source, tag, comm, plane);
+  if (checks != nullptr && plane == Plane::kPointToPoint) [[unlikely]]
+    request->note = checks->note_receive();
+  return request;
+}
+
+// Requests and messages go back to the pool that they came from. The process outlives its communicators.
+void SendRequest::operator delete(SendRequest* request, std::destroying_delete_t) {
+  Process& process = request->comm->process;
+  --process.counters.send_requests;
+  process.p2p->sends.destroy(request);
+}
+
+void ReceiveRequest::operator delete(ReceiveRequest* request, std::destroying_delete_t) {
+  Process& process = request->comm->process;
+  --process.counters.receive_requests;
+  process.p2p->receives.destroy(request);
+}
+
+void Message::operator delete(Message* message, std::destroying_delete_t) {
+  if (PointToPoint* home = message->pool) {
+    if (!message->is_long)
+      home->process.counters.unexpected_bytes.subtract(static_cast<std::uint64_t>(message->bytes));
+    home->messages.destroy(message);
+  } else {
+    message->~Message();
+    ::operator delete(message);
+  }
+}
+
+void SendReceiveRequest::part_done() {
+  if (--parts_left != 0) return;
+  status = receive->status;
+  if (send->status.error != 0) status.error = send->status.error;
+  complete();
+  release(this);
+}
+
+void forget_communicator(Comm& comm) {
+  PointToPoint* p2p = comm.process.p2p.get();
+  delete std::exchange(comm.buffer, nullptr);
+  if (p2p == nullptr) return;
+  if (comm.process.config.check >= 3 && !comm.recurring) remember_left_messages(comm);
+  for (Context plane = 0; plane < 4; ++plane) {
+    MatchQueue* queue = p2p->matching.find(comm.context | plane);
+    if (queue == nullptr || (comm.recurring && queue->arrived.first != nullptr)) continue;
+    while (queue->arrived.first != nullptr) {
+      auto* message = static_cast<Message*>(queue->arrived.first);
+      p2p->matching.remove(message);
+      Peer& peer = p2p->peer(message->endpoint);
+      if (peer.eager_message == message) peer.eager_message = nullptr;
+      release(message);
+    }
+    p2p->matching.forget(comm.context | plane);
+  }
+  p2p->partitioned->forget(comm.context);
+}
+
+bool has_open_operations(Comm& comm) {
+  bool found = false;
+  const auto look = [&](const Request& request) {
+    found = found || (request.comm.get() == &comm && request.active && !request.done);
+  };
+  comm.process.p2p->sends.for_each(look);
+  comm.process.p2p->receives.for_each(look);
+  comm.process.p2p->partitioned->sends.for_each(look);
+  comm.process.p2p->partitioned->receives.for_each(look);
+  return found;
+}
+
+void flush_sends(Process& process) {
+  process.progress->wait_until([&] { return process.p2p->idle(); });
+  process.error_owner = nullptr;
+  process.p2p->error_owner = {};
+}
+
+// ----- what goes out ---------------------------------------------------------------------------------------
+
+void PointToPoint::mark_busy(int endpoint) {
+  if (std::exchange(peer(endpoint).busy, true)) return;
+  busy.push_back(endpoint);
+}
+
+void PointToPoint::answer(int endpoint, const AnswerHeader& header) {
+  Peer& to = peer(endpoint);
+  if (to.answers.empty() && write_answer(transport, endpoint, header)) return;
+  to.answers.push_back(header);
+  mark_busy(endpoint);
+}
+
+bool PointToPoint::flush(int endpoint) {
+  Peer& to = peer(endpoint);
+  std::size_t answered = 0;
+  while (answered < to.answers.size() && write_answer(transport, endpoint, to.answers[answered])) ++answered;
+  to.answers.erase(to.answers.begin(), to.answers.begin() + static_cast<std::ptrdiff_t>(answered));
+  bool moved = answered != 0;
+  if (!to.answers.empty()) return moved;
+
+  for (int packets = 0; packets < kFlushPacketsMax && !to.messages.empty(); ++packets) {
+    SendRequest& message = *to.messages.first;
+    const Count position = message.cursor.position();
+    const bool over = push_message(message);
+    moved |= over || message.cursor.position() != position;
+    if (!over) return moved;
+    settle(*to.messages.pop());
+  }
+  return flush_bulk(to) || moved;
+}
+
+bool PointToPoint::flush_bulk(Peer& to) {
+  bool moved = false;
+  for (int packets = 0; packets < kFlushPacketsMax && !to.streams.empty(); ++packets) {
+    SendRequest* stream = to.streams.pop();
+    if (!push_stream(*stream)) {
+      to.streams.push_front(stream);
+      return moved;
+    }
+    moved = true;
+    if (stream->cursor.position() < stream->bytes_wanted) {
+      to.streams.push(stream);
+    } else {
+      complete(*stream);
+    }
+  }
+  for (int packets = 0; packets < kFlushPacketsMax && !to.partitioned.empty(); ++packets) {
+    PartitionedSend* const message = to.partitioned.front();
+    if (!message->push()) return moved;
+    moved = true;
+    to.partitioned.erase(to.partitioned.begin());
+    if (message->pending.empty()) {
+      message->all_pushed();
+    } else {
+      to.partitioned.push_back(message);
+    }
+  }
+  return moved;
+}
+
+bool PointToPoint::poll() {
+  bool moved = false;
+  for (std::size_t i = 0; i < busy.size();) {
+    const int endpoint = busy[i];
+    moved |= flush(endpoint);
+    Peer& one = peer(endpoint);
+    if (one.answers.empty() && one.messages.empty() && one.streams.empty() && one.partitioned.empty()) {
+      one.busy = false;
+      busy[i] = busy.back();
+      busy.pop_back();
+    } else {
+      ++i;
+    }
+  }
+  if (transport.poll(*this) != 0) moved = true;
+  if (large->busy()) moved |= large->poll();
+  return moved;
+}
+
+// ----- what comes in ---------------------------------------------------------------------------------------
+
+void PointToPoint::packet(const Packet& packet) {
+  switch (lead_kind(header_of<LeadWord>(packet))) {
+    case PacketKind::kShort:
+      return short_message(packet);
+    case PacketKind::kEager:
+      return eager_message(packet);
+    case PacketKind::kEagerMore:
+      return more_of_eager(packet);
+    case PacketKind::kRequestToSend:
+      return request_to_send(packet);
+    case PacketKind::kClearToSend:
+      return cleared_to_send(packet);
+    case PacketKind::kFragment:
+      return fragment(packet);
+    case PacketKind::kAcknowledge:
+      return acknowledged(packet);
+    case PacketKind::kPulling:
+      return pulling(packet);
+    case PacketKind::kPulled:
+      return pulled(packet);
+    case PacketKind::kPushed:
+      return large->pushed(packet);
+    case PacketKind::kWriting:
+      return large->writing(packet);
+    case PacketKind::kSignature:  // of a job that checks what this one may not
+      if (checks != nullptr) checks->seal_arrived(packet);
+      return;
+    case PacketKind::kPartitionedOffer:
+      return partitioned->offer(packet);
+    case PacketKind::kPartitionedStart:
+      return partitioned->started(packet);
+    case PacketKind::kPartition:
+      return partitioned->partition(packet);
+  }
+  const bool is_known = packet.bulk_bytes == kDamaged;
+  damaged(packet, is_known ? reinterpret_cast<const char*>(packet.bulk) : "a packet of no known kind");
+}
+
+void PointToPoint::damaged(const Packet& packet, const char* what) {
+  process.bootstrap.end_damaged(packet.source, what);
+}
+
+void PointToPoint::damaged_source(int endpoint) {
+  process.bootstrap.end_damaged(endpoint, "a message from a rank that its communicator has not");
+}
+
+}  // namespace tasuki

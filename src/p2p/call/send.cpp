@@ -1,0 +1,351 @@
+// Sending: from the user's call to the packets.
+//
+// A blocking send of up to one packet, with nothing queued before it, is written into the transport's room
+// and forgotten: no request, no lock, no allocation. Everything else is a SendRequest that push_message()
+// drives through its protocol, at once or whenever there is room.
+#include "base/predefined.hpp"
+#include "object/objects.hpp"
+#include "p2p/call/api.hpp"
+#include "p2p/core_calls.hpp"
+#include "p2p/large/large.hpp"
+#include "p2p/point_to_point.hpp"
+#include "protocol/choose.hpp"
+#include "protocol/write.hpp"
+
+namespace tasuki {
+
+// ----- the short path --------------------------------------------------------------------------------------
+
+namespace {
+
+/// send_at_once() for what is not short and dense. Apart, so that the short path needs no stack for it.
+[[gnu::noinline]] bool send_packed_at_once(const void* buffer, Count count, const Datatype& datatype,
+                                           int endpoint, int dest, int tag, Comm& comm, Plane plane) {
+  PointToPoint& p2p = *comm.process.p2p;
+  PackCursor cursor(datatype, count);
+  const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
+  if (p2p.checks != nullptr && plane == Plane::kPointToPoint) return false;
+  const Count bytes = cursor.total_bytes();
+  if (bytes >= p2p.table.write_bytes_min && p2p.large->may_claim(endpoint, bytes)) return false;
+  const Protocol protocol = choose(bytes, false, p2p.table);
+  switch (protocol) {
+    case Protocol::kShort:
+      if (!write_short(p2p.transport, endpoint, envelope, buffer, cursor)) return false;
+      break;
+    case Protocol::kEager:
+      if (bytes > p2p.bulk_bytes_max) return false;
+      if (!write_eager(p2p.transport, endpoint, envelope, 0, buffer, cursor)) return false;
+      break;
+    case Protocol::kLong:
+    case Protocol::kWrite:
+      return false;
+  }
+  ++p2p.peer(endpoint).sent;
+  p2p.count_sent(protocol == Protocol::kShort ? Way::kShort : Way::kEager, bytes, endpoint, kSentAtOnce);
+  if (protocol != Protocol::kShort && comm.process.events.is_wanted(Event::kSendChosen)) {
+    p2p.tell_choice(protocol, dest, tag, bytes);
+  }
+  return true;
+}
+
+/// The short path itself; inlined into its callers.
+[[gnu::always_inline]] inline bool try_at_once(const void* buffer, Count count, const Datatype& datatype,
+                                               int dest, int tag, Comm& comm, Plane plane) {
+  PointToPoint& p2p = *comm.process.p2p;
+  Count bytes;
+  if (__builtin_mul_overflow(count, datatype.size, &bytes)) [[unlikely]]
+    return false;
+  const int endpoint = comm.endpoint(dest);
+  if (!p2p.peer(endpoint).messages.empty()) [[unlikely]]
+    return false;
+  if (choose(bytes, false, p2p.table) == Protocol::kShort && datatype.contiguous) [[likely]] {
+    const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
+    if (!write_short(p2p.transport, endpoint, envelope, buffer, static_cast<std::size_t>(bytes)))
+      return false;
+    ++p2p.peer(endpoint).sent;
+    comm.process.counters.count_sent(Way::kShort, static_cast<std::uint64_t>(bytes));
+    return true;
+  }
+  return send_packed_at_once(buffer, count, datatype, endpoint, dest, tag, comm, plane);
+}
+
+}  // namespace
+
+bool send_at_once(const void* buffer, Count count, const Datatype& datatype, int dest, int tag, Comm& comm,
+                  Plane plane) {
+  return try_at_once(buffer, count, datatype, dest, tag, comm, plane);
+}
+
+Code check_size(Process& process, Count count, const Datatype& datatype) {
+  Count bytes;
+  if (!__builtin_mul_overflow(count, datatype.size, &bytes)) return kSuccess;
+  return process.fail(kErrCount, "count = %lld elements of %lld bytes, expected less than 2^63 bytes in all",
+                      static_cast<long long>(count), static_cast<long long>(datatype.size));
+}
+
+Datatype& byte_type(Process& process) {
+  return *static_cast<Datatype*>(process.objects->predefined[kMpiByte]);
+}
+
+namespace {
+
+/// A blocking send by a request: what the short path cannot do.
+[[gnu::noinline]] Code send_by_request(const void* buffer, Count count, Datatype& datatype, int dest, int tag,
+                                       Comm& comm, Plane plane, SendMode mode) {
+  if (Code code = check_size(comm.process, count, datatype)) return code;
+  PointToPoint& p2p = *comm.process.p2p;
+  if (p2p.checks != nullptr && plane == Plane::kPointToPoint) [[unlikely]] {
+    if (Code code = p2p.checks->before_send(buffer, count, datatype)) return code;
+  }
+  SendRequest* request = p2p.make_send(buffer, count, datatype, dest, tag, comm, plane, mode);
+  p2p.begin(*request);
+  return wait_and_release(request, nullptr);
+}
+
+Code start_user_send(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
+                     SendMode mode, Request** request) {
+  if (Code code = check_size(comm->process, count, *datatype)) return code;
+  PointToPoint& p2p = *comm->process.p2p;
+  if (p2p.checks != nullptr && dest != kProcNull) [[unlikely]] {
+    if (Code code = p2p.checks->before_send(buf, count, *datatype)) return code;
+  }
+  SendRequest* send = p2p.make_send(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint, mode);
+  if (p2p.checks != nullptr) [[unlikely]]
+    p2p.checks->began(*send);
+  p2p.begin(*send);
+  *request = send;
+  return kSuccess;
+}
+
+/// A nonblocking send in the standard or ready mode: one that is over at once needs no request of its own.
+Code start_standard_send(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
+                         SendMode mode, Request** request) {
+  if (dest == kProcNull || try_at_once(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint))
+      [[likely]] {
+    *request = retain(&comm->process.p2p->sent);
+    return kSuccess;
+  }
+  return start_user_send(buf, count, datatype, dest, tag, comm, mode, request);
+}
+
+[[gnu::always_inline]] inline Code send_standard(const void* buffer, Count count, Datatype& datatype,
+                                                 int dest, int tag, Comm& comm, Plane plane) {
+  if (dest == kProcNull) return kSuccess;
+  if (try_at_once(buffer, count, datatype, dest, tag, comm, plane)) [[likely]]
+    return kSuccess;
+  return send_by_request(buffer, count, datatype, dest, tag, comm, plane, SendMode::kStandard);
+}
+
+}  // namespace
+
+Code send_message(const void* buffer, Count count, Datatype& datatype, int dest, int tag, Comm& comm,
+                  Plane plane) {
+  return send_standard(buffer, count, datatype, dest, tag, comm, plane);
+}
+
+Request* start_send(const void* buffer, Count count, Datatype& datatype, int dest, int tag, Comm& comm,
+                    Plane plane) {
+  PointToPoint& p2p = *comm.process.p2p;
+  SendRequest* request = p2p.make_send(buffer, count, datatype, dest, tag, comm, plane, SendMode::kStandard);
+  p2p.begin(*request);
+  return request;
+}
+
+Request* start_synchronous_send(const void* buffer, Count count, Datatype& datatype, int dest, int tag,
+                                Comm& comm, Plane plane) {
+  PointToPoint& p2p = *comm.process.p2p;
+  SendRequest* request =
+      p2p.make_send(buffer, count, datatype, dest, tag, comm, plane, SendMode::kSynchronous);
+  p2p.begin(*request);
+  return request;
+}
+
+// ----- the engine ------------------------------------------------------------------------------------------
+
+void PointToPoint::begin(SendRequest& request) {
+  retain(&request);
+  ++sends_open;
+  if (request.dest == kProcNull) return complete(request);
+  if (request.note != nullptr) request.note->sealed = false;
+  request.endpoint = request.comm->endpoint(request.dest);
+  Peer& to = peer(request.endpoint);
+  const Count bytes = request.cursor.total_bytes();
+  const bool written = bytes >= table.write_bytes_min && to.messages.empty() && large->claim(request);
+  request.protocol =
+      written ? Protocol::kWrite : choose(bytes, request.mode == SendMode::kSynchronous, table);
+  if (process.events.is_wanted(Event::kSendChosen)) {
+    tell_choice(request.protocol, request.dest, request.envelope.tag, bytes);
+  }
+  if (to.messages.empty() && push_message(request)) return settle(request);
+  ++process.counters.sends_queued;
+  to.messages.push(&request);
+  mark_busy(request.endpoint);
+}
+
+bool PointToPoint::push_message(SendRequest& request) {
+  const int to = request.endpoint;
+  PackCursor& cursor = request.cursor;
+  if (!request.opened) {
+    if (request.note != nullptr && !checks->push_seal(request)) return false;
+    switch (request.protocol) {
+      case Protocol::kShort:
+        request.opened = write_short(transport, to, request.envelope, request.buffer, cursor);
+        break;
+      case Protocol::kEager: {
+        const RequestId id = request.mode == SendMode::kSynchronous ? sends.id(&request) : 0;
+        request.opened = write_eager(transport, to, request.envelope, id, request.buffer, cursor);
+        break;
+      }
+      case Protocol::kLong:
+      case Protocol::kWrite:
+        request.opened = large->open(request);
+        break;
+    }
+    if (!request.opened) return false;
+    if (request.protocol != Protocol::kWrite) ++peer(to).sent;
+    if (request.protocol != Protocol::kLong) {
+      const bool written = request.protocol == Protocol::kWrite;
+      const Way way = written                                ? Way::kWrite
+                      : request.protocol == Protocol::kShort ? Way::kShort
+                                                             : Way::kEager;
+      count_sent(way, cursor.total_bytes(), to, written ? kAdvertised : kSentAtOnce);
+    }
+  }
+  if (request.protocol == Protocol::kEager) {
+    while (cursor.position() < cursor.total_bytes()) {
+      if (!write_eager_more(transport, to, request.buffer, cursor)) return false;
+    }
+  }
+  request.pushed = true;
+  return true;
+}
+
+void PointToPoint::count_sent(Way way, Count bytes, int endpoint, const char* why) {
+  process.counters.count_sent(way, static_cast<std::uint64_t>(bytes));
+  if (explainer != nullptr) [[unlikely]]
+    explainer->sent(way, bytes, endpoint, why);
+}
+
+void PointToPoint::tell_choice(Protocol protocol, int dest, int tag, Count bytes) {
+  process.events.raise(Event::kSendChosen, {dest, tag, bytes, static_cast<std::int64_t>(protocol)});
+}
+
+void PointToPoint::settle(SendRequest& request) {
+  if (request.protocol == Protocol::kWrite) return large->write(request);
+  const bool waits =
+      request.protocol == Protocol::kLong || (request.mode == SendMode::kSynchronous && !request.answered);
+  if (!waits) complete(request);
+}
+
+bool PointToPoint::push_stream(SendRequest& request) {
+  return write_fragment(transport, request.endpoint, request.receiver, request.buffer, request.cursor,
+                        request.bytes_wanted);
+}
+
+void PointToPoint::complete(SendRequest& request) {
+  request.complete();
+  --sends_open;
+  if (request.entry != nullptr) request.pool->give_back(request.entry);
+  if (request.large != nullptr) large->forget(request);
+  if (request.pair != nullptr) request.pair->part_done();
+  release(&request);
+}
+
+// ----- answers ---------------------------------------------------------------------------------------------
+
+SendRequest& PointToPoint::answered(const Packet& packet) {
+  SendRequest* request = sends.find(header_of<AnswerHeader>(packet).sender);
+  if (request == nullptr || request->endpoint != packet.source || !request->opened || request->answered ||
+      request->done) {
+    damaged(packet, "an answer to no message that waits for one");
+  }
+  request->answered = true;
+  return *request;
+}
+
+void PointToPoint::acknowledged(const Packet& packet) {
+  SendRequest& request = answered(packet);
+  if (request.protocol != Protocol::kEager || request.mode != SendMode::kSynchronous) {
+    damaged(packet, "an acknowledgement of a message that wants none");
+  }
+  if (request.pushed) complete(request);
+}
+
+void PointToPoint::cleared_to_send(const Packet& packet) {
+  SendRequest& request = answered(packet);
+  const AnswerHeader header = header_of<AnswerHeader>(packet);
+  const auto wanted = static_cast<Count>(header.bytes_wanted);
+  if (request.protocol != Protocol::kLong || wanted < 0 || wanted > request.cursor.total_bytes()) {
+    damaged(packet, "a clear-to-send that does not fit its message");
+  }
+  if (header.address != 0 && large->push(request, header)) return;
+  count_sent(Way::kTwoCopy, request.cursor.total_bytes(), request.endpoint, kReceiverChose);
+  request.receiver = header.receiver;
+  request.bytes_wanted = wanted;
+  if (wanted == 0) return complete(request);
+  peer(packet.source).streams.push(&request);
+  mark_busy(packet.source);
+  flush(packet.source);
+}
+
+void PointToPoint::pulling(const Packet& packet) {
+  SendRequest& request = answered(packet);
+  if (request.protocol != Protocol::kLong) damaged(packet, "an offer to share that fits no message");
+  large->pulling(request, packet);
+}
+
+void PointToPoint::pulled(const Packet& packet) {
+  SendRequest& request = answered(packet);
+  if (request.protocol != Protocol::kLong) damaged(packet, "the end of a copy that fits no message");
+  const Way way = request.large->global != 0 ? Way::kPull : Way::kAttach;
+  count_sent(way, request.cursor.total_bytes(), request.endpoint, kReceiverChose);
+  complete(request);
+}
+
+Code SendRequest::cancel() {
+  if (!active || done || opened || dest == kProcNull || protocol == Protocol::kWrite) return kSuccess;
+  if (note != nullptr && note->sealed) return kSuccess;  // the receiver expects it
+  PointToPoint& p2p = *comm->process.p2p;
+  if (!p2p.peer(endpoint).messages.remove(this)) return kSuccess;
+  status.cancelled = true;
+  p2p.complete(*this);
+  return kSuccess;
+}
+
+// ----- the user's calls ------------------------------------------------------------------------------------
+
+namespace api {
+
+Code send(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
+  return send_standard(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint);
+}
+
+Code rsend(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
+  if (dest == kProcNull) return kSuccess;
+  if (try_at_once(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint)) return kSuccess;
+  return send_by_request(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint, SendMode::kReady);
+}
+
+Code ssend(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm) {
+  if (dest == kProcNull) return kSuccess;
+  return send_by_request(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint,
+                         SendMode::kSynchronous);
+}
+
+Code isend(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
+           Request** request) {
+  return start_standard_send(buf, count, datatype, dest, tag, comm, SendMode::kStandard, request);
+}
+
+Code irsend(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
+            Request** request) {
+  return start_standard_send(buf, count, datatype, dest, tag, comm, SendMode::kReady, request);
+}
+
+Code issend(Process&, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
+            Request** request) {
+  return start_user_send(buf, count, datatype, dest, tag, comm, SendMode::kSynchronous, request);
+}
+
+}  // namespace api
+}  // namespace tasuki

@@ -1,0 +1,226 @@
+// Send requests: receives that are advertised to the rank that they wait for, which may write to them at
+// once. board.hpp says what the two ranks share and why that keeps MPI's order.
+#include <algorithm>
+
+#include "p2p/large/large.hpp"
+#include "p2p/point_to_point.hpp"
+
+namespace tasuki {
+namespace {
+
+using Line = SendRequestLine;
+
+constexpr std::uint32_t kAllLines = (1u << kSendRequests) - 1;
+constexpr int kLooksMax = kSendRequests;  // at receives that were posted earlier
+
+constexpr std::uint32_t generation_of(std::uint32_t state) {
+  return state >> 2;
+}
+constexpr std::uint32_t state_word(std::uint32_t generation, Line::State state) {
+  return generation << 2 | state;
+}
+constexpr Line::State state_of(std::uint32_t state) {
+  return static_cast<Line::State>(state & 3);
+}
+
+bool tags_overlap(int one, int other) {
+  return one == other || one == kAnyTag || other == kAnyTag;
+}
+
+bool is_advertised(const PostedReceive& posted) {
+  const auto& receive = static_cast<const ReceiveRequest&>(posted);
+  return receive.large != nullptr && receive.large->line >= 0;
+}
+
+}  // namespace
+
+PairBoard* LargeMessages::board(PairBoard*& known, int from, int to) {
+  if (known == nullptr) known = reinterpret_cast<PairBoard*>(p2p_.transport.board(from, to));
+  return known;
+}
+
+// ----- the sender ------------------------------------------------------------------------------------------
+
+bool LargeMessages::may_claim(int endpoint, Count bytes) {
+  if (!is_local(endpoint)) return false;
+  const PairBoard* const shared = board(peer(endpoint).out, p2p_.transport.self(), endpoint);
+  if (shared == nullptr) return false;
+  __builtin_prefetch(&shared->requests[0], 1);  // likely to be claimed
+  if ((shared->open.load(std::memory_order_relaxed) & kAllLines) == 0) return false;
+  return bytes >= table_for(endpoint).write_bytes_min;
+}
+
+bool LargeMessages::claim(SendRequest& send) {
+  if (!is_local(send.endpoint)) return false;
+  Peer& to = peer(send.endpoint);
+  PairBoard* const shared = board(to.out, p2p_.transport.self(), send.endpoint);
+  if (shared == nullptr) return false;
+  const std::uint64_t word = shared->open.load(std::memory_order_acquire);
+  std::uint32_t open = static_cast<std::uint32_t>(word) & kAllLines;
+  const auto serial_end = static_cast<std::uint32_t>(word >> 32);
+  if (open == 0 || send.cursor.total_bytes() < table_for(send.endpoint).write_bytes_min) return false;
+  if (shared->processed.load(std::memory_order_acquire) != p2p_.peer(send.endpoint).sent) return false;
+
+  Line* best = nullptr;
+  std::uint32_t best_state = 0;
+  std::uint32_t best_serial = 0;
+  for (; open != 0; open &= open - 1) {
+    Line& line = shared->requests[__builtin_ctz(open)];
+    const std::uint32_t state = line.state.load(std::memory_order_acquire);
+    const std::int32_t tag = line.tag.load(std::memory_order_relaxed);
+    if (state_of(state) != Line::kOpen || (tag != send.envelope.tag && tag != kAnyTag) ||
+        line.context.load(std::memory_order_relaxed) != send.envelope.context) {
+      continue;
+    }
+    const std::uint32_t serial = line.serial.load(std::memory_order_relaxed);
+    if (static_cast<std::int32_t>(serial - serial_end) >= 0) continue;  // younger than this look
+    if (best != nullptr && static_cast<std::int32_t>(serial - best_serial) > 0) continue;
+    best = &line;
+    best_state = state;
+    best_serial = serial;
+  }
+  if (best == nullptr) return false;
+
+  const Placement there{best->address.load(std::memory_order_relaxed),
+                        best->stride.load(std::memory_order_relaxed),
+                        best->block_bytes.load(std::memory_order_relaxed)};
+  const auto capacity = static_cast<Count>(best->capacity.load(std::memory_order_relaxed));
+  const RequestId receive = best->receive.load(std::memory_order_relaxed);
+  const Count bytes = std::min(send.cursor.total_bytes(), capacity);
+  if (!reach(send.endpoint, there, bytes)) return false;
+  LargeEnd& end = end_of(send);
+  if (!end.here.exists() && !there.dense()) return false;
+  if (!best->state.compare_exchange_strong(best_state, state_word(generation_of(best_state), Line::kClaimed),
+                                           std::memory_order_acq_rel, std::memory_order_relaxed)) {
+    return false;
+  }
+  retire(best->transfer);
+  end.there = there;
+  end.bytes = bytes;
+  end.line = static_cast<int>(best - shared->requests);
+  end.generation = ++to.claims[static_cast<std::size_t>(end.line)];
+  end.transfer = &best->transfer;
+  end.part = TransferPart(end.transfer, end.generation, bytes, true);
+  end.claimed = end.part.start(bytes / p2p_.table.first_claim_divisor);
+  end.other = receive;
+  return true;
+}
+
+// ----- the receiver ----------------------------------------------------------------------------------------
+
+void LargeMessages::posted(ReceiveRequest& receive) {
+  if (!p2p_.table.send_requests || receive.source == kAnySource) return;
+  const int endpoint = receive.comm->endpoint(receive.source);
+  if (!is_local(endpoint)) return;
+  Peer& from = peer(endpoint);
+  if (board(from.in, endpoint, p2p_.transport.self()) == nullptr) return;
+  const Placement here = receive.place();
+  const std::size_t span = here.exists() ? here.span(receive.capacity()) : 0;
+  const GlobalAddress global =
+      span != 0 ? memory_.find(reinterpret_cast<const void*>(here.address), span) : 0;
+  if (global == 0 || receive.capacity() < table_for(endpoint).write_bytes_min) return;
+  LargeEnd& end = *ends_.make();
+  receive.large = &end;
+  end.receive = &receive;
+  end.endpoint = endpoint;
+  end.here = here;
+  end.global = global;
+  if (advertise(receive)) return;
+  held_back_.push_back(p2p_.receives.id(&receive));
+}
+
+/// Whether every earlier receive that could take the same message is advertised too (board.hpp, 2).
+bool LargeMessages::may_advertise(const ReceiveRequest& receive) const {
+  int looks = 0;
+  for (const PostedReceive* one = receive.queue->posted_any.first;
+       one != nullptr && one->serial < receive.serial; one = one->next) {
+    if (tags_overlap(one->tag, receive.tag) || ++looks > kLooksMax) return false;
+  }
+  for (const PostedReceive* one = receive.previous; one != nullptr; one = one->previous) {
+    if ((tags_overlap(one->tag, receive.tag) && !is_advertised(*one)) || ++looks > kLooksMax) return false;
+  }
+  return true;
+}
+
+void LargeMessages::publish_open(Peer& from) {
+  from.in->open.store(std::uint64_t{from.serial_next} << 32 | from.open_lines, std::memory_order_release);
+}
+
+/// Takes a free line, if there is one and the order allows.
+bool LargeMessages::advertise(ReceiveRequest& receive) {
+  LargeEnd& end = *receive.large;
+  Peer& from = peer(end.endpoint);
+  if (from.open_lines == kAllLines || !may_advertise(receive)) return false;
+  end.line = __builtin_ctz(~from.open_lines);
+  Line& line = from.in->requests[end.line];
+  end.line_generation = generation_of(line.state.load(std::memory_order_relaxed)) + 1;
+  end.transfer = &line.transfer;
+  line.tag.store(receive.tag, std::memory_order_relaxed);
+  line.context.store(receive.context, std::memory_order_relaxed);
+  line.address.store(end.global, std::memory_order_relaxed);
+  line.stride.store(end.here.stride, std::memory_order_relaxed);
+  line.block_bytes.store(end.here.block_bytes, std::memory_order_relaxed);
+  line.capacity.store(static_cast<std::uint64_t>(receive.capacity()), std::memory_order_relaxed);
+  line.receive.store(p2p_.receives.id(&receive), std::memory_order_relaxed);
+  line.serial.store(from.serial_next++, std::memory_order_relaxed);
+  line.state.store(state_word(end.line_generation, Line::kOpen), std::memory_order_release);
+  if (from.open_lines == 0) advertising_.push_back(end.endpoint);
+  from.open_lines |= 1u << end.line;
+  publish(end.endpoint);
+  publish_open(from);
+  return true;
+}
+
+bool LargeMessages::withdraw(ReceiveRequest& receive) {
+  LargeEnd* const end = receive.large;
+  if (end->line >= 0) {
+    Line& line = peer(end->endpoint).in->requests[end->line];
+    std::uint32_t open = state_word(end->line_generation, Line::kOpen);
+    if (!line.state.compare_exchange_strong(open, state_word(end->line_generation, Line::kFree),
+                                            std::memory_order_acq_rel, std::memory_order_relaxed)) {
+      return false;
+    }
+    release_line(end->endpoint, end->line);
+  }
+  receive.large = nullptr;
+  ends_.destroy(end);
+  return true;
+}
+
+/// The line serves nobody any more.
+void LargeMessages::release_line(int endpoint, int line) {
+  Peer& from = peer(endpoint);
+  Line& freed = from.in->requests[line];
+  freed.state.store(state_word(generation_of(freed.state.load(std::memory_order_relaxed)), Line::kFree),
+                    std::memory_order_relaxed);
+  from.open_lines &= ~(1u << line);
+  publish_open(from);
+  if (from.open_lines != 0) return;
+  advertising_.erase(std::find(advertising_.begin(), advertising_.end(), endpoint));
+}
+
+/// Tells the sender how many of its messages have been matched or kept.
+void LargeMessages::publish(int endpoint) {
+  Peer& from = peer(endpoint);
+  const std::uint64_t arrived = p2p_.peer(endpoint).arrived;
+  if (from.published == arrived) return;
+  from.published = arrived;
+  from.in->processed.store(arrived, std::memory_order_release);
+}
+
+/// Looks at one of the receives that wait with their advertisement, and at the next ones while that succeeds.
+void LargeMessages::retry_held_back() {
+  if (held_back_next_ >= held_back_.size()) held_back_next_ = 0;
+  while (held_back_next_ < held_back_.size()) {
+    ReceiveRequest* const receive = p2p_.receives.find(held_back_[held_back_next_]);
+    const bool waits = receive != nullptr && receive->queue != nullptr && receive->large != nullptr &&
+                       receive->large->line < 0;
+    if (waits && !advertise(*receive)) {
+      ++held_back_next_;
+      return;
+    }
+    held_back_.erase(held_back_.begin() + static_cast<std::ptrdiff_t>(held_back_next_));
+  }
+}
+
+}  // namespace tasuki

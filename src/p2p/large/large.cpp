@@ -1,0 +1,382 @@
+// LargeMessages: the copying, and the packets that begin and end it.
+#include "p2p/large/large.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/hints.hpp"
+#include "job/bootstrap.hpp"
+#include "p2p/point_to_point.hpp"
+#include "protocol/write.hpp"
+
+namespace tasuki {
+namespace {
+
+/// What one turn copies of one message, so that others get their turn.
+constexpr Count kTurnBytes = Count{1} << 20;
+constexpr Count kAll = INT64_MAX;
+constexpr int kLastPieceLooks = 200;
+
+}  // namespace
+
+LargeMessages::LargeMessages(PointToPoint& p2p)
+    : p2p_(p2p),
+      memory_(*p2p.process.global_memory),
+      peers_(static_cast<std::size_t>(p2p.transport.endpoints())) {
+  const Bootstrap& bootstrap = p2p.process.bootstrap;
+  if (bootstrap.nodes() == 1) return;
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank)
+    peers_[rank].is_far = bootstrap.node(static_cast<int>(rank)) != bootstrap.node(bootstrap.rank());
+}
+
+const DistanceTable& LargeMessages::table_for(int endpoint) {
+  return p2p_.table.at(p2p_.distances.to(endpoint));
+}
+
+bool LargeMessages::reach(int endpoint, const Placement& placement, Count bytes) {
+  if (!placement.exists() || !placement.is_sound()) return false;
+  const std::size_t span = placement.span(bytes);
+  return span != 0 && memory_.reach(endpoint, placement.address, span);
+}
+
+// ----- the sender ------------------------------------------------------------------------------------------
+
+LargeEnd& LargeMessages::end_of(SendRequest& send) {
+  if (send.large == nullptr) {
+    send.large = ends_.make();
+    send.large->send = &send;
+    send.large->endpoint = send.endpoint;
+    send.large->here = place(send.buffer, send.count, *send.datatype);
+    const Placement& here = send.large->here;
+    const std::size_t span = here.exists() ? here.span(send.cursor.total_bytes()) : 0;
+    if (span != 0 && is_local(send.endpoint)) {
+      send.large->global = memory_.find(reinterpret_cast<const void*>(here.address), span);
+    }
+  }
+  return *send.large;
+}
+
+void LargeMessages::lend_pull(LargeEnd& end) {
+  Peer& to = peer(end.endpoint);
+  if (to.pulls_used == UINT32_MAX || board(to.out, p2p_.transport.self(), end.endpoint) == nullptr) return;
+  end.line = __builtin_ctz(~to.pulls_used);
+  to.pulls_used |= 1u << end.line;
+  end.transfer = &to.out->pulls[end.line].transfer;
+  end.generation = ++to.pull_generations[static_cast<std::size_t>(end.line)];
+  end.transfer->start(end.generation);
+}
+
+bool LargeMessages::open(SendRequest& send) {
+  LargeEnd& end = end_of(send);
+  const Count bytes = send.cursor.total_bytes();
+  Placement source;  // as it is told
+  if (end.global != 0) source = {end.global, end.here.stride, end.here.block_bytes};
+  if (send.protocol == Protocol::kWrite) {
+    return write_writing(p2p_.transport, send.endpoint,
+                         WritingHeader{.lead = lead_word(PacketKind::kWriting, send.envelope.source),
+                                       .tag = send.envelope.tag,
+                                       .receiver = end.other,
+                                       .bytes = static_cast<std::uint64_t>(bytes),
+                                       .address = source.address,
+                                       .stride = source.stride,
+                                       .block_bytes = source.block_bytes,
+                                       .line = static_cast<std::uint32_t>(end.line)});
+  }
+  if (end.global != 0 && end.transfer == nullptr && p2p_.table.cooperative &&
+      bytes >= table_for(end.endpoint).cooperative_bytes_min) {
+    lend_pull(end);
+  }
+  SourceKind kind = SourceKind::kIrregular;
+  if (end.global != 0) {
+    kind = SourceKind::kGlobal;
+  } else if (end.here.exists()) {
+    kind = SourceKind::kPrivate;
+    if (p2p_.table.attach && is_local(end.endpoint)) source = end.here;
+  }
+  return write_request_to_send(
+      p2p_.transport, send.endpoint,
+      RequestToSendHeader{.lead = lead_word(PacketKind::kRequestToSend, send.envelope.source),
+                          .tag = send.envelope.tag,
+                          .context = send.envelope.context,
+                          .bytes = static_cast<std::uint64_t>(bytes),
+                          .sender = p2p_.sends.id(&send),
+                          .address = source.address,
+                          .stride = source.stride,
+                          .block_bytes = source.block_bytes,
+                          .generation = static_cast<std::uint16_t>(end.generation),
+                          .pull = end.transfer != nullptr ? static_cast<std::uint8_t>(end.line) : kNoPull,
+                          .source_kind = kind});
+}
+
+void LargeMessages::write(SendRequest& send) {
+  LargeEnd& end = *send.large;
+  bool over = carry(end, kAll);
+  // The receiver's last piece is on its way: where there are processors enough, it is there in a moment.
+  const int looks_max = p2p_.process.progress->may_spin() ? kLastPieceLooks : 0;
+  for (int looks = 0; !over && looks < looks_max; ++looks) {
+    relax_processor();
+    over = end.part.look();
+  }
+  over ? finish(end) : active_.push_back(&end);
+}
+
+void LargeMessages::pulling(SendRequest& send, const Packet& packet) {
+  const AnswerHeader header = header_of<AnswerHeader>(packet);
+  LargeEnd& end = *send.large;
+  end.bytes = static_cast<Count>(header.bytes_wanted);
+  if (end.transfer == nullptr || end.bytes <= 0 || end.bytes > send.cursor.total_bytes()) {
+    p2p_.damaged(packet, "an offer to share that does not fit its message");
+  }
+  p2p_.count_sent(Way::kCooperative, send.cursor.total_bytes(), end.endpoint, kReceiverChose);
+  const Placement there{header.address, header.stride, header.block_bytes};
+  if (reach(end.endpoint, there, end.bytes)) end.there = there;
+  begin(end, kTurnBytes);
+}
+
+bool LargeMessages::push(SendRequest& send, const AnswerHeader& header) {
+  const Placement there{header.address, header.stride, header.block_bytes};
+  LargeEnd& end = *send.large;
+  const auto bytes = static_cast<Count>(header.bytes_wanted);
+  if (!reach(end.endpoint, there, bytes) || !(end.here.exists() || there.dense())) return false;
+  end.bytes = bytes;
+  end.other = header.receiver;
+  p2p_.count_sent(Way::kPush, send.cursor.total_bytes(), end.endpoint, kReceiverChose);
+  if (end.transfer != nullptr) {  // lent in vain
+    peer(end.endpoint).pulls_used &= ~(1u << end.line);
+    end.transfer = nullptr;
+  }
+  end.there = there;
+  begin(end, kTurnBytes);
+  return true;
+}
+
+void LargeMessages::forget(SendRequest& send) {
+  LargeEnd* const end = send.large;
+  send.large = nullptr;
+  if (end->transfer != nullptr && send.protocol == Protocol::kLong) {
+    peer(end->endpoint).pulls_used &= ~(1u << end->line);
+  }
+  ends_.destroy(end);
+}
+
+// ----- the receiver ----------------------------------------------------------------------------------------
+
+void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message, Count bytes,
+                            bool message_first) {
+  const Count wanted = std::min(bytes, receive.capacity());
+  const Placement here = wanted != 0 ? receive.place() : Placement{};
+  const bool has_board = is_local(receive.endpoint);
+  const GlobalAddress global =
+      here.exists() && has_board
+          ? memory_.find(reinterpret_cast<const void*>(here.address), here.span(wanted))
+          : 0;
+  const bool may_lend = message.pull < kPulls && has_board;
+  const LongFacts facts{.bytes = wanted,
+                        .far = !has_board,
+                        .distance = global != 0 ? p2p_.distances.to(receive.endpoint) : Distance::kMachine,
+                        .source_global = wanted != 0 && p2p_.table.pull &&
+                                         message.kind == SourceKind::kGlobal &&
+                                         reach(receive.endpoint, message.source, wanted),
+                        .source_regular = message.kind != SourceKind::kIrregular,
+                        .source_dense = message.source.dense(),
+                        .destination_global = global != 0,
+                        .destination_regular = here.exists(),
+                        .destination_dense = here.dense(),
+                        .transfer = may_lend,
+                        .source_attachable = has_board && is_attachable(message, here, wanted)};
+  Choice choice = choose_long(facts, p2p_.table);
+  if (choice.way == Way::kAttach && !may_attach(receive.endpoint)) choice = {Way::kTwoCopy, Why::kForbidden};
+  if (choice.way != Way::kAttach) {  // which is counted when it has gone well
+    p2p_.count_received(choice.way, bytes, receive.endpoint, why_text(choice.why), message_first);
+  }
+  AnswerHeader answer{.lead = lead_word(PacketKind::kClearToSend),
+                      .sender = message.sender,
+                      .receiver = p2p_.receives.id(&receive),
+                      .bytes_wanted = static_cast<std::uint64_t>(wanted)};
+  receive.bytes_wanted = wanted;
+  if (choice.way == Way::kTwoCopy) {
+    receive.streaming = wanted != 0;
+    p2p_.answer(receive.endpoint, answer);
+    if (wanted == 0) p2p_.complete(receive);
+    return;
+  }
+  if (choice.way == Way::kPush || choice.way == Way::kCooperative) {
+    answer.address = global;
+    answer.stride = here.stride;
+    answer.block_bytes = here.block_bytes;
+  }
+  if (choice.way == Way::kPush) {
+    receive.pushed_to = receive.streaming = true;
+    return p2p_.answer(receive.endpoint, answer);
+  }
+  LargeEnd& end = *ends_.make();
+  receive.large = &end;
+  end.receive = &receive;
+  end.endpoint = receive.endpoint;
+  end.here = here;
+  end.there = message.source;
+  end.bytes = wanted;
+  end.other = message.sender;
+  end.attached = choice.way == Way::kAttach;
+  end.message_bytes = bytes;
+  end.message_first = message_first;
+  if (choice.way == Way::kCooperative) {
+    Peer& from = peer(end.endpoint);
+    end.transfer = &board(from.in, end.endpoint, p2p_.transport.self())->pulls[message.pull].transfer;
+    end.generation = message.generation;
+    answer.lead = lead_word(PacketKind::kPulling);
+    p2p_.answer(end.endpoint, answer);
+  }
+  begin(end, kTurnBytes);
+}
+
+void LargeMessages::writing(const Packet& packet) {
+  const WritingHeader header = header_of<WritingHeader>(packet);
+  ReceiveRequest* const receive = p2p_.receives.find(header.receiver);
+  LargeEnd* const end = receive != nullptr ? receive->large : nullptr;
+  const auto bytes = static_cast<Count>(header.bytes);
+  if (end == nullptr || receive->queue == nullptr || end->endpoint != packet.source || bytes <= 0 ||
+      end->line < 0 || end->line != static_cast<int>(header.line)) {
+    p2p_.damaged(packet, "a message that is written to no receive");
+  }
+  end->generation = ++peer(packet.source).peer_claims[static_cast<std::size_t>(end->line)];
+  p2p_.matching.remove(receive);
+  p2p_.peer(packet.source).expects_large = true;
+  p2p_.count_received(Way::kWrite, bytes, packet.source, "the receive buffer is global memory", false);
+  p2p_.open(*receive, lead_source(header.lead), header.tag, bytes, packet.source);
+  end->bytes = std::min(bytes, receive->capacity());
+  const Placement there{header.address, header.stride, header.block_bytes};
+  if (reach(end->endpoint, there, end->bytes)) end->there = there;
+  begin(*end, kTurnBytes);
+}
+
+void LargeMessages::pushed(const Packet& packet) {
+  ReceiveRequest* const receive = p2p_.receives.find(header_of<AnswerHeader>(packet).receiver);
+  if (receive == nullptr || !receive->pushed_to || receive->endpoint != packet.source) {
+    p2p_.damaged(packet, "the end of a copy to no receive that waits for one");
+  }
+  receive->pushed_to = false;
+  p2p_.complete(*receive);
+}
+
+// ----- copying ---------------------------------------------------------------------------------------------
+
+void LargeMessages::begin(LargeEnd& end, Count budget) {
+  if (end.transfer != nullptr) {
+    end.part = TransferPart(end.transfer, end.generation, end.bytes, end.send != nullptr);
+  }
+  if (carry(end, budget)) return finish(end);
+  active_.push_back(&end);
+}
+
+bool LargeMessages::poll() {
+  bool moved = false;
+  for (std::size_t i = 0; i < active_.size();) {
+    LargeEnd& end = *active_[i];
+    const Count before = end.copied;
+    const bool over = carry(end, kTurnBytes);
+    moved |= over || end.copied != before;
+    if (over) {
+      active_[i] = active_.back();
+      active_.pop_back();
+      finish(end);
+    } else {
+      ++i;
+    }
+  }
+  for (const int endpoint : advertising_) publish(endpoint);
+  if (!held_back_.empty()) retry_held_back();
+  return moved;
+}
+
+/// Copies what this rank can, up to `budget` bytes. Returns whether all of the message has been copied, or
+/// that has failed.
+bool LargeMessages::carry(LargeEnd& end, Count budget) {
+  if (end.attached) return carry_attached(end, budget);
+  if (end.transfer == nullptr) return carry_alone(end, budget);
+  const bool over = end.there.exists() ? carry_part(end, budget) : end.part.look();
+  if (end.part.is_damaged()) [[unlikely]]
+    p2p_.process.bootstrap.end_damaged(end.endpoint, "how far the copy of a message is");
+  return over;
+}
+
+bool LargeMessages::carry_part(LargeEnd& end, Count budget) {
+  const DistanceTable& table = table_for(end.endpoint);
+  const ClaimSizes sizes{
+      .divisor = table.claim_divisor, .bytes_min = table.claim_bytes_min, .bytes_max = table.claim_bytes_max};
+  ByteRange piece = end.claimed.empty() ? end.part.claim({}, sizes) : std::exchange(end.claimed, {});
+  if (piece.empty()) return end.part.look();
+  for (Count done = 0; !piece.empty(); piece = end.part.claim(piece, sizes)) {
+    move(end, piece.begin, piece.end);
+    end.copied += piece.bytes();
+    done += piece.bytes();
+    if (done < budget) continue;
+    end.part.report(piece);
+    break;
+  }
+  if (!end.part.is_over()) return false;
+  p2p_.transport.wake(end.endpoint);
+  return true;
+}
+
+bool LargeMessages::carry_alone(LargeEnd& end, Count budget) {
+  const Count to = end.copied + std::min(end.bytes - end.copied, budget);
+  move(end, end.copied, to);
+  end.copied = to;
+  return to == end.bytes;
+}
+
+/// Copies the message's bytes [begin, to).
+void LargeMessages::move(LargeEnd& end, Count begin, Count to) {
+  if (end.here.exists()) {
+    return end.send != nullptr ? copy_placed(end.here, end.there, begin, to)
+                               : copy_placed(end.there, end.here, begin, to);
+  }
+  // An irregular type, and a dense run at the other end.
+  auto* const other = reinterpret_cast<std::byte*>(end.there.address + static_cast<std::uint64_t>(begin));
+  const auto bytes = static_cast<std::size_t>(to - begin);
+  if (end.send != nullptr) {
+    end.send->cursor.seek(begin);
+    end.send->cursor.pack(end.send->buffer, other, bytes);
+  } else {
+    end.receive->cursor.seek(begin);
+    end.receive->cursor.unpack(end.receive->buffer, other, bytes);
+  }
+}
+
+/// The line of `transfer` is to serve another message of this rank's: the one before is over, for the
+/// receiver has freed the line, though this rank may not have looked since.
+void LargeMessages::retire(const Transfer& transfer) {
+  const auto found = std::find_if(active_.begin(), active_.end(),
+                                  [&](const LargeEnd* end) { return end->transfer == &transfer; });
+  if (found == active_.end()) return;
+  LargeEnd& end = **found;
+  *found = active_.back();
+  active_.pop_back();
+  finish(end);
+}
+
+/// All has been copied: tells the other end, where it cannot see that, and completes the request.
+void LargeMessages::finish(LargeEnd& end) {
+  if (SendRequest* const send = end.send) {
+    if (end.transfer == nullptr) {
+      p2p_.answer(end.endpoint, AnswerHeader{.lead = lead_word(PacketKind::kPushed), .receiver = end.other});
+    }
+    return p2p_.complete(*send);
+  }
+  if (end.failed) return fall_back(end);
+  ReceiveRequest& receive = *end.receive;
+  if (end.attached) {
+    p2p_.count_received(Way::kAttach, end.message_bytes, end.endpoint, why_text(Why::kAttachable),
+                        end.message_first);
+  }
+  if (end.transfer == nullptr) {
+    p2p_.answer(end.endpoint, AnswerHeader{.lead = lead_word(PacketKind::kPulled), .sender = end.other});
+  }
+  receive.large = nullptr;
+  if (end.line >= 0) release_line(end.endpoint, end.line);
+  ends_.destroy(&end);
+  p2p_.complete(receive);
+}
+
+}  // namespace tasuki

@@ -1,0 +1,175 @@
+// LargeMessages: messages whose bytes go straight from one buffer to the other, in one copy.
+//
+// Each of the two ranks has an End of such a message, beside its request. Four ways lead there:
+//   write   the receive was advertised (send_requests.cpp): the sender claims it and copies, the
+//           receiver joins in when it makes progress
+//   pull    the request to send says where the source lies: the receiver copies; where it is worth it,
+//           it says where the destination lies, and the sender joins in (cooperative copy)
+//   push    only the destination is global memory: the receiver says where, the sender copies
+//   attach  the source is private: the receiver has the system copy (attach.cpp), as a pull; if that fails
+//           on the way, the message goes through the ring from its start
+// Where two may copy they share a Transfer; where one copies alone it tells the other when it is done. Nobody
+// waits for the other's copying but through Progress: an End whose rank has nothing left to claim stays in
+// `active` until the transfer is over, and who finishes last wakes the other.
+//
+// Ownership: an End belongs to its rank's pool and lives from when it is known that a request may go one of
+// these ways until the request is complete or goes another way.
+// Thread safety: the process lock guards it; what the ranks share is in PairBoard and Transfer.
+//
+// Invariants:
+//  1. The request of an End in `active` is open, and only that End's carry() or finish() completes it.
+//  2. A line of an incoming board is marked in `open_lines` from its advertisement until it is free again.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "base/types.hpp"
+#include "link/link.hpp"
+#include "memory/cross_memory.hpp"
+#include "memory/global_memory.hpp"
+#include "p2p/slot_pool.hpp"
+#include "protocol/board.hpp"
+#include "protocol/choose.hpp"
+#include "protocol/packet.hpp"
+#include "protocol/placement.hpp"
+#include "protocol/transfer.hpp"
+
+namespace tasuki {
+
+struct PointToPoint;
+struct SendRequest;
+struct ReceiveRequest;
+
+/// What a request to send tells of its message, as a Message keeps it.
+struct LongMessage {
+  RequestId sender = 0;
+  Placement source;
+  std::uint16_t generation = 0;
+  std::uint8_t pull = kNoPull;
+  SourceKind kind = SourceKind::kIrregular;
+};
+
+/// One rank's end of a large message.
+struct LargeEnd {
+  SendRequest* send = nullptr;        // exactly one of the two is there
+  ReceiveRequest* receive = nullptr;  //
+  int endpoint = 0;                   // of the other end
+  Placement here;                     // the own buffer, by its own address; none: irregular
+  GlobalAddress global = 0;           // its global address; 0: private
+  Placement there;                    // the other end's, where this rank may copy; else none
+  Transfer* transfer = nullptr;       // null: this rank copies alone
+  std::uint32_t generation = 0;       // of the transfer
+  std::uint32_t line_generation = 0;  // of the send request
+  TransferPart part;                  // in the transfer, from when the copying begins
+  ByteRange claimed;                  // what this rank has claimed before
+  int line = -1;                      // of the send request that this is; or of the pull that it has lent
+  Count bytes = 0;                    // to be copied
+  Count copied = 0;                   // of them by this rank
+  RequestId other = 0;                // alone: whom to tell
+  Count message_bytes = 0;            // attach: to be counted when it is over, and the next two
+  bool message_first = false;         //
+  bool attached = false;              // the system copies
+  bool failed = false;                // it could not
+};
+
+class LargeMessages {
+ public:
+  explicit LargeMessages(PointToPoint& p2p);
+
+  // --- the sender ---
+  /// Whether claim() is worth a call for a message of that size.
+  bool may_claim(int endpoint, Count bytes);
+  /// The message may go to an advertised receive: claims one, so that it does. REQUIRES: nothing is queued.
+  bool claim(SendRequest& send);
+  /// Writes the packet that opens the message: kWriting, or a request to send. False: there is no room.
+  bool open(SendRequest& send);
+  /// A claimed message has been opened: copies it, as far as the receiver does not.
+  void write(SendRequest& send);
+  /// The receiver's answers to a request to send. `push` is for one that has an address; false: this rank
+  /// cannot write there, so that fragments have to go (the receiver does not know what its peers can map).
+  void pulling(SendRequest& send, const Packet& packet);
+  bool push(SendRequest& send, const AnswerHeader& header);
+  /// The send is over.
+  void forget(SendRequest& send);
+
+  // --- the receiver ---
+  /// A receive has been posted: advertises it, if that can be.
+  void posted(ReceiveRequest& receive);
+  /// Something has matched an advertised receive, or it is cancelled. False: too late, it has been claimed.
+  bool withdraw(ReceiveRequest& receive);
+  /// A request to send has met its receive.
+  void matched(ReceiveRequest& receive, const LongMessage& message, Count bytes, bool message_first);
+  void writing(const Packet& packet);
+  void pushed(const Packet& packet);
+
+  /// Whether poll() has anything to do.
+  bool busy() const { return !active_.empty() || !advertising_.empty() || !held_back_.empty(); }
+  /// Goes on with what is active; tells senders what has been processed; advertises what had to wait.
+  bool poll();
+
+ private:
+  /// What this rank shares with one peer. The boards are null until they are first needed.
+  struct Peer {
+    PairBoard* out = nullptr;      // for messages to it
+    PairBoard* in = nullptr;       // for messages from it
+    std::uint32_t pulls_used = 0;  // bit: out->pulls that are lent
+    std::array<std::uint16_t, kPulls> pull_generations{};
+    // How often each line was claimed, by this rank and by the peer: the generations of their transfers. The
+    // packets that say so arrive in order, so both ends count alike.
+    std::array<std::uint16_t, kSendRequests> claims{};
+    std::array<std::uint16_t, kSendRequests> peer_claims{};
+    std::uint32_t open_lines = 0;  // bit: in->requests that are not free
+    std::uint32_t serial_next = 0;
+    std::uint64_t published = 0;  // what in->processed says
+    CrossMemory process;          // its private memory
+    bool is_far = false;          // on another node
+  };
+
+  // large.cpp
+  LargeEnd& end_of(SendRequest& send);
+  void lend_pull(LargeEnd& end);
+  bool carry(LargeEnd& end, Count budget);
+  bool carry_alone(LargeEnd& end, Count budget);
+  void move(LargeEnd& end, Count begin, Count to);
+  bool carry_part(LargeEnd& end, Count budget);
+  void begin(LargeEnd& end, Count budget);
+  void finish(LargeEnd& end);
+  void retire(const Transfer& transfer);
+  bool reach(int endpoint, const Placement& placement, Count bytes);
+
+  // attach.cpp
+  bool is_attachable(const LongMessage& message, const Placement& here, Count bytes) const;
+  bool may_attach(int endpoint);
+  bool carry_attached(LargeEnd& end, Count budget);
+  void fall_back(LargeEnd& end);
+
+  // send_requests.cpp
+  PairBoard* board(PairBoard*& known, int from, int to);
+  /// The table for messages to and from a rank of this job.
+  const DistanceTable& table_for(int endpoint);
+  /// Whether that rank's memory may be reached: it is of this job, and of this node.
+  bool is_local(int endpoint) const {
+    const auto index = static_cast<std::size_t>(endpoint);
+    return index < peers_.size() && !peers_[index].is_far;
+  }
+  Peer& peer(int endpoint) { return peers_[static_cast<std::size_t>(endpoint)]; }
+  bool may_advertise(const ReceiveRequest& receive) const;
+  bool advertise(ReceiveRequest& receive);
+  void release_line(int endpoint, int line);
+  void publish(int endpoint);
+  static void publish_open(Peer& from);
+  void retry_held_back();
+
+  PointToPoint& p2p_;
+  GlobalMemory& memory_;
+  std::vector<Peer> peers_;  // by endpoint; the ranks of this job
+  SlotPool<LargeEnd> ends_;
+  std::vector<LargeEnd*> active_;
+  std::vector<int> advertising_;      // endpoints with open_lines
+  std::vector<RequestId> held_back_;  // receives that have to wait with their advertisement, as posted
+  std::size_t held_back_next_ = 0;    // which one poll() looks at next
+};
+
+}  // namespace tasuki

@@ -1,0 +1,444 @@
+// Partitioned communication: the life of a cycle at either end, its packets, and the calls (MPI 4.2).
+#include "p2p/partitioned/partitioned.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/user_memory.hpp"
+#include "datatype/predefined.hpp"
+#include "p2p/call/api.hpp"
+#include "p2p/core_calls.hpp"
+#include "p2p/point_to_point.hpp"
+#include "progress/progress.hpp"
+#include "protocol/write.hpp"
+
+namespace tasuki {
+
+namespace {
+
+Code refuse_active(Process& process, const Request& request) {
+  if (!request.active) return kSuccess;
+  return process.fail(kErrRequest, "the partitioned request is active, expected it to be completed first");
+}
+
+/// Of `partitions` that fill the same range as `others`: the first of these that `index` overlaps, and the
+/// one behind the last.
+int first_overlap(int index, int partitions, int others) {
+  return static_cast<int>(Count{index} * others / partitions);
+}
+int overlap_end(int index, int partitions, int others) {
+  return static_cast<int>(((Count{index} + 1) * others + partitions - 1) / partitions);
+}
+
+}  // namespace
+
+// ----- the sender ------------------------------------------------------------------------------------------
+
+Code PartitionedSend::start() {
+  if (const Code code = refuse_active(comm->process, *this)) return code;
+  active = true;
+  done = false;
+  status = kEmptyStatus;
+  std::fill(ready.begin(), ready.end(), false);
+  ready_count = 0;
+  pending.clear();
+  if (peer == kProcNull) {
+    complete();
+    return kSuccess;
+  }
+  if (MessageChecks* const checks = comm->process.p2p->checks.get()) checks->began(*this);
+  retain(this);
+  cleared = std::exchange(cleared_next, false);
+  if (has_none) {
+    mark_ready(0, partitions);
+    send_pending();
+  }
+  return kSuccess;
+}
+
+void PartitionedSend::mark_ready(int first, int end) {
+  std::fill(ready.begin() + first, ready.begin() + end, true);
+  ready_count += end - first;
+  if (done) return;  // to MPI_PROC_NULL
+  if (ready_count == partitions) ++comm->process.p2p->sends_open;
+  if (!pending.empty() && pending.back().end == first) {
+    pending.back().end = end;
+  } else {
+    pending.push_back({first, end});
+  }
+}
+
+void PartitionedSend::send_pending() {
+  if (!cleared || pending.empty()) return;
+  PointToPoint& p2p = *comm->process.p2p;
+  if (!std::exchange(queued, true)) {
+    p2p.peer(endpoint).partitioned.push_back(this);
+    p2p.mark_busy(endpoint);
+  }
+  p2p.flush(endpoint);
+}
+
+bool PartitionedSend::push() {
+  Transport& transport = comm->process.p2p->transport;
+  const Run& run = pending.front();
+  if (bytes_wanted == 0) {
+    if (!write_partition_names(transport, endpoint, receiver, run.first, run.end, partitions)) return false;
+    pending.pop_front();
+    return true;
+  }
+  const Count end = std::min(run.end * partition_bytes, bytes_wanted);
+  if (!std::exchange(run_open, true)) cursor.seek(std::min(run.first * partition_bytes, end));
+  if (cursor.position() < end && !write_partition(transport, endpoint, receiver, buffer, cursor, end)) {
+    return false;
+  }
+  if (cursor.position() == end) {
+    run_open = false;
+    pending.pop_front();
+  }
+  return true;
+}
+
+void PartitionedSend::all_pushed() {
+  queued = false;
+  if (ready_count != partitions) return;
+  --comm->process.p2p->sends_open;
+  complete();
+  release(this);
+}
+
+// ----- the receiver ----------------------------------------------------------------------------------------
+
+PartitionedReceive::~PartitionedReceive() {
+  if (queue != nullptr) comm->process.p2p->partitioned->matching.remove(this);
+}
+
+Code PartitionedReceive::start() {
+  if (const Code code = refuse_active(comm->process, *this)) return code;
+  active = true;
+  done = false;
+  status = kEmptyStatus;
+  if (peer == kProcNull) {
+    status.source = kProcNull;
+    complete();
+    return kSuccess;
+  }
+  retain(this);
+  bytes_arrived = 0;
+  notices_left = -1;
+  std::fill(lacking.begin(), lacking.end(), std::max<Count>(partition_bytes, 1));
+  if (matched) clear_sender();
+  return kSuccess;
+}
+
+void PartitionedReceive::match(int from_endpoint, const OfferHeader& offer) {
+  matched = true;
+  endpoint = from_endpoint;
+  sender = offer.sender;
+  sender_bytes = static_cast<Count>(offer.bytes);
+  if (MessageChecks* const checks = comm->process.p2p->checks.get())
+    mismatch = checks->compare_offer(*this, offer);
+  if (active && !done) clear_sender();
+}
+
+void PartitionedReceive::clear_sender() {
+  const Count capacity = cursor.total_bytes();
+  bytes_wanted = std::min(sender_bytes, capacity);
+  status.source = source;
+  status.tag = tag;
+  status.bytes = bytes_wanted;
+  status.error = mismatch;
+  if (sender_bytes != capacity) {
+    status.error = comm->process.fail(
+        sender_bytes > capacity ? kErrTruncate : kErrCount,
+        "partitioned message of %lld bytes from rank %d, tag %d, expected the %lld of the receive buffer",
+        static_cast<long long>(sender_bytes), source, tag, static_cast<long long>(capacity));
+  }
+  PointToPoint& p2p = *comm->process.p2p;
+  p2p.answer(endpoint, AnswerHeader{.lead = lead_word(PacketKind::kPartitionedStart),
+                                    .sender = sender,
+                                    .receiver = p2p.partitioned->receives.id(this),
+                                    .bytes_wanted = static_cast<std::uint64_t>(bytes_wanted)});
+}
+
+void PartitionedReceive::take_bytes(Count position, const std::byte* data, Count bytes) {
+  cursor.seek(position);
+  cursor.unpack(buffer, data, static_cast<std::size_t>(bytes));
+  bytes_arrived += bytes;
+  for (Count left = bytes; left > 0;) {
+    const Count index = position / partition_bytes;
+    const Count here = std::min(left, (index + 1) * partition_bytes - position);
+    lacking[static_cast<std::size_t>(index)] -= here;
+    position += here;
+    left -= here;
+  }
+  if (bytes_arrived == bytes_wanted) finish();
+}
+
+void PartitionedReceive::take_names(int first, int end, int of) {
+  if (notices_left < 0) {
+    notices_left = of;
+    for (int own = 0; own < partitions; ++own) {
+      lacking[static_cast<std::size_t>(own)] =
+          overlap_end(own, partitions, of) - first_overlap(own, partitions, of);
+    }
+  }
+  notices_left -= end - first;
+  for (int other = first; partitions > 0 && other < end; ++other) {
+    for (int own = first_overlap(other, of, partitions); own < overlap_end(other, of, partitions); ++own) {
+      --lacking[static_cast<std::size_t>(own)];
+    }
+  }
+  if (notices_left == 0) finish();
+}
+
+void PartitionedReceive::finish() {
+  complete();
+  release(this);
+}
+
+// ----- packets ---------------------------------------------------------------------------------------------
+
+void PartitionedSend::operator delete(PartitionedSend* request, std::destroying_delete_t) {
+  request->comm->process.p2p->partitioned->sends.destroy(request);
+}
+
+void PartitionedReceive::operator delete(PartitionedReceive* request, std::destroying_delete_t) {
+  request->comm->process.p2p->partitioned->receives.destroy(request);
+}
+
+void Partitioned::offer(const Packet& packet) {
+  const OfferHeader header = header_of<OfferHeader>(packet);
+  const int source = lead_source(header.lead);
+  const auto bytes = static_cast<Count>(header.bytes);
+  if (bytes < 0 || (header.basic != 0 && (header.basic > UINT16_MAX ||
+                                          basic_info(static_cast<std::uint16_t>(header.basic)) == nullptr)))
+    p2p.damaged(packet, "the offer of a partitioned message of a wrong size");
+  if (PostedReceive* posted = matching.match_arrival(header.context, source, header.tag)) {
+    return static_cast<PartitionedReceive*>(posted)->match(packet.source, header);
+  }
+  p2p.check_source(packet, source);
+  Message* message = p2p.messages.make();
+  message->pool = &p2p;
+  message->source = source;
+  message->tag = header.tag;
+  message->bytes = bytes;
+  message->endpoint = packet.source;
+  std::memcpy(message->small, &header, sizeof header);
+  matching.add(header.context, message);
+}
+
+void Partitioned::started(const Packet& packet) {
+  const AnswerHeader header = header_of<AnswerHeader>(packet);
+  PartitionedSend* send = sends.find(header.sender);
+  if (send == nullptr) return;  // freed: the receiver waits for a cycle that never comes
+  const auto wanted = static_cast<Count>(header.bytes_wanted);
+  if (send->endpoint != packet.source || send->cleared_next || wanted < 0 ||
+      wanted > send->cursor.total_bytes() ||
+      (send->receiver != 0 && (send->receiver != header.receiver || send->bytes_wanted != wanted))) {
+    p2p.damaged(packet, "a start that does not fit its partitioned message");
+  }
+  send->receiver = header.receiver;
+  send->bytes_wanted = wanted;
+  const bool waits = send->active && !send->done && !send->cleared;
+  (waits ? send->cleared : send->cleared_next) = true;
+  if (waits) send->send_pending();
+}
+
+void Partitioned::partition(const Packet& packet) {
+  const PartitionHeader header = header_of<PartitionHeader>(packet);
+  PartitionedReceive* receive = receives.find(header.receiver);
+  if (receive == nullptr || !receive->active || receive->done || !receive->matched ||
+      receive->endpoint != packet.source) {
+    p2p.damaged(packet, "a partition for no receive that waits for one");
+  }
+  if (header.partitions == 0) {
+    const auto left = static_cast<std::uint64_t>(receive->bytes_wanted - receive->bytes_arrived);
+    const auto wanted = static_cast<std::uint64_t>(receive->bytes_wanted);
+    if (packet.bulk_bytes == 0 || packet.bulk_bytes > left || header.position > wanted - packet.bulk_bytes) {
+      p2p.damaged(packet, "bytes that do not fit their partitioned message");
+    }
+    return receive->take_bytes(static_cast<Count>(header.position), packet.bulk, packet.bulk_bytes);
+  }
+  const auto of = static_cast<int>(header.partitions);
+  const std::uint64_t expected =
+      receive->notices_left < 0 ? header.partitions : static_cast<std::uint64_t>(receive->notices_left);
+  if (receive->bytes_wanted != 0 || of < 0 || header.position >= header.end ||
+      header.end > header.partitions || header.end - header.position > expected) {
+    p2p.damaged(packet, "partitions that their message does not have");
+  }
+  receive->take_names(static_cast<int>(header.position), static_cast<int>(header.end), of);
+}
+
+void Partitioned::forget(Context context) {
+  MatchQueue* queue = matching.find(context);
+  if (queue == nullptr) return;
+  while (queue->arrived.first != nullptr) {
+    auto* message = static_cast<Message*>(queue->arrived.first);
+    matching.remove(message);
+    release(message);
+  }
+  matching.forget(context);
+}
+
+// ----- the user's calls ------------------------------------------------------------------------------------
+
+namespace {
+
+Code check_partitions(Process& process, int partitions, Count count, const Datatype& datatype) {
+  if (partitions < 0) return process.fail(kErrArg, "partitions = %d, expected 0 or more", partitions);
+  Count elements;
+  Count bytes;
+  if (!__builtin_mul_overflow(count, Count{partitions}, &elements) &&
+      !__builtin_mul_overflow(elements, datatype.size, &bytes)) {
+    return kSuccess;
+  }
+  return process.fail(kErrCount,
+                      "%d partitions of count = %lld elements, expected less than 2^63 bytes in all",
+                      partitions, static_cast<long long>(count));
+}
+
+/// Refuses what is no started send, and partitions first..last that cannot become ready now.
+Code check_ready(Process& process, Request* request, int first, int last, const char* argument) {
+  if (request->request_type != RequestType::kPartitionedSend) {
+    return process.fail(kErrRequest, "request was not made by MPI_Psend_init, expected a partitioned send");
+  }
+  const auto& send = static_cast<PartitionedSend&>(*request);
+  if (!send.active) {
+    return process.fail(kErrRequest, "the partitioned send is inactive, expected it to be started first");
+  }
+  const int partitions = send.has_none ? 0 : send.partitions;
+  if (first < 0 || last >= partitions) {
+    return process.fail(kErrArg, "%s = %d, expected 0..%d", argument, first < 0 ? first : last,
+                        partitions - 1);
+  }
+  const auto begin = send.ready.begin();
+  const auto found = std::find(begin + first, begin + last + 1, true);
+  if (found == begin + last + 1) return kSuccess;
+  return process.fail(kErrArg, "%s: partition %d is ready already, expected to be told once in a cycle",
+                      argument, static_cast<int>(found - begin));
+}
+
+void make_ready(Process& process, PartitionedSend& send, int first, int last) {
+  if (MessageChecks* const checks = process.p2p->checks.get()) checks->ready(send, first, last + 1);
+  send.mark_ready(first, last + 1);
+  send.send_pending();
+  if (send.done) process.progress->wake();
+}
+
+}  // namespace
+
+namespace api {
+
+Code psend_init(Process& process, const void* buf, int partitions, Count count, Datatype* datatype, int dest,
+                int tag, Comm* comm, Info*, Request** request) {
+  if (const Code code = check_partitions(process, partitions, count, *datatype)) return code;
+  if (!has_memory_for(static_cast<std::size_t>(partitions) / 8, 1))  // PartitionedSend::ready
+    return fail_memory(process, "partitions", partitions);
+  PointToPoint& p2p = *process.p2p;
+  PartitionedSend* made = p2p.partitioned->sends.make(buf, partitions, count, *datatype, dest, *comm);
+  *request = made;
+  if (dest == kProcNull) return kSuccess;
+  made->endpoint = comm->endpoint(dest);
+  OfferHeader offer{.lead = lead_word(PacketKind::kPartitionedOffer, comm->rank),
+                    .tag = tag,
+                    .context = comm->context,
+                    .bytes = static_cast<std::uint64_t>(made->cursor.total_bytes()),
+                    .sender = p2p.partitioned->sends.id(made),
+                    .types = 0,
+                    .basic = 0};
+  if (p2p.checks != nullptr) p2p.checks->seal_offer(*made, &offer);
+  p2p.answer(made->endpoint, as_answer(offer));
+  return kSuccess;
+}
+
+Code precv_init(Process& process, void* buf, int partitions, Count count, Datatype* datatype, int source,
+                int tag, Comm* comm, Info*, Request** request) {
+  if (source == kAnySource) return process.fail(kErrRank, "source = MPI_ANY_SOURCE, expected a rank");
+  if (tag == kAnyTag) return process.fail(kErrTag, "tag = MPI_ANY_TAG, expected 0..%d", kTagMax);
+  if (const Code code = check_partitions(process, partitions, count, *datatype)) return code;
+  if (!has_memory_for(static_cast<std::size_t>(partitions), sizeof(Count)))  // PartitionedReceive::lacking
+    return fail_memory(process, "partitions", partitions);
+  Partitioned& engine = *process.p2p->partitioned;
+  PartitionedReceive* made = engine.receives.make(buf, partitions, count, *datatype, source, tag, *comm);
+  *request = made;
+  if (source == kProcNull) return kSuccess;
+  ArrivedMessage* arrived = engine.matching.find_arrived(comm->context, source, tag);
+  if (arrived == nullptr) {
+    engine.matching.add(comm->context, made);
+    return kSuccess;
+  }
+  engine.matching.remove(arrived);
+  const Ref<Message> offer(static_cast<Message*>(arrived));
+  OfferHeader header;
+  std::memcpy(&header, offer->small, sizeof header);
+  made->match(offer->endpoint, header);
+  return kSuccess;
+}
+
+Code pready(Process& process, int partition, Request* request) {
+  if (const Code code = check_ready(process, request, partition, partition, "partition"))
+    return blame_owner(process, *request, code);
+  make_ready(process, static_cast<PartitionedSend&>(*request), partition, partition);
+  return kSuccess;
+}
+
+Code pready_range(Process& process, int partition_low, int partition_high, Request* request) {
+  if (partition_low > partition_high) {
+    const Code code = process.fail(kErrArg, "partition_low = %d, expected at most partition_high = %d",
+                                   partition_low, partition_high);
+    return blame_owner(process, *request, code);
+  }
+  if (const Code code =
+          check_ready(process, request, partition_low, partition_high, "partition_low, partition_high"))
+    return blame_owner(process, *request, code);
+  make_ready(process, static_cast<PartitionedSend&>(*request), partition_low, partition_high);
+  return kSuccess;
+}
+
+Code pready_list(Process& process, int length, const int* array_of_partitions, Request* request) {
+  std::vector<int> sorted;
+  if (!try_assign(&sorted, array_of_partitions, static_cast<std::size_t>(length)))
+    return fail_memory(process, "length", length);
+  std::sort(sorted.begin(), sorted.end());
+  const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+  if (twice != sorted.end()) {
+    const Code code =
+        process.fail(kErrArg, "array_of_partitions names partition %d twice, expected each once", *twice);
+    return blame_owner(process, *request, code);
+  }
+  for (int i = 0; i < length; ++i) {
+    const int partition = array_of_partitions[i];
+    if (const Code code = check_ready(process, request, partition, partition, "array_of_partitions"))
+      return blame_owner(process, *request, code);
+  }
+  for (const int partition : sorted)
+    make_ready(process, static_cast<PartitionedSend&>(*request), partition, partition);
+  return kSuccess;
+}
+
+Code parrived(Process& process, Request* request, int partition, bool* flag) {
+  *flag = true;
+  if (request == nullptr) return kSuccess;
+  if (request->request_type != RequestType::kPartitionedReceive) {
+    const Code code =
+        process.fail(kErrRequest, "request was not made by MPI_Precv_init, expected a partitioned receive");
+    return blame_owner(process, *request, code);
+  }
+  const auto& receive = static_cast<PartitionedReceive&>(*request);
+  if (partition < 0 || partition >= receive.partitions) {
+    const Code code =
+        process.fail(kErrArg, "partition = %d, expected 0..%d", partition, receive.partitions - 1);
+    return blame_owner(process, *request, code);
+  }
+  const auto has_arrived = [&] {
+    return !receive.active || receive.done || receive.lacking[static_cast<std::size_t>(partition)] == 0;
+  };
+  if (has_arrived()) return kSuccess;
+  process.progress->look();
+  *flag = has_arrived();
+  return kSuccess;
+}
+
+}  // namespace api
+}  // namespace tasuki

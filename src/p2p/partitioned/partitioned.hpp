@@ -1,0 +1,150 @@
+// Partitioned communication (MPI 4.2): a persistent message whose parts its two ends report one by one.
+//
+//   sender                                   receiver
+//   psend_init   -- kPartitionedOffer -->    matched with a precv_init by (communicator, source, tag), in
+//   order start                                    start
+//                <-- kPartitionedStart --    (once a cycle: the buffer is ready; the request to write to)
+//   pready       -- kPartition …       -->   parrived
+//
+// What is ready goes out as soon as the receiver has started: neighbouring partitions as one run of bytes,
+// cut as the transport needs it, from the user's buffer to the user's buffer. The two ends may cut the
+// message into different numbers of partitions; the receiver counts the bytes that each of its own lacks.
+// Where there are no bytes at all, the packets name the sender's partitions instead, and a partition of the
+// receiver has arrived with the last partition of the sender that it overlaps.
+//
+// Owner: PointToPoint has the pools and the matching, apart from that of ordinary messages. As for these, a
+// request holds a reference of the engine from start() until its cycle is over.
+// Thread safety: the process lock guards it all; MPI_Pready may be called from any thread under it.
+//
+// Invariants:
+//  1. A receiver starts a cycle only when the one before is over; so a sender has at most one start that it
+//     has not used.
+//  2. A PartitionedSend stands in Peer::partitioned exactly when it is cleared and has something pending.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <new>
+#include <vector>
+
+#include "base/types.hpp"
+#include "datatype/datatype.hpp"
+#include "p2p/matching.hpp"
+#include "p2p/request.hpp"
+#include "p2p/slot_pool.hpp"
+#include "protocol/packet.hpp"
+
+namespace tasuki {
+
+struct PointToPoint;
+
+/// A buffer of `partitions` equal partitions.
+struct PartitionedRequest : Request {
+  PartitionedRequest(RequestType its_type, int partition_count, Count elements, Datatype& element_type,
+                     int peer_rank, Comm& on)
+      : Request(its_type, on),
+        partitions(partition_count),
+        partition_bytes(elements * element_type.size),
+        datatype(Ref<Datatype>::share(&element_type)),
+        peer(peer_rank),
+        cursor(element_type, elements * partition_count) {
+    persistent = true;
+  }
+
+  const int partitions;
+  const Count partition_bytes;
+  Ref<Datatype> datatype;
+  const int peer;    // rank in the communicator, or kProcNull
+  int endpoint = 0;  // the same in the job
+  PackCursor cursor;
+  Count bytes_wanted = 0;  // of a cycle: what both ends hold
+};
+
+struct PartitionedSend final : PartitionedRequest {
+  /// A message of no partitions is sent as one partition of no elements.
+  PartitionedSend(const void* data, int partition_count, Count elements, Datatype& element_type, int dest,
+                  Comm& on)
+      : PartitionedRequest(RequestType::kPartitionedSend, partition_count == 0 ? 1 : partition_count,
+                           partition_count == 0 ? 0 : elements, element_type, dest, on),
+        has_none(partition_count == 0),
+        buffer(data),
+        ready(static_cast<std::size_t>(partitions)) {}
+  static void operator delete(PartitionedSend* request, std::destroying_delete_t);
+  Code start() override;
+
+  /// Partitions [first, end) that are ready and not sent.
+  struct Run {
+    int first;
+    int end;
+  };
+  void mark_ready(int first, int end);
+  /// Queues for sending what is pending, if the receiver has started, and sends what there is room for.
+  void send_pending();
+  /// The next packet. False: no room. REQUIRES: something is pending.
+  bool push();
+  /// Nothing is pending any more, and the request in no queue: the cycle may be over.
+  void all_pushed();
+
+  const bool has_none;  // for the user; its one partition is ready from the start
+  const void* buffer;
+  std::vector<bool> ready;
+  int ready_count = 0;
+  std::deque<Run> pending;
+  bool run_open = false;      // the cursor stands in pending.front()
+  bool cleared = false;       // the receiver has started this cycle
+  bool cleared_next = false;  // and the next one
+  bool queued = false;        // in Peer::partitioned
+  RequestId receiver = 0;
+};
+
+struct PartitionedReceive final : PartitionedRequest, PostedReceive {
+  PartitionedReceive(void* data, int partition_count, Count elements, Datatype& element_type, int from,
+                     int with_tag, Comm& on)
+      : PartitionedRequest(RequestType::kPartitionedReceive, partition_count, elements, element_type, from,
+                           on),
+        buffer(data),
+        lacking(static_cast<std::size_t>(partition_count)) {
+    source = from;
+    tag = with_tag;
+  }
+  ~PartitionedReceive() override;
+  static void operator delete(PartitionedReceive* request, std::destroying_delete_t);
+  Code start() override;
+
+  /// The offer of the request `from` at that endpoint is for this receive.
+  void match(int from_endpoint, const OfferHeader& offer);
+  /// Tells the sender that the buffer is ready.
+  void clear_sender();
+  void take_bytes(Count position, const std::byte* data, Count bytes);
+  /// Partitions [first, end) of the sender's `of` are ready; there are no bytes.
+  void take_names(int first, int end, int of);
+  void finish();
+
+  void* buffer;
+  std::vector<Count> lacking;  // bytes, or partitions of the sender, that each partition waits for
+  bool matched = false;
+  RequestId sender = 0;
+  Count sender_bytes = 0;
+  Code mismatch = kSuccess;  // of the types of the two ends, with TASUKI_CHECK
+  Count bytes_arrived = 0;
+  int notices_left = -1;  // partitions of the sender; -1: none was named yet
+};
+
+/// The engine's share: who is there, and the packets that come in.
+struct Partitioned {
+  explicit Partitioned(PointToPoint& owner) : p2p(owner) {}
+
+  void offer(const Packet& packet);
+  void started(const Packet& packet);
+  void partition(const Packet& packet);
+  /// Drops the offers on a communicator that goes away.
+  void forget(Context context);
+
+  PointToPoint& p2p;
+  QueueLevels levels;         // which nobody asks for
+  Matching matching{levels};  // offers and receives that wait for each other
+  SlotPool<PartitionedSend> sends;
+  SlotPool<PartitionedReceive> receives;
+};
+
+}  // namespace tasuki
