@@ -19,21 +19,9 @@
 #include "launch/base/event_loop.hpp"
 #include "launch/doctor/inquiry.hpp"
 #include "launch/doctor/source_lines.hpp"
+#include "launch/doctor/subjects.hpp"
 
 namespace tasuki::launch {
-
-/// A rank, as far as it can be looked at from outside.
-struct Subject {
-  CallBoard* board = nullptr;
-  const local::RankBlock* block = nullptr;
-  bool ended = false;    // its program, as its mpiexec knows; what /proc tells is found out here
-  int wait_status = -1;  // of one that has ended; -1: not known
-};
-
-struct SubjectWorld {
-  int number = 0;  // of the spawn; 0: the command line's
-  std::vector<Subject> ranks;
-};
 
 class Examination {
  public:

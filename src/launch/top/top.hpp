@@ -1,6 +1,6 @@
 // Top: mpiexec --top as a whole. Looks at the ranks of a job twenty times a second and gives the picture of
-// them twice a second; where to, and when it is time, is its owner's: Job for a job of our own
-// (launch/job/job_top.cpp), visit_top() for one that runs already.
+// them twice a second; where to, and when it is time, is its owner's: JobTop for our own job,
+// visit/top_visit.cpp for one that runs already.
 //
 // Looking costs the ranks nothing but that their lines are read. With each picture they are asked for the
 // next one's: whoever answers publishes its counts (base/statistics.hpp), too.
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "launch/doctor/examination.hpp"
+#include "launch/doctor/subjects.hpp"
 #include "launch/top/top_screen.hpp"
 #include "launch/top/top_table.hpp"
 

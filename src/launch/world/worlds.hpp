@@ -1,5 +1,14 @@
-// World: the ranks that share one MPI_COMM_WORLD. A job has the one of its command line, and one for each
-// spawn (MPI 11.8).
+// The worlds of a job and their ranks: what runs.
+//
+// A World is the ranks that share one MPI_COMM_WORLD. A job has the one of its command line, number 0, and
+// one for each spawn (MPI 11.8), counted from 1. A program may spawn for ever, so worlds come and go.
+//
+// Worlds owns them; a World stays where it is until it is removed. One thread.
+//
+// Invariants:
+//  1. A number is given once.
+//  2. A rank's `pid` is that of an unreaped child of ours, and of its process group, until the rank is
+//  reaped.
 #pragma once
 
 #include <memory>
@@ -17,7 +26,7 @@ namespace tasuki::launch {
 
 struct Rank {
   std::size_t application = 0;
-  int pid = -1;  // and process group; -1: not started
+  int pid = -1;  // and process group; -1: not started, or its group is empty
   bool ended = false;
   int wait_status = 0;
   int group_place = -1;                // in the guard's list
@@ -39,19 +48,75 @@ struct World {
   bool spawned() const { return number > 0; }
   int size() const { return static_cast<int>(ranks.size()); }
 
+  /// Whether one of its programs runs in checking mode (TASUKI_CHECK).
+  bool checks() const;
+
+  /// Whether all ranks have ended, and no process has their outputs open.
+  bool over() const;
+
   /// "3", or of the second spawn "2.3": for file names and labels.
   std::string rank_name(int rank) const {
     return (spawned() ? std::to_string(number) + "." : "") + std::to_string(rank);
   }
 
   template <class Each>
-  void for_each_stream(Each&& each) {
-    for (Rank& rank : ranks) {
+  void for_each_stream(Each&& each) const {
+    for (const Rank& rank : ranks) {
       for (RankStream* stream : {rank.output.get(), rank.error.get()}) {
         if (stream != nullptr) each(*stream);
       }
     }
   }
+};
+
+/// One rank of one world.
+struct WorldRank {
+  World* world = nullptr;
+  int number = 0;
+
+  Rank& rank() const { return world->ranks[static_cast<std::size_t>(number)]; }
+  local::RankBlock& block() const { return world->segment.rank(number); }
+};
+
+class Worlds {
+ public:
+  /// The number that a world gets which is about to be made. One that cannot be made gives its number back.
+  int next_number(bool spawned) const { return spawned && next_ == 0 ? 1 : next_; }
+
+  /// Takes the world, which has that number.
+  World& add(std::unique_ptr<World> world);
+  void remove(const World& world);
+
+  /// The command line's, if there is one. REQUIRES: there is a world.
+  World& first() const { return *worlds_.front(); }
+  std::size_t count() const { return worlds_.size(); }
+  auto begin() const { return worlds_.begin(); }
+  auto end() const { return worlds_.end(); }
+
+  /// How many ranks run.
+  int running() const;
+
+  /// Whether any rank has called MPI_Init, also one that has ended since.
+  bool any_has_joined() const;
+
+  /// Whether a program runs, or has run, in checking mode.
+  bool checking() const { return checking_; }
+
+  template <class Each>
+  void for_each_rank(Each&& each) const {
+    for (const auto& world : worlds_) {
+      for (int number = 0; number < world->size(); ++number) each(WorldRank{world.get(), number});
+    }
+  }
+  template <class Each>
+  void for_each_stream(Each&& each) const {
+    for (const auto& world : worlds_) world->for_each_stream(each);
+  }
+
+ private:
+  std::vector<std::unique_ptr<World>> worlds_;
+  int next_ = 0;
+  bool checking_ = false;
 };
 
 }  // namespace tasuki::launch

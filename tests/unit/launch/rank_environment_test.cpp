@@ -10,7 +10,7 @@
 namespace tasuki::launch {
 namespace {
 
-class RankEnvironment : public testing::Test {
+class RankEnvironmentTest : public testing::Test {
  protected:
   RankEnvironment made() {
     std::vector<char*> pointers;
@@ -26,7 +26,7 @@ class RankEnvironment : public testing::Test {
   Application application_;
 };
 
-TEST_F(RankEnvironment, PassesOnAllButOtherJobs) {
+TEST_F(RankEnvironmentTest, PassesOnAllButOtherJobs) {
   const RankEnvironment environment = made();
   EXPECT_STREQ(environment.get("PATH"), "/bin");
   EXPECT_STREQ(environment.get("EMPTY"), "");
@@ -37,7 +37,7 @@ TEST_F(RankEnvironment, PassesOnAllButOtherJobs) {
   }
 }
 
-TEST_F(RankEnvironment, TheProgramsOwnSettingsWin) {
+TEST_F(RankEnvironmentTest, TheProgramsOwnSettingsWin) {
   options_.environment = {{"A", "all"}, {"PATH", "/all"}};
   application_.environment = {{"A", "own"}};
   const RankEnvironment environment = made();
@@ -45,7 +45,7 @@ TEST_F(RankEnvironment, TheProgramsOwnSettingsWin) {
   EXPECT_STREQ(environment.get("PATH"), "/all");
 }
 
-TEST_F(RankEnvironment, ListedOrNothing) {
+TEST_F(RankEnvironmentTest, ListedOrNothing) {
   application_.inherit = Inherit::kListed;
   application_.inherited = {"HOME"};
   EXPECT_STREQ(made().get("HOME"), "/root");
@@ -56,7 +56,7 @@ TEST_F(RankEnvironment, ListedOrNothing) {
   EXPECT_STREQ(made().get("X"), "1");
 }
 
-TEST_F(RankEnvironment, PreloadsTheHeapBehindWhatTheUserPreloads) {
+TEST_F(RankEnvironmentTest, PreloadsTheHeapBehindWhatTheUserPreloads) {
   RankEnvironment environment = made();
   environment.preload("/prefix/lib/libtasuki_heap.so");
   EXPECT_STREQ(environment.get("LD_PRELOAD"), "/prefix/lib/libtasuki_heap.so");
@@ -65,7 +65,7 @@ TEST_F(RankEnvironment, PreloadsTheHeapBehindWhatTheUserPreloads) {
   EXPECT_STREQ(environment.get("LD_PRELOAD"), "tool.so:/lib/libjemalloc.so.2:/prefix/lib/libtasuki_heap.so");
 }
 
-TEST_F(RankEnvironment, EveryNameOnceForExecve) {
+TEST_F(RankEnvironmentTest, EveryNameOnceForExecve) {
   RankEnvironment environment = made();
   set_job_variables(environment, {200, 42, 0xabc, 4}, 0);
   set_job_variables(environment, {200, 42, 0xabc, 4}, 3);

@@ -1,0 +1,64 @@
+// RankProcesses: the processes of a job on this machine, from their start to the last one's end: the ranks'
+// programs, what these started, and what these left behind.
+//
+// Each rank's program runs in a process group of its own. A rank that has ended stays unreaped until all of
+// the job have ended, or its world is let go of: so its number, which names the group, cannot become another
+// process's. A process that leaves its group becomes our child once it has lost its parent (orphans.hpp), and
+// is known by launcher_id() in its environment; the guard (guard.hpp) ends all of them where mpiexec is
+// killed.
+//
+// An agent that starts ranks on another host would keep one of these there. One thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/host/guard.hpp"
+#include "launch/world/worlds.hpp"
+
+namespace tasuki::launch {
+
+class RankProcesses {
+ public:
+  /// `worlds` outlives this object.
+  explicit RankProcesses(Worlds& worlds);
+
+  /// Adopts orphans from now on, and starts the guard. Before the first rank starts.
+  void begin();
+
+  /// Stands in the environment of all that this mpiexec starts, as local::kLauncherIdName. Random.
+  const std::string& launcher_id() const { return id_; }
+
+  /// The rank runs as the process `pid`, in a group of that number.
+  void started(const WorldRank& rank, int pid);
+
+  /// Marks the ranks whose programs have ended since the last call, and returns them. Where there are none it
+  /// reaps orphans that have ended.
+  std::vector<WorldRank> take_ended();
+
+  /// Sends `signal` to all groups, and if `orphans_too` to what has left its group and lost its parent.
+  void signal(int signal, bool orphans_too) const;
+
+  /// Sends `signal` to a world's groups, and waits for its ranks' end. What they started is not waited for.
+  void end_world(World& world, int signal);
+
+  /// Reaps all ranks. REQUIRES: none runs. No signal goes to an empty group afterwards.
+  void reap();
+  bool reaped() const { return reaped_; }
+
+  /// Whether processes that ranks started are left. Forgets the groups that are empty. REQUIRES: reaped().
+  bool any_left();
+
+ private:
+  std::vector<int> other_children() const;
+  std::vector<int> orphans() const;
+  void reap_orphans() const;
+
+  Worlds& worlds_;
+  const std::string id_;
+  const std::string mark_;  // the same with its name, as in an environment
+  Guard guard_;
+  bool reaped_ = false;
+};
+
+}  // namespace tasuki::launch

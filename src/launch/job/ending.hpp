@@ -1,0 +1,106 @@
+// Ending: how a job ends, and mpiexec's exit status.
+//
+// Phases, in order: kRunning until the first failure, a signal, the time limit or the last rank's end;
+// kExamining while the doctor looks at the ranks of a job that is to end, a few tenths of a second; kEnding
+// after SIGTERM; kKilling after SIGKILL. What the ranks' programs leave behind is ended in the same way.
+//
+// It knows neither the doctor nor the event loop: its owner calls it when processes have ended, when due_ns()
+// is reached, and with what the doctor found.
+//
+// Invariants:
+//  1. Exactly one message says why a job was ended; what happens to other ranks afterwards is not reported.
+//  2. status() is the exit status of the first failure and does not change any more.
+//  3. A phase is never left for an earlier one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "launch/host/memory_limit.hpp"
+#include "launch/host/rank_processes.hpp"
+#include "launch/job/rank_end.hpp"
+#include "launch/stream/console.hpp"
+#include "launch/world/worlds.hpp"
+
+namespace tasuki::launch {
+
+class Ending {
+ public:
+  enum class Phase { kRunning, kExamining, kEnding, kKilling };
+
+  /// `timeout_seconds`: 0: no time limit; it counts from begin_time_limit(). Made before the first rank
+  /// starts, since it notes how often memory has run out by then. What it is given outlives it.
+  Ending(Worlds& worlds, RankProcesses& processes, Console& console, double timeout_seconds);
+
+  void begin_time_limit();
+
+  Phase phase() const { return phase_; }
+  bool job_runs() const { return phase_ == Phase::kRunning; }
+
+  /// mpiexec's exit status as far as it is known.
+  int status() const { return status_; }
+
+  /// Whether somebody asked for the end: then nobody waits for a slow reader.
+  bool hurried() const { return hurried_; }
+
+  /// Notes a failure's exit status; the first one stays.
+  void fail_with(int status);
+
+  /// Finds the ranks that have ended. Returns the one whose end ends the job, if there is one and the job was
+  /// still running: the phase is kExamining then, and the doctor's look at it leads to end_for_failure().
+  std::optional<WorldRank> look_for_ended();
+
+  /// Says why the job ends; end() is to follow. `whereabouts` and `site`: RankEnd's, of the failed rank.
+  /// REQUIRES: look_for_ended() has returned a rank, and nothing was said since.
+  void say_failure(std::string whereabouts, std::string site);
+
+  /// Whether the time limit is over; says so once. The phase is kExamining then, until end_at_time_limit().
+  bool take_time_limit(std::int64_t now_ns);
+
+  /// `stand_still`: all ranks are in the calls that were reported already.
+  void end_at_time_limit(bool stand_still);
+
+  /// Ends the job for a reason of its own: says `message`, and exits with `status`.
+  void end_with(int status, const std::string& message);
+
+  /// SIGINT, SIGTERM or SIGHUP to mpiexec: ends the job, and kills it if it is ending already.
+  void end_for_signal(int signal);
+
+  /// Begins to end the ranks, without a word, but for a failure that is not told yet.
+  void end();
+
+  /// Passes a signal on to the ranks.
+  void forward(int signal) const;
+
+  /// When to call meet_deadline() or take_time_limit(), or to ask over() again, at the latest; 0: after an
+  /// event only.
+  std::int64_t due_ns(std::int64_t now_ns) const;
+  void meet_deadline(std::int64_t now_ns);
+
+  /// Whether all is over: the ranks have ended, nothing of theirs is left, and their outputs are closed.
+  /// Begins to end what they left behind. `may_grow`: ranks may still be spawned from outside of this job.
+  bool over(bool may_grow);
+
+ private:
+  void kill();
+  bool explain(const WorldRank& failed);
+  void wait_for_memory() const;
+  void say_untold_failure();
+  bool streams_open() const;
+
+  Worlds& worlds_;
+  RankProcesses& processes_;
+  Console& console_;
+  const MemoryLimit memory_limit_;  // as it stood before the ranks
+  const double timeout_seconds_;
+  Phase phase_ = Phase::kRunning;
+  int status_ = 0;
+  bool gave_up_ = false;
+  bool hurried_ = false;            // a signal or the time limit ended the job
+  std::optional<RankEnd> failure_;  // why the job ends, not said yet; in kExamining
+  std::int64_t time_limit_ns_ = 0;  // on the monotonic clock; 0: none
+  std::int64_t deadline_ns_ = 0;    // of the present phase; 0: none
+};
+
+}  // namespace tasuki::launch

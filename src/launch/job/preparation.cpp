@@ -1,0 +1,198 @@
+// Environments, programs, segment, plan.
+#include "launch/job/preparation.hpp"
+
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "heap/interface.hpp"
+#include "launch/base/format.hpp"
+#include "node/processors.hpp"
+#include "tuning/table.hpp"
+
+extern char** environ;
+
+namespace tasuki::launch {
+namespace {
+
+/// 0, or the errno of why no program can be started in that directory.
+int error_of_directory(const std::string& directory) {
+  struct stat info {};
+  if (directory.empty()) return 0;
+  if (stat(directory.c_str(), &info) != 0) return errno;
+  return S_ISDIR(info.st_mode) ? 0 : ENOTDIR;
+}
+
+int ranks_of(const std::vector<Application>& applications) {
+  int ranks = 0;
+  for (const Application& application : applications) ranks += application.ranks;
+  return ranks;
+}
+
+/// Where to look for the program; none: a default. A copy, since variables move when others are set.
+std::optional<std::string> search_path(const Application& application, const RankEnvironment& environment) {
+  if (!application.path.empty()) return application.path;
+  const char* path = environment.get("PATH");
+  if (path == nullptr) path = getenv("PATH");
+  if (path == nullptr) return {};
+  return path;
+}
+
+std::string tuning_file(const RankEnvironment& environment) {
+  const char* file = environment.get("TASUKI_TUNING_FILE");
+  return file != nullptr ? file : "";
+}
+
+}  // namespace
+
+Refusal cannot_run(int rank, const std::string& program, int error, const std::string& detail) {
+  return {format("cannot run '%s' for rank %d: %s%s", program.c_str(), rank, strerror(error), detail.c_str()),
+          cannot_run_status(error)};
+}
+
+bool Preparation::prepare(World* world, Refusal* refusal) {
+  for (const Application& application : world->applications) {
+    world->environments.emplace_back(environ, options_, application)
+        .set(local::kLauncherIdName, launcher_id_);
+  }
+  hand_on_tuning(world);
+  if (!find_programs(world, refusal)) return false;
+  *refusal = {reports_.begin(*world), 1};
+  if (!refusal->text.empty()) return false;
+  for (std::size_t number = 0; number < world->applications.size(); ++number) {
+    for (int rank = 0; rank < world->applications[number].ranks; ++rank) {
+      world->ranks.emplace_back().application = number;
+    }
+  }
+  if (!make_segment(world, refusal)) return false;
+  plan_processors(world);
+  return true;
+}
+
+/// All ranks, also those that are spawned later, choose their algorithms by what the first program's file
+/// holds now.
+void Preparation::hand_on_tuning(World* world) {
+  const auto names_one = [](const RankEnvironment& environment) { return !tuning_file(environment).empty(); };
+  if (!has_tuning_ && std::any_of(world->environments.begin(), world->environments.end(), names_one)) {
+    has_tuning_ = true;
+    read_tuning(world->environments.front());
+  }
+  if (!has_tuning_) return;
+  for (RankEnvironment& environment : world->environments) environment.set(local::kTuningTableName, tuning_);
+}
+
+void Preparation::read_tuning(const RankEnvironment& first) {
+  const std::string file = tuning_file(first);
+  std::string error;
+  if (!file.empty() && !read_table(file, &tuning_, &error)) tuning_ = kUnreadable + error;
+  const char* foreign = first.get("TASUKI_TUNING_FOREIGN");
+  if (foreign != nullptr && strcasecmp(foreign, "allow") == 0) return;
+  Table table;
+  if (!parse_table(tuning_, &table, &error)) return;  // what is wrong in it, the ranks find themselves
+  error = foreign_by(table.made_on, this_machine());
+  if (!error.empty()) tuning_ = kUnreadable + error;
+}
+
+/// Finds every program before the first one starts.
+bool Preparation::find_programs(World* world, Refusal* refusal) const {
+  const std::string library = installed_library();
+  const int ranks = ranks_of(world->applications);
+  int first_rank = 0;
+  for (std::size_t number = 0; number < world->applications.size(); ++number) {
+    const Application& application = world->applications[number];
+    const std::string& directory = application.directory;
+    if (const int error = error_of_directory(directory); error != 0) {
+      *refusal = {format("cannot start rank %d in '%s': %s", first_rank, directory.c_str(), strerror(error)),
+                  1};
+      return false;
+    }
+    RankEnvironment& environment = world->environments[number];
+    if (!library.empty()) {
+      environment.set_if_absent("MPI4PY_LIBMPI", library);
+      // Last in the list: programs that find no MPI library elsewhere, as those that were built without ours.
+      environment.append_path("LD_LIBRARY_PATH", library.substr(0, library.rfind('/')));
+    }
+    const std::optional<std::string> list = search_path(application, environment);
+    const char* path = list ? list->c_str() : nullptr;
+    choose_heap(application, ranks, path, &environment);
+    const FoundProgram& program =
+        world->programs.emplace_back(find_program(application.command[0], directory, path));
+    if (program.error != 0) {
+      *refusal = cannot_run(first_rank, application.command[0], program.error,
+                            program.searched_path ? " (searched PATH)" : "");
+      return false;
+    }
+    first_rank += application.ranks;
+  }
+  return true;
+}
+
+/// A program whose heap will be private needs no heap library. Nor is one preloaded whose name has a colon or
+/// a blank, which separate the names of that list.
+void Preparation::choose_heap(const Application& application, int ranks, const char* path,
+                              RankEnvironment* environment) const {
+  const std::string heap = installed_heap();
+  const CommandPlace place{application.directory, path, environment->get("LD_PRELOAD")};
+  const heap::Verdict verdict =
+      heap_verdict(environment->get("TASUKI_HEAP"), ranks, application.command, place);
+  if (!verdict.global) {
+    environment->set(kHeapReasonVariable, verdict.reason);
+  } else if (!heap.empty() && heap.find_first_of(": ") == std::string::npos) {
+    environment->preload(heap);
+    environment->let_sanitizer_start();
+  }
+}
+
+/// What is spawned is on one node, beside the ranks of the job that it comes from.
+bool Preparation::make_segment(World* world, Refusal* refusal) const {
+  std::vector<int> applications;
+  for (const Rank& rank : world->ranks) applications.push_back(static_cast<int>(rank.application));
+  const int nodes = world->spawned() ? 1 : options_.nodes;
+  if (!world->segment.make(applications, &refusal->text,
+                           plan_nodes(world->size(), nodes, options_.node_order))) {
+    return false;
+  }
+  local::JobHeader& header = world->segment.header();
+  header.spawn_number = world->number;
+  header.universe_size = options_.universe_size > 0 ? options_.universe_size : local::processors_available();
+  header.wants_statistics = options_.statistics != StatisticsForm::kNone ? 1 : 0;
+  std::snprintf(header.launcher_socket, local::kSocketBytes, "%s", spawn_socket_.c_str());
+  return true;
+}
+
+/// Spawned ranks share the processors with those that are bound already, so they are not.
+void Preparation::plan_processors(World* world) const {
+  if (world->spawned()) {
+    world->bindings.reason = "they were spawned";
+    return;
+  }
+  const int available = local::processors_available();
+  std::vector<Core> cores;
+  if (needs_cores(world->size(), available, options_.bind_to, options_.report_bindings)) cores = read_cores();
+  world->bindings = plan_bindings(cores, world->size(), available, options_.bind_to, options_.map_by);
+}
+
+std::string bindings_text(World& world, const std::string& host, int nodes) {
+  const BindingPlan& bindings = world.bindings;
+  if (bindings.processors.empty()) {
+    return format("mpiexec: ranks are not bound to processors (%s)", bindings.reason.c_str());
+  }
+  std::string text;
+  for (std::size_t rank = 0; rank < bindings.processors.size(); ++rank) {
+    const std::vector<int>& processors = bindings.processors[rank];
+    const int node = world.segment.rank(static_cast<int>(rank)).node;
+    text += format("%smpiexec: rank %zu on %s%s is bound to processor%s %s", rank == 0 ? "" : "\n", rank,
+                   host.c_str(), nodes > 1 ? (".node" + std::to_string(node)).c_str() : "",
+                   processors.size() == 1 ? "" : "s", processor_list(processors).c_str());
+  }
+  return text;
+}
+
+}  // namespace tasuki::launch

@@ -1,0 +1,54 @@
+// Spawner: worlds that come and go while the job runs (MPI 11.8). It answers what comes over the
+// SpawnService.
+//
+// One thread. What it is given outlives it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "launch/host/rank_processes.hpp"
+#include "launch/job/ending.hpp"
+#include "launch/job/preparation.hpp"
+#include "launch/job/spawn_service.hpp"
+#include "launch/job/starter.hpp"
+#include "launch/report/reports.hpp"
+#include "launch/world/worlds.hpp"
+
+namespace tasuki::launch {
+
+/// The applications that a request stands for. Returns why it cannot be served, or nothing.
+std::string applications_of(const SpawnRequest& request, std::vector<Application>* applications);
+
+class Spawner final : public SpawnHandler {
+ public:
+  Spawner(Worlds& worlds, RankProcesses& processes, Reports& reports, Preparation& preparation,
+          Starter& starter, Ending& ending)
+      : worlds_(worlds),
+        processes_(processes),
+        reports_(reports),
+        preparation_(preparation),
+        starter_(starter),
+        ending_(ending) {}
+
+  std::string spawn(const SpawnRequest& request) override;
+  void take_leaks(const LeakReport& report) override { reports_.take_leaks(report); }
+
+  /// The program that this mpiexec was started for has ended. What it spawned goes on only if it took its
+  /// leave.
+  void owner_gone(bool in_order) override;
+
+  /// Lets go of spawned worlds that are over. What their programs may have left behind is asked to end.
+  /// REQUIRES: nobody looks at the worlds' segments.
+  void retire_worlds();
+
+ private:
+  Worlds& worlds_;
+  RankProcesses& processes_;
+  Reports& reports_;
+  Preparation& preparation_;
+  Starter& starter_;
+  Ending& ending_;
+};
+
+}  // namespace tasuki::launch

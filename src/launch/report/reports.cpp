@@ -1,0 +1,95 @@
+// Taken out of the job segments while they are there, printed when the ranks have ended.
+#include "launch/report/reports.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "launch/base/format.hpp"
+
+namespace tasuki::launch {
+
+std::string Reports::begin(World& world) {
+  const std::vector<std::string>& command = world.applications.front().command;
+  if (options_.io_times && !world.spawned() && !io_times_.begin(options_.io_times_file, command)) {
+    return io_times_.error();
+  }
+  if (!options_.trace) return {};
+  if (!world.spawned() && !trace_.begin(options_.trace_file, command)) return trace_.error();
+  for (RankEnvironment& environment : world.environments) {
+    environment.preload(trace_.library());
+    environment.let_sanitizer_start();
+  }
+  return {};
+}
+
+void Reports::set_variables(RankEnvironment& environment, const World& world, int rank) const {
+  io_times_.set_variables(environment);
+  trace_.set_variables(environment, world.number, world.rank_name(rank));
+}
+
+void Reports::take_statistics(World& world) {
+  if (options_.statistics == StatisticsForm::kNone) return;
+  for (int rank = 0; rank < world.size(); ++rank) {
+    RankStatistics taken{.name = world.rank_name(rank), .counts = load(world.segment.rank(rank).statistics)};
+    taken.started = taken.counts.running_ns != 0;
+    statistics_.add(std::move(taken));
+  }
+  struct stat info {};
+  if (fstat(world.segment.fd(), &info) != 0) return;
+  statistics_.shared_bytes += static_cast<std::uint64_t>(info.st_size);
+  statistics_.shared_bytes_touched += static_cast<std::uint64_t>(info.st_blocks) * 512;
+}
+
+void Reports::take_leaks(const LeakReport& report) {
+  for (const auto& world : worlds_) {
+    if (world->segment.job_id() != report.job_id || report.rank < 0 || report.rank >= world->size()) continue;
+    // Under a wrapper script the rank is another process than the one that was started. It waits for us.
+    const int pid = world->segment.rank(report.rank).claimed_pid.load(std::memory_order_relaxed);
+    leaks_.add(world->number, report, pid > 0 ? mapped_files(pid) : std::vector<MappedFile>());
+    return;
+  }
+}
+
+bool Reports::print_all() {
+  if (!leaks_.empty()) console_.say(leaks_.text(find_source_lines(leaks_.queries())));
+  const bool statistics = print_statistics();
+  const bool recordings = print_recordings();
+  return statistics && recordings;
+}
+
+bool Reports::print_statistics() {
+  const StatisticsForm form = options_.statistics;
+  if (form == StatisticsForm::kNone) return true;
+  for (const auto& world : worlds_) take_statistics(*world);
+  if (statistics_.ranks.empty()) return true;
+  const bool to_file = !options_.statistics_file.empty();
+  const bool bold = !to_file && form != StatisticsForm::kJson && isatty(STDERR_FILENO) != 0;
+  const std::string text = statistics_text(form, statistics_, bold);
+  if (to_file) {
+    std::ofstream file(options_.statistics_file);
+    file << text;
+    file.close();
+    if (file) return true;
+    console_.say(format("mpiexec: cannot write '%s': %s", options_.statistics_file.c_str(), strerror(errno)));
+    return false;
+  }
+  if (form == StatisticsForm::kJson) {
+    console_.print(text);
+  } else {
+    console_.say(text.substr(0, text.size() - 1));
+  }
+  return true;
+}
+
+bool Reports::print_recordings() {
+  if (io_times_.begun()) console_.say("mpiexec: " + io_times_.report());
+  if (!options_.trace || !trace_.begun()) return true;
+  console_.say("mpiexec: " + trace_.merge());
+  return trace_.error().empty();
+}
+
+}  // namespace tasuki::launch
