@@ -3,8 +3,7 @@
 // Errors go to the file's error handler, those of open, delete and MPI_Register_datarep to that of
 // MPI_FILE_NULL: see binding/call.hpp.
 //
-// Where the calls live: open_close.cpp, whole_file.cpp (whole files), views_and_pointers.cpp (views and file
-// pointers), data_representation.cpp, data_access.cpp (data access).
+// The calls are in calls/: open_close.cpp, whole_file.cpp, views_and_pointers.cpp, data_access.cpp.
 #pragma once
 
 #include <string>

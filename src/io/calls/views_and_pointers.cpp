@@ -1,15 +1,18 @@
-// Views and file pointers (MPI 14.3, 14.4.3, 14.4.4), and the extents of datatypes in a file (14.5.1).
+// Views and file pointers (MPI 14.3, 14.4.3, 14.4.4), extents of datatypes in a file and user-defined data
+// representations (14.5).
 #include <cstring>
 
 #include "base/user_memory.hpp"
 #include "coll/byte_collectives.hpp"
 #include "datatype/predefined.hpp"
 #include "io/api.hpp"
+#include "io/file/agreed_hints.hpp"
 #include "io/file/agreement.hpp"
-#include "io/hints/hint_table.hpp"
 
 namespace tasuki {
 namespace {
+
+constexpr std::size_t kNameMax = 127;  // MPI_MAX_DATAREP_STRING of the ABIs, without the final NUL
 
 Code refuse_sequential(const File& file, const char* what) {
   if (!file.is_sequential()) return kSuccess;
@@ -174,6 +177,28 @@ Code file_get_type_extent(Process& process, File* fh, Datatype* datatype, Count*
   const Code code = type_in_file(process, *fh->view.representation, datatype, &in_file);
   if (code != kSuccess) return code;
   *extent = in_file->extent;
+  return kSuccess;
+}
+
+Code register_datarep(Process& process, const char* datarep, AnyFunction read_conversion_fn,
+                      AnyFunction write_conversion_fn, AnyFunction dtype_file_extent_fn, void* extra_state,
+                      bool wide) {
+  const std::size_t length = std::strlen(datarep);
+  if (length == 0 || length > kNameMax)
+    return process.fail(kErrArg, "datarep = \"%.32s\" has %zu characters, expected 1..%zu", datarep, length,
+                        kNameMax);
+  auto& known = process.files->representations;
+  if (known.contains(datarep))
+    return process.fail(kErrDupDatarep, "datarep = \"%s\", which is defined already", datarep);
+  auto made = std::make_shared<DataRepresentation>();
+  made->name = datarep;
+  made->form = DataRepresentation::Form::kRegistered;
+  made->read_conversion = read_conversion_fn;
+  made->write_conversion = write_conversion_fn;
+  made->file_extent = dtype_file_extent_fn;
+  made->extra_state = extra_state;
+  made->wide = wide;
+  known[datarep] = made;
   return kSuccess;
 }
 

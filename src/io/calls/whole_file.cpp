@@ -3,6 +3,7 @@
 #include <string>
 
 #include "io/api.hpp"
+#include "io/file/agreed_hints.hpp"
 #include "io/file/agreement.hpp"
 #include "io/hints/hint_table.hpp"
 #include "object/errhandler.hpp"
@@ -46,19 +47,6 @@ std::string text_of(const std::vector<int>& ranks) {
 
 }  // namespace
 
-std::string File::description() const {
-  return "file \"" + name + "\", rank " + std::to_string(comm->rank);
-}
-
-Files::Files() : storage(make_posix_storage()) {
-  for (const char* name : {"native", "internal", "external32"}) {
-    auto made = std::make_shared<DataRepresentation>();
-    made->name = name;
-    if (made->name == "external32") made->form = DataRepresentation::Form::kExternal32;
-    representations[name] = made;
-  }
-}
-
 namespace api {
 
 Code file_set_size(Process&, File* fh, Offset size) {
@@ -92,7 +80,8 @@ Code file_set_info(Process&, File* fh, Info* info) {
 
 Code file_get_info(Process&, File* fh, Info** info_used) {
   Info* made = new Info;
-  for (const HintRule& rule : hint_rules()) set_where_told(made, rule.key, rule.show(*fh));
+  const HintsInForce in_force{fh->hints, fh->striping, fh->aggregators};
+  for (const HintRule& rule : hint_rules()) set_where_told(made, rule.key, rule.show(in_force));
   const bool is_lustre = fh->striping.targets > 0;
   set_where_told(made, "romio_filesystem_type", is_lustre ? "LUSTRE:" : "UFS:");
   set_where_told(made, "romio_aggregator_list", text_of(fh->aggregators));

@@ -1,5 +1,6 @@
-// How a file's ranks take hints: rank 0 tells the others what it was given, each adds what is its own, and
-// what took no effect is explained.
+// How a file's ranks take hints: see agreed_hints.hpp.
+#include "io/file/agreed_hints.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,7 +75,7 @@ void take_list(File* file, const HintList& list, bool opening, bool explaining) 
 HintList hints_for_all(File& file, const Info* info, bool opening) {
   HintList list = hints_of(info, HintScope::kFile);
   if (!opening) return list;
-  for (const auto& hint : file.process.files->hint_file.hints()) {
+  for (const auto& hint : file.process.files->system_hints.hints()) {
     if (find_hint_rule(hint.first) != nullptr && find_info(info, hint.first) == nullptr) list.push_back(hint);
   }
   return list;

@@ -92,8 +92,8 @@ struct File final : ErrorOwner {
   Striping striping;  // as rank 0 found it when the file was opened: alike at all ranks
   std::unique_ptr<SharedState> shared;
   std::unique_ptr<RangeLocks> locks;  // once it is open
-  Room slices;                        // two of io/two_phase/window_mover.hpp
-  Room sieved;             // the window of io/access/data_sieving.hpp: its bytes are lost at the next wait
+  ReusedBuffer slices;                // two of io/two_phase/window_mover.hpp
+  ReusedBuffer sieved;     // the window of io/access/data_sieving.hpp: its bytes are lost at the next wait
   bool in_memory = false;  // nothing about the file waits for a device
   View view;
   std::unique_ptr<const FileMap> map;          // of the view; null: map_of_view() makes it
@@ -129,7 +129,7 @@ struct Files {
   std::map<std::string, std::shared_ptr<DataRepresentation>> representations;
   std::unique_ptr<PhaseSpans> spans;  // null: nobody wants them
   Ref<File> closed_in_error;          // alive until its error handler has heard of it
-  HintFile hint_file;
+  SystemHints system_hints;
   std::vector<std::size_t> told;  // numbers of the lines that explain_file() wrote
 };
 

@@ -1,5 +1,5 @@
-// Room: memory for bytes on their way between files, messages and the user's memory. It only grows, so that
-// one access after the other finds it there.
+// ReusedBuffer: memory for bytes on their way between files, messages and the user's memory. It only grows,
+// so that one access after the other finds it there.
 //
 // Thread safety: none.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace tasuki {
 
-class Room {
+class ReusedBuffer {
  public:
   /// At least `bytes` bytes, which mean nothing; those that were given before may be gone. They begin at a
   /// line of the processor's cache. Null as long as nothing was asked for.

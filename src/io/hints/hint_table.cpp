@@ -1,12 +1,10 @@
-// The table of hints. agreed_hints.cpp has what the ranks do with it.
+// The table of hints. io/file/agreed_hints.cpp has what the ranks do with it.
 #include "io/hints/hint_table.hpp"
 
 #include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdio>
-
-#include "io/file/file.hpp"
 
 namespace tasuki {
 namespace {
@@ -62,7 +60,7 @@ bool take_switch(IoHints* hints, const std::string& value) {
 }
 
 template <HintSwitch IoHints::*kMember>
-std::string show_switch(const File& file) {
+std::string show_switch(const HintsInForce& file) {
   return switch_text(file.hints.*kMember);
 }
 
@@ -75,16 +73,16 @@ bool take_number(IoHints* hints, const std::string& value) {
 }
 
 template <auto kMember>
-std::string show_number(const File& file) {
+std::string show_number(const HintsInForce& file) {
   return std::to_string(file.hints.*kMember);
 }
 
-bool is_striped(const File& file) {
+bool is_striped(const HintsInForce& file) {
   return file.striping.targets > 0;
 }
 
 template <auto kMember>
-std::string show_of_stripes(const File& file) {
+std::string show_of_stripes(const HintsInForce& file) {
   return text_where(is_striped(file), file.hints.*kMember);
 }
 
@@ -96,7 +94,7 @@ bool take_collective_buffering(IoHints* hints, const std::string& value) {
   return true;
 }
 
-std::string show_collective_buffering(const File& file) {
+std::string show_collective_buffering(const HintsInForce& file) {
   const bool off = file.hints.collective_read == HintSwitch::kDisable &&
                    file.hints.collective_write == HintSwitch::kDisable;
   return off ? "false" : "true";
@@ -108,7 +106,7 @@ bool take_no_independent(IoHints* hints, const std::string& value) {
   return true;
 }
 
-std::string show_no_independent(const File& file) {
+std::string show_no_independent(const HintsInForce& file) {
   return file.hints.no_independent_access ? "true" : "false";
 }
 
@@ -119,7 +117,7 @@ bool take_aggregator_number(IoHints* hints, const std::string& value) {
   return true;
 }
 
-std::string show_aggregator_number(const File& file) {
+std::string show_aggregator_number(const HintsInForce& file) {
   return text_where(!file.aggregators.empty(), static_cast<Count>(file.aggregators.size()));
 }
 
@@ -131,7 +129,7 @@ bool take_config_list(IoHints* hints, const std::string& value) {
   return true;
 }
 
-std::string show_config_list(const File& file) {
+std::string show_config_list(const HintsInForce& file) {
   const std::string& list = file.hints.aggregators.config_list;
   return list.empty() ? "*:*" : list;
 }
@@ -148,7 +146,7 @@ bool take_aggregator_placement(IoHints* hints, const std::string& value) {
   return true;
 }
 
-std::string show_aggregator_placement(const File& file) {
+std::string show_aggregator_placement(const HintsInForce& file) {
   const AggregatorRequest& request = file.hints.aggregators;
   const std::string name = request.placement == AggregatorPlacement::kBlock ? "block" : "round_robin";
   return request.per_node > 0 ? name + ":" + std::to_string(request.per_node) : name;
@@ -158,7 +156,7 @@ bool take_order(IoHints* hints, const std::string& value) {
   return parse_order(value.c_str(), &hints->order);
 }
 
-std::string show_order(const File& file) {
+std::string show_order(const HintsInForce& file) {
   return order_name(file.hints.order);
 }
 
@@ -168,7 +166,7 @@ bool take_exchange(IoHints* hints, const std::string& value) {
   return true;
 }
 
-std::string show_exchange(const File& file) {
+std::string show_exchange(const HintsInForce& file) {
   return file.hints.exchange == ExchangeBy::kMessages ? "messages" : "automatic";
 }
 
@@ -188,7 +186,7 @@ bool take_permissions(IoHints* hints, const std::string& value) {
   return true;
 }
 
-std::string show_permissions(const File& file) {
+std::string show_permissions(const HintsInForce& file) {
   if (file.hints.permissions < 0) return {};
   char text[16];
   std::snprintf(text, sizeof text, "%04o", static_cast<unsigned>(file.hints.permissions));
@@ -196,15 +194,15 @@ std::string show_permissions(const File& file) {
 }
 
 // Of the file itself, as its file system has it.
-std::string show_striping_factor(const File& file) {
+std::string show_striping_factor(const HintsInForce& file) {
   return text_where(is_striped(file), file.striping.targets);
 }
 
-std::string show_striping_unit(const File& file) {
+std::string show_striping_unit(const HintsInForce& file) {
   return text_where(is_striped(file), file.striping.unit_bytes);
 }
 
-std::string show_start_device(const File& file) {
+std::string show_start_device(const HintsInForce& file) {
   return is_striped(file) ? std::to_string(file.striping.first_target) : std::string();
 }
 
@@ -214,7 +212,7 @@ bool take_collective_buffer(IoHints* hints, const std::string& value) {
   return true;
 }
 
-std::string show_block_bytes(const File& file) {
+std::string show_block_bytes(const HintsInForce& file) {
   return text_where(file.hints.block_bytes > 0, file.hints.block_bytes);
 }
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/types.hpp"
 #include "io/plan/aggregators.hpp"
@@ -18,9 +19,6 @@
 #include "storage/driver.hpp"
 
 namespace tasuki {
-
-struct File;
-struct Info;
 
 /// How data gets from its owners to the aggregators (tasuki_io_exchange).
 enum class ExchangeBy : std::uint8_t {
@@ -65,6 +63,13 @@ enum class HintScope : std::uint8_t {
   kRank,  // each rank's own counts for it; where it gave none, that of rank 0's file of hints
 };
 
+/// What MPI_File_get_info shows of an open file.
+struct HintsInForce {
+  const IoHints& hints;
+  const Striping& striping;
+  const std::vector<int>& aggregators;  // ranks; empty: not chosen yet
+};
+
 struct HintRule {
   const char* key;
   HintScope scope;
@@ -73,7 +78,7 @@ struct HintRule {
   /// Returns false for a value that is not as expected, and changes nothing then.
   bool (*take)(IoHints* hints, const std::string& value);
   /// The value in force; empty: there is none to be told.
-  std::string (*show)(const File& file);
+  std::string (*show)(const HintsInForce& file);
 };
 
 /// In the order in which they are taken: of two that set the same, the later one wins.
@@ -82,14 +87,5 @@ const HintRule* find_hint_rule(std::string_view key);
 
 /// Why a hint that others know changes nothing here; null for one that is not known at all.
 const char* why_without_effect(std::string_view key);
-
-/// Take the hints of `info` (may be null): those that are known for files and whose values make sense; the
-/// others are ignored and explained. The first one is for MPI_File_open, before the file itself is opened.
-/// Collective on the file's communicator: no rank returns before all have come.
-Code take_first_hints(File& file, const Info* info);
-Code change_hints(File& file, const Info* info);
-
-/// Once the file is open: explains what of the hints its file system cannot do.
-void explain_hints_of_storage(const File& file, const Info* info);
 
 }  // namespace tasuki

@@ -75,8 +75,8 @@ void warn(const std::vector<std::string>& warnings) {
 
 }  // namespace
 
-HintList parse_hint_file(const std::string& text, const std::string& name,
-                         std::vector<std::string>* warnings) {
+HintList parse_system_hints(const std::string& text, const std::string& name,
+                            std::vector<std::string>* warnings) {
   HintList hints;
   std::size_t begin = 0;
   for (int number = 1; begin < text.size(); ++number) {
@@ -100,7 +100,7 @@ HintList parse_hint_file(const std::string& text, const std::string& name,
   return hints;
 }
 
-const HintList& HintFile::hints() {
+const HintList& SystemHints::hints() {
   const char* const named = std::getenv("ROMIO_HINTS");
   const std::string name = named != nullptr && *named != '\0' ? named : kSiteFile;
   if (read_ && name == name_) return hints_;
@@ -111,7 +111,7 @@ const HintList& HintFile::hints() {
   std::vector<std::string> warnings;
   const int error = read_whole(name.c_str(), &text);
   if (error == 0) {
-    hints_ = parse_hint_file(text, name, &warnings);
+    hints_ = parse_system_hints(text, name, &warnings);
   } else if (error != ENOENT || name != kSiteFile) {
     warnings.push_back("ROMIO_HINTS = \"" + name + "\" cannot be read: " +
                        (error == EINVAL ? std::string("expected an ordinary file") : std::strerror(error)) +

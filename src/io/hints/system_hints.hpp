@@ -16,11 +16,11 @@ using HintList = std::vector<std::pair<std::string, std::string>>;
 
 /// The hints of `text`, in its order; a key that comes again replaces the earlier one. `warnings` gets one
 /// line for each line that is none, and for each value that its hint does not take: 'name:number: …'.
-HintList parse_hint_file(const std::string& text, const std::string& name,
-                         std::vector<std::string>* warnings);
+HintList parse_system_hints(const std::string& text, const std::string& name,
+                            std::vector<std::string>* warnings);
 
 /// What a process has read of such files: the last one, so that files that are opened often cost one look.
-class HintFile {
+class SystemHints {
  public:
   /// Reads the file if it is another one than last time, and writes the warnings to standard error.
   const HintList& hints();

@@ -10,15 +10,9 @@
 #pragma once
 
 #include "base/types.hpp"
+#include "io/view/ranges.hpp"
 
 namespace tasuki {
-
-/// Bytes [begin, end) of a file.
-struct FileRange {
-  Offset begin = 0;
-  Offset end = 0;
-  Count bytes() const { return end - begin; }
-};
 
 class FileDomains {
  public:

@@ -20,8 +20,8 @@
 
 #include "base/process.hpp"
 #include "base/types.hpp"
-#include "io/plan/file_domains.hpp"
 #include "io/shared/shared_state.hpp"
+#include "io/view/ranges.hpp"
 #include "memory/range_table.hpp"
 #include "object/comm.hpp"
 

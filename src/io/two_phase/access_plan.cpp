@@ -9,7 +9,7 @@ namespace tasuki {
 
 Outcome move_offered(File& file, const AccessPlan& plan, const PhasePlace& place) {
   if (plan.own_number < 0) return {};
-  Aggregate aggregate(file, plan, place);
+  WindowMover mover(file, plan, place);
   std::vector<WindowPart> parts;
   for (Count cycle = 0; cycle < plan.domains.cycles(); ++cycle) {
     const FileRange window = plan.domains.window(plan.own_number, cycle);
@@ -22,10 +22,10 @@ Outcome move_offered(File& file, const AccessPlan& plan, const PhasePlace& place
       const GlobalAddress at = part.data + static_cast<GlobalAddress>(here.begin - part.range.begin);
       parts.push_back({part.map, here, reinterpret_cast<std::byte*>(at)});
     }
-    aggregate.move(cycle, window, parts);
-    if (aggregate.outcome().error != 0) break;
+    mover.move(cycle, window, parts);
+    if (mover.outcome().error != 0) break;
   }
-  return aggregate.outcome();
+  return mover.outcome();
 }
 
 }  // namespace tasuki

@@ -182,7 +182,7 @@ AccessShape Meeting::shape() const {
     ++shape.ranks;
     shape.bytes += facts.bytes;
     shape.runs += facts.runs;
-    if (views_.map_of(rank) == nullptr) shape.untold_runs += facts.runs;
+    if (views_.map_of(rank) == nullptr) shape.oversized_runs += facts.runs;
     shape.hull = {std::min(shape.hull.begin, facts.hull.begin), std::max(shape.hull.end, facts.hull.end)};
     hulls.push_back(facts.hull);
   }

@@ -31,7 +31,7 @@ constexpr double kAggregatorNs = 3e3;    // another one
 constexpr double kMarginToChange = 0.9;  // of the model's word
 
 constexpr Count kPageBytes = 4096;
-constexpr Count kDomainAlignment = 256 << 10;  // where domains are much larger: whole slices of an Aggregate
+constexpr Count kDomainAlignment = 256 << 10;  // where domains are much larger: whole slices of a WindowMover
 
 struct Amounts {
   double bytes, runs, hull;
@@ -112,7 +112,7 @@ CollectiveChoice choose_collective(const AccessShape& shape, HintSwitch wanted, 
                     .runs = static_cast<double>(shape.runs),
                     .hull = static_cast<double>(shape.hull.bytes()),
                     .full = shape.bytes >= shape.hull.bytes()};
-  const double telling_ns = static_cast<double>(shape.untold_runs) * kTellRunNs;
+  const double telling_ns = static_cast<double>(shape.oversized_runs) * kTellRunNs;
   const int processors = std::max(shape.processors, 1);
   const int most = std::min(processors, shape.ranks);
   choice.independent_ns = independent(shape, all, std::min(processors * shape.nodes, shape.ranks));

@@ -21,7 +21,7 @@ struct AccessShape {
   int ranks = 1;    // that bring data
   Count bytes = 0;  // of data
   Count runs = 0;   // in the file, about: of each rank's data
-  Count untold_runs =
+  Count oversized_runs =
       0;               // of these: of views that are told window by window (io/two_phase/oversized_views.hpp)
   FileRange hull;      // from the first byte to the last
   bool apart = false;  // no rank's data begins before that of the one before it ends, and each is one run

@@ -40,9 +40,9 @@ struct Cycle {
   std::size_t next = 0;             // of them: the first one that has not had its turn
   std::vector<WindowPart> turn;     // those whose turn it is
   std::deque<Request*> messages;    // of them; null: it waits for its turn in the pacer
-  Room window_room;
+  ReusedBuffer window_buffer;
   std::vector<OwnPart> own;
-  Room own_room;
+  ReusedBuffer own_buffer;
 };
 
 class Exchange {
@@ -52,7 +52,7 @@ class Exchange {
   void read();
   /// Returns the first error of a message.
   Code finish();
-  const Outcome& outcome() const { return aggregate_.outcome(); }
+  const Outcome& outcome() const { return mover_.outcome(); }
 
  private:
   Cycle& cycle(Count number) { return cycles_[static_cast<std::size_t>(number % kCyclesUnderWay)]; }
@@ -81,8 +81,8 @@ class Exchange {
   Comm& comm_;
   PhasePlace place_;
   ExchangeParts parts_;
-  UntoldViews untold_;
-  Aggregate aggregate_;
+  OversizedViews oversized_;
+  WindowMover mover_;
   PositionRange own_range_;
   std::byte* dense_ = nullptr;  // this rank's packed bytes, where they need not be packed
   PackCursor cursor_;
@@ -97,8 +97,8 @@ Exchange::Exchange(const Access& access, const AccessPlan& plan, const PhasePlac
       comm_(*access.file.comm),
       place_(place),
       parts_(plan, node_map(comm_), access.file.hints.order, comm_.rank),
-      untold_(plan, comm_),
-      aggregate_(access.file, plan, place),
+      oversized_(plan, comm_),
+      mover_(access.file, plan, place),
       cursor_(*access.datatype, access.count),
       pacer_(*access.file.process.progress) {
   const RankPart& own = plan.parts[static_cast<std::size_t>(comm_.rank)];
@@ -131,7 +131,7 @@ void Exchange::begin_own(Count number) {
   const std::vector<ExchangePart> parts = parts_.own_parts(number);
   Count bytes = 0;
   for (const ExchangePart& part : parts) bytes += part.range.bytes();
-  std::byte* room = dense_ == nullptr && bytes > 0 ? now.own_room.take(bytes) : nullptr;
+  std::byte* room = dense_ == nullptr && bytes > 0 ? now.own_buffer.take(bytes) : nullptr;
   now.own.clear();
   for (const ExchangePart& part : parts) {
     if (dense_ != nullptr) {
@@ -207,7 +207,7 @@ std::byte* Exchange::packed_of(Count number, const ExchangePart& part, std::byte
         ->packed;
   }
   const RankPart& owner = plan_.parts[static_cast<std::size_t>(part.rank)];
-  const Count begin = owner.map != nullptr ? part.range.begin : untold_.position(number, part.rank);
+  const Count begin = owner.map != nullptr ? part.range.begin : oversized_.position(number, part.rank);
   return reinterpret_cast<std::byte*>(owner.data) + (begin - owner.range.begin);
 }
 
@@ -216,8 +216,8 @@ void Exchange::begin_window(Count number) {
   now.window = parts_.window(number);
   now.parts = parts_.window_parts(number);
   now.next = 0;
-  untold_.open(number, parts_, &now.parts);
-  untold_.announce(number + 1);
+  oversized_.open(number, parts_, &now.parts);
+  oversized_.announce(number + 1);
 }
 
 /// Finds whose turn it is: as many ranks' parts as there is room for. Nobody's, once all have had theirs.
@@ -232,11 +232,11 @@ void Exchange::begin_turn(Count number) {
     if (bytes > 0 && bytes + part.range.bytes() > now.window.bytes()) break;
     bytes += part.range.bytes();
   }
-  std::byte* room = bytes > 0 ? now.window_room.take(bytes) : nullptr;
+  std::byte* room = bytes > 0 ? now.window_buffer.take(bytes) : nullptr;
   for (; now.next < end; ++now.next) {
     const ExchangePart& part = now.parts[now.next];
     const FileMap* map = plan_.parts[static_cast<std::size_t>(part.rank)].map;
-    if (map == nullptr) map = untold_.map(number, part.rank);
+    if (map == nullptr) map = oversized_.map(number, part.rank);
     now.turn.push_back({map, part.range, packed_of(number, part, &room)});
   }
 }
@@ -299,7 +299,7 @@ Count Exchange::read_bytes(const FileRange& window, const FileMap& map, const Po
 }
 
 Code Exchange::finish() {
-  const Code code = untold_.finish();
+  const Code code = oversized_.finish();
   return code_ == kSuccess ? code : code_;
 }
 
@@ -315,16 +315,16 @@ void Exchange::write() {
     start_turn(number);
     start_own(number);
   };
-  untold_.announce(0);
+  oversized_.announce(0);
   if (cycles > 0) open(0);
   for (Count number = 0; number < cycles; ++number) {
     if (number + 1 < cycles) open(number + 1);
     Cycle& now = cycle(number);
-    untold_.take(number);
+    oversized_.take(number);
     while (!now.turn.empty()) {
       const std::int64_t begin_ns = clock_ns();
       if (!now.messages.empty()) note(number, begin_ns, wait_turn(now));
-      aggregate_.move(number, now.window, now.turn);
+      mover_.move(number, now.window, now.turn);
       begin_turn(number);
       start_turn(number);
     }
@@ -336,12 +336,12 @@ void Exchange::write() {
 void Exchange::serve(Count number) {
   Cycle& now = cycle(number);
   begin_window(number);
-  untold_.take(number);
+  oversized_.take(number);
   while (now.next < now.parts.size()) {
     // What it sent before, of this window or of the one before the last: its room is needed.
     wait_served(now, number);
     begin_turn(number);
-    aggregate_.move(number, now.window, now.turn);
+    mover_.move(number, now.window, now.turn);
     start_turn(number);
   }
   const FileMap* map = plan_.parts[static_cast<std::size_t>(comm_.rank)].map;
@@ -357,7 +357,7 @@ void Exchange::read() {
     start_own(number);
     serve(number);
   };
-  untold_.announce(0);
+  oversized_.announce(0);
   if (cycles > 0) open(0);
   for (Count number = 0; number < cycles; ++number) {
     if (number + 1 < cycles) open(number + 1);

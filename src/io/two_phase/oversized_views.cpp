@@ -1,4 +1,4 @@
-// UntoldViews: see oversized_views.hpp.
+// OversizedViews: see oversized_views.hpp.
 #include "io/two_phase/oversized_views.hpp"
 
 #include <algorithm>
@@ -30,13 +30,13 @@ FileMap map_of(const std::vector<FileRun>& runs) {
 
 }  // namespace
 
-UntoldViews::UntoldViews(const AccessPlan& plan, Comm& comm) : plan_(plan), comm_(comm) {
+OversizedViews::OversizedViews(const AccessPlan& plan, Comm& comm) : plan_(plan), comm_(comm) {
   for (const RankPart& part : plan.parts) any_ = any_ || !part.is_told;
 }
 
 /// What other ranks say of their runs lay in shared memory: it must be possible. Data ascend, so there are no
 /// more than the window has bytes.
-void UntoldViews::check_sizes(const Window& other, const FileRange& window) const {
+void OversizedViews::check_sizes(const Window& other, const FileRange& window) const {
   const Sizes& sizes = other.sizes;
   if (sizes.runs >= 0 && sizes.runs <= sizes.bytes && sizes.bytes <= window.bytes() && sizes.position >= 0 &&
       (sizes.runs == 0) == (sizes.bytes == 0))
@@ -44,7 +44,7 @@ void UntoldViews::check_sizes(const Window& other, const FileRange& window) cons
   comm_.process.bootstrap.end_damaged(comm_.endpoint(other.peer), "the number of runs of its view");
 }
 
-void UntoldViews::check_runs(const Window& other, const FileRange& window) const {
+void OversizedViews::check_runs(const Window& other, const FileRange& window) const {
   Offset end = window.begin;
   Count bytes = 0;
   bool right = true;
@@ -58,17 +58,17 @@ void UntoldViews::check_runs(const Window& other, const FileRange& window) const
   comm_.process.bootstrap.end_damaged(comm_.endpoint(other.peer), "the runs of its view");
 }
 
-FileRange UntoldViews::own_window(Count cycle) const {
+FileRange OversizedViews::own_window(Count cycle) const {
   return plan_.own_number < 0 ? FileRange{} : plan_.domains.window(plan_.own_number, cycle);
 }
 
-void UntoldViews::wait(Window* window) {
+void OversizedViews::wait(Window* window) {
   if (window->request == nullptr) return;
   const Code code = wait_and_release(std::exchange(window->request, nullptr), nullptr);
   if (code_ == kSuccess) code_ = code;
 }
 
-void UntoldViews::find_runs(const FileRange& window, Window* own) const {
+void OversizedViews::find_runs(const FileRange& window, Window* own) const {
   const FileMap& map = *plan_.parts[static_cast<std::size_t>(comm_.rank)].map;
   const PositionRange range = plan_.range_in(comm_.rank, window);
   own->sizes = {0, range.bytes(), range.begin};
@@ -89,7 +89,7 @@ void UntoldViews::find_runs(const FileRange& window, Window* own) const {
   own->sizes.runs = static_cast<Count>(own->runs.size());
 }
 
-void UntoldViews::announce(Count cycle) {
+void OversizedViews::announce(Count cycle) {
   if (!any_ || cycle >= plan_.domains.cycles()) return;
   Cycle& now = of(cycle);
   for (Window& own : now.own) wait(&own);  // of three cycles ago
@@ -117,7 +117,7 @@ void UntoldViews::announce(Count cycle) {
                                 ExchangeMessage::kRunNumber, cycle);
 }
 
-void UntoldViews::open(Count cycle, const ExchangeParts& travelling, std::vector<ExchangePart>* parts) {
+void OversizedViews::open(Count cycle, const ExchangeParts& travelling, std::vector<ExchangePart>* parts) {
   if (!any_) return;
   Cycle& now = of(cycle);
   const auto start_runs = [&](bool send, Window* window) {
@@ -140,7 +140,7 @@ void UntoldViews::open(Count cycle, const ExchangeParts& travelling, std::vector
             [](const ExchangePart& one, const ExchangePart& other) { return one.rank < other.rank; });
 }
 
-void UntoldViews::take(Count cycle) {
+void OversizedViews::take(Count cycle) {
   if (!any_) return;
   for (Window& other : of(cycle).others) {
     if (other.request == nullptr) continue;
@@ -151,12 +151,12 @@ void UntoldViews::take(Count cycle) {
   }
 }
 
-const UntoldViews::Window& UntoldViews::find(Count cycle, int rank) const {
+const OversizedViews::Window& OversizedViews::find(Count cycle, int rank) const {
   const std::vector<Window>& others = cycles_[static_cast<std::size_t>(cycle % kCycles)].others;
   return *std::find_if(others.begin(), others.end(), [rank](const Window& one) { return one.peer == rank; });
 }
 
-Code UntoldViews::finish() {
+Code OversizedViews::finish() {
   for (Cycle& cycle : cycles_) {
     for (Window& own : cycle.own) wait(&own);
   }

@@ -1,4 +1,4 @@
-// UntoldViews: two-phase access of ranks whose views are too large to be told to everybody
+// OversizedViews: two-phase access of ranks whose views are too large to be told to everybody
 // (io/file/view_table.hpp). Such a rank tells each aggregator, cycle by cycle, the runs of the file that it
 // has in that one's window: first how many they are, a cycle ahead, so that nobody has to keep room for the
 // worst case; then the runs themselves, while the data is on its way. The aggregator makes a map of them that
@@ -23,11 +23,11 @@
 
 namespace tasuki {
 
-class UntoldViews {
+class OversizedViews {
  public:
-  UntoldViews(const AccessPlan& plan, Comm& comm);
-  UntoldViews(const UntoldViews&) = delete;
-  UntoldViews& operator=(const UntoldViews&) = delete;
+  OversizedViews(const AccessPlan& plan, Comm& comm);
+  OversizedViews(const OversizedViews&) = delete;
+  OversizedViews& operator=(const OversizedViews&) = delete;
 
   void announce(Count cycle);
   /// Adds what ranks of such views have in this rank's window to `parts`, which stay ascending by rank.

@@ -58,14 +58,14 @@ Next run_of(const WindowPart& part, Count position) {
 
 }  // namespace
 
-Aggregate::Aggregate(File& file, const AccessPlan& plan, const PhasePlace& place)
+WindowMover::WindowMover(File& file, const AccessPlan& plan, const PhasePlace& place)
     : file_(file),
       write_(plan.write),
       by_runs_(plan.by_runs),
       can_fill_holes_(can_fill_holes(file)),
       place_(place) {}
 
-void Aggregate::move(Count cycle, const FileRange& window, std::span<const WindowPart> parts) {
+void WindowMover::move(Count cycle, const FileRange& window, std::span<const WindowPart> parts) {
   if (parts.empty() || outcome_.error != 0) return;
   place_.cycle = static_cast<std::uint32_t>(cycle);
   rest_.assign(parts.begin(), parts.end());
@@ -86,7 +86,7 @@ void Aggregate::move(Count cycle, const FileRange& window, std::span<const Windo
 
 /// Whether `parts` have every byte of `hull`: by their sum where that tells. Views of which it could not be
 /// told are not looked at again: to read what may lie in holes costs less than to merge their runs.
-bool Aggregate::fills(std::span<const WindowPart> parts, const FileRange& hull) {
+bool WindowMover::fills(std::span<const WindowPart> parts, const FileRange& hull) {
   const Count bytes = bytes_of(parts);
   if (bytes < hull.bytes()) return false;
   if (parts.size() == 1) return bytes == hull.bytes();
@@ -101,7 +101,7 @@ bool Aggregate::fills(std::span<const WindowPart> parts, const FileRange& hull) 
 
 /// Takes from what is left of the window what lies before the next multiple of a slice's size. Returns
 /// whether there was anything.
-bool Aggregate::take_slice(Offset window_end) {
+bool WindowMover::take_slice(Offset window_end) {
   slice_.parts.clear();
   Offset begin = INT64_MAX;
   Count bytes = 0;
@@ -133,7 +133,7 @@ bool Aggregate::take_slice(Offset window_end) {
   return true;
 }
 
-bool Aggregate::goes_by_runs() const {
+bool WindowMover::goes_by_runs() const {
   if (slice_.hull.bytes() > kSliceBytes) return true;
   if (write_ && !slice_.full && !can_fill_holes_) return true;
   const auto runs = static_cast<double>(slice_.runs);
@@ -149,12 +149,12 @@ bool Aggregate::goes_by_runs() const {
 }
 
 /// The buffers take turns: one may still be written while the next slice is gathered.
-std::byte* Aggregate::next_buffer() {
+std::byte* WindowMover::next_buffer() {
   buffer_ ^= 1;
   return file_.slices.take(2 * kSliceBytes) + buffer_ * kSliceBytes;
 }
 
-void Aggregate::write_buffered() {
+void WindowMover::write_buffered() {
   std::byte* buffer = next_buffer();
   const FileRange& hull = slice_.hull;
   if (!slice_.full) {
@@ -179,7 +179,7 @@ void Aggregate::write_buffered() {
 }
 
 /// The bytes of the file in the hull to `buffer`; behind its end zeros. Returns whether all went well.
-bool Aggregate::fill_holes(std::byte* buffer) {
+bool WindowMover::fill_holes(std::byte* buffer) {
   const std::int64_t since_ns = clock_ns();
   const FilePiece piece{slice_.hull.begin, buffer, slice_.hull.bytes()};
   const TransferResult done = read_with_zeros(*file_.driver, piece);
@@ -191,7 +191,7 @@ bool Aggregate::fill_holes(std::byte* buffer) {
   return true;
 }
 
-void Aggregate::finish_write() {
+void WindowMover::finish_write() {
   if (!writing_) return;
   const TransferResult done = file_.driver->finish();
   note_phase(file_.process, place_, Phase::kWrite, writing_->since_ns, done.bytes);
@@ -201,7 +201,7 @@ void Aggregate::finish_write() {
   lock_.reset();
 }
 
-void Aggregate::read_buffered() {
+void WindowMover::read_buffered() {
   const FileRange& hull = slice_.hull;
   std::byte* buffer = next_buffer();
   std::int64_t since_ns = clock_ns();
@@ -226,7 +226,7 @@ void Aggregate::read_buffered() {
 
 /// The slice, run by run in the order of the file. In atomic mode part after part, so that of what several
 /// have written the last one's bytes stay.
-void Aggregate::move_runs(std::span<const WindowPart> parts) {
+void WindowMover::move_runs(std::span<const WindowPart> parts) {
   if (file_.atomic && parts.size() > 1 && write_) {
     for (const WindowPart& part : parts) move_runs({&part, 1});
     return;
@@ -255,7 +255,7 @@ void Aggregate::move_runs(std::span<const WindowPart> parts) {
 }
 
 /// One batch of runs. After the end of the file was met only what overlapping parts have before it is left.
-void Aggregate::move_pieces() {
+void WindowMover::move_pieces() {
   while (!pieces_.empty() && outcome_.error == 0) {
     Offset end = 0;
     Count wanted = 0;
@@ -288,7 +288,7 @@ void Aggregate::move_pieces() {
 
 /// What lies at and behind `offset` was not moved: by `error`, or, where that is 0, since the file ends
 /// there.
-void Aggregate::fail(int error, Offset offset) {
+void WindowMover::fail(int error, Offset offset) {
   if (outcome_.error == 0) outcome_.error = error;
   outcome_.reached = std::min(outcome_.reached, offset);
 }

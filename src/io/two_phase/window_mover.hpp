@@ -1,4 +1,4 @@
-// Aggregate: what an aggregator does with a window of the file once it has its parts: gathers them and
+// WindowMover: what an aggregator does with a window of the file once it has its parts: gathers them and
 // writes, or reads and hands out. Where the parts' packed bytes lie, in their owners' memory or in messages
 // that came, is the caller's matter.
 //
@@ -42,12 +42,12 @@ struct WindowPart {
   std::byte* packed;    // the bytes of `range`, one behind the other; are only read by a write
 };
 
-class Aggregate {
+class WindowMover {
  public:
   /// `place`: of the collective access.
-  Aggregate(File& file, const AccessPlan& plan, const PhasePlace& place);
-  Aggregate(const Aggregate&) = delete;
-  Aggregate& operator=(const Aggregate&) = delete;
+  WindowMover(File& file, const AccessPlan& plan, const PhasePlace& place);
+  WindowMover(const WindowMover&) = delete;
+  WindowMover& operator=(const WindowMover&) = delete;
 
   /// Writes `parts`, or reads them as far as the file goes: not beyond outcome().reached. They lie in
   /// `window`, may overlap, and are in the order of their ranks: in atomic mode the last one that writes a

@@ -1,4 +1,4 @@
-// Sizes and datatypes in a file's representation, and MPI_Register_datarep.
+// Sizes and datatypes in a file's representation.
 #include "io/view/data_representation.hpp"
 
 #include <cstring>
@@ -7,15 +7,11 @@
 #include "base/user_memory.hpp"
 #include "datatype/api.hpp"
 #include "datatype/signature.hpp"
-#include "io/api.hpp"
-#include "io/file/file.hpp"
 #include "object/callbacks.hpp"
 #include "object/objects.hpp"
 
 namespace tasuki {
 namespace {
-
-constexpr std::size_t kNameMax = 127;  // MPI_MAX_DATAREP_STRING of the ABIs, without the final NUL
 
 Code signature_bytes(Process& process, DataRepresentation& representation, const Signature& signature,
                      Count* bytes) {
@@ -187,29 +183,4 @@ Code type_in_file(Process& process, DataRepresentation& representation, Datatype
   return kSuccess;
 }
 
-namespace api {
-
-Code register_datarep(Process& process, const char* datarep, AnyFunction read_conversion_fn,
-                      AnyFunction write_conversion_fn, AnyFunction dtype_file_extent_fn, void* extra_state,
-                      bool wide) {
-  const std::size_t length = std::strlen(datarep);
-  if (length == 0 || length > kNameMax)
-    return process.fail(kErrArg, "datarep = \"%.32s\" has %zu characters, expected 1..%zu", datarep, length,
-                        kNameMax);
-  auto& known = process.files->representations;
-  if (known.contains(datarep))
-    return process.fail(kErrDupDatarep, "datarep = \"%s\", which is defined already", datarep);
-  auto made = std::make_shared<DataRepresentation>();
-  made->name = datarep;
-  made->form = DataRepresentation::Form::kRegistered;
-  made->read_conversion = read_conversion_fn;
-  made->write_conversion = write_conversion_fn;
-  made->file_extent = dtype_file_extent_fn;
-  made->extra_state = extra_state;
-  made->wide = wide;
-  known[datarep] = made;
-  return kSuccess;
-}
-
-}  // namespace api
 }  // namespace tasuki

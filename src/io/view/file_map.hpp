@@ -14,16 +14,9 @@
 
 #include "base/types.hpp"
 #include "datatype/layout.hpp"
-#include "io/view/view.hpp"
+#include "io/view/ranges.hpp"
 
 namespace tasuki {
-
-/// Positions [begin, end) of a map.
-struct PositionRange {
-  Count begin = 0;
-  Count end = 0;
-  Count bytes() const { return end - begin; }
-};
 
 class FileMap {
  public:

@@ -12,14 +12,9 @@
 #include "base/types.hpp"
 #include "datatype/datatype.hpp"
 #include "io/view/data_representation.hpp"
+#include "io/view/ranges.hpp"
 
 namespace tasuki {
-
-/// A run of bytes of a file.
-struct FileRun {
-  Offset offset;
-  Count bytes;
-};
 
 struct View {
   Offset displacement = 0;

@@ -172,7 +172,7 @@ TEST(Hints, TheSpecificOneWins) {
 
 TEST(Hints, FilesOfHints) {
   std::vector<std::string> warnings;
-  const HintList hints = parse_hint_file(
+  const HintList hints = parse_system_hints(
       "# of the site\n"
       "cb_nodes 4\r\n"
       "\t cb_buffer_size\t1000   # and why\n"
@@ -191,7 +191,7 @@ TEST(Hints, FilesOfHints) {
 TEST(Hints, FaultsOfAFileOfHintsAreToldByLine) {
   std::vector<std::string> warnings;
   const HintList hints =
-      parse_hint_file("cb_nodes\nromio_cb_read enable\ncb_nodes 1 2\ncb_nodes none\n", "f", &warnings);
+      parse_system_hints("cb_nodes\nromio_cb_read enable\ncb_nodes 1 2\ncb_nodes none\n", "f", &warnings);
   EXPECT_EQ(hints, (HintList{{"romio_cb_read", "enable"}}));
   ASSERT_EQ(warnings.size(), 3u);
   EXPECT_EQ(warnings[0], "f:1: it has 1 word, expected a hint and its value; the line is ignored");
@@ -202,7 +202,7 @@ TEST(Hints, FaultsOfAFileOfHintsAreToldByLine) {
   std::string noise;
   std::mt19937 random(7);
   for (int i = 0; i < 100000; ++i) noise.push_back(static_cast<char>(random()));
-  parse_hint_file(noise, "noise", &warnings);
+  parse_system_hints(noise, "noise", &warnings);
   EXPECT_GT(warnings.size(), 3u);
 }
 

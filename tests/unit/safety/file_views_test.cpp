@@ -60,7 +60,7 @@ TEST(DamagedViews, DescriptionsOfNoPossibleLengthAreTold) {
 }
 
 /// Rank 0 aggregates 100 bytes; rank 1's view is not told.
-AccessPlan untold_plan() {
+AccessPlan oversized_plan() {
   AccessPlan plan;
   plan.parts = {RankPart{},
                 RankPart{.map = nullptr, .range = {0, 50}, .data = 0, .is_told = false, .hull = {0, 100}}};
@@ -71,8 +71,8 @@ AccessPlan untold_plan() {
 }
 
 void hear_of_runs(Process& process, File& file) {
-  const AccessPlan plan = untold_plan();
-  UntoldViews views(plan, *file.comm);
+  const AccessPlan plan = oversized_plan();
+  OversizedViews views(plan, *file.comm);
   const ExchangeParts travelling(plan, node_map(*file.comm), ExchangeOrder::kRank, 0);
   std::vector<ExchangePart> parts;
   views.announce(0);

@@ -1,0 +1,19 @@
+// What a process knows about files in general: see file.hpp.
+#include "io/file/file.hpp"
+
+namespace tasuki {
+
+std::string File::description() const {
+  return "file \"" + name + "\", rank " + std::to_string(comm->rank);
+}
+
+Files::Files() : storage(make_posix_storage()) {
+  for (const char* name : {"native", "internal", "external32"}) {
+    auto made = std::make_shared<DataRepresentation>();
+    made->name = name;
+    if (made->name == "external32") made->form = DataRepresentation::Form::kExternal32;
+    representations[name] = made;
+  }
+}
+
+}  // namespace tasuki
