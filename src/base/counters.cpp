@@ -266,6 +266,8 @@ constexpr CounterRow kRows[] = {
      offsetof(Counters, files.independent_writes.bytes), "bytes of data that independent accesses wrote"},
     {"io_sieved_windows", kCounter, kUserDetail, Part::kFiles, offsetof(Counters, files.sieved_windows),
      "windows of files that were moved whole for the sake of the pieces in them"},
+    {"io_owner_requests", kCounter, kUserDetail, Part::kFiles, offsetof(Counters, files.owner_requests),
+     "messages to the rank that keeps a shared file pointer or locks on ranges of files between nodes"},
     {"init_time", kTimer, kUserBasic, Part::kEnvironment, offsetof(Counters, init_ns),
      "seconds in MPI_Init, with waiting for the other ranks"},
     {"finalize_time", kTimer, kUserBasic, Part::kEnvironment, offsetof(Counters, finalize_ns),

@@ -96,6 +96,7 @@ struct FileCounts {
   Traffic independent_reads;   // as `messages`: accesses
   Traffic independent_writes;  //
   std::uint64_t sieved_windows = 0;
+  std::uint64_t owner_requests = 0;  // messages to the owner of a shared file pointer or of range locks
 };
 
 /// What `progress_state` tells.

@@ -14,6 +14,7 @@ namespace {
 constexpr Context kWorldContext = 1 << 2;  // the low two bits are the plane
 constexpr Context kSelfContext = 2 << 2;
 constexpr Context kMeetingContext = 3 << 2;
+constexpr Context kFileOwnersContext = 4 << 2;
 
 Comm* make_predefined_comm(Process& process, Predefined number, Context context, std::vector<int> endpoints,
                            const char* name) {
@@ -25,6 +26,17 @@ Comm* make_predefined_comm(Process& process, Predefined number, Context context,
   comm->name = name;
   comm->errhandler = process.objects->initial_errhandler;
   return comm;
+}
+
+/// The world once more, for the library's own messages.
+Ref<Comm> hidden_world(Process& process, Context context) {
+  const Comm& world = *process.objects->world;
+  Ref<Comm> hidden(new Comm(process, true));
+  hidden->context = context;
+  hidden->group = world.group;
+  hidden->rank = world.rank;
+  hidden->errhandler = world.errhandler;
+  return hidden;
 }
 
 }  // namespace
@@ -54,13 +66,13 @@ void hide_world(Process& process) {
 Ref<Comm> meeting_of_world(Process& process) {
   Comm& world = *process.objects->world;
   if (process.config.checks(kCheckCompare)) return Ref<Comm>::share(&world);
-  Ref<Comm> meeting(new Comm(process, true));
-  meeting->context = kMeetingContext;
-  meeting->group = world.group;
-  meeting->rank = world.rank;
-  meeting->errhandler = world.errhandler;
+  Ref<Comm> meeting = hidden_world(process, kMeetingContext);
   meeting->recurring = true;
   return meeting;
+}
+
+Ref<Comm> file_owners_of_world(Process& process) {
+  return hidden_world(process, kFileOwnersContext);
 }
 
 }  // namespace tasuki

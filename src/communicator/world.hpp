@@ -21,4 +21,7 @@ void hide_world(Process& process);
 /// itself: then all are told of it.
 Ref<Comm> meeting_of_world(Process& process);
 
+/// The world once more, for the locks of files between nodes (io/file/job_locks.hpp).
+Ref<Comm> file_owners_of_world(Process& process);
+
 }  // namespace tasuki

@@ -14,6 +14,7 @@
 #include "dynamic/dynamic.hpp"
 #include "environment/environment.hpp"
 #include "io/file/file.hpp"
+#include "io/file/job_locks.hpp"
 #include "io/file/phase_times.hpp"
 #include "link/link.hpp"
 #include "memory/global_memory.hpp"
@@ -173,6 +174,7 @@ Code start_world(Process& process) {
   const std::int64_t begin_ns = clock_ns();
   publish_world(process);
   process.bootstrap.join_world();
+  start_job_locks(process);
   const Code code = meet(process);
   meet_parents(process);
   process.bootstrap.mark_initialized();
@@ -188,7 +190,9 @@ Code finish_world(Process& process) {
   const std::int64_t begin_ns = clock_ns();
   flush_sends(process);
   process.collectives->stages.release_all();
+  settle_job_locks(process);
   const Code code = meet(process);
+  end_job_locks(process);
   process.collectives->stages.give_back();
   hide_world(process);
   process.counters.finalize_ns += static_cast<std::uint64_t>(clock_ns() - begin_ns);

@@ -72,7 +72,7 @@ FileRange range_of(const Access& access) {
   return {view.run_at(positions.begin).offset, view.run_at(positions.end - 1).offset + 1};
 }
 
-/// Lets the other ranks know, for a scope, that this one writes.
+/// Tells the other ranks, for a scope, that this one writes much.
 class MuchWriting {
  public:
   explicit MuchWriting(const Access& access)

@@ -85,7 +85,7 @@ bool Sieve::pays(const PositionRange& window) const {
   const Count run_bytes = std::max<Count>(map_of_view(file_).run_bytes(), 1);
   return sieving_pays({.write = write_,
                        .in_memory = file_.in_memory,
-                       .contended = write_ && file_.shared->writers() > 1,
+                       .contended = write_ && file_.shared->others_write(),
                        .runs = (window.bytes() + run_bytes - 1) / run_bytes,
                        .bytes = window.bytes(),
                        .extent = extent});

@@ -17,8 +17,11 @@
 #include "io/file/agreement.hpp"
 #include "io/file/explain_file.hpp"
 #include "io/file/phase_times.hpp"
+#include "io/shared/mapped_state.hpp"
+#include "io/shared/served_state.hpp"
 #include "job/bootstrap.hpp"
 #include "object/objects.hpp"
+#include "placement/node_map.hpp"
 #include "storage/deferred.hpp"
 
 namespace tasuki {
@@ -105,7 +108,8 @@ Code find_first_position(File& file) {
 struct Opened {
   std::int32_t failed;
   std::int32_t in_memory;
-  SegmentAddress shared;
+  SegmentAddress shared;   // where the ranks map what they share
+  Offset position;         // where file pointers begin
   std::uint64_t identity;  // of the file, for locks on its ranges
   Striping striping;
 };
@@ -116,23 +120,51 @@ std::uint64_t identity_of(File& file) {
   return identity != 0 ? identity : std::hash<std::string>{}(file.name);
 }
 
+/// Alike at all ranks of the file.
+bool is_on_one_node(const File& file) {
+  return node_map(*file.comm).nodes() == 1;
+}
+
+Code share_as_first(File& file, Opened* opened) {
+  if (!is_on_one_node(file)) {
+    file.shared = std::make_unique<ServedState>(*file.comm);
+  } else {
+    std::string error;
+    auto mapped = MappedState::create(*file.comm, &error);
+    if (mapped == nullptr) return file.process.fail(kErrNoMem, "%s", error.c_str());
+    opened->shared = mapped->address();
+    file.shared = std::move(mapped);
+  }
+  file.shared->set_position(file.position);
+  return kSuccess;
+}
+
+Code share_as_other(File& file, const Opened& opened) {
+  if (!is_on_one_node(file)) {
+    file.shared = std::make_unique<ServedState>(*file.comm);
+    return kSuccess;
+  }
+  std::string error;
+  file.shared = MappedState::open(opened.shared, *file.comm, &error);
+  return file.shared != nullptr ? kSuccess : file.process.fail(kErrNoMem, "%s", error.c_str());
+}
+
+void make_locks(File& file, std::uint64_t identity) {
+  file.locks = make_range_locks(*file.comm, identity, *file.shared, file.process.files->job_locks);
+}
+
 Code open_first(File& file, Opened* opened) {
   Code code = open_driver(file, true);
   if (code == kSuccess) code = set_first_view(file);
   if (code == kSuccess) code = find_first_position(file);
-  std::string error;
+  if (code == kSuccess) code = share_as_first(file, opened);
   if (code == kSuccess) {
-    file.shared = SharedState::create(file.comm->size(), &error);
-    if (file.shared == nullptr) code = file.process.fail(kErrNoMem, "%s", error.c_str());
-  }
-  if (code == kSuccess) {
-    file.shared->set_position(file.position);
-    opened->shared = file.shared->address();
+    opened->position = file.position;
     opened->striping = file.driver->striping();
     opened->identity = identity_of(file);
     file.in_memory = file.driver->is_in_memory();
     opened->in_memory = file.in_memory ? 1 : 0;
-    file.locks = std::make_unique<RangeLocks>(*file.comm, *file.shared, opened->identity);
+    make_locks(file, opened->identity);
   }
   opened->failed = code != kSuccess ? 1 : 0;
   return code;
@@ -146,12 +178,10 @@ Code open_other(File& file, const Opened& opened) {
         make_deferred_driver(*file.process.files->storage, file.name, open_how(file, false), opened.striping);
   }
   if (const Code code = set_first_view(file)) return code;
-  std::string error;
-  file.shared = SharedState::open(opened.shared, file.comm->size(), &error);
-  if (file.shared == nullptr) return file.process.fail(kErrNoMem, "%s", error.c_str());
-  file.position = file.shared->position();
+  if (const Code code = share_as_other(file, opened)) return code;
+  file.position = opened.position;
   file.in_memory = opened.in_memory != 0;
-  file.locks = std::make_unique<RangeLocks>(*file.comm, *file.shared, opened.identity);
+  make_locks(file, opened.identity);
   return kSuccess;
 }
 
@@ -182,6 +212,7 @@ Code duplicate(Comm& comm, Code code, int amode, Ref<Comm>* made) {
 
 /// Ends the file of this rank and, at rank 0, the file itself if that was asked for.
 Code close_here(File& file) {
+  file.shared->settle();
   const bool remove = (file.amode & kModeDeleteOnClose) != 0;
   int error = file.written && !remove ? file.driver->sync() : 0;
   const int close_error = file.driver->close();
@@ -224,6 +255,8 @@ Code file_close(Process& process, File** fh) {
   }
   write_phase_spans(process);
   code = agree(*file.comm, code);
+  file.locks = nullptr;
+  file.shared = nullptr;
   if (code != kSuccess) process.files->closed_in_error = Ref<File>::share(&file);
   release(*fh);
   *fh = nullptr;

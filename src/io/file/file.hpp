@@ -24,6 +24,7 @@
 #include "io/file/view_table.hpp"
 #include "io/hints/hint_table.hpp"
 #include "io/hints/system_hints.hpp"
+#include "io/shared/owner_service.hpp"
 #include "io/shared/range_locks.hpp"
 #include "io/shared/shared_state.hpp"
 #include "io/view/data_representation.hpp"
@@ -127,8 +128,9 @@ struct Files {
 
   std::unique_ptr<Storage> storage;
   std::map<std::string, std::shared_ptr<DataRepresentation>> representations;
-  std::unique_ptr<PhaseSpans> spans;  // null: nobody wants them
-  Ref<File> closed_in_error;          // alive until its error handler has heard of it
+  std::unique_ptr<PhaseSpans> spans;        // null: nobody wants them
+  std::unique_ptr<OwnerService> job_locks;  // io/file/job_locks.hpp; null: the job is on one node, or ends
+  Ref<File> closed_in_error;                // alive until its error handler has heard of it
   SystemHints system_hints;
   std::vector<std::size_t> told;  // numbers of the lines that explain_file() wrote
 };

@@ -1,90 +1,75 @@
 // Locks on ranges of bytes of a file, among all ranks of the job that have it open, by whichever
-// MPI_File_open: found by the file's identity, in memory that all of them map. No locks of the system are
-// used.
+// MPI_File_open. No locks of the system are used.
 //
-// Who writes back bytes that it has read (data sieving, collective buffers with holes) holds its range
-// *exclusively*; everybody else who writes holds theirs *shared*. In atomic mode accesses hold what they
-// touch: writers exclusively, readers shared.
+// A rank that writes back bytes that it has read (data sieving, collective buffers with holes) holds its
+// range *exclusively*; every other rank that writes holds its own range *shared*. In atomic mode accesses
+// hold what they touch: writers exclusively, readers shared.
 //
 // Requests for ranges that conflict are served in the order in which they came. A rank that waits for a range
 // makes progress, so a holder may wait for what others send, as long as they need no range for it that
-// conflicts with the holder's. While it waits, another thread of the rank may run; a rank holds kRangeSlots
-// ranges at most (memory/range_table.hpp), for so many threads, and further ones wait for one of those.
+// conflicts with the holder's. While it waits, another thread of the rank may run.
 //
-// A shared range that nobody wants for himself costs two atomic stores: some 20 ns.
+// Forms:
+//   MappedRangeLocks  a table in memory that all ranks map (mapped_range_locks.hpp)
+//   ServedRangeLocks  an owner keeps them and is asked by messages (served_range_locks.hpp)
+//   JobRangeLocks     over several nodes: served by a rank of the job between MPI_Init and MPI_Finalize, else
+//                     those of this MPI_File_open alone (served_range_locks.hpp)
 //
-// Thread safety: the process lock; the memory is used by all ranks at once.
+// Thread safety: the process lock.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
-#include "base/process.hpp"
 #include "base/types.hpp"
 #include "io/shared/shared_state.hpp"
 #include "io/view/ranges.hpp"
-#include "memory/range_table.hpp"
 #include "object/comm.hpp"
 
 namespace tasuki {
+
+class OwnerService;
 
 enum class RangeUse : std::uint8_t { kShared, kExclusive };
 
 /// The locks of one file, as one rank uses them.
 class RangeLocks {
  public:
-  /// `identity`: the same number for all who have the file open, 0 for none. Where not all of `comm` are of
-  /// one job, or the job shares nothing, the locks are those of this MPI_File_open alone: they lie in
-  /// `state`.
-  RangeLocks(Comm& comm, SharedState& state, std::uint64_t identity);
+  using Held = std::uint64_t;  // names a range that is held
+  static constexpr Held kNothing = 0;
 
-  /// Returns what to say to unlock(). Nothing is locked for an empty range.
-  int lock(const FileRange& range, RangeUse use) {
-    if (range.begin >= range.end) return kNothing;
-    if (use == RangeUse::kShared) {
-      const int slot = table_.hold_shared(range.begin, range.end);
-      if (slot != RangeTable::kNone) [[likely]]
-        return slot;
-    }
-    return lock_in_turn(range, use);
-  }
-  void unlock(int lock) {
-    if (lock == kNothing) return;
-    table_.release(lock);
-    if (table_.notify()) wake_those_that_wait();
-  }
+  virtual ~RangeLocks() = default;
 
-  /// Whether exclusive ranges keep all other ranks of the job out. Where not, who would write back what it
-  /// has read writes piece by piece instead.
-  bool are_shared_by_all() const { return shared_by_all_; }
+  /// Returns once this rank holds the range. REQUIRES: it is not empty, and begins at 0 or later.
+  virtual Held lock(const FileRange& range, RangeUse use) = 0;
+  virtual void unlock(Held held) = 0;
 
- private:
-  static constexpr int kNothing = -1;
-
-  int lock_in_turn(const FileRange& range, RangeUse use);
-  void wake_those_that_wait();
-  void look_for_damage();
-
-  Process& process_;
-  Comm& comm_;
-  bool shared_by_all_;
-  RangeTable table_;
+  /// Whether exclusive ranges keep all other ranks of the job out. Where not, a rank that would write back
+  /// what it has read writes piece by piece instead.
+  virtual bool are_shared_by_all() const = 0;
 };
 
-/// Holds a range for a scope. `locks` may be null: nothing is held.
+/// The locks of the file `identity`, which is the same number for all who have the file open, 0 for none.
+/// `state` is what the ranks of `comm` share of it, `job_locks` where this process keeps the job's owners of
+/// locks (Files::job_locks); both outlive the locks.
+std::unique_ptr<RangeLocks> make_range_locks(Comm& comm, std::uint64_t identity, SharedState& state,
+                                             const std::unique_ptr<OwnerService>& job_locks);
+
+/// Holds a range for a scope: nothing where it is empty or `locks` is null.
 class RangeLock {
  public:
   RangeLock(RangeLocks* locks, const FileRange& range, RangeUse use) : locks_(locks) {
-    if (locks_ != nullptr) lock_ = locks_->lock(range, use);
+    if (locks_ != nullptr && range.begin < range.end) held_ = locks_->lock(range, use);
   }
   ~RangeLock() {
-    if (locks_ != nullptr) locks_->unlock(lock_);
+    if (held_ != RangeLocks::kNothing) locks_->unlock(held_);
   }
   RangeLock(const RangeLock&) = delete;
   RangeLock& operator=(const RangeLock&) = delete;
 
  private:
   RangeLocks* locks_;
-  int lock_ = 0;
+  RangeLocks::Held held_ = RangeLocks::kNothing;
 };
 
 }  // namespace tasuki

@@ -1,0 +1,53 @@
+// Waiting for a range in a table that all ranks map: see mapped_range_locks.hpp.
+#include "io/shared/mapped_range_locks.hpp"
+
+#include "job/bootstrap.hpp"
+#include "progress/progress.hpp"
+
+namespace tasuki {
+namespace {
+
+/// Waits look at the whole table for damage that often.
+constexpr std::uint32_t kLooksPerSearch = 4096;
+
+}  // namespace
+
+MappedRangeLocks::MappedRangeLocks(Process& process, std::byte* table_of_job, std::uint64_t identity)
+    : process_(process),
+      comm_(nullptr),
+      table_(table_of_job, process.bootstrap.size(), process.bootstrap.rank(), identity) {}
+
+MappedRangeLocks::MappedRangeLocks(Comm& comm, std::byte* table_of_file, std::uint64_t identity)
+    : process_(comm.process), comm_(&comm), table_(table_of_file, comm.size(), comm.rank, identity) {}
+
+int MappedRangeLocks::lock_in_turn(const FileRange& range, RangeUse use) {
+  // An attempt at a shared range may have made others wait.
+  if (use == RangeUse::kShared && table_.notify()) wake_those_that_wait();
+  const bool exclusive = use == RangeUse::kExclusive;
+  int slot = table_.queue(range.begin, range.end, exclusive);
+  if (slot != RangeTable::kNone && table_.admit(slot)) return slot;
+  std::uint32_t looks = 0;
+  process_.progress->wait_until([&] {
+    if (++looks % kLooksPerSearch == 0) look_for_damage();
+    if (slot == RangeTable::kNone) slot = table_.queue(range.begin, range.end, exclusive);
+    return slot != RangeTable::kNone && table_.admit(slot);
+  });
+  return slot;
+}
+
+void MappedRangeLocks::wake_those_that_wait() {
+  process_.progress->wake();  // threads of this rank
+  for (int member = table_.next_waiting(0); member != RangeTable::kNone;
+       member = table_.next_waiting(member + 1)) {
+    if (endpoint_of(member) != process_.rank) process_.progress->wake_peer(endpoint_of(member));
+  }
+}
+
+void MappedRangeLocks::look_for_damage() {
+  const int member = table_.damaged();
+  if (member == RangeTable::kNone) return;
+  process_.bootstrap.end_damaged(endpoint_of(member),
+                                 "its locks of file ranges are none that it can have written");
+}
+
+}  // namespace tasuki

@@ -1,0 +1,68 @@
+// MappedState: a file's shared state in a block of memory that all of its ranks map. No rank needs another
+// one's attention to use it. The block has room for locks on ranges of the file, too (range_locks.hpp).
+//
+// Thread safety: the block may be used by all ranks at once; a MappedState by its own rank.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/types.hpp"
+#include "io/shared/shared_state.hpp"
+#include "memory/range_table.hpp"
+#include "memory/shared_segment.hpp"
+#include "object/comm.hpp"
+
+namespace tasuki {
+
+class MappedState final : public SharedState {
+ public:
+  /// Makes the block for the ranks of `comm`, the file's; for one rank alone in its own memory. Returns null
+  /// and one line in `error` when there is no memory.
+  static std::unique_ptr<MappedState> create(Comm& comm, std::string* error);
+  static std::unique_ptr<MappedState> open(const SegmentAddress& address, Comm& comm, std::string* error);
+
+  SegmentAddress address() const { return segment_ != nullptr ? segment_->address() : SegmentAddress{}; }
+
+  Offset position() override { return block_->position.load(std::memory_order_acquire); }
+  void set_position(Offset etypes) override { block_->position.store(etypes, std::memory_order_release); }
+  Offset advance(Offset etypes) override {
+    return block_->position.fetch_add(etypes, std::memory_order_acq_rel);
+  }
+
+  void begin_writing() override { block_->writers.fetch_add(1, std::memory_order_relaxed); }
+  void end_writing() override { block_->writers.fetch_sub(1, std::memory_order_relaxed); }
+  bool others_write() const override { return block_->writers.load(std::memory_order_relaxed) > 1; }
+
+  std::unique_ptr<RangeLocks> make_locks(std::uint64_t identity) override;
+  void stop_sharing() override {
+    if (segment_ != nullptr) segment_->stop_sharing();
+  }
+
+ private:
+  struct Block {  // a RangeTable's memory follows
+    alignas(64) std::atomic<Offset> position{0};
+    alignas(64) std::atomic<std::uint32_t> writers{0};  // ranks that write much at this moment
+  };
+  static_assert(std::atomic<Offset>::is_always_lock_free);
+  struct OwnBlock {
+    Block block;
+    alignas(64) std::array<std::byte, RangeTable::bytes_needed(1)> range_locks{};
+  };
+  static constexpr std::size_t bytes_needed(int ranks) {
+    return sizeof(Block) + RangeTable::bytes_needed(ranks);
+  }
+
+  MappedState(Comm& comm, std::unique_ptr<SharedSegment> segment, std::unique_ptr<OwnBlock> own);
+
+  Comm& comm_;
+  std::unique_ptr<SharedSegment> segment_;  // null: the block is own_
+  std::unique_ptr<OwnBlock> own_;
+  Block* block_;
+};
+
+}  // namespace tasuki
