@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "base/algorithm_table.hpp"
+#include "coll/choice/flag_limits.hpp"
 #include "coll/choice/registry.hpp"
-#include "coll/shm/flag_collectives.hpp"
 #include "tuning/choose.hpp"
 #include "tuning/table.hpp"
 

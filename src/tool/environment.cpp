@@ -37,12 +37,10 @@ void apply_setting(Process& process, const Setting& setting) {
   } else if (setting.value == &Config::spin_count) {
     process.progress->set_spin_count(process.config.spin_count);
   } else if (setting.part == Part::kCollectives) {
-    process.collectives->selector.forget();
-    process.collectives->stages.set_all_quick_limits();
+    process.collectives->settings_changed();
   } else if (setting.value == &Config::explain) {
     process.p2p->read_settings();
-    process.collectives->selector.forget();
-    process.collectives->stages.set_all_quick_limits();
+    process.collectives->settings_changed();
   }
 }
 

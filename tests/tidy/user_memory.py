@@ -32,9 +32,11 @@ FILE = "of a file, no memory"
 BOUNDED = {
     "src/binding/origins.hpp": (1, PARTS),
     "src/check/overlap.cpp": (1, LIMITED),
-    "src/coll/run/execution.cpp": (2, ASKED),
+    "src/coll/run/communicator_state.cpp": (1, RANKS),
+    "src/coll/run/execution.cpp": (1, ASKED),
+    "src/coll/schedule/bound_schedule.cpp": (1, ASKED),
     "src/coll/run/comparison_steps.cpp": (2, RANKS),
-    "src/coll/hierarchy/communicators.cpp": (3, RANKS),
+    "src/coll/hierarchy/communicators.cpp": (2, RANKS),
     "src/coll/pipeline/multi_ring.cpp": (2, RANKS),
     "src/coll/pipeline/pipeline.cpp": (1, PARTS),
     "src/coll/shm/single_copy_move.cpp": (5, RANKS),

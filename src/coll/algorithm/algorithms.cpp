@@ -25,4 +25,16 @@ int tree_children_max(int size, int radix) {
   return tree_place({0, size}, 0, radix).children();
 }
 
+void place_own_block(Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {
+  if (mine.in_place) return;
+  schedule.copy(mine.place(), mine.count, mine.element, all.place_of(self.rank), all.count_of(self.rank),
+                all.element);
+}
+
+void take_own_block(Schedule& schedule, Member self, const Blocks& all, const Elements& mine) {
+  if (mine.in_place) return;
+  schedule.copy(all.place_of(self.rank), all.count_of(self.rank), all.element, mine.place(), mine.count,
+                mine.element);
+}
+
 }  // namespace tasuki

@@ -12,67 +12,11 @@
 #include <span>
 
 #include "base/types.hpp"
+#include "coll/schedule/data.hpp"
 #include "coll/schedule/schedule.hpp"
 #include "tuning/cost.hpp"
 
 namespace tasuki {
-
-/// One rank's place among those that run an algorithm.
-struct Member {
-  int rank = 0;
-  int size = 1;
-};
-
-/// `count` elements at the start of a buffer of the call. `in_place`: the call gave MPI_IN_PLACE for them;
-/// the data lies where its result or its origin would.
-struct Elements {
-  Space space = Space::kReceive;
-  ElementType element = ElementType::kReceiveType;
-  TypeShape type = {};
-  Count count = 0;
-  bool in_place = false;
-
-  Place place() const { return {space, 0}; }
-  Count bytes() const { return count * type.size; }
-};
-
-/// A buffer that has one block for each rank: equal blocks in the order of ranks, or the user's counts and
-/// displacements. In neighbourhood collectives: one block for each neighbour, in the topology's order.
-struct Blocks {
-  Space space = Space::kReceive;
-  ElementType element = ElementType::kReceiveType;
-  TypeShape type = {};
-  Count count = 0;                // of each block, where there are no `counts`
-  CountArray counts = {};         // elements
-  CountArray displacements = {};  // in units of `displacement_bytes`
-  Count displacement_bytes = 0;
-  CountArray sizes = {};         // MPI_Alltoallw: bytes in one element of each rank's block; else type.size
-  CountArray lower_bounds = {};  // MPI_Alltoallw: of each rank's datatype, the true one; else type.true_lb
-  bool in_place = false;         // the call gave MPI_IN_PLACE for this buffer
-  bool shared = false;           // there is one block for all, at the start
-
-  bool uniform() const { return !counts; }
-  Count count_of(int rank) const { return counts ? counts[static_cast<std::size_t>(rank)] : count; }
-  Count bytes_of(int rank) const {
-    return count_of(rank) * (sizes ? sizes[static_cast<std::size_t>(rank)] : type.size);
-  }
-  Place place_of(int rank) const {
-    if (shared) return {space, 0};
-    if (!displacements) return {space, rank * count * type.extent};
-    return {space, displacements[static_cast<std::size_t>(rank)] * displacement_bytes};
-  }
-};
-
-/// A vector to be reduced: `count` elements, in the send buffer or, `in_place`, in the receive buffer.
-struct Reduction {
-  Count count = 0;
-  TypeShape type = {};
-  bool in_place = false;
-  bool commutative = true;
-
-  Place input() const { return {in_place ? Space::kReceive : Space::kSend, 0}; }
-};
-inline constexpr ElementType kReduced = ElementType::kReceiveType;  // the datatype of every reduction
 
 int ceil_log2(int size);   // 0 for 1
 int floor_pow2(int size);  // the largest power of two that is not above `size`
@@ -82,14 +26,18 @@ int tree_blocks_moved(int size, int radix = 2);
 /// The children of its root, which has the most.
 int tree_children_max(int size, int radix);
 
-// Barrier: coll/call/barrier.cpp.
+/// The copy of a rank's own block to its place among all blocks; and back. Nothing where it is there already.
+void place_own_block(Schedule& schedule, Member self, const Elements& mine, const Blocks& all);
+void take_own_block(Schedule& schedule, Member self, const Blocks& all, const Elements& mine);
+
+// Barrier: coll/algorithm/barrier.cpp.
 
 /// In round k every rank tells the one 2^k after it, and hears from the one 2^k before it. Steps: ceil(log2
 /// P); bytes: none.
 void barrier_dissemination(Schedule& schedule, Member self);
 Cost barrier_dissemination_cost(int size);
 
-// Broadcast: coll/call/bcast.cpp. `data` is the call's buffer (Space::kReceive).
+// Broadcast: coll/algorithm/bcast.cpp. `data` is the call's buffer (Space::kReceive).
 
 /// Down a binomial tree, whole. Steps: ceil(log2 P); bytes: n * ceil(log2 P).
 void bcast_binomial(Schedule& schedule, Member self, int root, const Elements& data);
@@ -106,7 +54,8 @@ Cost bcast_scatter_ring_cost(int size, double bytes);
 void bcast_scatter_doubling(Schedule& schedule, Member self, int root, const Elements& data);
 Cost bcast_scatter_doubling_cost(int size, double bytes);
 
-// Allgather: coll/call/allgather.cpp. `all` in the receive buffer; the rank's own block comes from `mine`.
+// Allgather: coll/algorithm/allgather.cpp. `all` in the receive buffer; the rank's own block comes from
+// `mine`.
 
 /// Doubles the run of blocks it has with each partner. P must be a power of two, blocks uniform. Steps:
 /// log2 P; bytes: (P-1) b.
@@ -122,7 +71,7 @@ Cost allgather_bruck_cost(int size, double total_bytes);
 void allgather_ring(Schedule& schedule, Member self, const Elements& mine, const Blocks& all);
 Cost allgather_ring_cost(int size, double total_bytes);
 
-// Gather: coll/call/gather.cpp. `all`, in the root's receive buffer, counts at the root only.
+// Gather: coll/algorithm/gather.cpp. `all`, in the root's receive buffer, counts at the root only.
 
 /// Everybody to the root. Steps: P-1; bytes: (P-1) b. Open to MPI_Gatherv.
 void gather_linear(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all);
@@ -133,7 +82,7 @@ Cost gather_linear_cost(int size, double block_bytes);
 void gather_binomial(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all);
 Cost gather_binomial_cost(int size, double block_bytes);
 
-// Scatter: coll/call/scatter.cpp. `all`, in the root's send buffer, counts at the root only.
+// Scatter: coll/algorithm/scatter.cpp. `all`, in the root's send buffer, counts at the root only.
 
 /// The root to everybody. Steps: P-1; bytes: (P-1) b. Open to MPI_Scatterv.
 void scatter_linear(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine);
@@ -162,7 +111,7 @@ Cost alltoall_exchange_cost(int size, double block_bytes);
 void alltoall_bruck(Schedule& schedule, Member self, const Blocks& out, const Blocks& in);
 Cost alltoall_bruck_cost(int size, double block_bytes);
 
-// Neighbourhoods: coll/call/neighbor.cpp.
+// Neighbourhoods: coll/algorithm/neighbor.cpp.
 
 /// A rank's neighbours in a virtual topology; kProcNull where there is none.
 struct Neighborhood {
@@ -179,7 +128,7 @@ void neighbor_direct(Schedule& schedule, int rank, const Neighborhood& neighbors
                      const Blocks& in);
 Cost neighbor_direct_cost(int size, int degree, double block_bytes);
 
-// Reduce: coll/call/reduce.cpp.
+// Reduce: coll/algorithm/reduce.cpp.
 
 /// Up a binomial tree, whole, in the order of ranks; where the operation does not commute the tree ends at
 /// rank 0, which hands the result to the root. Steps: ceil(log2 P) (+ 1); bytes, and bytes reduced:
@@ -193,7 +142,7 @@ Cost reduce_binomial_cost(int size, double bytes, bool commutative);
 void reduce_halving(Schedule& schedule, Member self, int root, const Reduction& data);
 Cost reduce_halving_cost(int size, double bytes);
 
-// Allreduce: coll/call/allreduce.cpp.
+// Allreduce: coll/algorithm/allreduce.cpp.
 
 /// Partners at distance 1, 2, 4 and so on exchange whole vectors; in the order of ranks, and all ranks get
 /// the same bits. Steps: log2 P; bytes, and bytes reduced: n log2 P. Where P is not a power of two: two steps
@@ -211,8 +160,8 @@ Cost allreduce_halving_doubling_cost(int size, double bytes);
 void allreduce_ring(Schedule& schedule, Member self, const Reduction& data);
 Cost allreduce_ring_cost(int size, double bytes);
 
-// Reduce-scatter: coll/call/reduce_scatter.cpp. `parts` has the counts; the parts of the vector lie one after
-// the other. n is the whole vector.
+// Reduce-scatter: coll/algorithm/reduce_scatter.cpp. `parts` has the counts; the parts of the vector lie one
+// after the other. n is the whole vector.
 
 /// Each rank sends each other its part of its own vector. In the order of ranks where the operation does not
 /// commute, with scratch memory for a whole vector; else for two parts at most. Steps: P-1; bytes, and bytes
@@ -231,7 +180,7 @@ void reduce_scatter_recursive_doubling(Schedule& schedule, Member self, const Re
                                        const Blocks& parts);
 Cost reduce_scatter_recursive_doubling_cost(int size, double bytes);
 
-// Scan: coll/call/scan.cpp. In the order of ranks.
+// Scan: coll/algorithm/scan.cpp. In the order of ranks.
 
 /// In round k every rank hands its sum to the rank 2^k after it. Steps: ceil(log2 P); bytes, and bytes
 /// reduced: n * ceil(log2 P).

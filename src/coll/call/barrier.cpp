@@ -1,5 +1,4 @@
 // MPI_Barrier (MPI 6.3).
-#include "coll/algorithm/tree.hpp"
 #include "coll/api.hpp"
 #include "coll/call/intercommunicator.hpp"
 #include "coll/check/arguments.hpp"
@@ -7,21 +6,6 @@
 #include "coll/shm/flag_collectives.hpp"
 
 namespace tasuki {
-
-void barrier_dissemination(Schedule& schedule, Member self) {
-  const Place nowhere{};
-  for (int distance = 1; distance < self.size; distance *= 2) {
-    schedule.receive(nowhere, 0, ElementType::kBytes, neighbour(self, -distance));
-    schedule.send(nowhere, 0, ElementType::kBytes, neighbour(self, distance));
-    schedule.end_round();
-  }
-}
-
-Cost barrier_dissemination_cost(int size) {
-  const double steps = ceil_log2(size);
-  return {.steps = steps, .messages = size * steps};
-}
-
 namespace {
 
 Code plan_barrier(Execution& execution) {

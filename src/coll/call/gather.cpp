@@ -1,5 +1,4 @@
 // MPI_Gather and MPI_Gatherv (MPI 6.5).
-#include "coll/algorithm/tree.hpp"
 #include "coll/api.hpp"
 #include "coll/call/intercommunicator.hpp"
 #include "coll/check/arguments.hpp"
@@ -7,40 +6,6 @@
 #include "coll/shm/flag_collectives.hpp"
 
 namespace tasuki {
-namespace {
-
-void place_own_block(Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {
-  if (mine.in_place) return;
-  schedule.copy(mine.place(), mine.count, mine.element, all.place_of(self.rank), all.count_of(self.rank),
-                all.element);
-}
-
-}  // namespace
-
-void gather_linear(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all) {
-  if (self.rank != root) {
-    schedule.send(mine.place(), mine.count, mine.element, root);
-    schedule.end_round();
-    return;
-  }
-  place_own_block(schedule, self, mine, all);
-  for (int distance = 1; distance < self.size; ++distance) {
-    const int peer = neighbour(self, distance);
-    schedule.receive(all.place_of(peer), all.count_of(peer), all.element, peer);
-  }
-  schedule.end_round();
-}
-
-Cost gather_linear_cost(int size, double block_bytes) {
-  const double others = size - 1;
-  return {.steps = others,
-          .messages = others,
-          .bytes = others * block_bytes,
-          .total_bytes = others * block_bytes,
-          .copied_bytes = block_bytes,
-          .one_way = true};
-}
-
 namespace {
 
 /// The parts of MPI_Gather's and MPI_Gatherv's plan that are alike. `all` counts at the root only.

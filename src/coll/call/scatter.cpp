@@ -1,5 +1,4 @@
 // MPI_Scatter and MPI_Scatterv (MPI 6.6).
-#include "coll/algorithm/tree.hpp"
 #include "coll/api.hpp"
 #include "coll/call/intercommunicator.hpp"
 #include "coll/check/arguments.hpp"
@@ -7,34 +6,6 @@
 #include "coll/shm/flag_collectives.hpp"
 
 namespace tasuki {
-namespace {
-
-void take_own_block(Schedule& schedule, Member self, const Blocks& all, const Elements& mine) {
-  if (mine.in_place) return;
-  schedule.copy(all.place_of(self.rank), all.count_of(self.rank), all.element, mine.place(), mine.count,
-                mine.element);
-}
-
-}  // namespace
-
-void scatter_linear(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {
-  if (self.rank != root) {
-    schedule.receive(mine.place(), mine.count, mine.element, root);
-    schedule.end_round();
-    return;
-  }
-  for (int distance = 1; distance < self.size; ++distance) {
-    const int peer = neighbour(self, distance);
-    schedule.send(all.place_of(peer), all.count_of(peer), all.element, peer);
-  }
-  take_own_block(schedule, self, all, mine);
-  schedule.end_round();
-}
-
-Cost scatter_linear_cost(int size, double block_bytes) {
-  return gather_linear_cost(size, block_bytes);  // the same messages, the other way
-}
-
 namespace {
 
 /// The parts of MPI_Scatter's and MPI_Scatterv's plan that are alike. `all` counts at the root only.

@@ -7,7 +7,7 @@
 
 #include "base/process.hpp"
 #include "check/checks.hpp"
-#include "coll/run/execution.hpp"
+#include "coll/schedule/bound_schedule.hpp"
 
 namespace tasuki {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/types.hpp"
-#include "coll/algorithm/algorithms.hpp"
+#include "coll/schedule/data.hpp"
 #include "datatype/datatype.hpp"
 #include "object/comm.hpp"
 #include "reduction/op.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "coll/run/execution.hpp"
+#include "coll/schedule/bound_schedule.hpp"
 #include "datatype/datatype.hpp"
 #include "datatype/predefined.hpp"
 #include "datatype/type_hash.hpp"

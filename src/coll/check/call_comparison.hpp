@@ -58,6 +58,12 @@ enum class CollectiveCall : std::uint8_t {
   kNeighborAlltoallw,
 };
 
+/// The forms never match each other (MPI 6.12), and each is numbered by itself: a program that starts a
+/// nonblocking one before a blocking one at one rank and behind it at another runs here as it does elsewhere
+/// (unless calls are compared: then blocking and nonblocking ones, and initialisations, are numbered
+/// together).
+enum class CollectiveForm : std::uint8_t { kBlocking, kNonblocking, kPersistent };
+
 /// What a plan says of its call, as far as all ranks must say the same.
 struct CallFacts {
   int root = -1;                   // none

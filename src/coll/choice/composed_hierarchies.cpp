@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "coll/choice/composed.hpp"
+#include "coll/choice/flag_limits.hpp"
 #include "coll/hierarchy/schedules.hpp"
-#include "coll/shm/flag_collectives.hpp"
 #include "tuning/cost.hpp"
 
 namespace tasuki::general {

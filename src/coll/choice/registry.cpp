@@ -7,8 +7,8 @@
 #include "base/algorithm_table.hpp"
 #include "coll/algorithm/knomial.hpp"
 #include "coll/choice/composed.hpp"
+#include "coll/choice/flag_limits.hpp"
 #include "coll/hierarchy/calls.hpp"
-#include "coll/shm/flag_collectives.hpp"
 #include "coll/shm/node_segment.hpp"
 #include "coll/shm/single_copy.hpp"
 #include "tuning/cost.hpp"
@@ -114,7 +114,7 @@ void alltoall_in_place(Schedule& schedule, const Team& team, const Blocks&, cons
   alltoall_exchange(schedule, team.self, all);
 }
 
-// The quick ways (coll/shm/flag_collectives.hpp): they write no schedule, and are chosen before one is
+// The quick ways (coll/choice/flag_limits.hpp): they write no schedule, and are chosen before one is
 // planned.
 
 constexpr bool is_quick(const Problem& problem) {

@@ -30,7 +30,7 @@ struct Team {
   const Parameters* parameters = nullptr;
 };
 
-class Execution;
+class BoundSchedule;
 class Levels;
 
 template <class... Data>
@@ -38,7 +38,7 @@ struct Registered : Candidate {
   void (*schedule)(Schedule& schedule, const Team& team, const Data&... data);
   /// In place of a schedule where problem.levels: the collective as calls on others' communicators
   /// (coll/hierarchy/communicators.hpp). Null: there is none.
-  Code (*compose)(Execution& execution, Levels& levels, int root, const Data&... data) = nullptr;
+  Code (*compose)(BoundSchedule& bound, Levels& levels, int root, const Data&... data) = nullptr;
 };
 
 using AllgatherEntry = Registered<Elements, Blocks>;  // the rank's own block, all blocks

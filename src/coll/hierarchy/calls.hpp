@@ -16,7 +16,7 @@
 // | scan           | node; exscan on the last lane, bcast on the node       | n                           |
 // | exscan         | node; exscan on the last lane, bcast on the node       | n                           |
 //
-// The data is as for schedules (coll/algorithm/algorithms.hpp), in the buffers of `execution`. All but
+// The data is as for schedules (coll/algorithm/algorithms.hpp), in the buffers of `bound`. All but
 // barrier, bcast, reduce, the first allreduce and allgather need nodes of as many ranks each. What reduces
 // keeps the order of ranks where the nodes are consecutive.
 //
@@ -24,27 +24,24 @@
 // REQUIRES: levels.has_lane_of(root).
 #pragma once
 
-#include "coll/algorithm/algorithms.hpp"
 #include "coll/hierarchy/communicators.hpp"
-
-namespace tasuki {
-class Execution;
-}
+#include "coll/schedule/bound_schedule.hpp"
+#include "coll/schedule/data.hpp"
 
 namespace tasuki::levels {
 
-Code barrier(Execution& execution, Levels& levels, int root);
-Code bcast(Execution& execution, Levels& levels, int root, const Elements& data);
-Code reduce(Execution& execution, Levels& levels, int root, const Reduction& data);
-Code allreduce(Execution& execution, Levels& levels, int root, const Reduction& data);
-Code allreduce_by_lanes(Execution& execution, Levels& levels, int root, const Reduction& data);
-Code gather(Execution& execution, Levels& levels, int root, const Elements& mine, const Blocks& all);
-Code scatter(Execution& execution, Levels& levels, int root, const Blocks& all, const Elements& mine);
-Code allgather(Execution& execution, Levels& levels, int root, const Elements& mine, const Blocks& all);
-Code alltoall(Execution& execution, Levels& levels, int root, const Blocks& out, const Blocks& in);
-Code reduce_scatter(Execution& execution, Levels& levels, int root, const Reduction& data,
+Code barrier(BoundSchedule& bound, Levels& levels, int root);
+Code bcast(BoundSchedule& bound, Levels& levels, int root, const Elements& data);
+Code reduce(BoundSchedule& bound, Levels& levels, int root, const Reduction& data);
+Code allreduce(BoundSchedule& bound, Levels& levels, int root, const Reduction& data);
+Code allreduce_by_lanes(BoundSchedule& bound, Levels& levels, int root, const Reduction& data);
+Code gather(BoundSchedule& bound, Levels& levels, int root, const Elements& mine, const Blocks& all);
+Code scatter(BoundSchedule& bound, Levels& levels, int root, const Blocks& all, const Elements& mine);
+Code allgather(BoundSchedule& bound, Levels& levels, int root, const Elements& mine, const Blocks& all);
+Code alltoall(BoundSchedule& bound, Levels& levels, int root, const Blocks& out, const Blocks& in);
+Code reduce_scatter(BoundSchedule& bound, Levels& levels, int root, const Reduction& data,
                     const Blocks& parts);
-Code scan(Execution& execution, Levels& levels, int root, const Reduction& data);
-Code exscan(Execution& execution, Levels& levels, int root, const Reduction& data);
+Code scan(BoundSchedule& bound, Levels& levels, int root, const Reduction& data);
+Code exscan(BoundSchedule& bound, Levels& levels, int root, const Reduction& data);
 
 }  // namespace tasuki::levels

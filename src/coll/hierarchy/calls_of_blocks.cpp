@@ -49,25 +49,25 @@ struct NodeOrder {
   Count before;  // blocks of the nodes before the root's
   Place room;    // else, for the blocks that this rank passes on
 
-  Code open(Execution& execution, const Calls& call, int root, const Elements& mine, const Blocks& all) {
+  Code open(BoundSchedule& bound, const Calls& call, int root, const Elements& mine, const Blocks& all) {
     is_root = call.is_root();
     direct = is_root && call.map().is_consecutive();
     block = is_root ? all.bytes_of(root) : mine.bytes();
     ranks = call.node()->size();
     before = call.root_node() * ranks;
     if (!call.carries() || direct) return 0;
-    room = execution.schedule.scratch((is_root ? call.map().size() : ranks) * block);
-    return execution.take_scratch();
+    room = bound.schedule.scratch((is_root ? call.map().size() : ranks) * block);
+    return bound.take_scratch();
   }
 };
 
 }  // namespace
 
-Code gather(Execution& execution, Levels& levels, int root, const Elements& mine, const Blocks& all) {
-  Calls call(execution, levels, root);
+Code gather(BoundSchedule& bound, Levels& levels, int root, const Elements& mine, const Blocks& all) {
+  Calls call(bound, levels, root);
   Process& process = call.process();
   NodeOrder order;
-  if (const Code code = order.open(execution, call, root, mine, all); code != 0) return code;
+  if (const Code code = order.open(bound, call, root, mine, all); code != 0) return code;
   const auto [is_root, direct, block, ranks, before, room] = order;
   Span own = own_data(call, mine, mine.place());
   Span of_node{nullptr, block, call.byte()};
@@ -88,11 +88,11 @@ Code gather(Execution& execution, Levels& levels, int root, const Elements& mine
   return call.error();
 }
 
-Code scatter(Execution& execution, Levels& levels, int root, const Blocks& all, const Elements& mine) {
-  Calls call(execution, levels, root);
+Code scatter(BoundSchedule& bound, Levels& levels, int root, const Blocks& all, const Elements& mine) {
+  Calls call(bound, levels, root);
   Process& process = call.process();
   NodeOrder order;
-  if (const Code code = order.open(execution, call, root, mine, all); code != 0) return code;
+  if (const Code code = order.open(bound, call, root, mine, all); code != 0) return code;
   const auto [is_root, direct, block, ranks, before, room] = order;
   Span of_node{nullptr, block, call.byte()};
   if (call.carries()) {
@@ -112,13 +112,13 @@ Code scatter(Execution& execution, Levels& levels, int root, const Blocks& all, 
   return call.error();
 }
 
-Code allgather(Execution& execution, Levels& levels, int root, const Elements& mine, const Blocks& all) {
-  Calls call(execution, levels, root);
+Code allgather(BoundSchedule& bound, Levels& levels, int root, const Elements& mine, const Blocks& all) {
+  Calls call(bound, levels, root);
   Process& process = call.process();
   const NodeMap& map = call.map();
-  const int rank = execution.self().rank;
-  const two_level::Packed packed(execution.schedule, map, all);
-  if (const Code code = execution.take_scratch(); code != 0) return code;
+  const int rank = map.own_ranks()[static_cast<std::size_t>(call.node()->rank)];
+  const two_level::Packed packed(bound.schedule, map, all);
+  if (const Code code = bound.take_scratch(); code != 0) return code;
   const int first = two_level::position_of(map, map.own_node());
   Span own = mine.in_place ? Span{call.at(all.place_of(rank)), all.count_of(rank), call.type(all.element)}
                            : own_data(call, mine, mine.place());
@@ -158,15 +158,15 @@ Code allgather(Execution& execution, Levels& levels, int root, const Elements& m
   return call.error();
 }
 
-Code alltoall(Execution& execution, Levels& levels, int root, const Blocks& out, const Blocks& in) {
-  Calls call(execution, levels, root);
+Code alltoall(BoundSchedule& bound, Levels& levels, int root, const Blocks& out, const Blocks& in) {
+  Calls call(bound, levels, root);
   Process& process = call.process();
   const NodeMap& map = call.map();
   const Count ranks = call.node()->size(), nodes = map.nodes();
   const Count block = in.bytes_of(0), sent = out.bytes_of(0);  // the same, where the call is right
-  const Place leaving = execution.schedule.scratch(map.size() * std::max(block, sent));
-  const Place coming = execution.schedule.scratch(map.size() * block);
-  if (const Code code = execution.take_scratch(); code != 0) return code;
+  const Place leaving = bound.schedule.scratch(map.size() * std::max(block, sent));
+  const Place coming = bound.schedule.scratch(map.size() * block);
+  if (const Code code = bound.take_scratch(); code != 0) return code;
   std::byte* from = call.at(leaving);
   std::byte* to = call.at(coming);
   // To each rank of the node what it is to hand on along its lane, by node.

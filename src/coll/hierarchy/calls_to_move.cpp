@@ -3,16 +3,16 @@
 
 namespace tasuki::levels {
 
-Code barrier(Execution& execution, Levels& levels, int root) {
-  Calls call(execution, levels, root);
+Code barrier(BoundSchedule& bound, Levels& levels, int root) {
+  Calls call(bound, levels, root);
   call.on_node([&] { return api::barrier(call.process(), call.node()); });
   if (call.carries()) call(api::barrier(call.process(), call.lane()));
   call.on_node([&] { return api::barrier(call.process(), call.node()); });
   return call.error();
 }
 
-Code bcast(Execution& execution, Levels& levels, int root, const Elements& data) {
-  Calls call(execution, levels, root);
+Code bcast(BoundSchedule& bound, Levels& levels, int root, const Elements& data) {
+  Calls call(bound, levels, root);
   std::byte* buffer = call.at(data.place());
   Datatype* type = call.type(data.element);
   if (call.carries())

@@ -13,8 +13,8 @@ constexpr Place kResult{Space::kReceive, 0};
 
 }  // namespace
 
-Code reduce(Execution& execution, Levels& levels, int root, const Reduction& data) {
-  Calls call(execution, levels, root);
+Code reduce(BoundSchedule& bound, Levels& levels, int root, const Reduction& data) {
+  Calls call(bound, levels, root);
   Process& process = call.process();
   Datatype* type = call.type(kReduced);
   const bool is_root = call.is_root();
@@ -22,8 +22,8 @@ Code reduce(Execution& execution, Levels& levels, int root, const Reduction& dat
   std::byte* result = is_root ? call.at(kResult) : nullptr;
   std::byte* sum = result;  // the node's
   if (call.carries() && !is_root && !levels.is_alone()) {
-    const Place room = execution.schedule.scratch_elements(data.count, data.type);
-    if (const Code code = execution.take_scratch(); code != 0) return code;
+    const Place room = bound.schedule.scratch_elements(data.count, data.type);
+    if (const Code code = bound.take_scratch(); code != 0) return code;
     sum = call.at(room);
   }
   call.on_node([&] {
@@ -35,8 +35,8 @@ Code reduce(Execution& execution, Levels& levels, int root, const Reduction& dat
   return call.error();
 }
 
-Code allreduce(Execution& execution, Levels& levels, int root, const Reduction& data) {
-  Calls call(execution, levels, root);
+Code allreduce(BoundSchedule& bound, Levels& levels, int root, const Reduction& data) {
+  Calls call(bound, levels, root);
   Process& process = call.process();
   Datatype* type = call.type(kReduced);
   std::byte* result = call.at(kResult);
@@ -54,8 +54,8 @@ Code allreduce(Execution& execution, Levels& levels, int root, const Reduction& 
   return call.error();
 }
 
-Code allreduce_by_lanes(Execution& execution, Levels& levels, int root, const Reduction& data) {
-  Calls call(execution, levels, root);
+Code allreduce_by_lanes(BoundSchedule& bound, Levels& levels, int root, const Reduction& data) {
+  Calls call(bound, levels, root);
   Process& process = call.process();
   Datatype* type = call.type(kReduced);
   const Count parts = call.node()->size();
@@ -67,8 +67,8 @@ Code allreduce_by_lanes(Execution& execution, Levels& levels, int root, const Re
   }
   // The node's sum of the own slice goes to where the sum of all will be, unless an input is there.
   const Place slice = kResult + firsts[own] * data.type.extent;
-  const Place room = data.in_place ? execution.schedule.scratch_elements(counts[own], data.type) : slice;
-  if (const Code code = execution.take_scratch(); code != 0) return code;
+  const Place room = data.in_place ? bound.schedule.scratch_elements(counts[own], data.type) : slice;
+  if (const Code code = bound.take_scratch(); code != 0) return code;
   call(api::reduce_scatter(process, call.at(data.input()), call.at(room), CountArray(counts.data()), type,
                            call.op(), call.node()));
   call(api::allreduce(process, data.in_place ? call.at(room) : kInPlace, call.at(slice), counts[own], type,
@@ -79,9 +79,9 @@ Code allreduce_by_lanes(Execution& execution, Levels& levels, int root, const Re
 }
 
 /// Uniform nodes. Each rank of the node gets the node's sum of the parts that its lane is to have.
-Code reduce_scatter(Execution& execution, Levels& levels, int root, const Reduction& data,
+Code reduce_scatter(BoundSchedule& bound, Levels& levels, int root, const Reduction& data,
                     const Blocks& parts) {
-  Calls call(execution, levels, root);
+  Calls call(bound, levels, root);
   Process& process = call.process();
   const NodeMap& map = call.map();
   Datatype* type = call.type(kReduced);
@@ -94,10 +94,10 @@ Code reduce_scatter(Execution& execution, Levels& levels, int root, const Reduct
       if (number == call.node()->rank) of_lane.push_back(count);
     }
   }
-  const Place vector = execution.schedule.scratch_elements(data.count, data.type);
+  const Place vector = bound.schedule.scratch_elements(data.count, data.type);
   const Place sums =
-      execution.schedule.scratch_elements(of_ranks[static_cast<std::size_t>(call.node()->rank)], data.type);
-  if (const Code code = execution.take_scratch(); code != 0) return code;
+      bound.schedule.scratch_elements(of_ranks[static_cast<std::size_t>(call.node()->rank)], data.type);
+  if (const Code code = bound.take_scratch(); code != 0) return code;
   std::vector<Count> firsts{0};  // elements before each rank's part
   for (int rank = 0; rank < map.size(); ++rank) firsts.push_back(firsts.back() + parts.count_of(rank));
   Place to = vector;
@@ -130,11 +130,11 @@ bool sum_of_nodes_before(Calls& call, const std::byte* sum, std::byte* before, C
 
 }  // namespace
 
-Code scan(Execution& execution, Levels& levels, int, const Reduction& data) {
-  Calls call(execution, levels, levels.map().ranks_of(0).back());
+Code scan(BoundSchedule& bound, Levels& levels, int, const Reduction& data) {
+  Calls call(bound, levels, levels.map().ranks_of(0).back());
   Datatype* type = call.type(kReduced);
-  const Place room = execution.schedule.scratch_elements(data.count, data.type);
-  if (const Code code = execution.take_scratch(); code != 0) return code;
+  const Place room = bound.schedule.scratch_elements(data.count, data.type);
+  if (const Code code = bound.take_scratch(); code != 0) return code;
   std::byte* result = call.at(kResult);
   call(api::scan(call.process(), call.send_buffer(), result, data.count, type, call.op(), call.node()));
   if (sum_of_nodes_before(call, result, call.at(room), data.count))
@@ -142,13 +142,13 @@ Code scan(Execution& execution, Levels& levels, int, const Reduction& data) {
   return call.error();
 }
 
-Code exscan(Execution& execution, Levels& levels, int, const Reduction& data) {
-  Calls call(execution, levels, levels.map().ranks_of(0).back());
+Code exscan(BoundSchedule& bound, Levels& levels, int, const Reduction& data) {
+  Calls call(bound, levels, levels.map().ranks_of(0).back());
   Process& process = call.process();
   Datatype* type = call.type(kReduced);
-  const Place before = execution.schedule.scratch_elements(data.count, data.type);
-  const Place sum = execution.schedule.scratch_elements(data.count, data.type);
-  if (const Code code = execution.take_scratch(); code != 0) return code;
+  const Place before = bound.schedule.scratch_elements(data.count, data.type);
+  const Place sum = bound.schedule.scratch_elements(data.count, data.type);
+  if (const Code code = bound.take_scratch(); code != 0) return code;
   std::byte* result = call.at(kResult);
   // The node's last rank adds its own vector to those before it.
   if (call.carries()) copy_typed(call.at(data.input()), data.count, *type, call.at(sum), data.count, *type);

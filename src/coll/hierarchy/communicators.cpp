@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "coll/byte_collectives.hpp"
-#include "coll/shm/node_segment.hpp"
 
 namespace tasuki {
 namespace {
@@ -53,25 +52,7 @@ bool Levels::connect(Comm& comm) {
   const auto leader = static_cast<std::size_t>(map_->leader_of(map_->own_node()));
   node_ = make_hidden(comm, offers[leader].node, map_->own_ranks());
   lane_ = make_hidden(comm, offers[static_cast<std::size_t>(lane.front())].lane, lane);
-  const std::uint8_t ready = is_alone() || stage_of(*node_) != nullptr ? 1 : 0;
-  std::vector<std::uint8_t> all_ready(size);
-  if (allgather_bytes(comm, &ready, all_ready.data(), sizeof ready) != 0) return false;
-  return std::find(all_ready.begin(), all_ready.end(), 0) == all_ready.end();
-}
-
-bool may_have_levels(Comm& comm, Operation operation) {
-  if (comm.levels == nullptr && comm.levels_tried) return false;
-  if (comm.is_inter() || comm.process.config.checks(kCheckCompare)) return false;  // no stage either
-  const NodeMap& map = node_map(comm);
-  return map.nodes() > 1 && map.largest() > 1 && (map.is_uniform() || takes_any_nodes(operation));
-}
-
-Levels* levels_of(Comm& comm) {
-  if (!comm.levels_tried) {
-    comm.levels_tried = true;
-    comm.levels = Levels::make(comm);
-  }
-  return comm.levels.get();
+  return true;
 }
 
 }  // namespace tasuki

@@ -29,8 +29,8 @@ namespace tasuki {
 
 class Levels {
  public:
-  /// The levels of `comm`, an intracommunicator on several nodes with several ranks on some; null where a
-  /// node has no stage. Collective.
+  /// The levels of `comm`, an intracommunicator on several nodes with several ranks on some; null where its
+  /// ranks could not agree. Collective.
   static std::shared_ptr<Levels> make(Comm& comm);
 
   const NodeMap& map() const { return *map_; }
@@ -57,12 +57,5 @@ constexpr bool takes_any_nodes(Operation operation) {
          operation == Operation::kReduce || operation == Operation::kAllreduce ||
          operation == Operation::kAllgather;
 }
-
-/// Whether a blocking collective on `comm` may count on its levels; they may have to be made yet.
-bool may_have_levels(Comm& comm, Operation operation);
-
-/// The levels of `comm`, made by the first call; null where there are none. REQUIRES: may_have_levels();
-/// asked by a blocking collective alone, by all ranks.
-Levels* levels_of(Comm& comm);
 
 }  // namespace tasuki

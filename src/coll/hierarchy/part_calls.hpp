@@ -5,7 +5,7 @@
 #include "base/types.hpp"
 #include "coll/api.hpp"
 #include "coll/hierarchy/calls.hpp"
-#include "coll/run/execution.hpp"
+#include "coll/schedule/bound_schedule.hpp"
 #include "datatype/datatype.hpp"
 #include "object/objects.hpp"
 
@@ -15,10 +15,9 @@ namespace tasuki::levels {
 /// error does not stop the others, since other ranks wait in them.
 class Calls {
  public:
-  Calls(Execution& execution, Levels& levels, int root)
-      : execution_(execution), levels_(levels), root_(root) {}
+  Calls(BoundSchedule& bound, Levels& levels, int root) : bound_(bound), levels_(levels), root_(root) {}
 
-  Process& process() const { return execution_.process(); }
+  Process& process() const { return bound_.process(); }
   const NodeMap& map() const { return levels_.map(); }
   Comm* node() const { return &levels_.node(); }
   Comm* lane() const { return &levels_.lane(); }
@@ -30,11 +29,11 @@ class Calls {
   int root_node() const { return map().node_of(root_); }
   bool is_root() const { return carries() && root_node() == map().own_node(); }
 
-  const void* send_buffer() const { return execution_.arguments.send; }
-  std::byte* at(Place place) const { return execution_.address(place); }
-  Datatype* type(ElementType type) const { return &execution_.datatype(type, -1); }
+  const void* send_buffer() const { return bound_.arguments.send; }
+  std::byte* at(Place place) const { return bound_.address(place); }
+  Datatype* type(ElementType type) const { return &bound_.datatype(type, -1); }
   Datatype* byte() const { return type(ElementType::kBytes); }
-  Op* op() const { return const_cast<Op*>(execution_.arguments.op); }  // calls take it so, and keep none
+  Op* op() const { return const_cast<Op*>(bound_.arguments.op); }  // calls take it so, and keep none
 
   /// This rank's own block.
   void copy_own(const void* from, Count from_count, const Datatype& from_type, void* to, Count to_count,
@@ -60,7 +59,7 @@ class Calls {
   Code error() const { return first_; }
 
  private:
-  Execution& execution_;
+  BoundSchedule& bound_;
   Levels& levels_;
   int root_;
   Code first_ = 0;

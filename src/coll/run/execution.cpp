@@ -3,7 +3,6 @@
 #include <array>
 #include <cstring>
 
-#include "base/predefined.hpp"
 #include "coll/hierarchy/communicators.hpp"
 #include "coll/run/execution.hpp"
 #include "job/bootstrap.hpp"
@@ -15,8 +14,7 @@
 namespace tasuki {
 namespace {
 
-constexpr Count kScratchKeptBytesMax = 4 << 20;  // more is given back when the collective is over
-constexpr int kFormShift = 29;                   // of a tag: the form of the collective; its number is below
+constexpr int kFormShift = 29;  // of a tag: the form of the collective; its number is below
 
 // The plane of an intercommunicator's local communicator that the local steps of its collectives travel in:
 // not that of the local communicator's own collectives, whose tags are counted apart.
@@ -49,10 +47,6 @@ std::array<int, 3> extents_of(const Comm& comm) {
 
 }  // namespace
 
-TypeShape shape_of(const Datatype& datatype) {
-  return {datatype.size, datatype.extent, datatype.true_lb, datatype.true_extent, datatype.contiguous};
-}
-
 Execution::~Execution() {
   for (; done_ < under_way_.size(); ++done_) release(under_way_[done_]);
   close();
@@ -82,19 +76,6 @@ Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm 
   return problem;
 }
 
-void Execution::take_types(Datatype* const* send_types, std::size_t out_blocks,
-                           Datatype* const* receive_types, std::size_t in_blocks) {
-  if (send_types == nullptr) out_blocks = 0;
-  types.assign(send_types, send_types + out_blocks);
-  types.insert(types.end(), receive_types, receive_types + in_blocks);
-  for (const Datatype* type : types) {
-    type_sizes.push_back(type == nullptr ? 0 : type->size);
-    type_lower_bounds.push_back(type == nullptr ? 0 : type->true_lb);
-  }
-  arguments.send_types = send_types == nullptr ? nullptr : types.data();
-  arguments.receive_types = types.data() + out_blocks;
-}
-
 void Execution::retain_arguments() {
   const auto keep = [this](Object* object) {
     if (object != nullptr) retained_.push_back(retain(object));
@@ -110,18 +91,6 @@ void Execution::restart() {
   error_ = 0;
   over = false;
   if (schedule.algorithm >= 0 && !comm_->hidden) ++process_.counters.algorithms[schedule.algorithm];
-}
-
-Code Execution::take_scratch() {
-  if (schedule.scratch_bytes <= scratch_capacity_) return 0;
-  const Count bytes =
-      (schedule.scratch_bytes + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
-  scratch_.reset(
-      static_cast<std::byte*>(std::aligned_alloc(kScratchAlignment, static_cast<std::size_t>(bytes))));
-  scratch_capacity_ = scratch_ ? bytes : 0;
-  if (scratch_) return 0;
-  return process_.fail(kErrNoMem, "scratch memory of %lld bytes for the collective could not be allocated",
-                       static_cast<long long>(bytes));
 }
 
 bool Execution::advance(bool* moved) {
@@ -208,30 +177,6 @@ void Execution::copy_step(const Step& step) {
   copy_typed(address(step.from), step.count, from, address(step.to), step.to_count, to);
 }
 
-// Addresses are computed as numbers: the user's buffer may be MPI_BOTTOM, that is null.
-std::byte* Execution::address(Place place) const {
-  const void* base = scratch_.get();
-  if (place.space == Space::kSend) base = arguments.send;
-  if (place.space == Space::kReceive) base = arguments.receive;
-  return reinterpret_cast<std::byte*>(reinterpret_cast<std::intptr_t>(base) + place.offset);
-}
-
-Datatype& Execution::datatype(ElementType type, int block) const {
-  switch (type) {
-    case ElementType::kSendType:
-      return *arguments.send_type;
-    case ElementType::kReceiveType:
-      return *arguments.receive_type;
-    case ElementType::kSendTypeOfPeer:
-      return *arguments.send_types[block];
-    case ElementType::kReceiveTypeOfPeer:
-      return *arguments.receive_types[block];
-    case ElementType::kBytes:
-      break;
-  }
-  return *static_cast<Datatype*>(process_.objects->predefined[kMpiByte]);
-}
-
 void Execution::add_missing(std::vector<int>* endpoints) const {
   add_missing_members(endpoints);
   for (std::size_t number = done_; number < under_way_.size(); ++number) {
@@ -249,19 +194,11 @@ void Execution::add_missing(std::vector<int>* endpoints) const {
 void Execution::close() {
   for (Object* object : retained_) release(object);
   retained_.clear();
-  types.clear();
-  type_sizes.clear();
-  type_lower_bounds.clear();
-  schedule.clear();
-  arguments = {};
+  unbind();
   composition = nullptr;
   name_.clear();
   request = nullptr;
   comm_ = nullptr;
-  if (scratch_capacity_ > kScratchKeptBytesMax) {
-    scratch_.reset();
-    scratch_capacity_ = 0;
-  }
 }
 
 CollectiveRequest::~CollectiveRequest() {
@@ -376,6 +313,12 @@ void Collectives::activate(Execution& execution) {
 bool Collectives::is_active(const Comm& comm) const {
   return std::any_of(active_.begin(), active_.end(),
                      [&](const Execution* execution) { return &execution->comm() == &comm; });
+}
+
+void Collectives::settings_changed() {
+  selector.forget();
+  quick_limits.forget();
+  stages.for_each([](Stage& stage) { set_quick_limits(stage); });
 }
 
 bool Collectives::poll() {

@@ -18,7 +18,6 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <type_traits>
@@ -27,11 +26,12 @@
 #include "base/process.hpp"
 #include "base/types.hpp"
 #include "check/checks.hpp"
-#include "coll/algorithm/algorithms.hpp"
 #include "coll/check/call_comparison.hpp"
+#include "coll/choice/flag_limits.hpp"
 #include "coll/choice/selector.hpp"
-#include "coll/hierarchy/communicators.hpp"
-#include "coll/schedule/schedule.hpp"
+#include "coll/run/communicator_state.hpp"
+#include "coll/schedule/bound_schedule.hpp"
+#include "coll/schedule/data.hpp"
 #include "coll/shm/exposed_buffers.hpp"
 #include "coll/shm/node_segment.hpp"
 #include "datatype/datatype.hpp"
@@ -43,33 +43,14 @@ namespace tasuki {
 
 struct CollectiveRequest;
 
-/// The buffers, datatypes and operation that the steps of a schedule refer to. Null where the call has none.
-struct Arguments {
-  const void* send = nullptr;
-  void* receive = nullptr;
-  Datatype* send_type = nullptr;
-  Datatype* receive_type = nullptr;
-  Datatype* const* send_types = nullptr;  // of the w forms: one for each block
-  Datatype* const* receive_types = nullptr;
-  const Op* op = nullptr;
-};
-
-/// The forms never match each other (MPI 6.12), and each is numbered by itself: a program that starts a
-/// nonblocking one before a blocking one at one rank and behind it at another runs here as it does elsewhere
-/// (unless calls are compared: then blocking and nonblocking ones, and initialisations, are numbered
-/// together).
-enum class CollectiveForm : std::uint8_t { kBlocking, kNonblocking, kPersistent };
-
 /// What the selection has to know of a collective on `comm`; on an intercommunicator, of a phase in the local
 /// group. The caller adds what only some operations have.
 Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm form);
 
-class Execution {
+class Execution : public BoundSchedule {
  public:
-  explicit Execution(Process& process) : process_(process), images_(process) {}
+  explicit Execution(Process& process) : BoundSchedule(process), images_(process) {}
   ~Execution();
-  Execution(const Execution&) = delete;
-  Execution& operator=(const Execution&) = delete;
 
   /// Makes it a collective on `comm` without steps.
   void open(Comm& comm, CollectiveForm form);
@@ -104,21 +85,9 @@ class Execution {
   /// Becomes the comparison of the calls that planned `other`, and nothing else.
   void compare_calls_of(Execution& other);
 
-  // What the operation's file fills in between open() and restart().
-  Arguments arguments;
-  Schedule schedule;
-  /// Of the w forms: the datatypes of the blocks to send and then of those to receive, the bytes of each
-  /// one's data, and its true lower bound.
-  std::vector<Datatype*> types;
-  std::vector<Count> type_sizes;
-  std::vector<Count> type_lower_bounds;
-  /// Copies the arrays of datatypes, and has the arguments refer to the copies. A null `send_types`: none.
-  void take_types(Datatype* const* send_types, std::size_t out_blocks, Datatype* const* receive_types,
-                  std::size_t in_blocks);
   /// Of a blocking collective that is made of others, on communicators of its own
   /// (coll/hierarchy/communicators.hpp), in place of a schedule: calls them, and returns the first error.
   std::function<Code()> composition;
-  Process& process() const { return process_; }
   Comm& comm() const { return *comm_; }
   Member self() const { return {comm_->rank, comm_->size()}; }
 
@@ -130,11 +99,6 @@ class Execution {
 
   /// Gets ready to run the schedule from its first round. REQUIRES: there is scratch memory for it.
   void restart();
-
-  /// Sees to it that there is as much scratch memory as the schedule has asked for. What was there goes.
-  Code take_scratch();
-  std::byte* address(Place place) const;
-  Datatype& datatype(ElementType type, int block) const;
 
   /// Does what can be done now. Returns whether the schedule is over; sets `moved` when something was done.
   bool advance(bool* moved);
@@ -183,11 +147,6 @@ class Execution {
   void combine(const Step& step, const Images::Bytes& left, const Images::Bytes& right,
                const Images::Bytes& to);
 
-  struct Free {
-    void operator()(std::byte* memory) const { std::free(memory); }
-  };
-
-  Process& process_;
   Comm* comm_ = nullptr;
   CollectiveForm form_ = CollectiveForm::kBlocking;
   int tag_ = 0;
@@ -197,8 +156,6 @@ class Execution {
   std::size_t round_ = 0;            // the next to start
   std::vector<Request*> under_way_;  // of the current round, in the order of its steps
   std::size_t done_ = 0;             // how many of them are over
-  std::unique_ptr<std::byte[], Free> scratch_;
-  Count scratch_capacity_ = 0;  // bytes
   std::vector<Object*> retained_;
 
   // While a shared schedule runs.
@@ -259,7 +216,11 @@ struct Collectives final : ProgressHook {
   /// All that there have been at a time; those that are open are under way, or persistent.
   const std::vector<std::unique_ptr<Execution>>& executions() const { return all_; }
 
+  /// The settings of collectives have changed, alike at all ranks: other algorithms may be chosen.
+  void settings_changed();
+
   Selector selector;
+  QuickLimitsTable quick_limits;
   Stages stages;
 
  private:
@@ -271,8 +232,6 @@ struct Collectives final : ProgressHook {
   std::vector<Execution*> idle_;
   std::vector<Execution*> active_;  // in the order of their start
 };
-
-TypeShape shape_of(const Datatype& datatype);
 
 /// Chooses one of `entries` for `problem` and writes its schedule.
 template <class... Data>

@@ -18,11 +18,9 @@
 #include "base/algorithm_table.hpp"
 #include "base/process.hpp"
 #include "base/types.hpp"
-#include "coll/algorithm/algorithms.hpp"
+#include "coll/schedule/data.hpp"
 #include "coll/shm/node_segment.hpp"
 #include "datatype/datatype.hpp"
-#include "tuning/parameters.hpp"
-#include "tuning/problem.hpp"
 
 namespace tasuki {
 
@@ -102,12 +100,6 @@ inline bool unpack_inline(const Piece& piece, const std::byte* from, Count bytes
   }
   return taken == bytes;
 }
-
-/// The bytes that a member shows in the collective that `problem` describes: the member that shows most.
-Count shown_bytes(const Problem& problem);
-
-/// The predicted time of a quick collective, of any of these operations.
-double quick_ns(const Problem& problem, const Parameters& parameters, Count);
 
 /// Whether the elements that a rank has for each of `blocks` ranks are where addresses can be computed.
 inline bool is_countable(const Piece& piece, int blocks) {

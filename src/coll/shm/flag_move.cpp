@@ -1,6 +1,6 @@
 // The quick collectives that move data, and the barrier: see coll/shm/flag_collectives.hpp.
 #include "coll/check/arguments.hpp"
-#include "coll/run/execution.hpp"
+#include "coll/schedule/bound_schedule.hpp"
 #include "coll/shm/flag_collectives.hpp"
 
 namespace tasuki {

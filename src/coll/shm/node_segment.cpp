@@ -2,15 +2,15 @@
 #include "coll/shm/node_segment.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 
 #include "base/hints.hpp"
 #include "coll/byte_collectives.hpp"
-#include "coll/run/execution.hpp"
+#include "coll/schedule/bound_schedule.hpp"
 #include "job/bootstrap.hpp"
 #include "memory/global_memory.hpp"
-#include "placement/node_map.hpp"
 
 namespace tasuki {
 namespace {
@@ -24,18 +24,19 @@ constexpr Count kKeptGranule = 16 * 1024;  // memory to keep things in is had in
 
 }  // namespace
 
-std::shared_ptr<Stage> Stage::make(Comm& comm) {
-  comm.process.collectives->stages.give_back();
-  std::shared_ptr<Stage> stage(new Stage(comm));
+std::shared_ptr<Stage> Stage::make(Comm& comm, Stages& stages) {
+  stages.give_back();
+  std::shared_ptr<Stage> stage(new Stage(comm, stages));
   if (!stage->connect(comm)) return nullptr;
-  comm.process.collectives->stages.add(stage.get());
+  stages.add(stage.get());
   return stage;
 }
 
-Stage::Stage(Comm& comm)
+Stage::Stage(Comm& comm, Stages& stages)
     : process_(comm.process),
       progress_(*comm.process.progress),
       comm_(comm),
+      stages_(&stages),
       rank_(comm.rank),
       size_(comm.size()) {
   quick_bytes_max_.fill(kNeverQuick);
@@ -86,9 +87,9 @@ void Stage::release() {
   for (const Member& member : members_) {
     if (member.block != own_) member.block->released.fetch_add(1, std::memory_order_acq_rel);
   }
-  if (process_.collectives == nullptr) return;  // the process ends, and the memory with it
-  process_.collectives->stages.remove(this);
-  process_.collectives->stages.retire(memory_, own_, kept_, size_ - 1);
+  if (stages_ == nullptr) return;
+  stages_->remove(this);
+  stages_->retire(memory_, own_, kept_, size_ - 1);
 }
 
 std::byte* Stage::keep(Count bytes) {
@@ -227,15 +228,18 @@ void Stage::wait_for_room(std::uint64_t depth) {
   least_left_ = find_least_left();
 }
 
-Stage* try_to_make_stage(Comm& comm) {
-  comm.stage_tried = true;
-  if (comm.size() < 2 || comm.is_inter()) return nullptr;
-  if (node_map(comm).nodes() > 1) return nullptr;
-  if (comm.process.config.checks(kCheckCompare))
-    return nullptr;  // all collectives run schedules, which compare first
-  comm.stage = Stage::make(comm);
-  if (comm.stage) set_quick_limits(comm);
-  return comm.stage.get();
+bool Stage::is_quick_and_explained(QuickOperation operation, Count bytes) {
+  const auto index = static_cast<std::size_t>(operation);
+  if (bytes > explained_bytes_max_[index]) return false;
+  const std::uint32_t octave = 1U << std::bit_width(static_cast<std::uint64_t>(bytes));
+  if ((explained_[index] & octave) == 0) explain_(operation, bytes);
+  explained_[index] |= octave;
+  return true;
+}
+
+Stages::~Stages() {
+  give_back();
+  for (Stage* stage : live_) stage->forget_stages();
 }
 
 void Stages::remove(Stage* stage) {

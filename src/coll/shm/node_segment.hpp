@@ -41,7 +41,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/types.hpp"
@@ -50,11 +52,11 @@
 #include "progress/progress.hpp"
 #include "reduction/op.hpp"
 #include "reduction/op_kernels.hpp"
-#include "tuning/problem.hpp"
 
 namespace tasuki {
 
 class GlobalMemory;
+class Stages;
 
 inline constexpr std::uint64_t kLines = 64;
 inline constexpr std::uint64_t kPages = 8;
@@ -147,7 +149,7 @@ class Stage {
  public:
   /// The stage of `comm`, an intracommunicator of two or more; null when its ranks do not share memory, at
   /// all of them then. Collective.
-  static std::shared_ptr<Stage> make(Comm& comm);
+  static std::shared_ptr<Stage> make(Comm& comm, Stages& stages);
   ~Stage();
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
@@ -158,19 +160,22 @@ class Stage {
   /// What this rank shows to the others.
   StageBlock& own_block() { return *own_; }
 
-  /// Alike at all members; no collective is quick until they are set. `tells`: the user wants to know what is
-  /// chosen. Then none is within the limits that every call looks at, so that nobody else pays for it.
-  void set_quick_limits(const QuickLimits& limits, bool tells) {
-    told_quick_bytes_max_ = limits;
+  /// Tells the user that a collective runs over the flags, of which a member shows so many bytes.
+  using Explain = std::function<void(QuickOperation, Count bytes)>;
+
+  /// Alike at all members; no collective is quick until they are set. Where the user wants explanations, no
+  /// collective is within the limits that every call looks at, so that nobody else pays for them.
+  void set_quick_limits(const QuickLimits& limits, Explain explain) {
+    explained_bytes_max_ = limits;
     quick_bytes_max_ = limits;
-    if (tells) quick_bytes_max_.fill(kNeverQuick);
-    tells_ = tells;
-    told_ = {};
+    if (explain) quick_bytes_max_.fill(kNeverQuick);
+    explain_ = std::move(explain);
+    explained_ = {};
   }
   bool is_quick(QuickOperation operation, Count bytes) {
     if (bytes <= quick_bytes_max_[static_cast<std::size_t>(operation)]) [[likely]]
       return true;
-    return tells_ && is_quick_and_told(operation, bytes);
+    return explain_ != nullptr && is_quick_and_explained(operation, bytes);
   }
 
   /// The loop for a predefined operation on a predefined datatype; null where there is none.
@@ -275,6 +280,8 @@ class Stage {
 
   /// Lets go of the other members' blocks. No collective follows.
   void release();
+  /// The process ends, and its memory with it.
+  void forget_stages() { stages_ = nullptr; }
 
  private:
   struct Member {
@@ -282,7 +289,7 @@ class Stage {
     int endpoint;
   };
 
-  explicit Stage(Comm& comm);
+  Stage(Comm& comm, Stages& stages);
   bool connect(Comm& comm);
 
   const StageLine& line(int member) const {
@@ -324,7 +331,7 @@ class Stage {
   /// Of a member for which this rank waits without end: ends the job where its line cannot be what it is.
   [[gnu::cold]] void check_line(int member) const;
   [[gnu::cold]] void check_left(int member) const;
-  [[gnu::cold]] bool is_quick_and_told(QuickOperation operation, Count bytes);  // coll/shm/flag_limits.cpp
+  [[gnu::cold]] bool is_quick_and_explained(QuickOperation operation, Count bytes);
   void find_kernel(const Op& op, const Datatype& datatype);
   template <class Done>
   bool wait(Done&& done, Progress::Waiter& waiter);
@@ -335,6 +342,7 @@ class Stage {
   Process& process_;
   Progress& progress_;
   Comm& comm_;
+  Stages* stages_;  // null once these are gone
   int rank_;
   int size_;
   bool all_sleep_with_fence_ = false;
@@ -344,10 +352,10 @@ class Stage {
   std::uint64_t least_left_ = 0;  // all others have left this one; there may be more
   StageBlock* own_ = nullptr;
   QuickLimits quick_bytes_max_;
-  QuickLimits told_quick_bytes_max_;
-  bool tells_ = false;
-  std::array<std::uint32_t, kQuickOperations> told_{};  // a bit for each power of two of bytes shown
-  std::vector<Member> members_;                         // by rank
+  QuickLimits explained_bytes_max_;
+  Explain explain_;                                          // null: the user wants none
+  std::array<std::uint32_t, kQuickOperations> explained_{};  // a bit for each power of two of bytes shown
+  std::vector<Member> members_;                              // by rank
   std::uint32_t announced_ = kAwaitsNobody;
   unsigned announced_phase_ = 0;  // of everybody
   void* memory_ = nullptr;        // that the own block lies in
@@ -360,47 +368,20 @@ class Stage {
   bool released_ = false;
 };
 
-/// Sets the limits of comm.stage, by the choice among all algorithms: coll/shm/flag_limits.cpp.
-void set_quick_limits(Comm& comm);
-
-/// The first call of stage_of().
-[[gnu::cold, gnu::noinline]] Stage* try_to_make_stage(Comm& comm);
-
-/// The stage of `comm`, made by the first call; null where there is none. Collective in that sense: to be
-/// asked by a blocking collective alone.
-inline Stage* stage_of(Comm& comm) {
-  if (comm.stage_tried) [[likely]]
-    return comm.stage.get();
-  return try_to_make_stage(comm);
-}
-
 /// The stages of a process, and the blocks of those that are gone: part of Collectives.
 class Stages {
  public:
   explicit Stages(GlobalMemory& memory) : memory_(memory) {}
-  ~Stages() { give_back(); }
+  ~Stages();
   Stages(const Stages&) = delete;
   Stages& operator=(const Stages&) = delete;
 
   void add(Stage* stage) { live_.push_back(stage); }
   void remove(Stage* stage);
 
-  /// The settings of collectives have changed, alike at all ranks: other ones may be quick.
-  void set_all_quick_limits() {
-    limits_.clear();
-    for (const Stage* stage : live_) set_quick_limits(stage->comm());
-  }
-
-  /// The limits of communicators that all have `any` in common: by `price()`, which takes time, once. The
-  /// reference holds until the next call.
-  template <class Price>
-  const QuickLimits& quick_limits(const Problem& any, Price&& price) {
-    for (const Limits& known : limits_) {
-      if (known.any == any) return known.limits;
-    }
-    constexpr std::size_t kKnownMax = 64;
-    if (limits_.size() == kKnownMax) limits_.clear();
-    return limits_.emplace_back(Limits{any, price()}).limits;
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    for (Stage* stage : live_) visit(*stage);
   }
 
   /// `block`, in `memory`, and what is kept with it are released by their owner; `others` will.
@@ -428,13 +409,8 @@ class Stages {
     KeptMemories kept;
     int others;
   };
-  struct Limits {
-    Problem any;
-    QuickLimits limits;
-  };
   GlobalMemory& memory_;
   std::vector<Stage*> live_;
-  std::vector<Limits> limits_;
   std::vector<Retired> retired_;
 };
 

@@ -190,8 +190,7 @@ class Sequence {
     }
     static constexpr std::int64_t kSegments[] = {0, 64, 1000};
     process_.config.segment_bytes = kSegments[draw(std::size(kSegments))];
-    process_.collectives->selector.forget();
-    process_.collectives->stages.set_all_quick_limits();
+    process_.collectives->settings_changed();
   }
 
   void finish(std::size_t index) {

@@ -357,17 +357,15 @@ TEST(QuickPrice, OneWayOnesPayForTurnsOnlyWhenTheyWaitForRoom) {
 }
 
 TEST(QuickLimits, ArePricedOnceForCommunicatorsThatAreAlike) {
-  run_ranks(2, [](Process& process) {
-    Stages& stages = process.collectives->stages;
-    int priced = 0;
-    const auto price = [&] { return QuickLimits{++priced}; };
-    const Problem one{.size = 1000, .processors = 4}, other{.size = 1000, .processors = 5};
-    EXPECT_EQ(stages.quick_limits(one, price)[0], 1);
-    EXPECT_EQ(stages.quick_limits(other, price)[0], 2);
-    EXPECT_EQ(stages.quick_limits(one, price)[0], 1);
-    stages.set_all_quick_limits();  // the settings have changed
-    EXPECT_EQ(stages.quick_limits(one, price)[0], 3);
-  });
+  QuickLimitsTable table;
+  int priced = 0;
+  const auto price = [&] { return QuickLimits{++priced}; };
+  const Problem one{.size = 1000, .processors = 4}, other{.size = 1000, .processors = 5};
+  EXPECT_EQ(table.find(one, price)[0], 1);
+  EXPECT_EQ(table.find(other, price)[0], 2);
+  EXPECT_EQ(table.find(one, price)[0], 1);
+  table.forget();
+  EXPECT_EQ(table.find(one, price)[0], 3);
 }
 
 }  // namespace

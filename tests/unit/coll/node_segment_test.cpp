@@ -1,6 +1,6 @@
 // The stage of a communicator: who has one, what is shown on it, that nobody writes over what others still
 // read, that nobody sleeps for ever, and that its memory is given back.
-#include "coll/shm/node_segment.hpp"
+#include "coll/run/communicator_state.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>

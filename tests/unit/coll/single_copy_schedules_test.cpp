@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "coll/reduction_cases.hpp"
-#include "coll/single_copy_simulation.hpp"
 #include "coll/shm/single_copy.hpp"
+#include "coll/single_copy_simulation.hpp"
 
 namespace tasuki::test {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "coll/api.hpp"
-#include "coll/shm/node_segment.hpp"
+#include "coll/run/communicator_state.hpp"
 #include "link/link.hpp"
 #include "p2p/partitioned/partitioned.hpp"
 #include "p2p/ranks.hpp"

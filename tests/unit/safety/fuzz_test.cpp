@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "coll/api.hpp"
-#include "coll/shm/node_segment.hpp"
+#include "coll/run/communicator_state.hpp"
 #include "link/link.hpp"
 #include "link/shm/ring.hpp"
 #include "p2p/ranks.hpp"

@@ -1,11 +1,8 @@
-// Up to which size each collective is quick: see coll/shm/flag_collectives.hpp.
-#include "coll/shm/flag_collectives.hpp"
-
-#include <bit>
+// Up to which size each collective is quick: see coll/choice/flag_limits.hpp.
+#include "coll/choice/flag_limits.hpp"
 
 #include "base/algorithm_table.hpp"
 #include "coll/choice/registry.hpp"
-#include "coll/run/execution.hpp"
 #include "tuning/cost.hpp"
 
 namespace tasuki {
@@ -74,14 +71,6 @@ Selection choice_for(const Problem& problem, const Selector& selector) {
   return contest.choice();
 }
 
-/// What all quick collectives on `comm` have in common.
-Problem any_problem(Comm& comm) {
-  Problem any = problem_of(comm, Operation::kBarrier, 0, CollectiveForm::kBlocking);
-  any.stage = true;
-  any.quick = true;
-  return any;
-}
-
 }  // namespace
 
 Count shown_bytes(const Problem& problem) {
@@ -111,9 +100,7 @@ double quick_ns(const Problem& problem, const Parameters& parameters, Count) {
          waits * (parameters.flag_ns + turns_ns(problem, parameters));
 }
 
-namespace {
-
-QuickLimits limits_for(const Problem& any, const Selector& selector) {
+QuickLimits quick_limits_for(const Problem& any, const Selector& selector) {
   QuickLimits limits;
   for (std::size_t index = 0; index < kQuickOperations; ++index) {
     const int flags = kQuickAlgorithms[index];
@@ -130,27 +117,10 @@ QuickLimits limits_for(const Problem& any, const Selector& selector) {
   return limits;
 }
 
-}  // namespace
-
-void set_quick_limits(Comm& comm) {
-  Collectives& collectives = *comm.process.collectives;
-  const Problem any = any_problem(comm);
-  const QuickLimits& limits =
-      collectives.stages.quick_limits(any, [&] { return limits_for(any, collectives.selector); });
-  comm.stage->set_quick_limits(limits, collectives.selector.explains());
-}
-
-bool Stage::is_quick_and_told(QuickOperation operation, Count bytes) {
-  const auto index = static_cast<std::size_t>(operation);
-  if (bytes > told_quick_bytes_max_[index]) return false;
-  const std::uint32_t octave = 1U << std::bit_width(static_cast<std::uint64_t>(bytes));
-  if ((told_[index] & octave) != 0) return true;
-  told_[index] |= octave;
-  Selector& selector = comm_.process.collectives->selector;
-  const Operation called = kAlgorithmTable[kQuickAlgorithms[index]].operation;
-  const Problem problem = problem_of_shown(any_problem(comm_), called, bytes);
+void explain_quick(const Problem& any, QuickOperation operation, Count shown, Selector& selector) {
+  const int flags = kQuickAlgorithms[static_cast<std::size_t>(operation)];
+  const Problem problem = problem_of_shown(any, kAlgorithmTable[flags].operation, shown);
   selector.explain(problem, choice_for(problem, selector));
-  return true;
 }
 
 }  // namespace tasuki
