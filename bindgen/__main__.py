@@ -9,20 +9,20 @@ import argparse
 import sys
 from pathlib import Path
 
-from bindgen import entries, functions, headers, tables, trace
+from bindgen import abi_tables, entries, function_table, mpi_headers, trace_wrappers
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def files() -> dict[str, str]:
     return {
-        "include/mpi.h": headers.generate("standard"),
-        "src/binding/mpich/mpi.h": headers.generate("mpich"),
-        "src/binding/generated/abi_tables_standard.hpp": tables.generate("standard"),
-        "src/binding/generated/abi_tables_mpich.hpp": tables.generate("mpich"),
-        **functions.generate(),
+        "include/mpi.h": mpi_headers.generate("standard"),
+        "src/binding/mpich/mpi.h": mpi_headers.generate("mpich"),
+        "src/binding/generated/abi_tables_standard.hpp": abi_tables.generate("standard"),
+        "src/binding/generated/abi_tables_mpich.hpp": abi_tables.generate("mpich"),
+        **function_table.generate(),
         **entries.generate(),
-        **trace.generate(),
+        **trace_wrappers.generate(),
     }
 
 

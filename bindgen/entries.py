@@ -12,7 +12,9 @@ import itertools
 import re
 from dataclasses import dataclass, field
 
-from bindgen import core_api, functions, procedures, tool, treatment
+from bindgen import core_functions, entry_body, function_table, mpi_functions, tool_entry_body
+from bindgen.core_functions import CoreFunction
+from bindgen.mpi_functions import Function
 
 CHAPTERS = [
     ("tool", r"MPI_T_"),
@@ -90,12 +92,12 @@ def chapter_of(name: str) -> str:
     return next(chapter for chapter, pattern in CHAPTERS if re.match(pattern, name, re.IGNORECASE))
 
 
-def core_name(function: procedures.Function) -> str:
+def core_name(function: Function) -> str:
     name = function.base_name
     return SUCCESSORS.get(name, name.removeprefix("MPI_").lower())
 
 
-def definition(function: procedures.Function, body: list[str]) -> str:
+def definition(function: Function, body: list[str]) -> str:
     """PMPI_X with these statements, and MPI_X as a weak alias of it."""
     return _braced(f'extern "C" {function.returns} P{function.name}({function.parameter_text})', body) + (
         ALIAS.format(name=function.name)
@@ -107,7 +109,7 @@ def _braced(head: str, body: list[str]) -> str:
     return f"{head} {{\n{lines}\n}}\n"
 
 
-def conversion(function: procedures.Function) -> list[str]:
+def conversion(function: Function) -> list[str]:
     """MPI_X_toint and its kin: the number of a handle, and back."""
     way = CONVERSION.match(function.name).group(2)
     argument = function.parameters[0].name
@@ -116,35 +118,35 @@ def conversion(function: procedures.Function) -> list[str]:
     return [f"return abi::handle_of<{function.returns}>(abi::bits_of_int({argument}));"]
 
 
-def tag(function: procedures.Function) -> str:
+def tag(function: Function) -> str:
     """What tells Call of the functions that differ from most: a last argument of its constructor."""
     if chapter_of(function.name) == "io":
         return ", FileCall{}"
     return ", AnyTime{}" if ANY_TIME.match(function.name) else ""
 
 
-def number(function: procedures.Function) -> str:
-    return f"Function::{functions.number_name(function.name)}"
+def number(function: Function) -> str:
+    return f"Function::{function_table.number_name(function.name)}"
 
 
-def single(function: procedures.Function, core: core_api.CoreFunction) -> str:
+def single(function: Function, core: CoreFunction) -> str:
     """An entry with a text of its own."""
     if chapter_of(function.name) == "tool":
-        return definition(function, tool.body(function, core))
+        return definition(function, tool_entry_body.body(function, core))
     guard = f"Call call({number(function)}, {SITE}{tag(function)});"
     is_large = str(function.is_large).lower()
-    return definition(function, [guard, *treatment.body(function, core, is_large)])
+    return definition(function, [guard, *entry_body.body(function, core, is_large)])
 
 
-def pair(forms: list[procedures.Function], core: core_api.CoreFunction) -> str:
+def pair(forms: list[Function], core: CoreFunction) -> str:
     """The entries of both count widths, MPI_X and MPI_X_c, over one function template of their text."""
     small, large = forms
     is_large = f"function == {number(large)}"
-    body = treatment.body(small, core, is_large)
-    if body != treatment.body(large, core, is_large):  # the large form has further parameters
+    body = entry_body.body(small, core, is_large)
+    if body != entry_body.body(large, core, is_large):  # the large form has further parameters
         return single(small, core) + "\n" + single(large, core)
     name = f"checked_{core_name(small)}"
-    parameters = procedures.common_parameters(forms)
+    parameters = mpi_functions.common_parameters(forms)
     head = (
         f"[[gnu::always_inline]] static inline int {name}(Function function, const void* site, {parameters})"
     )
@@ -156,9 +158,9 @@ def pair(forms: list[procedures.Function], core: core_api.CoreFunction) -> str:
 
 
 def collect() -> Output:
-    core = core_api.read()
+    core = core_functions.read()
     output, missing = Output(), []
-    for base_name, group in itertools.groupby(procedures.functions(), lambda function: function.base_name):
+    for base_name, group in itertools.groupby(mpi_functions.functions(), lambda function: function.base_name):
         if base_name in HAND_WRITTEN:
             continue
         forms = list(group)

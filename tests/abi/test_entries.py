@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from bindgen import prototypes  # noqa: E402
+from bindgen import mpi_functions  # noqa: E402
 
 PREFIX = Path(os.environ.get("TASUKI_TEST_PREFIX", ROOT / "build/prefix"))
 LIBRARIES = {"standard": PREFIX / "lib/libmpi_abi.so.1", "mpich": PREFIX / "lib/libmpi.so.12"}
@@ -34,7 +34,7 @@ def exported(abi: str) -> set[str]:
 
 @pytest.mark.parametrize("abi", LIBRARIES)
 def test_every_function_is_exported_under_both_names(abi):
-    functions = prototypes.functions() + (prototypes.removed() if abi == "mpich" else [])
+    functions = mpi_functions.functions() + (mpi_functions.removed() if abi == "mpich" else [])
     assert len(functions) == (700 if abi == "mpich" else 690)
     names = {prefix + function.name for function in functions for prefix in ("", "P")}
     assert names - exported(abi) == set()

@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from bindgen import constants, prototypes  # noqa: E402
+from bindgen import constants, mpi_functions  # noqa: E402
 from bindgen.__main__ import files  # noqa: E402
 
 INCLUDE = {"standard": ROOT / "include", "mpich": ROOT / "src/binding/mpich"}
@@ -50,8 +50,8 @@ def printed(text: str, tmp_path: Path, *flags: str) -> list[str]:
     return subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-def all_functions(abi: str) -> list[prototypes.Prototype]:
-    return prototypes.functions() + (prototypes.removed() if abi == "mpich" else [])
+def all_functions(abi: str) -> list[mpi_functions.Function]:
+    return mpi_functions.functions() + (mpi_functions.removed() if abi == "mpich" else [])
 
 
 def values_program(header: str, abi: str) -> str:
@@ -163,7 +163,7 @@ def test_prototypes_and_callbacks_agree_with_the_peers(abi):
     lines = [f"#include <{PEER_HEADER[abi]}>"]
     if abi == "standard":
         lines.append("typedef int MPI_Fint; typedef struct { int words[8]; } MPI_F08_status;")
-    for callback in prototypes.callbacks():
+    for callback in mpi_functions.callbacks():
         lines.append(f"typedef {callback.declaration()}")
     for function in all_functions(abi):
         for prefix in ("", "P"):

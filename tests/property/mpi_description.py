@@ -8,7 +8,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from bindgen import constants, entries, procedures  # noqa: E402
+from bindgen import constants, entries, mpi_functions  # noqa: E402
 
 DESCRIPTION = ROOT / "build/property/api.json"
 LIBRARIES = {"standard": "libmpi_abi.so.1", "mpich": "libmpi.so.12"}  # by ABI
@@ -29,7 +29,7 @@ def write(path: pathlib.Path) -> None:
                 [p.name, p.text, p.kind, p.direction, p.length, p.is_const] for p in function.parameters
             ],
         }
-        for function in procedures.functions()
+        for function in mpi_functions.functions()
     ]
     values = [[c.name, c.category, c.standard, c.mpich] for c in constants.load()]
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,8 +6,8 @@ in the core, a string's length goes in and out, and the OUT arguments of MPI_T_*
 
 from __future__ import annotations
 
-from bindgen.core_api import CoreFunction
-from bindgen.procedures import Function, Parameter
+from bindgen.core_functions import CoreFunction
+from bindgen.mpi_functions import Function, Parameter
 
 # Kinds whose values have other numbers in the core: the name of the conversion.
 ENUMERATIONS = {

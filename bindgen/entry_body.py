@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from bindgen import functions
-from bindgen.core_api import CoreFunction, CoreParameter
-from bindgen.procedures import Function, Parameter
+from bindgen import function_table
+from bindgen.core_functions import CoreFunction, CoreParameter
+from bindgen.mpi_functions import Function, Parameter
 
 HANDLES = {
     "COMMUNICATOR": "Comm",
@@ -661,9 +661,9 @@ def pair(body: Body) -> list[tuple[Parameter | None, CoreParameter]]:
 
 def tell(body: Body) -> None:
     """What the call is about goes on the rank's line (base/call_board.hpp)."""
-    arguments = functions.line_arguments(body.function)
+    arguments = function_table.line_arguments(body.function)
     owner = arguments.get("object")
-    if owner and functions.is_collective(body.function):
+    if owner and function_table.is_collective(body.function):
         body.lines.append(f"++{local(owner)}->collective_calls;")
     for field, parameter in arguments.items():
         value = local(parameter) if parameter.kind in HANDLES else body.arguments[parameter.name]

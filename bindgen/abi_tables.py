@@ -7,6 +7,7 @@ where every map is the identity, and tasuki::abi_mpich, where it is one load fro
 from __future__ import annotations
 
 from bindgen import constants as spec
+from bindgen.cpp_text import wrapped
 
 # Categories whose values are small enumerations: one pair of functions each, NAME_to_core and NAME_from_core.
 ENUMERATIONS = {
@@ -86,25 +87,16 @@ def shifted(value: str, bits: int) -> str:
     return f"{value} >> {bits}" if bits else value
 
 
-def wrapped(values: list[str]) -> str:
-    lines, line = [], "   "
-    for value in values:
-        if len(line) + len(value) + 2 > 110:
-            lines.append(line)
-            line = "   "
-        line += f" {value},"
-    return "\n".join([*lines, line])
-
-
 def array(element: str, name: str, values: list[str]) -> str:
-    return f"inline constexpr std::array<{element}, {len(values)}> {name} = {{\n{wrapped(values)}\n}};\n"
+    rows = wrapped(values, indent=4)
+    return f"inline constexpr std::array<{element}, {len(values)}> {name} = {{\n{rows}\n}};\n"
 
 
 def dense(pairs: dict[int, int]) -> tuple[int, list[str]]:
     """The array that maps the keys to the values, and the key of its first element."""
     first, last = min(pairs), max(pairs)
     if last - first > 1024:
-        raise SystemExit(f"tables.py: values {first}..{last} are too far apart for a direct array")
+        raise SystemExit(f"abi_tables.py: values {first}..{last} are too far apart for a direct array")
     return first, [str(pairs[key]) if key in pairs else "kNoConstant" for key in range(first, last + 1)]
 
 
@@ -307,9 +299,9 @@ def mpich_special(constants: list[spec.Constant]) -> str:
         ("kToolErrorFromCore", tools),
     ]
     if min(classes) != 0 or min(row.mpich for row in errors) != 0:
-        raise SystemExit("tables.py: error classes must start at 0")
+        raise SystemExit("abi_tables.py: error classes must start at 0")
     if max(comm_keys.values()) >= min(win_keys.values()):
-        raise SystemExit("tables.py: keys of communicators must come before those of windows")
+        raise SystemExit("abi_tables.py: keys of communicators must come before those of windows")
     text = "\n".join(array("int", name, dense(pairs)[1]) for name, pairs in tables)
     text += (
         f"\ninline constexpr int kRankFirst = {min(ranks)};\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bindgen import constants as spec
-from bindgen import prototypes
+from bindgen import mpi_functions
 
 TITLES = {
     "version": "Versions",
@@ -181,7 +181,7 @@ def _tool_typedef(name: str, abi: str) -> str:
 
 
 def _callback_typedefs(abi: str) -> list[str]:
-    lines = [f"typedef {callback.declaration()}" for callback in prototypes.callbacks()]
+    lines = [f"typedef {callback.declaration()}" for callback in mpi_functions.callbacks()]
     for kind in ("Comm", "File", "Session", "Win"):
         lines.append(f"typedef MPI_{kind}_errhandler_function MPI_{kind}_errhandler_fn;")
     if abi == "mpich":
@@ -229,7 +229,7 @@ def generate(abi: str) -> str:
         if title:
             out.append(f"/* {title} */")
         out += [*_defines(categories[category], abi), ""]
-    functions = prototypes.functions() + (prototypes.removed() if abi == "mpich" else [])
+    functions = mpi_functions.functions() + (mpi_functions.removed() if abi == "mpich" else [])
     out.append("/* Functions */")
     out += [function.declaration() for function in functions]
     out += ["", "/* The profiling interface: the same functions */"]
@@ -247,5 +247,5 @@ def generate(abi: str) -> str:
     ]
     missing = set(categories) - set(TITLES) - {"cb_safety", "source_order"}
     if missing:
-        raise SystemExit(f"headers.py: no section for {', '.join(sorted(missing))}")
+        raise SystemExit(f"mpi_headers.py: no section for {', '.join(sorted(missing))}")
     return "\n".join(out) + "\n"

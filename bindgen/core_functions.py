@@ -33,7 +33,7 @@ def _parameter(text: str) -> CoreParameter:
         return CoreParameter("const int(*)[3]", ranges.group(1))
     match = re.fullmatch(r"(.*[\s*&])(\w+)", text)
     if match is None:
-        raise SystemExit(f"core_api.py: cannot read the parameter '{text}'")
+        raise SystemExit(f"core_functions.py: cannot read the parameter '{text}'")
     kind = re.sub(r"\s*([*&])\s*", r"\1", match.group(1).strip())
     return CoreParameter(kind, match.group(2))
 
