@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def files() -> dict[str, str]:
     return {
         "include/mpi.h": mpi_headers.generate("standard"),
-        "src/binding/mpich/mpi.h": mpi_headers.generate("mpich"),
+        "src/binding/abi/mpich/mpi.h": mpi_headers.generate("mpich"),
         "src/binding/generated/abi_tables_standard.hpp": abi_tables.generate("standard"),
         "src/binding/generated/abi_tables_mpich.hpp": abi_tables.generate("mpich"),
         **function_table.generate(),

@@ -2,8 +2,8 @@
 
 An entry checks its arguments, turns handles and constants into the core's, calls one core function and turns
 the results back. The text is the same for both ABIs and is compiled once for each; what differs lies in
-src/binding/abi_*/abi.hpp. How a parameter is treated follows from its kind in pympistandard and from the type
-of the core function's parameter (see ARCHITECTURE.md, "How an MPI function is made").
+src/binding/abi/*/abi.hpp. How a parameter is treated follows from its kind in pympistandard and from the type
+of the core function's parameter (bindgen/README.md has the rules).
 """
 
 from __future__ import annotations
@@ -185,13 +185,13 @@ def generate() -> dict[str, str]:
     files = {}
     for chapter, texts in sorted(output.chapters.items()):
         includes = [
-            "binding/arguments.hpp",
-            "binding/call.hpp",
-            "binding/callbacks.hpp",
-            "binding/translate.hpp",
+            "binding/call/arguments.hpp",
+            "binding/call/call.hpp",
+            "binding/call/callbacks.hpp",
+            "binding/call/translate.hpp",
         ]
         if chapter == "tool":
-            includes.append("binding/tool_call.hpp")
+            includes.append("binding/call/tool_call.hpp")
         includes += sorted(output.headers.get(chapter, ()))
         head = HEAD.format(chapter=chapter) + "".join(f'#include "{name}"\n' for name in includes)
         files[f"src/binding/generated/entries_{chapter}.cpp"] = (

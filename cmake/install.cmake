@@ -73,7 +73,7 @@ tasuki_compiler_wrapper(mpicxx C++ CXX cxx)
 tasuki_link(mpicxx mpic++ ${BINDIR})
 
 install(FILES ${PROJECT_SOURCE_DIR}/include/mpi.h DESTINATION ${ROOT}${INCLUDEDIR})
-install(FILES ${PROJECT_SOURCE_DIR}/src/binding/mpich/mpi.h DESTINATION ${ROOT}${INCLUDEDIR}/mpich)
+install(FILES ${PROJECT_SOURCE_DIR}/src/binding/abi/mpich/mpi.h DESTINATION ${ROOT}${INCLUDEDIR}/mpich)
 
 tasuki_pkgconfig(tasuki "C and C++")
 tasuki_pkgconfig(mpi-c C)

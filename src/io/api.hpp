@@ -1,7 +1,7 @@
 // MPI chapter 14: files. Signatures by ARCHITECTURE.md's rules; what the binding checks is not checked again.
 //
 // Errors go to the file's error handler, those of open, delete and MPI_Register_datarep to that of
-// MPI_FILE_NULL: see binding/call.hpp.
+// MPI_FILE_NULL: see binding/call/call.hpp.
 //
 // The calls are in calls/: open_close.cpp, whole_file.cpp, views_and_pointers.cpp, data_access.cpp.
 #pragma once

@@ -21,7 +21,7 @@ sys.path.insert(0, str(ROOT))
 from bindgen import constants, mpi_functions  # noqa: E402
 from bindgen.__main__ import files  # noqa: E402
 
-INCLUDE = {"standard": ROOT / "include", "mpich": ROOT / "src/binding/mpich"}
+INCLUDE = {"standard": ROOT / "include", "mpich": ROOT / "src/binding/abi/mpich"}
 PEER = Path(os.environ.get("TASUKI_PEERS", ROOT / "build/peers")) / "mpich/include"
 PEER_HEADER = {"standard": "mpi_abi.h", "mpich": "mpi.h"}
 ABIS = ("standard", "mpich")

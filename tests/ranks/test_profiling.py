@@ -6,7 +6,7 @@ from harness import HERE, PREFIX, PROGRAMS, ROOT, compile_program, run_command
 
 SHARED = ("-shared", "-fPIC")
 # The MPICH ABI's header, and its library, which programs built by others find under this name.
-MPICH = (f"-I{ROOT / 'src/binding/mpich'}", f"-I{HERE}", str(PREFIX / "lib/libmpi.so.12"))
+MPICH = (f"-I{ROOT / 'src/binding/abi/mpich'}", f"-I{HERE}", str(PREFIX / "lib/libmpi.so.12"))
 
 
 def compile_for_mpich(source, *flags):

@@ -42,7 +42,7 @@ def compile_for_mpich():
     program = PROGRAMS / "traced-mpich"
     PROGRAMS.mkdir(parents=True, exist_ok=True)
     library = PREFIX / "lib" / "libmpi.so.12"
-    header = f"-I{ROOT / 'src/binding/mpich'}"
+    header = f"-I{ROOT / 'src/binding/abi/mpich'}"
     done = run_command(
         "cc", "-O1", header, "-pthread", HERE / "traced.c", "-o", program, library, timeout=120
     )

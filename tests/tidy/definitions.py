@@ -18,7 +18,7 @@ CLASS = re.compile(r"\b(?:struct|class|union|enum)\b([^()=]*|[^=]*\balignas\s*\(
 VARIABLE = re.compile(r"(?:inline|constinit)\b[^=(]*?(\w+)\s*(?:\[[^]]*\]\s*)*(?:=|$)")
 # Files of which a program has either: the two ABIs, and SPAM with its counters read or modelled.
 ALTERNATIVES = [
-    ("src/binding/abi_standard/", "src/binding/abi_mpich/"),
+    ("src/binding/abi/standard/", "src/binding/abi/mpich/"),
     ("apps/spam/src/cache.cpp", "apps/spam/model/cache_model.cpp"),
 ]
 

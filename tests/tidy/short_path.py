@@ -20,7 +20,7 @@ SHORT_PATH = {
         "PMPI_Send": ("checked_send",),
         "checked_send": ("Call", "handle", "message", "dest", "tag", "tell", "send", "end"),
     },
-    "src/binding/call.hpp": {
+    "src/binding/call/call.hpp": {
         "Call": ("running", "begin"),
         "running": (),
         "begin": (),

@@ -1,5 +1,5 @@
 // Handles: given out, found again, counted per use, and told from freed and foreign ones.
-#include "binding/handle_table.hpp"
+#include "binding/handles/handle_table.hpp"
 
 #include <gtest/gtest.h>
 

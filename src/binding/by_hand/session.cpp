@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "binding/call.hpp"
-#include "binding/leaks.hpp"
-#include "binding/life.hpp"
+#include "binding/call/call.hpp"
+#include "binding/handles/collect_leaks.hpp"
+#include "binding/process_lifetime.hpp"
 #include "environment/environment.hpp"
 #include "job/bootstrap.hpp"
 #include "object/errhandler.hpp"

@@ -9,10 +9,10 @@
 #include <cstring>
 #include <string>
 
-#include "binding/arguments.hpp"
-#include "binding/call.hpp"
-#include "binding/leaks.hpp"
-#include "binding/life.hpp"
+#include "binding/call/arguments.hpp"
+#include "binding/call/call.hpp"
+#include "binding/handles/collect_leaks.hpp"
+#include "binding/process_lifetime.hpp"
 #include "job/bootstrap.hpp"
 #include "object/api.hpp"
 

@@ -1,7 +1,7 @@
 // Small conversions between an ABI's values and the core's that the entries share.
 #pragma once
 
-#include "binding/arguments.hpp"
+#include "binding/call/arguments.hpp"
 #include "io/file/file.hpp"
 
 namespace tasuki {

@@ -1,17 +1,17 @@
 // The MPICH ABI as the binding sees it: its mpi.h, the maps of its constants, how a handle is coded, and how
-// a status is laid out. See abi_standard/abi.hpp, which offers the same names.
+// a status is laid out. See standard/abi.hpp, which offers the same names.
 //
 // A handle is an int. Predefined ones have fixed values with bit 31 clear, pair types excepted (0x8c00000N);
-// ours are the values of the handle table (handle_table.hpp) with bit 31 set, whose kinds are numbered so
-// that none is like those. An MPI_File is such an int as a pointer.
+// ours are the values of the handle table (handle_table.hpp) with bit 31 set, whose kinds are
+// numbered so that none is like those. An MPI_File is such an int as a pointer.
 #pragma once
 
 #include <cstdint>
 
 #include "base/predefined.hpp"
 #include "base/types.hpp"
+#include "binding/abi/mpich/mpi.h"
 #include "binding/generated/abi_tables_mpich.hpp"
-#include "binding/mpich/mpi.h"
 
 namespace tasuki::abi {
 

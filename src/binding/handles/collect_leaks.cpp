@@ -1,11 +1,11 @@
 // Collecting what the program leaves behind.
-#include "binding/leaks.hpp"
+#include "binding/handles/collect_leaks.hpp"
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "binding/call.hpp"
+#include "binding/call/call.hpp"
 #include "io/file/file.hpp"
 #include "job/bootstrap.hpp"
 #include "object/attribute.hpp"

@@ -3,8 +3,8 @@
 // hear of what is wrong.
 #include <vector>
 
-#include "binding/arguments.hpp"
-#include "binding/call.hpp"
+#include "binding/call/arguments.hpp"
+#include "binding/call/call.hpp"
 #include "dynamic/api.hpp"
 
 namespace tasuki {

@@ -1,5 +1,5 @@
 // Making the one Process, and handing it from user to user.
-#include "binding/life.hpp"
+#include "binding/process_lifetime.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/settings.hpp"
-#include "binding/call.hpp"
-#include "binding/callbacks.hpp"
+#include "binding/call/call.hpp"
+#include "binding/call/callbacks.hpp"
 #include "environment/environment.hpp"
 #include "job/bootstrap.hpp"
 #include "job/local/local.hpp"

@@ -1,5 +1,5 @@
 // The cold side of Call: the texts of errors, and what the error handlers do with them.
-#include "binding/call.hpp"
+#include "binding/call/call.hpp"
 
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "binding/tool_call.hpp"
+#include "binding/call/tool_call.hpp"
 #include "environment/environment.hpp"
 #include "job/bootstrap.hpp"
 #include "object/errhandler.hpp"

@@ -3,7 +3,7 @@
 #pragma once
 
 #ifdef TASUKI_ABI_MPICH
-#include "binding/abi_mpich/abi.hpp"
+#include "binding/abi/mpich/abi.hpp"
 #else
-#include "binding/abi_standard/abi.hpp"
+#include "binding/abi/standard/abi.hpp"
 #endif

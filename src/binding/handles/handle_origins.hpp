@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "binding/handle_table.hpp"
+#include "binding/handles/handle_table.hpp"
 
 namespace tasuki {
 

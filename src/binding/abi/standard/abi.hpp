@@ -1,7 +1,7 @@
 // The MPI-5.0 standard ABI as the binding sees it: its mpi.h, the maps of its constants, how a handle is
 // coded, and how a status is laid out (MPI 5.0, chapter 20).
 //
-// This file and abi_mpich/abi.hpp offer the same names in namespace tasuki::abi; binding/abi.hpp chooses
+// This file and mpich/abi.hpp offer the same names in namespace tasuki::abi; abi/abi.hpp chooses
 // between them.
 //
 // A handle is a pointer-sized number: 1..4095 names a predefined object, in the core's own numbers; above

@@ -7,7 +7,7 @@
 #include <new>
 #include <string>
 
-#include "binding/call.hpp"
+#include "binding/call/call.hpp"
 
 namespace tasuki {
 

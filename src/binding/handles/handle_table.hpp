@@ -27,7 +27,7 @@ class HandleTable {
   static constexpr unsigned kIndexBits = 20;
   static constexpr unsigned kGenerationBits = 7;
   static constexpr std::uint32_t kIndexMask = (1U << kIndexBits) - 1;
-  static constexpr std::uint32_t kKindFirst = 4;  // kinds are coded from 5 on: see abi_mpich/abi.hpp
+  static constexpr std::uint32_t kKindFirst = 4;  // kinds are coded from 5 on: see mpich/abi.hpp
 
   /// The object that `value` stands for, or null: freed, never given out, or of another kind.
   Object* find(std::uint32_t value, Kind kind) const {

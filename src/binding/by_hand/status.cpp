@@ -1,7 +1,7 @@
 // The entries that read and write a status: they touch nothing else, so they need no Process.
 #include <cstring>
 
-#include "binding/call.hpp"
+#include "binding/call/call.hpp"
 
 namespace tasuki {
 namespace {

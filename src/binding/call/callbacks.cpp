@@ -2,13 +2,13 @@
 //
 // An object that the core hands to a user function may have no handle (an internal datatype, one that the
 // user freed while it is in use): Lent gives it one for as long as the call lasts.
-#include "binding/callbacks.hpp"
+#include "binding/call/callbacks.hpp"
 
 #include <algorithm>
 #include <climits>
 
 #include "base/call_board.hpp"
-#include "binding/call.hpp"
+#include "binding/call/call.hpp"
 
 namespace tasuki {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "base/error.hpp"
-#include "binding/abi.hpp"
+#include "binding/abi/abi.hpp"
 #include "object/comm.hpp"
 #include "object/object.hpp"
 #include "p2p/arrived_message.hpp"

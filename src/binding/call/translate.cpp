@@ -1,5 +1,5 @@
 // Conversions that the entries share; see translate.hpp.
-#include "binding/translate.hpp"
+#include "binding/call/translate.hpp"
 
 namespace tasuki {
 

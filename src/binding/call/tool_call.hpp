@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-#include "binding/call.hpp"
+#include "binding/call/call.hpp"
 #include "tool/tool.hpp"
 
 namespace tasuki {

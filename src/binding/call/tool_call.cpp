@@ -1,5 +1,5 @@
 // The calls of a tool's functions.
-#include "binding/tool_call.hpp"
+#include "binding/call/tool_call.hpp"
 
 namespace tasuki {
 namespace {
