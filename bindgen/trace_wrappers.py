@@ -64,7 +64,7 @@ OTHERS = re.compile(
     r"|session_init|comm_set_name|type_free"
 )
 
-# In src/trace/by_hand.cpp.
+# In src/trace/wrappers_by_hand.cpp.
 BY_HAND = set(
     """
     MPI_Init MPI_Init_thread MPI_Finalize MPI_Abort MPI_Pcontrol MPI_Comm_set_name MPI_Type_free
@@ -249,16 +249,16 @@ def generate() -> dict[str, str]:
         f"{place}/tables.hpp": _tables(recorded, helpers),
         f"{place}/wrappers.cpp": (
             HEAD.format(title="What is called instead of MPI's functions, for one ABI")
-            + '#include "trace/call.hpp"\n#include "trace/by_hand.hpp"\n\n'
+            + '#include "trace/call.hpp"\n#include "trace/wrappers_by_hand.hpp"\n\n'
             + "namespace tasuki::trace::TASUKI_TRACE_ABI {\nnamespace {\n\n"
             + "\n".join(templates)
             + "\n}  // namespace\n\nextern const Functions kTraced;\nconst Functions kTraced = {\n"
             + table
             + "};\n\n}  // namespace tasuki::trace::TASUKI_TRACE_ABI\n"
         ),
-        f"{place}/front.cpp": (
+        f"{place}/interposed.cpp": (
             HEAD.format(title="MPI's functions as a program finds them in the preloaded library")
-            + '#include <cstdarg>\n\n#include "trace/front.hpp"\n\n'
+            + '#include <cstdarg>\n\n#include "trace/interposed.hpp"\n\n'
             + 'using tasuki::trace::functions;\n\nextern "C" {\n\n'
             + front
             + "\n}\n"

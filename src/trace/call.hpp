@@ -1,5 +1,5 @@
 // One call of the program's while it runs, for one ABI: what the wrappers (generated/wrappers.cpp,
-// by_hand.cpp) tell of it becomes a Record. Compiled once for each ABI, in a namespace of its own
+// wrappers_by_hand.cpp) tell of it becomes a Record. Compiled once for each ABI, in a namespace of its own
 // (TASUKI_TRACE_ABI).
 //
 // A Call that another one encloses on the same thread records nothing: MPI libraries call their own

@@ -2,7 +2,7 @@
 // clang-format off
 #include <cstdarg>
 
-#include "trace/front.hpp"
+#include "trace/interposed.hpp"
 
 using tasuki::trace::functions;
 

@@ -1,7 +1,7 @@
 // Which ABI it is: that of the library whose functions the program would have had without us. Programs that
 // are linked to one have it in the global scope, behind us; mpi4py loads one for itself alone, so it is asked
 // for by its name, which finds what is loaded and loads nothing.
-#include "trace/front.hpp"
+#include "trace/interposed.hpp"
 
 #include <dlfcn.h>
 
@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "trace/libraries.hpp"
+#include "trace/abi_library.hpp"
 #include "trace/recorder.hpp"
 
 namespace tasuki::trace {

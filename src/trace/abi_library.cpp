@@ -1,6 +1,6 @@
 // The tables of one ABI, as the front sees them.
+#include "trace/abi_library.hpp"
 #include "trace/call.hpp"
-#include "trace/libraries.hpp"
 
 namespace tasuki::trace {
 namespace TASUKI_TRACE_ABI {

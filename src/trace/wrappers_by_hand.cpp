@@ -1,6 +1,6 @@
 // Start and end of the recording; and the completion calls, which must remember handles before the library
 // sets them to MPI_REQUEST_NULL, and need the statuses of receives that the program may not want.
-#include "trace/by_hand.hpp"
+#include "trace/wrappers_by_hand.hpp"
 
 #include <cstdarg>
 #include <memory>
