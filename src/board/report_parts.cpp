@@ -12,7 +12,7 @@
 #include "p2p/message_requests.hpp"
 #include "p2p/partitioned/partitioned.hpp"
 #include "p2p/point_to_point.hpp"
-#include "rma/message.hpp"
+#include "rma/message/messenger.hpp"
 #include "rma/window.hpp"
 
 namespace tasuki {

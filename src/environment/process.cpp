@@ -24,7 +24,7 @@
 #include "p2p/remote_job.hpp"
 #include "progress/progress.hpp"
 #include "progress/reporter.hpp"
-#include "rma/windows.hpp"
+#include "rma/message/messengers.hpp"
 #include "tuning/table.hpp"
 
 namespace tasuki {

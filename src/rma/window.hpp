@@ -24,9 +24,9 @@
 #include "memory/shared_segment.hpp"
 #include "object/attribute.hpp"
 #include "object/comm.hpp"
-#include "rma/conflicts.hpp"
-#include "rma/control.hpp"
-#include "rma/epoch.hpp"
+#include "rma/control/shared_control.hpp"
+#include "rma/rules/conflicts.hpp"
+#include "rma/rules/epoch.hpp"
 
 namespace tasuki {
 

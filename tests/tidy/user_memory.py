@@ -77,10 +77,10 @@ BOUNDED = {
     "src/p2p/matching.cpp": (2, PARTS),
     "src/p2p/message_checks.cpp": (1, RANKS),
     "src/p2p/call/progress.cpp": (1, RANKS),
-    "src/rma/create.cpp": (3, RANKS),
-    "src/rma/message.cpp": (4, LIMITED),
-    "src/rma/properties.cpp": (1, NAMES),
-    "src/rma/target.cpp": (1, PARTS),
+    "src/rma/calls/creation.cpp": (3, RANKS),
+    "src/rma/message/messenger.cpp": (4, LIMITED),
+    "src/rma/calls/attributes.cpp": (1, NAMES),
+    "src/rma/message/target.cpp": (1, PARTS),
 }
 
 

@@ -19,7 +19,7 @@
 #include "p2p/ranks.hpp"
 #include "p2p/request.hpp"
 #include "rma/api.hpp"
-#include "rma/message.hpp"
+#include "rma/message/messenger.hpp"
 #include "rma/window.hpp"
 
 namespace tasuki {

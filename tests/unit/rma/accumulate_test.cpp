@@ -1,6 +1,6 @@
 // Combining elements: that every operation and type gives what a reduction gives, at any address and with any
 // datatype of the target, and that ranks that combine at once lose nothing, whichever way they take.
-#include "rma/accumulate.hpp"
+#include "rma/access/accumulate.hpp"
 
 #include <gtest/gtest.h>
 

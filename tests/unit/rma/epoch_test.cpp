@@ -1,5 +1,5 @@
 // The state machine of a window's epochs: which call is legal when.
-#include "rma/epoch.hpp"
+#include "rma/rules/epoch.hpp"
 
 #include <gtest/gtest.h>
 

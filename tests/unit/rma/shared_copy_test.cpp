@@ -1,6 +1,6 @@
 // SharedCopy: two threads copy a job together, job after job; every byte arrives once, before the origin goes
 // on, and a target that is late never touches what belongs to another job.
-#include "rma/shared_copy.hpp"
+#include "rma/control/shared_copy.hpp"
 
 #include <gtest/gtest.h>
 

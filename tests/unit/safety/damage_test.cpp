@@ -18,7 +18,7 @@
 #include "protocol/board.hpp"
 #include "protocol/packet.hpp"
 #include "rma/api.hpp"
-#include "rma/control.hpp"
+#include "rma/control/shared_control.hpp"
 #include "rma/window.hpp"
 #include "support/child.hpp"
 

@@ -1,5 +1,5 @@
 // The tables of accesses.
-#include "rma/conflicts.hpp"
+#include "rma/rules/conflicts.hpp"
 
 #include <algorithm>
 #include <mutex>

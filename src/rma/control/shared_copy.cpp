@@ -1,5 +1,5 @@
 // SharedCopy: the word of claims.
-#include "rma/shared_copy.hpp"
+#include "rma/control/shared_copy.hpp"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Large copies of a window that origin and target make together, see shared_copy.hpp.
 #pragma once
 
-#include "rma/side.hpp"
+#include "rma/access/buffers.hpp"
 #include "rma/window.hpp"
 
 namespace tasuki::rma {

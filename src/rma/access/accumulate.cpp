@@ -1,5 +1,5 @@
 // Accumulates: by the processor's atomic instructions, or under the target's lock.
-#include "rma/accumulate.hpp"
+#include "rma/access/accumulate.hpp"
 
 #include <algorithm>
 #include <atomic>

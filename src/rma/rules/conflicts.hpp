@@ -23,8 +23,8 @@
 #include "base/function.hpp"
 #include "base/process.hpp"
 #include "base/types.hpp"
-#include "rma/control.hpp"
-#include "rma/side.hpp"
+#include "rma/access/buffers.hpp"
+#include "rma/control/shared_control.hpp"
 
 namespace tasuki::rma {
 

@@ -41,9 +41,9 @@
 #include "datatype/datatype.hpp"
 #include "datatype/layout.hpp"
 #include "p2p/request.hpp"
-#include "rma/accumulate.hpp"
-#include "rma/request.hpp"
-#include "rma/side.hpp"
+#include "rma/access/accumulate.hpp"
+#include "rma/access/buffers.hpp"
+#include "rma/access/rma_request.hpp"
 
 namespace tasuki::rma {
 

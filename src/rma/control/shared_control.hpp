@@ -26,7 +26,7 @@
 
 #include "base/types.hpp"
 #include "object/comm.hpp"
-#include "rma/shared_copy.hpp"
+#include "rma/control/shared_copy.hpp"
 
 namespace tasuki::rma {
 

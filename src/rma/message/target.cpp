@@ -8,7 +8,7 @@
 #include "job/bootstrap.hpp"
 #include "p2p/core_calls.hpp"
 #include "p2p/point_to_point.hpp"
-#include "rma/message.hpp"
+#include "rma/message/messenger.hpp"
 
 namespace tasuki::rma {
 namespace {

@@ -13,9 +13,9 @@
 #include "memory/global_memory.hpp"
 #include "object/objects.hpp"
 #include "placement/node_map.hpp"
+#include "rma/access/cooperative.hpp"
 #include "rma/api.hpp"
-#include "rma/help.hpp"
-#include "rma/message.hpp"
+#include "rma/message/messenger.hpp"
 
 namespace tasuki {
 namespace rma {

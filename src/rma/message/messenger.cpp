@@ -1,5 +1,5 @@
 // Messenger: the origin's side, and what both sides share.
-#include "rma/message.hpp"
+#include "rma/message/messenger.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include "p2p/core_calls.hpp"
 #include "p2p/point_to_point.hpp"
 #include "progress/progress.hpp"
-#include "rma/windows.hpp"
+#include "rma/message/messengers.hpp"
 
 namespace tasuki::rma {
 namespace {

@@ -1,5 +1,5 @@
 // Control: locks and counters in shared memory.
-#include "rma/control.hpp"
+#include "rma/control/shared_control.hpp"
 
 #include <linux/futex.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 // The two sides of a copy that is made together.
-#include "rma/help.hpp"
+#include "rma/access/cooperative.hpp"
 
 #include <cstring>
 

@@ -4,14 +4,14 @@
 
 #include "datatype/type_hash.hpp"
 #include "p2p/point_to_point.hpp"
-#include "rma/accumulate.hpp"
+#include "rma/access/accumulate.hpp"
+#include "rma/access/buffers.hpp"
+#include "rma/access/cooperative.hpp"
+#include "rma/access/fast_path.hpp"
+#include "rma/access/mapped.hpp"
+#include "rma/access/rma_request.hpp"
 #include "rma/api.hpp"
-#include "rma/direct.hpp"
-#include "rma/help.hpp"
-#include "rma/message.hpp"
-#include "rma/quick.hpp"
-#include "rma/request.hpp"
-#include "rma/side.hpp"
+#include "rma/message/messenger.hpp"
 
 namespace tasuki {
 namespace rma {

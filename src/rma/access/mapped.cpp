@@ -1,5 +1,5 @@
 // Operations on mapped memory: one copy, or the processor's atomic instructions.
-#include "rma/direct.hpp"
+#include "rma/access/mapped.hpp"
 
 #include <algorithm>
 

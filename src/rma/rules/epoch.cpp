@@ -1,5 +1,5 @@
 // Epoch: the rules.
-#include "rma/epoch.hpp"
+#include "rma/rules/epoch.hpp"
 
 #include <utility>
 

@@ -2,8 +2,8 @@
 // memory the ranks share. They are over when they return.
 #pragma once
 
-#include "rma/accumulate.hpp"
-#include "rma/side.hpp"
+#include "rma/access/accumulate.hpp"
+#include "rma/access/buffers.hpp"
 
 namespace tasuki::rma {
 

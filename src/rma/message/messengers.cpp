@@ -1,7 +1,7 @@
 // Windows: the hook of all messengers.
-#include "rma/windows.hpp"
+#include "rma/message/messengers.hpp"
 
-#include "rma/message.hpp"
+#include "rma/message/messenger.hpp"
 
 namespace tasuki::rma {
 

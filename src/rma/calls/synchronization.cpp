@@ -9,7 +9,7 @@
 #include "object/group.hpp"
 #include "progress/progress.hpp"
 #include "rma/api.hpp"
-#include "rma/message.hpp"
+#include "rma/message/messenger.hpp"
 
 namespace tasuki {
 namespace rma {
