@@ -11,7 +11,7 @@ void plan_chosen_allgather(Execution& execution, const Elements& mine, const Blo
   for (int rank = 0; rank < execution.self().size; ++rank) total_bytes += all.bytes_of(rank);
   Problem problem = execution.problem(Operation::kAllgather, total_bytes);
   problem.uniform = all.uniform();
-  plan_chosen(execution, allgather_entries(), problem, 0, mine, all);
+  plan_chosen(execution, problem, 0, {.elements = mine, .blocks = all});
 }
 
 namespace {

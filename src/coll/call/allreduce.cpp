@@ -26,7 +26,7 @@ auto allreduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* d
                          .commutative = op->commutative};
     Problem problem = execution.problem(Operation::kAllreduce, data.count * data.type.size);
     problem.commutative = data.commutative;
-    plan_chosen(execution, allreduce_entries(), problem, 0, data);
+    plan_chosen(execution, problem, 0, {.vector = data});
     return 0;
   };
 }

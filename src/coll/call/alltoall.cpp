@@ -41,7 +41,7 @@ void plan_exchange(Execution& execution, Operation operation, const Blocks& out,
   if (is_inter) return inter_exchange(execution.schedule, self, out, in, size);
   Problem problem = execution.problem(operation, equal ? in.bytes_of(0) : 0);
   problem.in_place = out.in_place;
-  plan_chosen(execution, equal ? alltoall_entries() : alltoallv_entries(), problem, 0, out, in);
+  plan_chosen(execution, problem, 0, {.out = out, .blocks = in});
 }
 
 auto alltoall_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf, Count recvcount,

@@ -11,7 +11,7 @@ namespace {
 Code plan_barrier(Execution& execution) {
   execution.describe(CollectiveCall::kBarrier);
   if (execution.comm().is_inter()) return plan_inter_barrier(execution);
-  plan_chosen(execution, barrier_entries(), execution.problem(Operation::kBarrier, 0), 0);
+  plan_chosen(execution, execution.problem(Operation::kBarrier, 0), 0, {});
   return 0;
 }
 

@@ -19,7 +19,7 @@ auto bcast_plan(void* buffer, Count count, Datatype* datatype, int root) {
     const Elements data{.type = shape_of(*datatype), .count = count};
     if (const Code code = check_count(process, "count", count, data.type); code != 0) return code;
     execution.arguments = {.receive = buffer, .receive_type = datatype};
-    plan_chosen(execution, bcast_entries(), execution.problem(Operation::kBcast, data.bytes()), root, data);
+    plan_chosen(execution, execution.problem(Operation::kBcast, data.bytes()), root, {.elements = data});
     return 0;
   };
 }

@@ -58,8 +58,8 @@ auto gather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void*
       if (is_root) place_own_block(ends, self, mine, all);
     });
     const Count block_bytes = is_root ? all.bytes_of(root) : mine.bytes();
-    plan_chosen(execution, gather_entries(), execution.problem(Operation::kGather, block_bytes), root, mine,
-                all);
+    plan_chosen(execution, execution.problem(Operation::kGather, block_bytes), root,
+                {.elements = mine, .blocks = all});
     return 0;
   };
 }
@@ -87,7 +87,8 @@ auto gatherv_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void
         plan_gather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, root, all, &mine);
     if (code != 0) return code;
     execution.describe_ends([&](Schedule& ends) { gather_linear(ends, execution.self(), root, mine, all); });
-    plan_chosen(execution, gatherv_entries(), execution.problem(Operation::kGatherv, 0), root, mine, all);
+    plan_chosen(execution, execution.problem(Operation::kGatherv, 0), root,
+                {.elements = mine, .blocks = all});
     return 0;
   };
 }

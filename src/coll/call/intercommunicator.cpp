@@ -104,7 +104,7 @@ Code plan_inter_bcast(Execution& execution, void* buffer, Count count, Datatype*
   }
   if (self.rank == 0) schedule.receive(data.place(), count, data.element, root);
   const Problem problem = execution.problem(Operation::kBcast, data.bytes());
-  locally(schedule, [&] { plan_chosen(execution, bcast_entries(), problem, 0, data); });
+  locally(schedule, [&] { plan_chosen(execution, problem, 0, {.elements = data}); });
   return 0;
 }
 

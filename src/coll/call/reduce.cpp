@@ -31,7 +31,7 @@ auto reduce_plan(const void* sendbuf, void* recvbuf, Count count, Datatype* data
                          .commutative = op->commutative};
     Problem problem = execution.problem(Operation::kReduce, data.count * data.type.size);
     problem.commutative = data.commutative;
-    plan_chosen(execution, reduce_entries(), problem, root, data);
+    plan_chosen(execution, problem, root, {.vector = data});
     return 0;
   };
 }

@@ -27,7 +27,7 @@ Code plan_reduce_scatter(Execution& execution, const void* sendbuf, void* recvbu
   Problem problem = execution.problem(Operation::kReduceScatter, data.count * data.type.size);
   problem.commutative = data.commutative;
   problem.uniform = parts.uniform();
-  plan_chosen(execution, reduce_scatter_entries(), problem, 0, data, parts);
+  plan_chosen(execution, problem, 0, {.blocks = parts, .vector = data});
   return 0;
 }
 

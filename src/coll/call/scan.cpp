@@ -27,8 +27,7 @@ auto scan_plan(Operation operation, const void* sendbuf, void* recvbuf, Count co
                          .commutative = op->commutative};
     Problem problem = execution.problem(operation, data.count * data.type.size);
     problem.commutative = data.commutative;
-    plan_chosen(execution, operation == Operation::kScan ? scan_entries() : exscan_entries(), problem, 0,
-                data);
+    plan_chosen(execution, problem, 0, {.vector = data});
     return 0;
   };
 }

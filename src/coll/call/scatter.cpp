@@ -61,8 +61,8 @@ auto scatter_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void
       if (is_root) take_own_block(ends, self, all, mine);
     });
     const Count block_bytes = is_root ? all.bytes_of(root) : mine.bytes();
-    plan_chosen(execution, scatter_entries(), execution.problem(Operation::kScatter, block_bytes), root, all,
-                mine);
+    plan_chosen(execution, execution.problem(Operation::kScatter, block_bytes), root,
+                {.elements = mine, .blocks = all});
     return 0;
   };
 }
@@ -90,7 +90,8 @@ auto scatterv_plan(const void* sendbuf, CountArray sendcounts, CountArray displs
         plan_scatter(execution, sendbuf, sendtype, recvbuf, recvcount, recvtype, root, all, &mine);
     if (code != 0) return code;
     execution.describe_ends([&](Schedule& ends) { scatter_linear(ends, execution.self(), root, all, mine); });
-    plan_chosen(execution, scatterv_entries(), execution.problem(Operation::kScatterv, 0), root, all, mine);
+    plan_chosen(execution, execution.problem(Operation::kScatterv, 0), root,
+                {.elements = mine, .blocks = all});
     return 0;
   };
 }

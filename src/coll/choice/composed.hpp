@@ -38,15 +38,15 @@ bool may_call_lanes_in_order(const Problem& problem);
 // Pipelines along one tree for each dimension of a grid; with one dimension, a chain. On a node, and wherever
 // ranks share a node's links, each message takes its time; where each rank has a node to itself, the
 // throughput model (coll/pipeline/throughput.hpp) says what its links do at once.
-double bcast_grid_ns(int dimensions, const Problem& problem, const Parameters& parameters,
-                     Count segment_bytes);
-double reduce_grid_ns(int dimensions, const Problem& problem, const Parameters& parameters,
-                      Count segment_bytes);
-double allreduce_grid_ns(int dimensions, const Problem& problem, const Parameters& parameters,
-                         Count segment_bytes);
-void bcast_grid(int dimensions, Schedule& schedule, const Team& team, const Elements& data);
-void reduce_grid(int dimensions, Schedule& schedule, const Team& team, const Reduction& data);
-void allreduce_grid(int dimensions, Schedule& schedule, const Team& team, const Reduction& data);
+double bcast_grid_ns(const Problem& problem, const Parameters& parameters, Count segment_bytes,
+                     int dimensions);
+double reduce_grid_ns(const Problem& problem, const Parameters& parameters, Count segment_bytes,
+                      int dimensions);
+double allreduce_grid_ns(const Problem& problem, const Parameters& parameters, Count segment_bytes,
+                         int dimensions);
+void bcast_grid(Schedule& schedule, const Team& team, const Elements& data, int dimensions);
+void reduce_grid(Schedule& schedule, const Team& team, const Reduction& data, int dimensions);
+void allreduce_grid(Schedule& schedule, const Team& team, const Reduction& data, int dimensions);
 
 double bcast_binary_tree_ns(const Problem& problem, const Parameters& parameters, Count segment_bytes);
 double reduce_binary_tree_ns(const Problem& problem, const Parameters& parameters, Count segment_bytes);

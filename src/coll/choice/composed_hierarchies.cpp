@@ -42,26 +42,23 @@ Problem between(const Problem& problem, Operation operation, Count bytes) {
           .distance = problem.distance};
 }
 
-/// What the best of `entries` takes.
-template <class... Data>
-double best_ns(std::span<const Registered<Data...>> entries, const Problem& problem,
-               const Parameters& parameters) {
-  return choose(entries, problem, parameters, {}).predicted_ns;
+/// What the best algorithm takes.
+double best_ns(const Problem& problem, const Parameters& parameters) {
+  return choose(candidates_of(problem.operation), problem, parameters, {}).predicted_ns;
 }
 
-/// Writes the schedule of the best of `entries`.
-template <class... Data>
-void run_best(std::span<const Registered<Data...>> entries, const Problem& problem,
-              const Parameters& parameters, Schedule& schedule, Member self, int root,
-              const std::type_identity_t<Data>&... data) {
-  const Selection best = choose(entries, problem, parameters, {});
-  entries[static_cast<std::size_t>(best.place)].schedule(schedule,
-                                                         {.self = self,
-                                                          .root = root,
-                                                          .segment_bytes = best.segment_bytes,
-                                                          .problem = &problem,
-                                                          .parameters = &parameters},
-                                                         data...);
+/// Writes the schedule of the best algorithm.
+void run_best(const Problem& problem, const Parameters& parameters, Schedule& schedule, Member self, int root,
+              const CallData& data) {
+  const std::span<const Algorithm> candidates = candidates_of(problem.operation);
+  const Selection best = choose(candidates, problem, parameters, {});
+  candidates[static_cast<std::size_t>(best.place)].schedule(schedule,
+                                                            {.self = self,
+                                                             .root = root,
+                                                             .segment_bytes = best.segment_bytes,
+                                                             .problem = &problem,
+                                                             .parameters = &parameters},
+                                                            data);
 }
 
 double blocks(const Problem& problem, Count number) {
@@ -99,7 +96,7 @@ bool may_call_lanes_in_order(const Problem& problem) {
 double barrier_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
   const Problem node = within(problem, Operation::kBarrier, 0);
   const double nodes_ns =
-      problem.levels ? 2 * best_ns(barrier_entries(), node, parameters)
+      problem.levels ? 2 * best_ns(node, parameters)
                      : cost_ns({.steps = 2.0 * ceil_log2(node.size), .messages = 2.0 * (node.size - 1)}, node,
                                parameters);
   return nodes_ns + cost_ns(barrier_dissemination_cost(problem.nodes),
@@ -118,28 +115,28 @@ struct Parts {
 
   BcastPart bcast(bool is_within) const {
     return [*this, is_within](Schedule& schedule, Member self, int root, const Elements& data) {
-      run_best(bcast_entries(), part(is_within, Operation::kBcast, data.bytes(), self), *team.parameters,
-               schedule, self, root, data);
+      run_best(part(is_within, Operation::kBcast, data.bytes(), self), *team.parameters, schedule, self, root,
+               data);
     };
   }
   ReducePart reduce(bool is_within) const {
     return [*this, is_within](Schedule& schedule, Member self, int root, const Reduction& data) {
-      run_best(reduce_entries(), part(is_within, Operation::kReduce, team.problem->bytes, self),
-               *team.parameters, schedule, self, root, data);
+      run_best(part(is_within, Operation::kReduce, team.problem->bytes, self), *team.parameters, schedule,
+               self, root, data);
     };
   }
   GatherPart gather(Count block) const {
     return
         [*this, block](Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all) {
-          run_best(gather_entries(), part(true, Operation::kGather, block, self), *team.parameters, schedule,
-                   self, root, mine, all);
+          run_best(part(true, Operation::kGather, block, self), *team.parameters, schedule, self, root,
+                   {.elements = mine, .blocks = all});
         };
   }
   ScatterPart scatter(Count block) const {
     return
         [*this, block](Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {
-          run_best(scatter_entries(), part(true, Operation::kScatter, block, self), *team.parameters,
-                   schedule, self, root, all, mine);
+          run_best(part(true, Operation::kScatter, block, self), *team.parameters, schedule, self, root,
+                   {.elements = mine, .blocks = all});
         };
   }
 
@@ -152,8 +149,8 @@ struct Parts {
 }  // namespace
 
 double bcast_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
-  return best_ns(bcast_entries(), within(problem, Operation::kBcast, problem.bytes), parameters) +
-         best_ns(bcast_entries(), between(problem, Operation::kBcast, problem.bytes), parameters);
+  return best_ns(within(problem, Operation::kBcast, problem.bytes), parameters) +
+         best_ns(between(problem, Operation::kBcast, problem.bytes), parameters);
 }
 
 void bcast_two_level(Schedule& schedule, const Team& team, const Elements& data) {
@@ -163,8 +160,8 @@ void bcast_two_level(Schedule& schedule, const Team& team, const Elements& data)
 }
 
 double reduce_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
-  return best_ns(reduce_entries(), within(problem, Operation::kReduce, problem.bytes), parameters) +
-         best_ns(reduce_entries(), between(problem, Operation::kReduce, problem.bytes), parameters);
+  return best_ns(within(problem, Operation::kReduce, problem.bytes), parameters) +
+         best_ns(between(problem, Operation::kReduce, problem.bytes), parameters);
 }
 
 void reduce_two_level(Schedule& schedule, const Team& team, const Reduction& data) {
@@ -174,16 +171,16 @@ void reduce_two_level(Schedule& schedule, const Team& team, const Reduction& dat
 }
 
 double allreduce_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
-  return best_ns(reduce_entries(), within(problem, Operation::kReduce, problem.bytes), parameters) +
-         best_ns(allreduce_entries(), between(problem, Operation::kAllreduce, problem.bytes), parameters) +
-         best_ns(bcast_entries(), within(problem, Operation::kBcast, problem.bytes), parameters);
+  return best_ns(within(problem, Operation::kReduce, problem.bytes), parameters) +
+         best_ns(between(problem, Operation::kAllreduce, problem.bytes), parameters) +
+         best_ns(within(problem, Operation::kBcast, problem.bytes), parameters);
 }
 
 void allreduce_two_level(Schedule& schedule, const Team& team, const Reduction& data) {
   const Parts parts{team};
   const AllreducePart between_nodes = [&](Schedule& part, Member self, const Reduction& sums) {
-    run_best(allreduce_entries(), between(*team.problem, Operation::kAllreduce, team.problem->bytes),
-             *team.parameters, part, self, 0, sums);
+    run_best(between(*team.problem, Operation::kAllreduce, team.problem->bytes), *team.parameters, part, self,
+             0, {.vector = sums});
   };
   tasuki::allreduce_two_level(schedule, team.self.rank, *team.nodes, data, parts.reduce(true), between_nodes,
                               parts.bcast(true));
@@ -196,26 +193,25 @@ double allreduce_lanes_ns(const Problem& problem, const Parameters& parameters, 
   const Count slice = (problem.bytes + problem.node_ranks_max - 1) / problem.node_ranks_max;
   Problem lane = between(problem, Operation::kAllreduce, slice);
   lane.node_ranks_max = problem.node_ranks_max;
-  return best_ns(reduce_scatter_entries(), within(problem, Operation::kReduceScatter, problem.bytes),
-                 parameters) +
-         best_ns(allreduce_entries(), lane, parameters) + best_ns(allgather_entries(), slices, parameters);
+  return best_ns(within(problem, Operation::kReduceScatter, problem.bytes), parameters) +
+         best_ns(lane, parameters) + best_ns(slices, parameters);
 }
 
 void allreduce_lanes(Schedule& schedule, const Team& team, const Reduction& data) {
   const Problem& problem = *team.problem;
   const ReduceScatterPart within_node = [&](Schedule& part, Member self, const Reduction& vector,
                                             const Blocks& slices) {
-    run_best(reduce_scatter_entries(), within(problem, Operation::kReduceScatter, problem.bytes),
-             *team.parameters, part, self, 0, vector, slices);
+    run_best(within(problem, Operation::kReduceScatter, problem.bytes), *team.parameters, part, self, 0,
+             {.blocks = slices, .vector = vector});
   };
   const AllreducePart lane = [&](Schedule& part, Member self, const Reduction& slice) {
-    run_best(allreduce_entries(), between(problem, Operation::kAllreduce, slice.count * slice.type.size),
-             *team.parameters, part, self, 0, slice);
+    run_best(between(problem, Operation::kAllreduce, slice.count * slice.type.size), *team.parameters, part,
+             self, 0, {.vector = slice});
   };
   const AllgatherPart spread = [&](Schedule& part, Member self, const Elements& own, const Blocks& slices) {
     Problem all = within(problem, Operation::kAllgather, problem.bytes);
     all.uniform = false;
-    run_best(allgather_entries(), all, *team.parameters, part, self, 0, own, slices);
+    run_best(all, *team.parameters, part, self, 0, {.elements = own, .blocks = slices});
   };
   tasuki::allreduce_lanes(schedule, team.self.rank, *team.nodes, data, within_node, lane, spread);
 }
@@ -225,14 +221,13 @@ void allreduce_lanes(Schedule& schedule, const Team& team, const Reduction& data
 /// Along the root's lane, with the blocks of a node.
 double with_lane_ns(const Problem& problem, const Parameters& parameters) {
   const Problem lane = between(problem, problem.operation, problem.node_ranks_max * problem.bytes);
-  return problem.operation == Operation::kGather ? best_ns(gather_entries(), lane, parameters)
-                                                 : best_ns(scatter_entries(), lane, parameters);
+  return best_ns(lane, parameters);
 }
 
 double gather_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
   const Problem node = within(problem, Operation::kGather, problem.bytes);
-  if (problem.levels) return best_ns(gather_entries(), node, parameters) + with_lane_ns(problem, parameters);
-  return best_ns(gather_entries(), node, parameters) + with_leaders_ns(problem, parameters) +
+  if (problem.levels) return best_ns(node, parameters) + with_lane_ns(problem, parameters);
+  return best_ns(node, parameters) + with_leaders_ns(problem, parameters) +
          cost_ns(gather_linear_cost(node.size, blocks(problem, 1)), node, parameters);
 }
 
@@ -243,8 +238,8 @@ void gather_two_level(Schedule& schedule, const Team& team, const Elements& mine
 
 double scatter_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
   const Problem node = within(problem, Operation::kScatter, problem.bytes);
-  if (problem.levels) return best_ns(scatter_entries(), node, parameters) + with_lane_ns(problem, parameters);
-  return best_ns(scatter_entries(), node, parameters) + with_leaders_ns(problem, parameters) +
+  if (problem.levels) return best_ns(node, parameters) + with_lane_ns(problem, parameters);
+  return best_ns(node, parameters) + with_leaders_ns(problem, parameters) +
          cost_ns(scatter_linear_cost(node.size, blocks(problem, 1)), node, parameters);
 }
 
@@ -257,9 +252,9 @@ double allgather_two_level_ns(const Problem& problem, const Parameters& paramete
   const Count bytes = problem.bytes;
   // What is packed is unpacked too, unless it lies in its place.
   const double copied = problem.consecutive && problem.uniform ? 0 : static_cast<double>(bytes);
-  return best_ns(gather_entries(), within(problem, Operation::kGather, bytes / problem.size), parameters) +
-         best_ns(allgather_entries(), between(problem, Operation::kAllgather, bytes), parameters) +
-         best_ns(bcast_entries(), within(problem, Operation::kBcast, bytes), parameters) +
+  return best_ns(within(problem, Operation::kGather, bytes / problem.size), parameters) +
+         best_ns(between(problem, Operation::kAllgather, bytes), parameters) +
+         best_ns(within(problem, Operation::kBcast, bytes), parameters) +
          copied * ranks_per_processor(problem) / parameters.copied_bytes_per_ns;
 }
 
@@ -267,8 +262,8 @@ void allgather_two_level(Schedule& schedule, const Team& team, const Elements& m
   const Parts parts{team};
   const AllgatherPart between_nodes = [&](Schedule& part, Member self, const Elements& own,
                                           const Blocks& nodes) {
-    run_best(allgather_entries(), between(*team.problem, Operation::kAllgather, team.problem->bytes),
-             *team.parameters, part, self, 0, own, nodes);
+    run_best(between(*team.problem, Operation::kAllgather, team.problem->bytes), *team.parameters, part, self,
+             0, {.elements = own, .blocks = nodes});
   };
   tasuki::allgather_two_level(schedule, team.self.rank, *team.nodes, mine, all,
                               parts.gather(team.problem->bytes / team.problem->size), between_nodes,
@@ -279,10 +274,8 @@ void allgather_two_level(Schedule& schedule, const Team& team, const Elements& m
 /// unpacks.
 double alltoall_by_lanes_ns(const Problem& problem, const Parameters& parameters) {
   const double copied = 3 * blocks(problem, problem.size) * ranks_per_processor(problem);
-  return best_ns(alltoall_entries(), within(problem, Operation::kAlltoall, problem.nodes * problem.bytes),
-                 parameters) +
-         best_ns(alltoall_entries(),
-                 between(problem, Operation::kAlltoall, problem.node_ranks_max * problem.bytes), parameters) +
+  return best_ns(within(problem, Operation::kAlltoall, problem.nodes * problem.bytes), parameters) +
+         best_ns(between(problem, Operation::kAlltoall, problem.node_ranks_max * problem.bytes), parameters) +
          copied / parameters.copied_bytes_per_ns;
 }
 
@@ -293,8 +286,8 @@ double alltoall_two_level_ns(const Problem& problem, const Parameters& parameter
   const double leaving = static_cast<double>(ranks * (problem.size - ranks) * problem.bytes);
   // A leader packs and unpacks the rows of all its ranks, and everybody packs and unpacks his own.
   const double copied = 2.0 * static_cast<double>((ranks + 1) * row);
-  return best_ns(gather_entries(), within(problem, Operation::kGather, row), parameters) +
-         best_ns(scatter_entries(), within(problem, Operation::kScatter, row), parameters) +
+  return best_ns(within(problem, Operation::kGather, row), parameters) +
+         best_ns(within(problem, Operation::kScatter, row), parameters) +
          cost_ns({.steps = problem.nodes - 1.0,
                   .messages = problem.nodes * (problem.nodes - 1.0),
                   .bytes = leaving,
@@ -315,30 +308,28 @@ void alltoall_two_level(Schedule& schedule, const Team& team, const Blocks& out,
 double reduce_scatter_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
   const double copied = static_cast<double>(problem.bytes) * ranks_per_processor(problem);
   const Count of_lane = problem.bytes / problem.node_ranks_max;
-  return best_ns(reduce_scatter_entries(), within(problem, Operation::kReduceScatter, problem.bytes),
-                 parameters) +
-         best_ns(reduce_scatter_entries(), between(problem, Operation::kReduceScatter, of_lane), parameters) +
+  return best_ns(within(problem, Operation::kReduceScatter, problem.bytes), parameters) +
+         best_ns(between(problem, Operation::kReduceScatter, of_lane), parameters) +
          copied / parameters.copied_bytes_per_ns;
 }
 
 namespace {
 
-double scan_on_levels_ns(std::span<const ScanEntry> entries, const Problem& problem,
-                         const Parameters& parameters) {
+double scan_on_levels_ns(const Problem& problem, const Parameters& parameters) {
   const double reduced = static_cast<double>(problem.bytes) * ranks_per_processor(problem);
-  return best_ns(entries, within(problem, problem.operation, problem.bytes), parameters) +
-         best_ns(exscan_entries(), between(problem, Operation::kExscan, problem.bytes), parameters) +
-         best_ns(bcast_entries(), within(problem, Operation::kBcast, problem.bytes), parameters) +
+  return best_ns(within(problem, problem.operation, problem.bytes), parameters) +
+         best_ns(between(problem, Operation::kExscan, problem.bytes), parameters) +
+         best_ns(within(problem, Operation::kBcast, problem.bytes), parameters) +
          reduced / parameters.reduced_bytes_per_ns;
 }
 
 }  // namespace
 
 double scan_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
-  return scan_on_levels_ns(scan_entries(), problem, parameters);
+  return scan_on_levels_ns(problem, parameters);
 }
 double exscan_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
-  return scan_on_levels_ns(exscan_entries(), problem, parameters);
+  return scan_on_levels_ns(problem, parameters);
 }
 
 }  // namespace tasuki::general

@@ -64,7 +64,7 @@ namespace {
 
 /// By the reference's formula on a network of links, else by steps and bytes.
 template <auto links_time, auto cost>
-double grid_ns(int dimensions, const Problem& problem, const Parameters& parameters, Count segment_bytes) {
+double grid_ns(const Problem& problem, const Parameters& parameters, Count segment_bytes, int dimensions) {
   const Grid grid = grid_for(problem, dimensions);
   const auto bytes = static_cast<double>(problem.bytes);
   const double segment = segment_of(problem, std::max(grid.dimensions, 1), segment_bytes);
@@ -75,30 +75,30 @@ double grid_ns(int dimensions, const Problem& problem, const Parameters& paramet
 
 }  // namespace
 
-double bcast_grid_ns(int dimensions, const Problem& problem, const Parameters& parameters,
-                     Count segment_bytes) {
-  return grid_ns<pipelined_bcast_time, bcast_multi_direction_cost>(dimensions, problem, parameters,
-                                                                   segment_bytes);
+double bcast_grid_ns(const Problem& problem, const Parameters& parameters, Count segment_bytes,
+                     int dimensions) {
+  return grid_ns<pipelined_bcast_time, bcast_multi_direction_cost>(problem, parameters, segment_bytes,
+                                                                   dimensions);
 }
 
-double reduce_grid_ns(int dimensions, const Problem& problem, const Parameters& parameters,
-                      Count segment_bytes) {
-  return grid_ns<pipelined_reduce_time, reduce_multi_direction_cost>(dimensions, problem, parameters,
-                                                                     segment_bytes);
+double reduce_grid_ns(const Problem& problem, const Parameters& parameters, Count segment_bytes,
+                      int dimensions) {
+  return grid_ns<pipelined_reduce_time, reduce_multi_direction_cost>(problem, parameters, segment_bytes,
+                                                                     dimensions);
 }
 
-double allreduce_grid_ns(int dimensions, const Problem& problem, const Parameters& parameters,
-                         Count segment_bytes) {
+double allreduce_grid_ns(const Problem& problem, const Parameters& parameters, Count segment_bytes,
+                         int dimensions) {
   if (has_links(problem))
-    return reduce_grid_ns(dimensions, problem, parameters, segment_bytes) +
-           bcast_grid_ns(dimensions, problem, parameters, segment_bytes);
+    return reduce_grid_ns(problem, parameters, segment_bytes, dimensions) +
+           bcast_grid_ns(problem, parameters, segment_bytes, dimensions);
   const Grid grid = grid_for(problem, dimensions);
   const double segment = segment_of(problem, std::max(grid.dimensions, 1), segment_bytes);
   return pipelined_ns(allreduce_multi_direction_cost(grid, static_cast<double>(problem.bytes), segment),
                       segment, problem, parameters);
 }
 
-void bcast_grid(int dimensions, Schedule& schedule, const Team& team, const Elements& data) {
+void bcast_grid(Schedule& schedule, const Team& team, const Elements& data, int dimensions) {
   const Grid grid = grid_for(*team.problem, dimensions);
   if (grid.dimensions > 1)
     return bcast_multi_direction(schedule, team.self.rank, team.root, grid, data, team.segment_bytes);
@@ -106,7 +106,7 @@ void bcast_grid(int dimensions, Schedule& schedule, const Team& team, const Elem
                 [&](Member self, int root) { bcast_chain(schedule, self, root, data, team.segment_bytes); });
 }
 
-void reduce_grid(int dimensions, Schedule& schedule, const Team& team, const Reduction& data) {
+void reduce_grid(Schedule& schedule, const Team& team, const Reduction& data, int dimensions) {
   const Grid grid = grid_for(*team.problem, dimensions);
   if (grid.dimensions > 1)
     return reduce_multi_direction(schedule, team.self.rank, team.root, grid, data, team.segment_bytes);
@@ -114,7 +114,7 @@ void reduce_grid(int dimensions, Schedule& schedule, const Team& team, const Red
                 [&](Member self, int root) { reduce_chain(schedule, self, root, data, team.segment_bytes); });
 }
 
-void allreduce_grid(int dimensions, Schedule& schedule, const Team& team, const Reduction& data) {
+void allreduce_grid(Schedule& schedule, const Team& team, const Reduction& data, int dimensions) {
   const Grid grid = grid_for(*team.problem, dimensions);
   if (grid.dimensions > 1)
     return allreduce_multi_direction(schedule, team.self.rank, grid, data, team.segment_bytes);

@@ -64,11 +64,7 @@ Problem problem_of_shown(const Problem& any, Operation operation, Count shown) {
 
 Selection choice_for(const Problem& problem, const Selector& selector) {
   const Wanted wanted = selector.wanted(problem);
-  Contest contest(problem, selector.parameters(), wanted);
-  const int first = first_algorithm_of(problem.operation);
-  const auto count = static_cast<int>(algorithms_of(problem.operation).size());
-  for (int number = first; number < first + count; ++number) contest.enter(candidate_of(number));
-  return contest.choice();
+  return choose(candidates_of(problem.operation), problem, selector.parameters(), wanted);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 #include <span>
 
-#include "coll/algorithm/algorithms.hpp"
+#include "coll/schedule/data.hpp"
 #include "coll/schedule/schedule.hpp"
 #include "placement/node_map.hpp"
 #include "tuning/choose.hpp"
@@ -33,43 +33,18 @@ struct Team {
 class BoundSchedule;
 class Levels;
 
-template <class... Data>
-struct Registered : Candidate {
-  void (*schedule)(Schedule& schedule, const Team& team, const Data&... data);
+struct Algorithm : Candidate {
+  /// Null: it writes none.
+  void (*schedule)(Schedule& schedule, const Team& team, const CallData& data) = nullptr;
   /// In place of a schedule where problem.levels: the collective as calls on others' communicators
   /// (coll/hierarchy/communicators.hpp). Null: there is none.
-  Code (*compose)(BoundSchedule& bound, Levels& levels, int root, const Data&... data) = nullptr;
+  Code (*compose)(BoundSchedule& bound, Levels& levels, int root, const CallData& data) = nullptr;
 };
 
-using AllgatherEntry = Registered<Elements, Blocks>;  // the rank's own block, all blocks
-using AllreduceEntry = Registered<Reduction>;         // to the start of the receive buffer
-using AlltoallEntry = Registered<Blocks, Blocks>;     // out, in; in place: both the same
-using BarrierEntry = Registered<>;
-using BcastEntry = Registered<Elements>;
-using GatherEntry =
-    Registered<Elements, Blocks>;  // the rank's own block; all blocks, which count at the root only
-using ReduceEntry = Registered<Reduction>;
-using ReduceScatterEntry = Registered<Reduction, Blocks>;  // the whole vector, its parts
-using ScanEntry = Registered<Reduction>;
-using ScatterEntry =
-    Registered<Blocks, Elements>;  // all blocks, which count at the root only; the rank's own
+/// The algorithms of an operation.
+std::span<const Algorithm> candidates_of(Operation operation);
 
-std::span<const AllgatherEntry> allgather_entries();
-std::span<const AllreduceEntry> allreduce_entries();
-std::span<const AlltoallEntry> alltoall_entries();
-std::span<const AlltoallEntry> alltoallv_entries();
-std::span<const BarrierEntry> barrier_entries();
-std::span<const BcastEntry> bcast_entries();
-std::span<const ScanEntry> exscan_entries();
-std::span<const GatherEntry> gather_entries();
-std::span<const GatherEntry> gatherv_entries();
-std::span<const ReduceEntry> reduce_entries();
-std::span<const ReduceScatterEntry> reduce_scatter_entries();
-std::span<const ScanEntry> scan_entries();
-std::span<const ScatterEntry> scatter_entries();
-std::span<const ScatterEntry> scatterv_entries();
-
-/// The same algorithms as the selection sees them, of all operations: by number.
+/// The one with this number.
 const Candidate& candidate_of(int algorithm);
 
 }  // namespace tasuki

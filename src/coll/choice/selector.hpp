@@ -38,13 +38,12 @@ class Selector {
  public:
   explicit Selector(const Process& process) : process_(process) { forget(); }
 
-  /// REQUIRES: `entries` are those of problem.operation; one of them is valid.
-  template <class One>
-  const Selection& choose(std::span<const One> entries, const Problem& problem) {
+  const Selection& choose(const Problem& problem) {
     Remembered& remembered = memory_[slot_of(problem)];
     if (remembered.choice.place == Selection::kNone || !(remembered.problem == problem)) {
       remembered.problem = problem;
-      remembered.choice = tasuki::choose(entries, problem, parameters_, wanted(problem));
+      remembered.choice =
+          tasuki::choose(candidates_of(problem.operation), problem, parameters_, wanted(problem));
       if (explainer_) explainer_->chosen(problem, remembered.choice);
     }
     return remembered.choice;

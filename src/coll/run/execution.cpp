@@ -76,6 +76,33 @@ Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm 
   return problem;
 }
 
+void plan_chosen(Execution& execution, const Problem& problem, int root, const CallData& data) {
+  Selector& selector = execution.process().collectives->selector;
+  const Selection& selection = selector.choose(problem);
+  const Algorithm& algorithm = candidates_of(problem.operation)[static_cast<std::size_t>(selection.place)];
+  execution.schedule.algorithm = selection.algorithm;
+  if (problem.levels && algorithm.compose != nullptr) {
+    Levels* levels = levels_of(execution.comm());
+    if (levels == nullptr || !levels->has_lane_of(root)) {
+      Problem flat = problem;
+      flat.levels = false;
+      return plan_chosen(execution, flat, root, data);
+    }
+    execution.composition = [&execution, compose = algorithm.compose, levels, root, data] {
+      return compose(execution, *levels, root, data);
+    };
+    return;
+  }
+  algorithm.schedule(execution.schedule,
+                     {.self = execution.self(),
+                      .root = root,
+                      .segment_bytes = selection.segment_bytes,
+                      .nodes = &node_map(execution.comm()),
+                      .problem = &problem,
+                      .parameters = &selector.parameters()},
+                     data);
+}
+
 void Execution::retain_arguments() {
   const auto keep = [this](Object* object) {
     if (object != nullptr) retained_.push_back(retain(object));
@@ -351,6 +378,55 @@ void Collectives::finish(Execution& execution) {
   request->then = nullptr;
   request->complete();
   release(request);
+}
+
+Code plan_collective(Execution& execution, const Plan& plan) {
+  const Code code = plan(execution);
+  const Config& config = execution.process().config;
+  if (!config.checks(kCheckCompare) || code != 0) [[likely]]
+    return code;
+  execution.prepend_comparison_of_calls();
+  return config.checks(kCheckBuffers) ? execution.check_buffers() : 0;
+}
+
+Code run_collective(Comm& comm, const Plan& plan) {
+  Collectives& collectives = *comm.process.collectives;
+  Execution& execution = collectives.open(comm, CollectiveForm::kBlocking);
+  if (const Code code = plan_collective(execution, plan); code != 0)
+    return collectives.refuse(execution, code);
+  return collectives.run(execution);
+}
+
+Code start_collective(Comm& comm, Request** request, const Plan& plan) {
+  Collectives& collectives = *comm.process.collectives;
+  Execution& execution = collectives.open(comm, CollectiveForm::kNonblocking);
+  Code code = plan_collective(execution, plan);
+  if (code == 0) code = collectives.admit(execution);
+  if (code != 0) return collectives.refuse(execution, code);
+  execution.retain_arguments();
+  auto* started = new CollectiveRequest(comm);
+  collectives.start(execution, *started);
+  *request = started;
+  return 0;
+}
+
+Code prepare_collective(Comm& comm, Request** request, const Plan& plan) {
+  Collectives& collectives = *comm.process.collectives;
+  Execution& execution = collectives.open(comm, CollectiveForm::kPersistent);
+  Code code = plan(execution);
+  if (code == 0) code = collectives.admit(execution);
+  if (code != 0) return collectives.refuse(execution, code);
+  if (execution.process().config.checks(kCheckCompare)) code = collectives.compare_calls(execution);
+  if (code != 0) {
+    collectives.close(execution);
+    return code;
+  }
+  execution.retain_arguments();
+  auto* prepared = new CollectiveRequest(comm);
+  prepared->persistent = true;
+  prepared->execution = &execution;
+  *request = prepared;
+  return 0;
 }
 
 }  // namespace tasuki

@@ -20,7 +20,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <type_traits>
 #include <vector>
 
 #include "base/process.hpp"
@@ -233,93 +232,34 @@ struct Collectives final : ProgressHook {
   std::vector<Execution*> active_;  // in the order of their start
 };
 
-/// Chooses one of `entries` for `problem` and writes its schedule.
-template <class... Data>
-void plan_chosen(Execution& execution, std::span<const Registered<Data...>> entries, const Problem& problem,
-                 int root, const std::type_identity_t<Data>&... data) {
-  Selector& selector = execution.process().collectives->selector;
-  const Selection& selection = selector.choose(entries, problem);
-  const Registered<Data...>& entry = entries[static_cast<std::size_t>(selection.place)];
-  execution.schedule.algorithm = selection.algorithm;
-  if (problem.levels && entry.compose != nullptr) {
-    Levels* levels = levels_of(execution.comm());
-    if (levels == nullptr || !levels->has_lane_of(root)) {
-      Problem flat = problem;
-      flat.levels = false;
-      return plan_chosen(execution, entries, flat, root, data...);
-    }
-    execution.composition = [&execution, compose = entry.compose, levels, root, data...] {
-      return compose(execution, *levels, root, data...);
-    };
-    return;
-  }
-  entry.schedule(execution.schedule,
-                 {.self = execution.self(),
-                  .root = root,
-                  .segment_bytes = selection.segment_bytes,
-                  .nodes = &node_map(execution.comm()),
-                  .problem = &problem,
-                  .parameters = &selector.parameters()},
-                 data...);
-}
+/// Chooses an algorithm for `problem`, and writes its schedule.
+void plan_chosen(Execution& execution, const Problem& problem, int root, const CallData& data);
 
 /// The same for an allgather, of blocks that are equal or not (coll/call/allgather.cpp).
 void plan_chosen_allgather(Execution& execution, const Elements& mine, const Blocks& all);
 
-/// Lets `plan(execution)` fill it in; with TASUKI_CHECK=2 the ranks compare their calls first.
-template <class Plan>
-Code plan_collective(Execution& execution, Plan&& plan) {
-  const Code code = plan(execution);
-  const Config& config = execution.process().config;
-  if (!config.checks(kCheckCompare) || code != 0) [[likely]]
-    return code;
-  execution.prepend_comparison_of_calls();
-  return config.checks(kCheckBuffers) ? execution.check_buffers() : 0;
-}
+/// What fills in a collective's arguments and schedule, after it has checked the call: a function of the
+/// operation's file, by reference.
+class Plan {
+ public:
+  template <class Function>
+  Plan(const Function& function)  // NOLINT: a plan is any function of this form
+      : function_(&function), call_([](const void* plan, Execution& execution) -> Code {
+          return (*static_cast<const Function*>(plan))(execution);
+        }) {}
+  Code operator()(Execution& execution) const { return call_(function_, execution); }
 
-/// The three ways to call a collective. `plan(execution)` checks the arguments and fills in arguments and
-/// schedule.
-template <class Plan>
-Code run_collective(Comm& comm, Plan&& plan) {
-  Collectives& collectives = *comm.process.collectives;
-  Execution& execution = collectives.open(comm, CollectiveForm::kBlocking);
-  if (const Code code = plan_collective(execution, plan); code != 0)
-    return collectives.refuse(execution, code);
-  return collectives.run(execution);
-}
+ private:
+  const void* function_;
+  Code (*call_)(const void*, Execution&);
+};
 
-template <class Plan>
-Code start_collective(Comm& comm, Request** request, Plan&& plan) {
-  Collectives& collectives = *comm.process.collectives;
-  Execution& execution = collectives.open(comm, CollectiveForm::kNonblocking);
-  Code code = plan_collective(execution, plan);
-  if (code == 0) code = collectives.admit(execution);
-  if (code != 0) return collectives.refuse(execution, code);
-  execution.retain_arguments();
-  auto* started = new CollectiveRequest(comm);
-  collectives.start(execution, *started);
-  *request = started;
-  return 0;
-}
+/// Lets the plan fill it in; with TASUKI_CHECK=2 the ranks compare their calls first.
+Code plan_collective(Execution& execution, const Plan& plan);
 
-template <class Plan>
-Code prepare_collective(Comm& comm, Request** request, Plan&& plan) {
-  Collectives& collectives = *comm.process.collectives;
-  Execution& execution = collectives.open(comm, CollectiveForm::kPersistent);
-  Code code = plan(execution);
-  if (code == 0) code = collectives.admit(execution);
-  if (code != 0) return collectives.refuse(execution, code);
-  if (execution.process().config.checks(kCheckCompare)) code = collectives.compare_calls(execution);
-  if (code != 0) {
-    collectives.close(execution);
-    return code;
-  }
-  execution.retain_arguments();
-  auto* prepared = new CollectiveRequest(comm);
-  prepared->persistent = true;
-  prepared->execution = &execution;
-  *request = prepared;
-  return 0;
-}
+// The three ways to call a collective.
+Code run_collective(Comm& comm, const Plan& plan);
+Code start_collective(Comm& comm, Request** request, const Plan& plan);
+Code prepare_collective(Comm& comm, Request** request, const Plan& plan);
 
 }  // namespace tasuki

@@ -79,7 +79,7 @@ SharedCost shared_scatter_copy_cost(int size, double block_bytes);
 /// Everybody pulls the others' blocks, beginning with the rank after it. Syncs: 2; bytes moved: P b. Open to
 /// MPI_Allgatherv.
 void shared_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all);
-SharedCost shared_allgather_cost(int size, double block_bytes);
+SharedCost shared_allgather_cost(int size, double total_bytes);
 
 /// Everybody pulls its blocks, beginning with that of the rank after it. Syncs: 2; bytes moved: P b (in
 /// place: 2 (P-1) b). Open to MPI_Alltoallv and MPI_Alltoallw.

@@ -260,11 +260,8 @@ void shared_allgather(Schedule& schedule, Member self, const Elements& mine, con
   finish(schedule);
 }
 
-SharedCost shared_allgather_cost(int size, double block_bytes) {
-  return {.syncs = 2,
-          .moved_bytes = size * block_bytes,
-          .total_bytes = size * size * block_bytes,
-          .all_meet = true};
+SharedCost shared_allgather_cost(int size, double total_bytes) {
+  return {.syncs = 2, .moved_bytes = total_bytes, .total_bytes = size * total_bytes, .all_meet = true};
 }
 
 void shared_alltoall(Schedule& schedule, Member self, const Blocks& out, const Blocks& in) {

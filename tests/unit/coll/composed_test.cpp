@@ -58,10 +58,9 @@ TEST(GeneralPrices, GrowWithTheBytes) {
   }
 }
 
-template <class One>
-std::string chosen(std::span<const One> entries, const Problem& problem) {
-  return algorithm_table()[static_cast<std::size_t>(choose(entries, problem, Parameters{}, {}).algorithm)]
-      .name;
+std::string chosen(const Problem& problem) {
+  const Selection best = choose(candidates_of(problem.operation), problem, Parameters{}, {});
+  return algorithm_table()[static_cast<std::size_t>(best.algorithm)].name;
 }
 
 bool has_two_levels(const std::string& name) {
@@ -69,21 +68,21 @@ bool has_two_levels(const std::string& name) {
 }
 
 TEST(GeneralPrices, TwoLevelsAreChosenWhereTheyPay) {
-  EXPECT_EQ(chosen(bcast_entries(), problem_on(Operation::kBcast, 32, 4, 8)), "two_level");
-  EXPECT_EQ(chosen(barrier_entries(), problem_on(Operation::kBarrier, 32, 4, 0)), "two_level");
-  EXPECT_TRUE(has_two_levels(chosen(allreduce_entries(), problem_on(Operation::kAllreduce, 32, 4, 8))));
-  EXPECT_NE(chosen(bcast_entries(), problem_on(Operation::kBcast, 4, 4, 8)), "two_level");
-  EXPECT_NE(chosen(bcast_entries(), problem_on(Operation::kBcast, 32, 1, 8)), "two_level");
+  EXPECT_EQ(chosen(problem_on(Operation::kBcast, 32, 4, 8)), "two_level");
+  EXPECT_EQ(chosen(problem_on(Operation::kBarrier, 32, 4, 0)), "two_level");
+  EXPECT_TRUE(has_two_levels(chosen(problem_on(Operation::kAllreduce, 32, 4, 8))));
+  EXPECT_NE(chosen(problem_on(Operation::kBcast, 4, 4, 8)), "two_level");
+  EXPECT_NE(chosen(problem_on(Operation::kBcast, 32, 1, 8)), "two_level");
   Problem ordered = problem_on(Operation::kAllreduce, 32, 4, 8);
   ordered.commutative = false;
-  EXPECT_FALSE(has_two_levels(chosen(allreduce_entries(), ordered))) << "the order of ranks would be lost";
+  EXPECT_FALSE(has_two_levels(chosen(ordered))) << "the order of ranks would be lost";
   ordered.consecutive = true;
-  EXPECT_TRUE(has_two_levels(chosen(allreduce_entries(), ordered)));
+  EXPECT_TRUE(has_two_levels(chosen(ordered)));
 }
 
 TEST(GeneralPrices, SeveralDirectionsPayOnANetworkOfLinks) {
   const Problem links = problem_on(Operation::kBcast, 64, 64, 64 << 20);
-  EXPECT_EQ(chosen(bcast_entries(), links), "grid_3");
+  EXPECT_EQ(chosen(links), "grid_3");
   Problem line = links;
   line.extents = {64, 0, 0};
   EXPECT_FALSE(general::is_grid<3>(line)) << "the topology says otherwise";
@@ -97,8 +96,8 @@ std::vector<SimulatedRank> run_registered(const char* name, const std::vector<in
   Problem problem = problem_on(Operation::kBcast, size, map.nodes(), 4 * count, map.is_consecutive());
   problem.node_ranks_max = map.largest();
   const Parameters parameters;
-  const BcastEntry* entry = nullptr;
-  for (const BcastEntry& one : bcast_entries()) {
+  const Algorithm* entry = nullptr;
+  for (const Algorithm& one : candidates_of(Operation::kBcast)) {
     if (std::string(name) == algorithm_table()[static_cast<std::size_t>(one.algorithm)].name) entry = &one;
   }
   if (entry == nullptr) std::abort();
@@ -112,7 +111,7 @@ std::vector<SimulatedRank> run_registered(const char* name, const std::vector<in
                                       .nodes = &own,
                                       .problem = &problem,
                                       .parameters = &parameters},
-                                     data);
+                                     {.elements = data});
                    });
 }
 

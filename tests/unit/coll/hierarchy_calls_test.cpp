@@ -199,9 +199,8 @@ TEST(Levels, ErrorsAreThoseOfTheWhole) {
 }
 
 /// Predicted, of the best of all.
-template <class One>
-double best_ns(std::span<const One> entries, const Problem& problem) {
-  return choose(entries, problem, Parameters{}, {}).predicted_ns;
+double best_ns(const Problem& problem) {
+  return choose(candidates_of(problem.operation), problem, Parameters{}, {}).predicted_ns;
 }
 
 /// Of 32 ranks on 4 nodes: what the calls within the nodes and between them are predicted to take, which is
@@ -221,7 +220,7 @@ TEST(Levels, CostWhatTheirCallsDo) {
     lane.nodes = 4;
     lane.uniform = false;
     const double ns = two_level.predicted_ns(problem, Parameters{}, 0);
-    EXPECT_DOUBLE_EQ(ns, best_ns(bcast_entries(), node) + best_ns(bcast_entries(), lane)) << bytes;
+    EXPECT_DOUBLE_EQ(ns, best_ns(node) + best_ns(lane)) << bytes;
     problem.levels = false;
     EXPECT_LT(ns, two_level.predicted_ns(problem, Parameters{}, 0)) << bytes;
   }

@@ -405,7 +405,7 @@ TEST(SharedMoves, AllgatherBringsAllBlocksToAll) {
                   parcel(rank, 0, i));
       shared_allgather(world.at(rank).schedule, {rank, size}, mine, lengths.blocks(Space::kReceive, in));
     }
-    world.run(shared_allgather_cost(size, static_cast<double>(8 * count)), equal && !in_place);
+    world.run(shared_allgather_cost(size, static_cast<double>(8 * count * size)), equal && !in_place);
     for (int rank = 0; rank < size; ++rank)
       for (int from = 0; from < size; ++from)
         for (Count i = 0; i < lengths.count(from); ++i)
