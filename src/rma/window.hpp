@@ -7,7 +7,8 @@
 // segment: all of MPI_Win_allocate_shared, and of MPI_Win_allocate where somebody cannot reach an arena.
 // Never mapped is the others' memory of a dynamic window.
 //
-// Every window has a segment for what its ranks share: at least Control.
+// A window whose ranks are on one node has a segment for what they share: at least SharedControl. One whose
+// ranks are on several has none: what crosses between them are messages alone (ServedControl).
 //
 // Life: made by a collective call; MPI_Win_free, which is collective and waits for all, ends it.
 // Thread safety: guarded by the process lock.
@@ -24,7 +25,7 @@
 #include "memory/shared_segment.hpp"
 #include "object/attribute.hpp"
 #include "object/comm.hpp"
-#include "rma/control/shared_control.hpp"
+#include "rma/control/control.hpp"
 #include "rma/rules/conflicts.hpp"
 #include "rma/rules/epoch.hpp"
 
@@ -82,16 +83,22 @@ struct Win final : ErrorOwner {
     return !messenger || parts[static_cast<std::size_t>(target)].base != nullptr || target == comm->rank;
   }
 
+  /// Whether this rank combines elements of `target` itself. Where the ranks are on several nodes each owner
+  /// combines what is its own, so that those of one location take one way and keep their order.
+  bool combines_here(int target) const {
+    return is_mapped(target) && (control->is_shared() || target == comm->rank);
+  }
+
   Process& process;
   Ref<Comm> comm;  // its own: its group, and the space of its messages
   const rma::Flavor flavor;
-  std::vector<rma::Part> parts;       // by rank; of a dynamic window: bases are null, units 1
-  std::vector<rma::Region> attached;  // by begin and end; no two share a byte
-  std::byte* own_memory = nullptr;    // from global_memory, given back with the window; else null
-  std::unique_ptr<SharedSegment> segment;
-  std::optional<rma::Control> control;        // in the segment
+  std::vector<rma::Part> parts;               // by rank; of a dynamic window: bases are null, units 1
+  std::vector<rma::Region> attached;          // by begin and end; no two share a byte
+  std::byte* own_memory = nullptr;            // from global_memory, given back with the window; else null
+  std::unique_ptr<SharedSegment> segment;     // null where the ranks are on several nodes
+  std::optional<rma::Control> control;        // in the segment, if there is one
   std::unique_ptr<rma::Messenger> messenger;  // null when all ranks have all parts mapped
-  std::unique_ptr<rma::Conflicts> conflicts;  // in the segment; null below TASUKI_CHECK=3
+  std::unique_ptr<rma::Conflicts> conflicts;  // in the segment; null without one and below TASUKI_CHECK=3
   rma::Epoch epoch;
   bool has_stored = false;  // plain stores to mapped memory since order_memory() in synchronize.cpp
   std::uint32_t looks = 0;  // calls that programs make in loops, see looked() in synchronize.cpp

@@ -240,10 +240,13 @@ if platform.machine() == "x86_64":  # others divide by zero without a signal
     )
 
 
-def run_case(name):
+WINDOWS = ("lock_order", "missing_fence", "missing_post")
+
+
+def run_case(name, nodes=1):
     case = CASES[name]
     program = harness.compile_program(HERE / f"{name}.c")
-    options = ["--doctor", "--stall", 1, "--end-on-deadlock", "--timeout", case.seconds]
+    options = ["--doctor", "--stall", 1, "--end-on-deadlock", "--timeout", case.seconds, "--nodes", nodes]
     command = [harness.PREFIX / "bin/mpiexec", "-n", case.ranks, *options, program]
     return harness.run_command(*command, environment={"TASUKI_CHECK": case.check})
 
@@ -257,7 +260,15 @@ def outcomes():
 
 @pytest.mark.parametrize("name", CASES)
 def test_it_gets_its_diagnosis(outcomes, name):
-    case, done = CASES[name], outcomes[name].result()
+    check(CASES[name], outcomes[name].result())
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows_get_the_same_where_their_owners_serve_them(name):
+    check(CASES[name], run_case(name, nodes=2))
+
+
+def check(case, done):
     for pattern in case.told:
         assert re.search(pattern, done.stderr), f"{pattern!r} is not in\n{done.text}"
     for pattern in case.never:

@@ -22,7 +22,7 @@
 #include "datatype/predefined.hpp"
 #include "reduction/op.hpp"
 #include "reduction/op_kernels.hpp"
-#include "rma/control/shared_control.hpp"
+#include "rma/control/shared_mutex.hpp"
 
 namespace tasuki::rma {
 

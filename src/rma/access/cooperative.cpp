@@ -27,8 +27,9 @@ bool is_possible(Win& win, const CopyJob& job) {
 
 bool copy_together(Win& win, bool is_put, const Side& origin, std::byte* target, const Remote& remote) {
   const Count bytes = remote.bytes();
-  if (bytes < kSharedCopyBytesMin || remote.rank == win.rank() || !origin.type->contiguous ||
-      !remote.type->contiguous || win.process.config.spin_count == 0)
+  SharedControl* const control = win.control->shared();
+  if (bytes < kSharedCopyBytesMin || control == nullptr || remote.rank == win.rank() ||
+      !origin.type->contiguous || !remote.type->contiguous || win.process.config.spin_count == 0)
     return false;
   const CopyJob job{
       .origin_address = win.process.global_memory->find(origin.address, static_cast<std::size_t>(bytes)),
@@ -37,22 +38,23 @@ bool copy_together(Win& win, bool is_put, const Side& origin, std::byte* target,
       .origin = win.rank(),
       .is_put = is_put,
   };
-  SharedCopy& copy = win.control->shared_copy(remote.rank);
+  SharedCopy& copy = control->shared_copy(remote.rank);
   if (job.origin_address == 0 || !begin_copy(copy, job)) return false;
-  if (bytes >= kWakeBytesMin) win.control->wake(remote.rank);
+  if (bytes >= kWakeBytesMin) control->wake(remote.rank);
   const std::byte* from = is_put ? origin.address : target;
   std::byte* to = is_put ? target : origin.address;
   for (Piece piece = claim_front(copy, bytes); !piece.empty(); piece = claim_front(copy, bytes)) {
     std::memcpy(to + piece.begin, from + piece.begin, length(piece));
   }
-  win.control->wait_for_copy(remote.rank);
+  control->wait_for_copy(remote.rank);
   end_copy(copy);
   return true;
 }
 
 bool help(void* context) {
   Win& win = *static_cast<Win*>(context);
-  SharedCopy& copy = win.control->shared_copy(win.rank());
+  SharedControl& control = *win.control->shared();  // which calls this
+  SharedCopy& copy = control.shared_copy(win.rank());
   CopyJob job;
   const std::uint64_t claims = read_job(copy, &job);
   Piece piece;
@@ -62,7 +64,7 @@ bool help(void* context) {
   auto* others = reinterpret_cast<std::byte*>(job.origin_address + static_cast<std::uint64_t>(piece.begin));
   std::memcpy(job.is_put ? own : others, job.is_put ? others : own, length(piece));
   add_copied(copy);
-  win.control->wake(job.origin);
+  control.wake(job.origin);
   return true;
 }
 

@@ -196,7 +196,7 @@ Code combine_at_target(Process& process, const Side& origin, const Side* result,
   with_request(win, request, [&](RmaRequest* made) {
     if (remote.bytes() == 0) return;
     const Side* from = reads_origin ? &origin : nullptr;
-    if (!win.is_mapped(target_rank)) return win.messenger->accumulate(how, from, result, remote, made);
+    if (!win.combines_here(target_rank)) return win.messenger->accumulate(how, from, result, remote, made);
     const Operand target{address_of(win, remote), remote.count, remote.type,
                          &win.control->accumulate_mutex(target_rank)};
     combine_direct(how, from, result, target);
@@ -293,7 +293,8 @@ Code fetch_and_op(Process& process, const void* origin_addr, void* result_addr, 
                   int target_rank, Count target_disp, Op* op, Win* win) {
   if (target_rank == kProcNull) return kSuccess;
   if (const Code code = check_predefined(process, *datatype)) return code;
-  std::byte* place = quick_place(*win, target_rank, target_disp, datatype->size);
+  std::byte* place =
+      win->control->is_shared() ? quick_place(*win, target_rank, target_disp, datatype->size) : nullptr;
   if (place != nullptr &&
       fetch_word(*basic_info(*datatype), op->predefined, place, static_cast<const std::byte*>(origin_addr),
                  static_cast<std::byte*>(result_addr)))
@@ -324,7 +325,7 @@ Code compare_and_swap(Process& process, const void* origin_addr, const void* com
   const auto* origin = static_cast<const std::byte*>(origin_addr);
   const auto* compare = static_cast<const std::byte*>(compare_addr);
   auto* result = static_cast<std::byte*>(result_addr);
-  if (win->is_mapped(target_rank)) {
+  if (win->combines_here(target_rank)) {
     rma::compare_and_swap(*type, address_of(*win, remote), compare, origin, result,
                           win->control->accumulate_mutex(target_rank));
   } else {

@@ -1,8 +1,8 @@
 // Making and ending windows.
 //
-// Every rank tells the others what it brings, wrong arguments included, so that all fail or none. Memory that
-// others can address is mapped. Then rank 0 makes the window's segment and the others open it, and again all
-// say what they have.
+// Every rank sends the others what it brings, wrong arguments included, so that all fail or none. Memory that
+// others can address is mapped. Then, where all ranks are on one node, rank 0 makes the window's segment and
+// the others open it, and again all say what they have. A window over several nodes has no segment.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -44,7 +44,7 @@ struct Making {
   bool one_node = true;             // the ranks share a machine's memory
   bool is_mapped = false;           // all of that is
   bool in_segment = false;          // the segment holds the memory
-  bool needs_messages = false;      // somebody does not have everything mapped
+  bool needs_messages = false;      // a rank does not have everything mapped, or there are several nodes
 
   explicit Making(Comm& its_comm, Flavor its_flavor) : comm(its_comm), flavor(its_flavor) {}
   ~Making() {
@@ -134,13 +134,14 @@ bool finds_conflicts(const Comm& comm) {
   return comm.process.config.check >= 3;
 }
 
-/// Behind Control.
+/// Behind SharedControl.
 std::size_t conflicts_offset(const Comm& comm) {
-  return round_to_pages(Control::bytes_needed(comm.size()));
+  return round_to_pages(SharedControl::bytes_needed(comm.size()));
 }
 
-/// Where each rank's part lies in the segment, behind Control. Parts that need not follow each other begin
-/// with a page, so that each lies near its owner. Returns false when they are too large for any machine.
+/// Where each rank's part lies in the segment, behind SharedControl. Parts that need not follow each other
+/// begin with a page, so that each lies near its owner. Returns false when they are too large for any
+/// machine.
 bool lay_out(Making& making) {
   std::size_t end = conflicts_offset(making.comm);
   if (finds_conflicts(making.comm)) end += round_to_pages(Conflicts::bytes_needed(making.comm.size()));
@@ -199,12 +200,15 @@ Win* finish_window(Making& making, std::unique_ptr<SharedSegment> segment, const
   Comm& comm = making.comm;
   auto* made = new Win(Ref<Comm>(make_comm(comm, making.shares.front().context, comm.group)), making.flavor);
   take_hints(&made->hints, info);
-  std::byte* memory = segment->base();
+  std::byte* const memory = segment ? segment->base() : nullptr;
   made->segment = std::move(segment);
-  made->control.emplace(memory, *made->comm);
-  made->control->set_help(help, made);
-  if (finds_conflicts(comm)) {
-    made->conflicts = std::make_unique<Conflicts>(memory + conflicts_offset(comm), comm.rank, comm.size());
+  if (memory != nullptr) {
+    made->control.emplace(memory, *made->comm);
+    made->control->shared()->set_help(help, made);
+    if (finds_conflicts(comm))
+      made->conflicts = std::make_unique<Conflicts>(memory + conflicts_offset(comm), comm.rank, comm.size());
+  } else {
+    made->control.emplace(*made);
   }
   for (int rank = 0; rank < comm.size(); ++rank) {
     const auto index = static_cast<std::size_t>(rank);
@@ -232,7 +236,9 @@ Code make_window(Making& making, Share share, void* base, const Info* info, Code
   if (const Code code = choose_place(making)) return code;
   std::unique_ptr<SharedSegment> segment;
   std::string error;
-  if (!share_segment(making, &segment, &error)) return process.fail(kErrNoMem, "%s", error.c_str());
+  making.needs_messages = !making.one_node;
+  if (making.one_node && !share_segment(making, &segment, &error))
+    return process.fail(kErrNoMem, "%s", error.c_str());
   Win* made = finish_window(making, std::move(segment), info);
   made->control->barrier();  // no message for the window comes before everybody has it
   *win = made;

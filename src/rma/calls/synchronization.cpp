@@ -4,7 +4,9 @@
 // MPI_MODE_NOCHECK of post and start, and the assertions of a fence, only allow to skip work that costs next
 // to nothing here; so they change nothing but what is legal afterwards.
 #include <atomic>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "object/group.hpp"
 #include "progress/progress.hpp"
@@ -68,6 +70,29 @@ void flush_all(Win& win) {
   order_stores(win);
   if (win.messenger) win.messenger->flush_all();
   if (win.conflicts) win.conflicts->completed_all();
+}
+
+/// Completes the accesses to `target` and gives its lock back, which was taken as `held` says.
+void end_lock(Win& win, int target, Held held) {
+  if (!win.control->is_shared() && held != Held::kUnchecked) {
+    order_stores(win);
+    return win.control->served()->unlock({target});
+  }
+  flush(win, target);
+  if (held != Held::kUnchecked) win.control->shared()->unlock(target, held == Held::kExclusive);
+}
+
+/// The same of all targets, which are held together.
+void end_all_locks(Win& win, Held held) {
+  if (!win.control->is_shared() && held != Held::kUnchecked) {
+    order_stores(win);
+    std::vector<int> targets(win.parts.size());
+    std::iota(targets.begin(), targets.end(), 0);
+    return win.control->served()->unlock(targets);
+  }
+  flush_all(win);
+  if (held == Held::kUnchecked) return;
+  for (int target = 0; target < win.size(); ++target) win.control->shared()->unlock(target, false);
 }
 
 /// The end of a call that completes operations: what a target refused is reported now.
@@ -199,9 +224,7 @@ Code win_unlock(Process& process, int rank, Win* win) {
   if (rank == kProcNull) return kSuccess;
   if (const Code code = check_rank(process, *win, rank)) return code;
   if (const char* wrong = win->epoch.may_unlock(rank)) return refuse(process, wrong);
-  rma::flush(*win, rank);
-  const Held held = win->epoch.held(rank);
-  if (held != Held::kUnchecked) win->control->unlock(rank, held == Held::kExclusive);
+  end_lock(*win, rank, win->epoch.held(rank));
   win->epoch.unlocked(rank);
   return looked(*win);
 }
@@ -217,9 +240,7 @@ Code win_lock_all(Process& process, int assert, Win* win) {
 
 Code win_unlock_all(Process& process, Win* win) {
   if (const char* wrong = win->epoch.may_unlock_all()) return refuse(process, wrong);
-  rma::flush_all(*win);
-  const bool unchecked = win->epoch.held_all() == Held::kUnchecked;
-  for (int target = 0; target < win->size() && !unchecked; ++target) win->control->unlock(target, false);
+  end_all_locks(*win, win->epoch.held_all());
   win->epoch.unlocked_all();
   return looked(*win);
 }

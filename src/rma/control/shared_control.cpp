@@ -1,10 +1,5 @@
-// Control: locks and counters in shared memory.
+// SharedControl: locks and counters in shared memory.
 #include "rma/control/shared_control.hpp"
-
-#include <linux/futex.h>
-#include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -46,36 +41,13 @@ bool comes_before(std::uint64_t claim, std::uint32_t ticket) {
 
 }  // namespace
 
-// Three states: who finds the lock held marks it as waited for before it sleeps, and takes it as such, so
-// that the next holder wakes the next waiter.
-void SharedMutex::lock_contended() {
-  constexpr int kYields = 4;  // the holder is about to be done, if it runs
-  for (int i = 0; i < kYields; ++i) {
-    std::uint32_t free = 0;
-    if (word_.compare_exchange_strong(free, 1, std::memory_order_acquire)) return;
-    sched_yield();
-  }
-  // A word that nobody writes has been overwritten: it says nothing of who holds the lock, so nobody waits
-  // for it. Nor does anybody rely on being woken.
-  const timespec pause{0, 50'000'000};
-  for (;;) {
-    const std::uint32_t found = word_.exchange(2, std::memory_order_acquire);
-    if (found == 0 || found > 2) return;
-    syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word_), FUTEX_WAIT, 2, &pause, nullptr, 0);
-  }
-}
-
-void SharedMutex::wake_one() {
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word_), FUTEX_WAKE, 1, nullptr, nullptr, 0);
-}
-
-std::size_t Control::bytes_needed(int ranks) {
+std::size_t SharedControl::bytes_needed(int ranks) {
   const std::size_t size = ranks_of(ranks);
   return size * (sizeof(TargetState) + sizeof(SharedCopy) + barrier_steps(ranks) * sizeof(BarrierFlag) +
                  size * sizeof(PairState) + size * sizeof(Claim));
 }
 
-Control::Control(std::byte* memory, Comm& comm)
+SharedControl::SharedControl(std::byte* memory, Comm& comm)
     : comm_(&comm),
       size_(comm.size()),
       targets_(reinterpret_cast<TargetState*>(memory)),
@@ -87,14 +59,14 @@ Control::Control(std::byte* memory, Comm& comm)
       posts_used_(ranks_of(size_)),
       completes_used_(ranks_of(size_)) {}
 
-BarrierFlag& Control::flag(int rank, int step) const {
+BarrierFlag& SharedControl::flag(int rank, int step) const {
   return flags_[ranks_of(rank) * barrier_steps(size_) + ranks_of(step)];
 }
 
 /// Memory changes at any moment, so with a processor for each rank it is looked at often, and messages are
 /// moved in between; with fewer processors every look would be taken from the rank that is waited for.
 template <class Done>
-void Control::wait(Awaited what, int rank, Done&& done) {
+void SharedControl::wait(Awaited what, int rank, Done&& done) {
   if (done()) return;
   awaited_ = what;
   awaited_rank_ = rank;
@@ -112,7 +84,7 @@ void Control::wait(Awaited what, int rank, Done&& done) {
   awaited_ = Awaited::kNothing;
 }
 
-bool Control::is_missing(int rank) const {
+bool SharedControl::is_missing(int rank) const {
   switch (awaited_) {
     case Awaited::kLock:
       return comes_before(claim(rank, awaited_rank_).load(std::memory_order_relaxed),
@@ -133,17 +105,17 @@ bool Control::is_missing(int rank) const {
   return false;
 }
 
-void Control::add_missing(std::vector<int>* endpoints) const {
+void SharedControl::add_missing(std::vector<int>* endpoints) const {
   for (int rank = 0; rank < size_; ++rank) {
     if (is_missing(rank)) endpoints->push_back(comm_->endpoint(rank));
   }
 }
 
-Claim& Control::claim(int origin, int target) const {
+Claim& SharedControl::claim(int origin, int target) const {
   return claims_[ranks_of(origin) * ranks_of(size_) + ranks_of(target)];
 }
 
-bool Control::has_owners(int target, bool exclusive, std::uint32_t ticket) const {
+bool SharedControl::has_owners(int target, bool exclusive, std::uint32_t ticket) const {
   const TargetState& state = targets_[target];
   const std::uint32_t turn = exclusive ? state.done.load() : state.entered_readers.load();
   std::uint32_t owners = 0;
@@ -157,19 +129,19 @@ bool Control::has_owners(int target, bool exclusive, std::uint32_t ticket) const
   return exclusive ? owners >= ticket - turn : owns_turn;
 }
 
-PairState& Control::pair(int origin, int target) const {
+PairState& SharedControl::pair(int origin, int target) const {
   return pairs_[ranks_of(target) * ranks_of(size_) + ranks_of(origin)];
 }
 
-void Control::wake(int rank) {
+void SharedControl::wake(int rank) {
   comm_->process.transport->wake(comm_->endpoint(rank));
 }
 
-void Control::wake_all() {
+void SharedControl::wake_all() {
   for (int rank = 0; rank < size_; ++rank) wake(rank);
 }
 
-void Control::wait_for_turn(int target, bool exclusive, std::uint32_t ticket) {
+void SharedControl::wait_for_turn(int target, bool exclusive, std::uint32_t ticket) {
   TargetState& state = targets_[target];
   const std::atomic<std::uint32_t>& turn = exclusive ? state.done : state.entered_readers;
   std::uint32_t looks = 0;
@@ -189,7 +161,7 @@ void Control::wait_for_turn(int target, bool exclusive, std::uint32_t ticket) {
   state.waiting.fetch_sub(1);
 }
 
-void Control::lock(int target, bool exclusive) {
+void SharedControl::lock(int target, bool exclusive) {
   TargetState& state = targets_[target];
   const std::uint32_t ticket = state.next.fetch_add(1);
   claim(comm_->rank, target).store(claim_of(ticket), std::memory_order_relaxed);
@@ -203,7 +175,7 @@ void Control::lock(int target, bool exclusive) {
   if (state.waiting.load() != 0) wake_all();
 }
 
-void Control::unlock(int target, bool exclusive) {
+void SharedControl::unlock(int target, bool exclusive) {
   TargetState& state = targets_[target];
   claim(comm_->rank, target).store(0, std::memory_order_relaxed);
   if (exclusive) state.entered_readers.store(tickets_[ranks_of(target)] + 1);
@@ -211,12 +183,12 @@ void Control::unlock(int target, bool exclusive) {
   if (state.waiting.load() != 0) wake_all();
 }
 
-void Control::post(int origin) {
+void SharedControl::post(int origin) {
   pair(origin, comm_->rank).posts.fetch_add(1);
   wake(origin);
 }
 
-void Control::wait_for_post(int target) {
+void SharedControl::wait_for_post(int target) {
   const std::uint32_t used = posts_used_[ranks_of(target)]++;
   const PairState& state = pair(comm_->rank, target);
   wait(Awaited::kPost, target, [&] {
@@ -226,30 +198,30 @@ void Control::wait_for_post(int target) {
   });
 }
 
-void Control::complete(int target) {
+void SharedControl::complete(int target) {
   pair(comm_->rank, target).completes.fetch_add(1);
   wake(target);
 }
 
-bool Control::is_complete(int origin) const {
+bool SharedControl::is_complete(int origin) const {
   const std::uint32_t completes = pair(origin, comm_->rank).completes.load();
   const std::uint32_t used = completes_used_[ranks_of(origin)];
   check(completes, used, 0, 1, origin, "how often an access to a window was completed");
   return completes != used;
 }
 
-void Control::consume_complete(int origin) {
+void SharedControl::consume_complete(int origin) {
   ++completes_used_[ranks_of(origin)];
 }
 
-void Control::wait_until_complete(const std::vector<int>& origins) {
+void SharedControl::wait_until_complete(const std::vector<int>& origins) {
   awaited_origins_ = origins;
   wait(Awaited::kCompletes, 0, [&] {
     return std::all_of(origins.begin(), origins.end(), [this](int origin) { return is_complete(origin); });
   });
 }
 
-void Control::wait_for_copy(int target) {
+void SharedControl::wait_for_copy(int target) {
   wait(Awaited::kCopy, target, [&] {
     if (!is_sound(copies_[target])) damaged(target, "how far a copy is");
     return is_copied(copies_[target]);
@@ -257,7 +229,7 @@ void Control::wait_for_copy(int target) {
 }
 
 // Each step doubles the ranks that a rank knows to have come: in step s it tells the rank 2^s after it.
-void Control::barrier() {
+void SharedControl::barrier() {
   const std::uint32_t count = ++barriers_;
   int distance = 1;
   for (int step = 0; distance < size_; ++step, distance *= 2) {
@@ -275,7 +247,7 @@ void Control::barrier() {
   }
 }
 
-void Control::damaged(int rank, const char* what) const {
+void SharedControl::damaged(int rank, const char* what) const {
   comm_->process.bootstrap.end_damaged(comm_->endpoint(rank), what);
 }
 

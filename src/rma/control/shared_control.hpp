@@ -1,5 +1,6 @@
-// Control: what the ranks of a window share besides its memory: locks, counters, the barrier of a fence. It
-// lies at the start of the window's segment, so synchronizing needs no message and no help from the target.
+// SharedControl: the control of a window whose ranks are all on one node: locks, counters, the barrier of a
+// fence. It lies at the start of the window's segment, which all of them map, so synchronizing needs no
+// message and no help from the target.
 //
 // Waiting goes through Progress: a rank that waits goes on moving its messages, and sleeps when nothing
 // happens. Whoever changes what another rank may wait for wakes it (Transport::wake); all changes and looks
@@ -8,8 +9,9 @@
 // Locks are fair: a ticket is drawn by every rank that wants one, writers and readers are served in the order
 // of their tickets, and readers that follow each other hold the lock together. So neither can starve.
 //
-// Ownership: each shared field says who writes it. Control is a view; the segment belongs to the window.
-// Thread safety: the shared fields are atomic; each Control belongs to one rank, guarded by its process lock.
+// Ownership: each shared field says who writes it. SharedControl is a view; the segment belongs to the
+// window. Thread safety: the shared fields are atomic; each SharedControl belongs to one rank, guarded by its
+// process lock.
 //
 // Invariants of a TargetState:
 //  1. entered_readers <= next and done <= next; done counts tickets that are over.
@@ -27,27 +29,9 @@
 #include "base/types.hpp"
 #include "object/comm.hpp"
 #include "rma/control/shared_copy.hpp"
+#include "rma/control/shared_mutex.hpp"
 
 namespace tasuki::rma {
-
-/// A lock for a few instructions, between processes. A holder never waits for anything, so waiters may sleep
-/// in the kernel. All zero is free.
-class SharedMutex {
- public:
-  void lock() {
-    std::uint32_t free = 0;
-    if (!word_.compare_exchange_strong(free, 1, std::memory_order_acquire)) lock_contended();
-  }
-  void unlock() {
-    if (word_.exchange(0, std::memory_order_release) == 2) wake_one();
-  }
-
- private:
-  void lock_contended();
-  void wake_one();
-
-  std::atomic<std::uint32_t> word_;  // 0: free, 1: held, 2: held and waited for
-};
 
 /// Of one rank in one step of a barrier: that many barriers has the rank 2^step before it entered.
 struct alignas(64) BarrierFlag {
@@ -73,7 +57,7 @@ struct PairState {
 /// Writer: the origin.
 using Claim = std::atomic<std::uint64_t>;
 
-class Control {
+class SharedControl {
  public:
   static std::size_t bytes_needed(int ranks);
 
@@ -82,7 +66,7 @@ class Control {
   using Help = bool (*)(void* context);
 
   /// `memory` holds bytes_needed(comm.size()) bytes that all ranks of `comm` map, zero at first.
-  Control(std::byte* memory, Comm& comm);
+  SharedControl(std::byte* memory, Comm& comm);
   void set_help(Help help, void* context) {
     help_ = help;
     help_context_ = context;

@@ -178,7 +178,9 @@ void Messenger::forget_types() {
     const bool told = std::any_of(types_.begin(), types_.end(), [target](const auto& entry) {
       return entry.second.told[static_cast<std::size_t>(target)];
     });
-    if (told) send(target, header);
+    if (!told) continue;
+    peer(target).dirty = true;  // so that a flush sees it arrive
+    send(target, header);
   }
   types_.clear();
 }
@@ -305,6 +307,24 @@ void Messenger::send_flush(int target) {
   header.verb = Verb::kFlush;
   header.tag = ++one.flushes_sent;
   send(target, header);
+}
+
+void Messenger::send_flush_and_unlock(int target) {
+  Peer& one = peer(target);
+  one.dirty = false;
+  Header header{};
+  header.verb = Verb::kFlush;
+  header.op = 1;
+  header.tag = ++one.flushes_sent;
+  send(target, header);
+}
+
+void Messenger::send_control(int to, ControlVerb verb, const std::byte* payload, std::size_t bytes) {
+  Header header{};
+  header.verb = Verb::kControl;
+  header.op = static_cast<std::uint16_t>(verb);
+  header.bytes = static_cast<std::uint32_t>(std::min(bytes, static_cast<std::size_t>(payload_max_)));
+  send(to, header, bytes != 0 ? payload : nullptr);
 }
 
 void Messenger::flush(int target) {

@@ -44,6 +44,7 @@
 #include "rma/access/accumulate.hpp"
 #include "rma/access/buffers.hpp"
 #include "rma/access/rma_request.hpp"
+#include "rma/control/served_control.hpp"
 
 namespace tasuki::rma {
 
@@ -55,18 +56,19 @@ enum class Verb : std::uint8_t {
   kFetch,           // the same, and the old bytes are wanted back; without payload for MPI_NO_OP
   kCompareAndSwap,  // the payload is what to compare with and what to put
   kFetched,         // answer to the two above: the old bytes; none when the target refused
-  kFlush,           // `tag` is to be answered when all is done
-  kFlushed,         // the answer
+  kFlush,        // `tag` is to be answered when all is done; with `op` 1 the origin's lock is given back then
+  kFlushed,      // the answer
   kType,         // the payload is bytes from `from` on of the description of `type`, which has `count` bytes
   kForgetTypes,  // the origin will use none of its types again
   kRefused,      // no memory is attached at `offset`
+  kControl,      // `op` is a ControlVerb: for the ServedControl
 };
 
 /// How every active message begins.
 struct Header {
   Verb verb;
   std::uint8_t reserved;
-  std::uint16_t op;     // of accumulates: number of the operation
+  std::uint16_t op;     // of accumulates: number of the operation; see kFlush and kControl
   std::uint32_t basic;  // of accumulates: number of the basic type
   std::uint64_t type;   // 0: dense bytes
   std::int64_t offset;  // as in Remote
@@ -99,6 +101,11 @@ class Messenger {
   void flush_all();
   void flush_local(int target);
   void flush_local_all();
+
+  /// The control's: `bytes` of payload, cut to what a message holds.
+  void send_control(int to, ControlVerb verb, const std::byte* payload, std::size_t bytes);
+  /// A flush that gives back this rank's lock of the target, to be waited for by flush().
+  void send_flush_and_unlock(int target);
 
   /// Adds the endpoint of the target whose flush a call waits for.
   void add_missing(std::vector<int>* endpoints) const;
@@ -142,6 +149,11 @@ class Messenger {
     std::vector<bool> told;
   };
   using TypeKey = std::pair<const Layout*, Count>;  // layout and extent
+  /// A flush that is to be answered.
+  struct FlushAsked {
+    std::uint32_t tag;
+    bool unlocks;
+  };
   struct Peer {
     // this rank as its origin
     std::uint32_t open = 0;
@@ -151,7 +163,7 @@ class Messenger {
     std::uint32_t tag_next = 0;
     // this rank as its target
     std::uint32_t incoming = 0;
-    std::vector<std::uint32_t> flushes_waiting;
+    std::vector<FlushAsked> flushes_waiting;
     std::map<std::uint64_t, Ref<Datatype>> types;
     std::vector<std::byte> description;  // of the type that is arriving
   };

@@ -88,7 +88,9 @@ void Messenger::handle(int from, const std::byte* message, Count bytes) {
     case Verb::kFetched:
       return fetched(from, header, payload);
     case Verb::kFlush:
-      peer(from).flushes_waiting.push_back(header.tag);
+      if (header.op != 0 && win_.control->served() == nullptr)
+        damaged(from, "an unlock of a lock that it shares");
+      peer(from).flushes_waiting.push_back({header.tag, header.op != 0});
       return answer_flushes(from);
     case Verb::kFlushed:
       if (header.tag - peer(from).flushes_done > peer(from).flushes_sent - peer(from).flushes_done)
@@ -107,6 +109,10 @@ void Messenger::handle(int from, const std::byte* message, Count bytes) {
             static_cast<long long>(header.offset), from);
       }
       return;
+    case Verb::kControl:
+      if (win_.control->served() == nullptr) damaged(from, "for locks that are shared");
+      return win_.control->served()->handle(from, static_cast<ControlVerb>(header.op), payload,
+                                            payload_bytes);
     default:
       return carry_out(from, header, payload, payload_bytes);
   }
@@ -268,8 +274,9 @@ void Messenger::answer_flushes(int from) {
   if (origin.incoming != 0) return;
   Header answer{};
   answer.verb = Verb::kFlushed;
-  for (const std::uint32_t tag : origin.flushes_waiting) {
-    answer.tag = tag;
+  for (const FlushAsked& flush : origin.flushes_waiting) {
+    if (flush.unlocks) win_.control->served()->release(from);
+    answer.tag = flush.tag;
     send(from, answer);
   }
   origin.flushes_waiting.clear();

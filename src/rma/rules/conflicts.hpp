@@ -24,7 +24,7 @@
 #include "base/process.hpp"
 #include "base/types.hpp"
 #include "rma/access/buffers.hpp"
-#include "rma/control/shared_control.hpp"
+#include "rma/control/shared_mutex.hpp"
 
 namespace tasuki::rma {
 

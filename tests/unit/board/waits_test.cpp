@@ -318,13 +318,15 @@ struct WindowWait {
   std::function<void(Rank&, Win*)> release;
 };
 
-void expect_window_waits(const WindowWait& how) {
+void expect_window_waits(const WorldOptions& options, const WindowWait& how) {
   std::atomic<Win*> of_rank_0{nullptr};
   while_rank_0_waits(
-      2, sleepy(),
-      [&](Rank&, Found* found) {
+      2, options,
+      [&](Rank& rank, Found* found) {
         Win* win = of_rank_0.load();
-        if (win != nullptr) win->control->add_missing(&found->missing);
+        if (win == nullptr) return;
+        win->control->add_missing(&found->missing);
+        find_missing_of_collectives(rank, found);  // over nodes a fence has a barrier of messages
       },
       [&](Rank& rank) {
         Memory memory(rank);
@@ -345,6 +347,14 @@ void expect_window_waits(const WindowWait& how) {
       });
 }
 
+/// Once on one node, where they share words in memory, once on two, where they send messages.
+void expect_window_waits(const WindowWait& how) {
+  expect_window_waits(sleepy(), how);
+  WorldOptions options = sleepy();
+  options.nodes = {0, 1};
+  expect_window_waits(options, how);
+}
+
 TEST(Waits, TellWhoHoldsALock) {
   for (const int held : {kLockExclusive, kLockShared}) {
     expect_window_waits(
@@ -358,6 +368,36 @@ TEST(Waits, TellWhoHoldsALock) {
          .release = [](Rank& rank,
                        Win* win) { EXPECT_EQ(api::win_unlock(rank.process, 0, win), kSuccess); }});
   }
+}
+
+/// The owner serves the lock, and is not who it is waited for.
+TEST(Waits, TellWhoHoldsALockOfAnotherRank) {
+  WorldOptions options = sleepy();
+  options.nodes = {0, 1, 2};
+  std::atomic<Win*> of_rank_0{nullptr};
+  while_rank_0_waits(
+      3, options,
+      [&](Rank&, Found* found) {
+        if (Win* win = of_rank_0.load(); win != nullptr) win->control->add_missing(&found->missing);
+      },
+      [&](Rank& rank) {
+        Memory memory(rank);
+        rank.barrier();
+        of_rank_0.store(memory.win);
+        EXPECT_EQ(api::win_lock(rank.process, kLockShared, 2, 0, memory.win), kSuccess);
+        of_rank_0.store(nullptr);
+        EXPECT_EQ(api::win_unlock(rank.process, 2, memory.win), kSuccess);
+      },
+      [&](Rank& rank, const std::function<const Found&()>& ask) {
+        Memory memory(rank);
+        if (rank.rank == 1) {
+          EXPECT_EQ(api::win_lock(rank.process, kLockExclusive, 2, 0, memory.win), kSuccess);
+        }
+        rank.barrier();
+        if (rank.rank == 2) return;
+        while (ask().missing != std::vector<int>{1}) continue;
+        EXPECT_EQ(api::win_unlock(rank.process, 2, memory.win), kSuccess);
+      });
 }
 
 TEST(Waits, TellWhoHasNotComeToAFence) {

@@ -333,8 +333,10 @@ struct Kind {
   enum { kNobody, kEven, kAll } global;
 };
 
-void run_epochs(int size, const Kind& kind, unsigned seed, Network network = Network::kSharedMemory) {
+void run_epochs(int size, const Kind& kind, unsigned seed, Network network = Network::kSharedMemory,
+                const std::vector<int>& nodes = {}) {
   WorldOptions options;
+  options.nodes = nodes;
   options.network = network;
   options.global_memory = kind.global != Kind::kNobody;
   options.odd_ranks_private = kind.global == Kind::kEven;
@@ -375,6 +377,15 @@ TEST_P(RandomEpochs, OfFiveRanks) {
 }
 TEST_P(RandomEpochs, OverTheToyTransport) {
   run_epochs(3, GetParam(), 6, Network::kInproc);
+}
+
+// Over nodes no window has shared memory, so there are none of MPI_Win_allocate_shared.
+TEST_P(RandomEpochs, OverNodes) {
+  if (GetParam().flavor == 1) return;
+  run_epochs(2, GetParam(), 7, Network::kSharedMemory, {0, 1});
+  run_epochs(3, GetParam(), 8, Network::kSharedMemory, {0, 1, 0});
+  run_epochs(4, GetParam(), 9, Network::kSharedMemory, {0, 0, 1, 1});
+  run_epochs(5, GetParam(), 10, Network::kSharedMemory, {0, 1, 2, 3, 1});
 }
 
 // Allocated, shared, created, dynamic.

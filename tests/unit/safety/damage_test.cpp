@@ -230,7 +230,8 @@ Ending damage_control(std::uint32_t value) {
     rank.barrier();
     if (rank.rank == 1) {
       auto* words = reinterpret_cast<std::atomic<std::uint32_t>*>(win->segment->base());
-      for (std::size_t i = 0; i < rma::Control::bytes_needed(2) / sizeof *words; ++i) words[i].store(value);
+      for (std::size_t i = 0; i < rma::SharedControl::bytes_needed(2) / sizeof *words; ++i)
+        words[i].store(value);
       Bytes none;
       rank.recv(none, 0, 77);
     }

@@ -157,7 +157,7 @@ void work(Rank& rank, What what, unsigned seed, Targets& targets) {
   // Private memory: messages carry what is done to it.
   const bool is_made = api::win_allocate(rank.process, 4096, 1, nullptr, rank.world, &base, &win) == 0;
   if (is_made && what == What::kWindows && rank.rank == 0)
-    targets.add(win->segment->base(), rma::Control::bytes_needed(rank.size));
+    targets.add(win->segment->base(), rma::SharedControl::bytes_needed(rank.size));
   for (int round = 0; round < kRounds; ++round) {
     for (const std::size_t bytes : {8, 100, 900, 5000, 40'000}) exchange(rank, bytes, round);
     if (what == What::kPackets && round >= 2 && random() % 16 == 0) send_noise(rank, random);

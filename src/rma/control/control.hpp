@@ -1,0 +1,75 @@
+// Control: how the ranks of a window synchronize: locks, posts and completes, barriers. It has two forms with
+// the same calls:
+//
+//   SharedControl   all ranks are on one node: words in memory that they share, no message, no help of others
+//   ServedControl   they are on several: each rank serves its own part's words, by messages
+//
+// Which of the two a window has is decided when it is made. What only one of them can do (a copy that two
+// ranks make together; an unlock that flushes) is asked of that form.
+//
+// Thread safety: the process lock.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "rma/control/served_control.hpp"
+#include "rma/control/shared_control.hpp"
+
+namespace tasuki::rma {
+
+class Control {
+ public:
+  /// `memory` as for SharedControl.
+  Control(std::byte* memory, Comm& comm) { shared_.emplace(memory, comm); }
+  explicit Control(Win& win) : served_(std::make_unique<ServedControl>(win)) {}
+
+  bool is_shared() const { return shared_.has_value(); }
+  /// Null in the other form.
+  SharedControl* shared() { return is_shared() ? &*shared_ : nullptr; }
+  ServedControl* served() { return served_.get(); }
+
+  // Passive targets. lock() returns once it is held; the user's locks do not nest. For unlocking see the two
+  // forms: a served lock is given back together with a flush.
+  void lock(int target, bool exclusive) {
+    is_shared() ? shared_->lock(target, exclusive) : served_->lock(target, exclusive);
+  }
+
+  // Active targets.
+  void post(int origin) { is_shared() ? shared_->post(origin) : served_->post(origin); }
+  void wait_for_post(int target) {  // one wait per post
+    is_shared() ? shared_->wait_for_post(target) : served_->wait_for_post(target);
+  }
+  void complete(int target) { is_shared() ? shared_->complete(target) : served_->complete(target); }
+  bool is_complete(int origin) const {  // since the last consume_complete()
+    return is_shared() ? shared_->is_complete(origin) : served_->is_complete(origin);
+  }
+  void wait_until_complete(const std::vector<int>& origins) {
+    is_shared() ? shared_->wait_until_complete(origins) : served_->wait_until_complete(origins);
+  }
+  void consume_complete(int origin) {  // REQUIRES: is_complete(origin)
+    is_shared() ? shared_->consume_complete(origin) : served_->consume_complete(origin);
+  }
+
+  /// Returns once all ranks have come here. What a rank did to memory before it, all see after it.
+  void barrier() { is_shared() ? shared_->barrier() : served_->barrier(); }
+
+  /// The lock of elements at `target` that no processor instruction combines. REQUIRES: the shared form, or
+  /// `target` is this rank.
+  SharedMutex& accumulate_mutex(int target) {
+    return is_shared() ? shared_->accumulate_mutex(target) : served_->accumulate_mutex();
+  }
+
+  /// Adds the endpoints of the ranks that a wait under way is for: of a lock, those that hold it or are
+  /// before this rank in its queue.
+  void add_missing(std::vector<int>* endpoints) const {
+    is_shared() ? shared_->add_missing(endpoints) : served_->add_missing(endpoints);
+  }
+
+ private:
+  std::optional<SharedControl> shared_;
+  std::unique_ptr<ServedControl> served_;
+};
+
+}  // namespace tasuki::rma
