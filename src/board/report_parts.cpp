@@ -8,6 +8,7 @@
 
 #include "coll/run/execution.hpp"
 #include "io/file/file.hpp"
+#include "p2p/arrived_message.hpp"
 #include "p2p/awaiting.hpp"
 #include "p2p/message_requests.hpp"
 #include "p2p/partitioned/partitioned.hpp"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "coll/byte_collectives.hpp"
+#include "communicator/comm_create.hpp"
 #include "object/api.hpp"
 #include "object/errhandler.hpp"
 #include "object/session.hpp"

@@ -11,6 +11,7 @@
 
 #include "base/predefined.hpp"
 #include "coll/byte_collectives.hpp"
+#include "communicator/comm_create.hpp"
 #include "job/bootstrap.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"

@@ -6,9 +6,12 @@
 #include <utility>
 
 #include "coll/byte_collectives.hpp"
+#include "communicator/comm_create.hpp"
 #include "object/api.hpp"
 #include "object/session.hpp"
 #include "p2p/remote_job.hpp"
+#include "placement/hardware.hpp"
+#include "placement/node_map.hpp"
 
 namespace tasuki {
 namespace {

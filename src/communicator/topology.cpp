@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "coll/byte_collectives.hpp"
+#include "communicator/comm_create.hpp"
 #include "object/api.hpp"
 #include "placement/node_map.hpp"
 

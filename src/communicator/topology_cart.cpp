@@ -4,6 +4,7 @@
 
 #include "base/user_memory.hpp"
 #include "coll/byte_collectives.hpp"
+#include "communicator/comm_create.hpp"
 #include "object/api.hpp"
 #include "object/topology.hpp"
 

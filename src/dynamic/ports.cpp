@@ -11,6 +11,7 @@
 #include "base/predefined.hpp"
 #include "base/random_number.hpp"
 #include "coll/byte_collectives.hpp"
+#include "communicator/comm_create.hpp"
 #include "dynamic/api.hpp"
 #include "dynamic/dynamic.hpp"
 #include "job/bootstrap.hpp"

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "coll/byte_collectives.hpp"
+#include "communicator/comm_create.hpp"
 #include "job/bootstrap.hpp"
 #include "object/api.hpp"
 #include "object/group.hpp"

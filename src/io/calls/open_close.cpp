@@ -17,6 +17,7 @@
 #include "io/file/agreement.hpp"
 #include "io/file/explain_file.hpp"
 #include "io/file/phase_times.hpp"
+#include "io/hints/hint_table.hpp"
 #include "io/shared/mapped_state.hpp"
 #include "io/shared/served_state.hpp"
 #include "job/bootstrap.hpp"

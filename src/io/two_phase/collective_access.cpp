@@ -6,7 +6,9 @@
 
 #include "base/clock.hpp"
 #include "coll/byte_collectives.hpp"
+#include "coll/hierarchy/communicators.hpp"
 #include "coll/run/communicator_state.hpp"
+#include "coll/shm/node_segment.hpp"
 #include "io/access/read_modify_write.hpp"
 #include "io/file/agreement.hpp"
 #include "io/file/explain_file.hpp"

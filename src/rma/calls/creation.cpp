@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "coll/byte_collectives.hpp"
+#include "communicator/comm_create.hpp"
 #include "job/bootstrap.hpp"
 #include "link/link.hpp"
 #include "memory/global_memory.hpp"

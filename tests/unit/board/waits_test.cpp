@@ -14,6 +14,7 @@
 #include "coll/api.hpp"
 #include "coll/run/communicator_state.hpp"
 #include "coll/run/execution.hpp"
+#include "coll/shm/node_segment.hpp"
 #include "object/api.hpp"
 #include "p2p/awaiting.hpp"
 #include "p2p/ranks.hpp"

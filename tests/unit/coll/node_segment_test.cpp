@@ -16,6 +16,7 @@
 #include "base/predefined.hpp"
 #include "coll/byte_collectives.hpp"
 #include "coll/run/execution.hpp"
+#include "coll/shm/node_segment.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/call/api.hpp"

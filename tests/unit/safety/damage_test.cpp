@@ -11,6 +11,7 @@
 
 #include "coll/api.hpp"
 #include "coll/run/communicator_state.hpp"
+#include "coll/shm/node_segment.hpp"
 #include "link/link.hpp"
 #include "p2p/partitioned/partitioned.hpp"
 #include "p2p/ranks.hpp"

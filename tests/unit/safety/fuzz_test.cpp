@@ -18,6 +18,7 @@
 
 #include "coll/api.hpp"
 #include "coll/run/communicator_state.hpp"
+#include "coll/shm/node_segment.hpp"
 #include "link/link.hpp"
 #include "link/shm/ring.hpp"
 #include "p2p/ranks.hpp"
