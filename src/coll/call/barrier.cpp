@@ -8,12 +8,12 @@
 namespace tasuki {
 namespace {
 
-Code plan_barrier(Execution& execution) {
+constexpr auto plan_barrier = [](Execution& execution) -> Code {
   execution.describe(CollectiveCall::kBarrier);
   if (execution.comm().is_inter()) return plan_inter_barrier(execution);
   plan_chosen(execution, execution.problem(Operation::kBarrier, 0), 0, {});
   return 0;
-}
+};
 
 }  // namespace
 

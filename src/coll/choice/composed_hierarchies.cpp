@@ -116,13 +116,13 @@ struct Parts {
   BcastPart bcast(bool is_within) const {
     return [*this, is_within](Schedule& schedule, Member self, int root, const Elements& data) {
       run_best(part(is_within, Operation::kBcast, data.bytes(), self), *team.parameters, schedule, self, root,
-               data);
+               {.elements = data});
     };
   }
   ReducePart reduce(bool is_within) const {
     return [*this, is_within](Schedule& schedule, Member self, int root, const Reduction& data) {
       run_best(part(is_within, Operation::kReduce, team.problem->bytes, self), *team.parameters, schedule,
-               self, root, data);
+               self, root, {.vector = data});
     };
   }
   GatherPart gather(Count block) const {

@@ -74,10 +74,11 @@ struct Reduction {
 
 /// The data of a call: what its operation has of these.
 struct CallData {
-  Elements elements;  // bcast: all; gather, scatter, allgather: this rank's own block
-  Blocks out;         // all-to-all: what is sent; in place: as `blocks`
-  Blocks blocks;  // gather, scatter, allgather: all; all-to-all: what is received; reduce-scatter: the parts
-  Reduction vector;  // what reduces
+  Elements elements = {};  // bcast: all; gather, scatter, allgather: this rank's own block
+  Blocks out = {};         // all-to-all: what is sent; in place: as `blocks`
+  Blocks blocks =
+      {};  // gather, scatter, allgather: all; all-to-all: what is received; reduce-scatter: the parts
+  Reduction vector = {};  // what reduces
 };
 
 inline constexpr ElementType kReduced = ElementType::kReceiveType;  // the datatype of every reduction
