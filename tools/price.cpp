@@ -42,10 +42,10 @@ struct Question {
 /// Blocking, among ranks of one node, of sums of doubles.
 Problem problem_of(Operation operation, tasuki::Count bytes, int ranks, int processors) {
   Problem problem{.operation = operation, .size = ranks, .bytes = bytes};
-  problem.blocking = problem.stage = true;
+  problem.blocking = problem.node_segment = true;
   problem.node_ranks_max = ranks;
   problem.processors = processors;
-  problem.quick = tasuki::shown_bytes(problem) <= tasuki::kInlineBytes;
+  problem.flags = tasuki::shown_bytes(problem) <= tasuki::kInlineBytes;
   return problem;
 }
 

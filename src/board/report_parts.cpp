@@ -206,7 +206,7 @@ void add_unexpected(Process& process, RankReport* report) {
 
 void add_lacks(Process& process, RankReport* report) {
   std::vector<int> missing;
-  process.collectives->stages.add_missing(&missing);
+  process.collectives->node_segments.add_missing(&missing);
   for (const ErrorOwner* owner : process.owners) {
     if (owner->kind != Kind::kWin) continue;
     const Win& win = *static_cast<const Win*>(owner);

@@ -14,7 +14,8 @@ namespace tasuki {
 Code barrier_by_messages(Comm& comm);
 
 /// Every rank contributes `bytes` at `mine` and gets all, in rank order, at `all` (size() * bytes). Blocking;
-/// on an intracommunicator. Over its stage, where it has one; else messages travel in the collective plane.
+/// on an intracommunicator. Over its node segment, where it has one; else messages travel in the collective
+/// plane.
 Code allgather_bytes(Comm& comm, const void* mine, void* all, Count bytes);
 
 /// Rank `root`'s `bytes` at `data` reach all. Blocking.

@@ -189,11 +189,11 @@ Code begin_end_of_world(Process& process) {
 Code finish_world(Process& process) {
   const std::int64_t begin_ns = clock_ns();
   flush_sends(process);
-  process.collectives->stages.release_all();
+  process.collectives->node_segments.release_all();
   settle_job_locks(process);
   const Code code = meet(process);
   end_job_locks(process);
-  process.collectives->stages.give_back();
+  process.collectives->node_segments.give_back();
   hide_world(process);
   process.counters.finalize_ns += static_cast<std::uint64_t>(clock_ns() - begin_ns);
   return code;

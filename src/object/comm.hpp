@@ -15,11 +15,11 @@
 
 namespace tasuki {
 
-struct Topology;   // object/topology.hpp
-class Stage;       // coll/shm/node_segment.hpp: shared memory of the collectives
-class Levels;      // coll/hierarchy/communicators.hpp: communicators within nodes and between them
-class NodeMap;     // placement/node_map.hpp
-class BufferPool;  // p2p/buffer_pool.hpp: attached buffers of the buffered mode
+struct Topology;    // object/topology.hpp
+class NodeSegment;  // coll/shm/node_segment.hpp: shared memory of the collectives
+class Hierarchy;    // coll/hierarchy/communicators.hpp: communicators within nodes and between them
+class NodeMap;      // placement/node_map.hpp
+class BufferPool;   // p2p/buffer_pool.hpp: attached buffers of the buffered mode
 
 struct Errhandler : Object {
   Errhandler() : Object(Kind::kErrhandler) {}
@@ -100,9 +100,9 @@ struct Comm : ErrorOwner {
   std::shared_ptr<const Topology> topology;  // null: none; of a duplicate: the same one
   std::shared_ptr<const NodeMap> node_map;   // null: not made yet; ask tasuki::node_map()
   Ref<ErrorOwner> session;                   // that it is derived from, null in the world model
-  std::shared_ptr<Stage> stage;              // null: there is none (yet)
+  std::shared_ptr<NodeSegment> stage;        // null: there is none (yet)
   bool stage_tried = false;                  // to make one: by the first blocking collective
-  std::shared_ptr<Levels> levels;            // null: there are none (yet)
+  std::shared_ptr<Hierarchy> levels;         // null: there are none (yet)
   bool levels_tried = false;                 // to make them: by the first collective that wants them
   int processors = -1;     // that its ranks share, as the collectives see it; -1: not asked for yet
   bool recurring = false;  // its context is used again: messages that are early stay when it goes

@@ -24,7 +24,7 @@ struct MeasuredChoice {
 
 /// The first that holds for the problem, or null.
 inline const MeasuredChoice* measured_for(const Problem& problem, std::span<const MeasuredChoice> choices) {
-  if (choices.empty() || !problem.blocking || !problem.stage || problem.nodes > 1) return nullptr;
+  if (choices.empty() || !problem.blocking || !problem.node_segment || problem.nodes > 1) return nullptr;
   for (const MeasuredChoice& choice : choices) {
     if (choice.operation == problem.operation && choice.ranks == problem.size &&
         choice.bytes_min <= problem.bytes && problem.bytes <= choice.bytes_max)

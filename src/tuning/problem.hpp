@@ -24,15 +24,16 @@ struct Problem {
   bool uniform = true;      // all blocks have as many bytes
   bool in_place = false;    // all ranks gave MPI_IN_PLACE: in an all-to-all
 
-  bool blocking = false;  // nonblocking and persistent ones take no stage
-  bool stage =
-      false;  // the ranks share memory and have a stage (coll/shm/node_segment.hpp), and it may be used
+  bool blocking = false;      // nonblocking and persistent ones take no node segment
+  bool node_segment = false;  // the ranks share memory and have a node segment (coll/shm/node_segment.hpp),
+                              // and it may be used
 
-  bool levels =
+  bool composed =
       false;  // on several nodes; its parts may be collectives of their own
-              // (coll/hierarchy/communicators.hpp), with a stage on each node that has several ranks
+              // (coll/hierarchy/communicators.hpp), with a node segment on each node that has several ranks
 
-  bool quick = false;  // it may run straight over the flags of the stage (coll/shm/flag_collectives.hpp)
+  bool flags =
+      false;  // it may run straight over the flags of the node segment (coll/shm/flag_collectives.hpp)
 
   int nodes = 1;                    // that the ranks are on
   int node_ranks_max = 1;           // ranks on the node that has the most

@@ -81,7 +81,7 @@ def names_call(body, callee):
     return re.search(rf"(?<![\w~]){re.escape(callee)}(?:<\w+>| call)?\(", body)
 
 
-def budget(tree, path=None, beside=None):
+def budget(tree, path=None, beside=None, uncalled=UNCALLED, files_max=FILES_MAX, lines_max=LINES_MAX):
     """What is wrong with the list, or with the path that it tells."""
     path = SHORT_PATH if path is None else path
     beside = BESIDE if beside is None else beside
@@ -90,7 +90,7 @@ def budget(tree, path=None, beside=None):
     every_name = {name for functions in defined.values() for name in functions}
     listed = {name for functions in path.values() for name in functions}
     called = {callee for functions in path.values() for callees in functions.values() for callee in callees}
-    wrong += [f"nothing on the list calls {name}" for name in sorted(listed - called - UNCALLED)]
+    wrong += [f"nothing on the list calls {name}" for name in sorted(listed - called - uncalled)]
     wrong += [f"{name} is called, and not on the list" for name in sorted(called - listed)]
     for file, functions in path.items():
         for name, callees in functions.items():
@@ -112,10 +112,10 @@ def budget(tree, path=None, beside=None):
                 if names_call(text, other)
             ]
     files = [file for file in path if file != ENTRY[0]]
-    if len(files) > FILES_MAX:
-        wrong.append(f"the short path has {len(files)} files, at most {FILES_MAX}")
-    if lines > LINES_MAX:
-        wrong.append(f"the short path has {lines} lines, at most {LINES_MAX}")
+    if len(files) > files_max:
+        wrong.append(f"the path has {len(files)} files, at most {files_max}")
+    if lines > lines_max:
+        wrong.append(f"the path has {lines} lines, at most {lines_max}")
     return wrong
 
 

@@ -73,9 +73,9 @@ namespace api {
 Code allgather(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
                Count recvcount, Datatype* recvtype, Comm* comm) {
   Code code = 0;
-  if (Stage* stage = stage_of(*comm);
-      stage != nullptr &&
-      quick_allgather(*comm, *stage, sendbuf, sendcount, sendtype, recvbuf, recvcount, *recvtype, &code))
+  if (NodeSegment* segment = node_segment_of(*comm);
+      segment != nullptr &&
+      flag_allgather(*comm, *segment, sendbuf, sendcount, sendtype, recvbuf, recvcount, *recvtype, &code))
     return code;
   return run_collective(*comm, allgather_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype));
 }

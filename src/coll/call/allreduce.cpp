@@ -38,8 +38,8 @@ namespace api {
 Code allreduce(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
                Comm* comm) {
   Code code = 0;
-  if (Stage* stage = stage_of(*comm);
-      stage != nullptr && quick_allreduce(*comm, *stage, sendbuf, recvbuf, count, *datatype, *op, &code))
+  if (NodeSegment* segment = node_segment_of(*comm);
+      segment != nullptr && flag_allreduce(*comm, *segment, sendbuf, recvbuf, count, *datatype, *op, &code))
     return code;
   return run_collective(*comm, allreduce_plan(sendbuf, recvbuf, count, datatype, op));
 }

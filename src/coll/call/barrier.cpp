@@ -20,7 +20,8 @@ constexpr auto plan_barrier = [](Execution& execution) -> Code {
 namespace api {
 
 Code barrier(Process&, Comm* comm) {
-  if (Stage* stage = stage_of(*comm); stage != nullptr && quick_barrier(*comm, *stage)) return 0;
+  if (NodeSegment* segment = node_segment_of(*comm); segment != nullptr && flag_barrier(*comm, *segment))
+    return 0;
   return run_collective(*comm, plan_barrier);
 }
 

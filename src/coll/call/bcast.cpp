@@ -30,8 +30,8 @@ namespace api {
 
 Code bcast(Process&, void* buffer, Count count, Datatype* datatype, int root, Comm* comm) {
   Code code = 0;
-  if (Stage* stage = stage_of(*comm);
-      stage != nullptr && quick_bcast(*comm, *stage, buffer, count, *datatype, root, &code))
+  if (NodeSegment* segment = node_segment_of(*comm);
+      segment != nullptr && flag_bcast(*comm, *segment, buffer, count, *datatype, root, &code))
     return code;
   return run_collective(*comm, bcast_plan(buffer, count, datatype, root));
 }

@@ -42,10 +42,10 @@ Code barrier_by_messages(Comm& comm) {
 }
 
 Code allgather_bytes(Comm& comm, const void* mine, void* all, Count bytes) {
-  if (Stage* stage = comm.stage.get(); stage != nullptr) {
+  if (NodeSegment* segment = comm.stage.get(); segment != nullptr) {
     const auto* byte = predefined_object<Datatype>(*comm.process.objects, kMpiByte);
     Code code = kSuccess;
-    if (quick_allgather(comm, *stage, mine, bytes, byte, all, bytes, *byte, &code)) return code;
+    if (flag_allgather(comm, *segment, mine, bytes, byte, all, bytes, *byte, &code)) return code;
   }
   return run_collective(comm, [&](Execution& execution) -> Code {
     execution.describe(CollectiveCall::kInternal, {.bytes = bytes});

@@ -100,9 +100,9 @@ namespace api {
 Code gather(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
             Count recvcount, Datatype* recvtype, int root, Comm* comm) {
   Code code = 0;
-  if (Stage* stage = stage_of(*comm);
-      stage != nullptr &&
-      quick_gather(*comm, *stage, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &code))
+  if (NodeSegment* segment = node_segment_of(*comm);
+      segment != nullptr &&
+      flag_gather(*comm, *segment, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, &code))
     return code;
   return run_collective(*comm, gather_plan(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root));
 }

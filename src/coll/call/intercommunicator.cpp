@@ -177,7 +177,7 @@ Code plan_inter_allgather(Execution& execution, const void* sendbuf, Count sendc
                     .element = ElementType::kSendType,
                     .type = type,
                     .count = sendcount,
-                    .shared = true};  // one block, for everybody
+                    .one_for_all = true};  // one block, for everybody
   if (const Code code = check_distinct(process, sendbuf, mine, 1, recvbuf, all, size); code != 0) return code;
   execution.describe_ends([&](Schedule& ends) { write_ends(ends, mine, all, size); });
   inter_exchange(execution.schedule, execution.self(), mine, all, size);

@@ -32,7 +32,7 @@ Code exchange(Execution& execution, const void* sendbuf, const Blocks& out, void
   if (const Code code = check_not_in_place(process, "recvbuf", recvbuf, kNowhere); code != 0) return code;
   const Topology& topology = *comm.topology;
   if (const Code code = check_memory(process, topology); code != 0) return code;
-  const int out_blocks = out.shared ? std::min(1, topology.outdegree()) : topology.outdegree();
+  const int out_blocks = out.one_for_all ? std::min(1, topology.outdegree()) : topology.outdegree();
   if (const Code code = check_blocks(process, "sendcount", out, out_blocks); code != 0) return code;
   if (const Code code = check_blocks(process, "recvcount", in, topology.indegree()); code != 0) return code;
   if (const Code code = check_distinct(process, sendbuf, out, out_blocks, recvbuf, in, topology.indegree());
@@ -63,7 +63,7 @@ auto allgather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, vo
     execution.describe(CollectiveCall::kNeighborAllgather);
     execution.arguments = {sendbuf, recvbuf, sendtype, recvtype};
     Blocks out = send_blocks(*sendtype, sendcount);
-    out.shared = true;
+    out.one_for_all = true;
     return exchange(execution, sendbuf, out, recvbuf, {.type = shape_of(*recvtype), .count = recvcount});
   };
 }
@@ -74,7 +74,7 @@ auto allgatherv_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, v
     execution.describe(CollectiveCall::kNeighborAllgatherv);
     execution.arguments = {sendbuf, recvbuf, sendtype, recvtype};
     Blocks out = send_blocks(*sendtype, sendcount);
-    out.shared = true;
+    out.one_for_all = true;
     return exchange(execution, sendbuf, out, recvbuf, receive_blocks(*recvtype, recvcounts, displs));
   };
 }

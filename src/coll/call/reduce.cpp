@@ -43,8 +43,9 @@ namespace api {
 Code reduce(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, int root,
             Comm* comm) {
   Code code = 0;
-  if (Stage* stage = stage_of(*comm);
-      stage != nullptr && quick_reduce(*comm, *stage, sendbuf, recvbuf, count, *datatype, *op, root, &code))
+  if (NodeSegment* segment = node_segment_of(*comm);
+      segment != nullptr &&
+      flag_reduce(*comm, *segment, sendbuf, recvbuf, count, *datatype, *op, root, &code))
     return code;
   return run_collective(*comm, reduce_plan(sendbuf, recvbuf, count, datatype, op, root));
 }

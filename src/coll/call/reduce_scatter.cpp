@@ -58,9 +58,9 @@ namespace api {
 Code reduce_scatter_block(Process&, const void* sendbuf, void* recvbuf, Count recvcount, Datatype* datatype,
                           Op* op, Comm* comm) {
   Code code = 0;
-  if (Stage* stage = stage_of(*comm);
-      stage != nullptr &&
-      quick_reduce_scatter(*comm, *stage, sendbuf, recvbuf, {.count = recvcount}, *datatype, *op, &code))
+  if (NodeSegment* segment = node_segment_of(*comm);
+      segment != nullptr &&
+      flag_reduce_scatter(*comm, *segment, sendbuf, recvbuf, {.count = recvcount}, *datatype, *op, &code))
     return code;
   return run_collective(*comm, reduce_scatter_block_plan(sendbuf, recvbuf, recvcount, datatype, op));
 }
@@ -80,9 +80,9 @@ Code reduce_scatter_block_init(Process&, const void* sendbuf, void* recvbuf, Cou
 Code reduce_scatter(Process&, const void* sendbuf, void* recvbuf, CountArray recvcounts, Datatype* datatype,
                     Op* op, Comm* comm) {
   Code code = 0;
-  if (Stage* stage = stage_of(*comm);
-      stage != nullptr &&
-      quick_reduce_scatter(*comm, *stage, sendbuf, recvbuf, {.counts = recvcounts}, *datatype, *op, &code))
+  if (NodeSegment* segment = node_segment_of(*comm);
+      segment != nullptr &&
+      flag_reduce_scatter(*comm, *segment, sendbuf, recvbuf, {.counts = recvcounts}, *datatype, *op, &code))
     return code;
   return run_collective(*comm, reduce_scatter_plan(sendbuf, recvbuf, recvcounts, datatype, op));
 }

@@ -38,8 +38,8 @@ namespace api {
 
 Code scan(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op, Comm* comm) {
   Code code = 0;
-  if (Stage* stage = stage_of(*comm);
-      stage != nullptr && quick_scan(*comm, *stage, sendbuf, recvbuf, count, *datatype, *op, true, &code))
+  if (NodeSegment* segment = node_segment_of(*comm);
+      segment != nullptr && flag_scan(*comm, *segment, sendbuf, recvbuf, count, *datatype, *op, true, &code))
     return code;
   return run_collective(*comm, scan_plan(Operation::kScan, sendbuf, recvbuf, count, datatype, op));
 }
@@ -58,8 +58,8 @@ Code scan_init(Process&, const void* sendbuf, void* recvbuf, Count count, Dataty
 Code exscan(Process&, const void* sendbuf, void* recvbuf, Count count, Datatype* datatype, Op* op,
             Comm* comm) {
   Code code = 0;
-  if (Stage* stage = stage_of(*comm);
-      stage != nullptr && quick_scan(*comm, *stage, sendbuf, recvbuf, count, *datatype, *op, false, &code))
+  if (NodeSegment* segment = node_segment_of(*comm);
+      segment != nullptr && flag_scan(*comm, *segment, sendbuf, recvbuf, count, *datatype, *op, false, &code))
     return code;
   return run_collective(*comm, scan_plan(Operation::kExscan, sendbuf, recvbuf, count, datatype, op));
 }

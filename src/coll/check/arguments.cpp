@@ -123,7 +123,7 @@ bool block_begins_at(std::intptr_t address, const void* base, const Blocks& bloc
   if (blocks.uniform()) {
     if (blocks.count * blocks.type.size == 0) return false;
     const std::intptr_t distance = address - beginning_of(base, blocks, 0);
-    const Count step = blocks.shared ? 0 : blocks.count * blocks.type.extent;
+    const Count step = blocks.one_for_all ? 0 : blocks.count * blocks.type.extent;
     if (distance == 0 || step == 0) return distance == 0;
     return distance % step == 0 && distance / step > 0 && distance / step < size;
   }
@@ -217,7 +217,7 @@ Code check_distinct(Process& process, const void* sendbuf, const Blocks& out, in
     return check_buffers_apart(process, sorted_blocks(number_of(sendbuf), out, out_blocks),
                                sorted_blocks(number_of(recvbuf), in, in_blocks));
   }
-  if (sendbuf != recvbuf && !out.shared) return 0;
+  if (sendbuf != recvbuf && !out.one_for_all) return 0;
   const bool alike = blocks_begin_alike(sendbuf, out, out_blocks, recvbuf, in, in_blocks);
   return alike ? fail_same_buffer(process, sendbuf, recvbuf) : 0;
 }

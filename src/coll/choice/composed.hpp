@@ -1,5 +1,5 @@
 // How the registry (coll/choice/registry.cpp) prices and calls those of the general algorithms that are more
-// than a formula and a function: with segments, in several directions, or in two levels, whose parts are
+// than a formula and a function: with segments, in several directions, or hierarchical, whose parts are
 // chosen in their turn. A price is in nanoseconds; what else it is a function of is only what all ranks know
 // alike.
 //
@@ -26,12 +26,12 @@ bool is_grid_and_commutes(const Problem& problem) {
   return problem.commutative && is_grid<dimensions>(problem);
 }
 
-/// Several nodes, and several ranks on one. Where something is reduced: in an order that the levels can keep.
-bool has_levels(const Problem& problem);
+/// Several nodes, and several ranks on one. Where something is reduced: in an order that the parts can keep.
+bool has_hierarchy(const Problem& problem);
 /// And as many ranks on each node.
 bool has_lanes(const Problem& problem);
-/// The same, and the parts may be calls (coll/hierarchy/communicators.hpp): for what is nothing else in two
-/// levels.
+/// The same, and the parts may be calls (coll/hierarchy/communicators.hpp): for what has no
+/// schedule.
 bool may_call_lanes(const Problem& problem);
 bool may_call_lanes_in_order(const Problem& problem);
 
@@ -58,27 +58,27 @@ void allreduce_binary_tree(Schedule& schedule, const Team& team, const Reduction
 double allgather_multi_ring_ns(const Problem& problem, const Parameters& parameters, Count);
 void allgather_multi_ring(Schedule& schedule, const Team& team, const Elements& mine, const Blocks& all);
 
-// In two levels (coll/hierarchy/schedules.hpp).
-double barrier_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
-double bcast_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
-double reduce_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
-double allreduce_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
+// Hierarchical ones (coll/hierarchy/schedules.hpp).
+double hierarchical_barrier_ns(const Problem& problem, const Parameters& parameters, Count);
+double hierarchical_bcast_ns(const Problem& problem, const Parameters& parameters, Count);
+double hierarchical_reduce_ns(const Problem& problem, const Parameters& parameters, Count);
+double hierarchical_allreduce_ns(const Problem& problem, const Parameters& parameters, Count);
 double allreduce_lanes_ns(const Problem& problem, const Parameters& parameters, Count);
-double gather_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
-double scatter_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
-double allgather_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
-double alltoall_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
-double reduce_scatter_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
-double scan_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
-double exscan_two_level_ns(const Problem& problem, const Parameters& parameters, Count);
-void barrier_two_level(Schedule& schedule, const Team& team);
-void bcast_two_level(Schedule& schedule, const Team& team, const Elements& data);
-void reduce_two_level(Schedule& schedule, const Team& team, const Reduction& data);
-void allreduce_two_level(Schedule& schedule, const Team& team, const Reduction& data);
+double hierarchical_gather_ns(const Problem& problem, const Parameters& parameters, Count);
+double hierarchical_scatter_ns(const Problem& problem, const Parameters& parameters, Count);
+double hierarchical_allgather_ns(const Problem& problem, const Parameters& parameters, Count);
+double hierarchical_alltoall_ns(const Problem& problem, const Parameters& parameters, Count);
+double hierarchical_reduce_scatter_ns(const Problem& problem, const Parameters& parameters, Count);
+double hierarchical_scan_ns(const Problem& problem, const Parameters& parameters, Count);
+double hierarchical_exscan_ns(const Problem& problem, const Parameters& parameters, Count);
+void hierarchical_barrier(Schedule& schedule, const Team& team);
+void hierarchical_bcast(Schedule& schedule, const Team& team, const Elements& data);
+void hierarchical_reduce(Schedule& schedule, const Team& team, const Reduction& data);
+void hierarchical_allreduce(Schedule& schedule, const Team& team, const Reduction& data);
 void allreduce_lanes(Schedule& schedule, const Team& team, const Reduction& data);
-void gather_two_level(Schedule& schedule, const Team& team, const Elements& mine, const Blocks& all);
-void scatter_two_level(Schedule& schedule, const Team& team, const Blocks& all, const Elements& mine);
-void allgather_two_level(Schedule& schedule, const Team& team, const Elements& mine, const Blocks& all);
-void alltoall_two_level(Schedule& schedule, const Team& team, const Blocks& out, const Blocks& in);
+void hierarchical_gather(Schedule& schedule, const Team& team, const Elements& mine, const Blocks& all);
+void hierarchical_scatter(Schedule& schedule, const Team& team, const Blocks& all, const Elements& mine);
+void hierarchical_allgather(Schedule& schedule, const Team& team, const Elements& mine, const Blocks& all);
+void hierarchical_alltoall(Schedule& schedule, const Team& team, const Blocks& out, const Blocks& in);
 
 }  // namespace tasuki::general

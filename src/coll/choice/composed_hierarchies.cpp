@@ -1,4 +1,4 @@
-// Collectives in two levels as the registry sees them: see coll/choice/composed.hpp. Each part is a problem
+// hierarchical collectives as the registry sees them: see coll/choice/composed.hpp. Each part is a problem
 // of its own, whose algorithm is chosen like any other's; what is said for a node is said for the one with
 // the most ranks.
 #include <span>
@@ -18,12 +18,12 @@ Problem within(const Problem& problem, Operation operation, Count bytes, int siz
                .size = size,
                .bytes = bytes,
                .commutative = problem.commutative,
-               .blocking = problem.levels,
-               .stage = problem.levels,
+               .blocking = problem.composed,
+               .node_segment = problem.composed,
                .node_ranks_max = size,
                .processors = problem.processors,
                .distance = problem.distance};
-  part.quick = problem.levels && shown_bytes(part) <= kInlineBytes;
+  part.flags = problem.composed && shown_bytes(part) <= kInlineBytes;
   return part;
 }
 Problem within(const Problem& problem, Operation operation, Count bytes) {
@@ -76,16 +76,16 @@ double with_leaders_ns(const Problem& problem, const Parameters& parameters) {
 
 }  // namespace
 
-bool has_levels(const Problem& problem) {
+bool has_hierarchy(const Problem& problem) {
   return problem.nodes > 1 && problem.nodes < problem.size && (problem.commutative || problem.consecutive);
 }
 
 bool has_lanes(const Problem& problem) {
-  return has_levels(problem) && problem.nodes * problem.node_ranks_max == problem.size;
+  return has_hierarchy(problem) && problem.nodes * problem.node_ranks_max == problem.size;
 }
 
 bool may_call_lanes(const Problem& problem) {
-  return problem.levels && has_lanes(problem);
+  return problem.composed && has_lanes(problem);
 }
 bool may_call_lanes_in_order(const Problem& problem) {
   return may_call_lanes(problem) && problem.consecutive;
@@ -93,18 +93,18 @@ bool may_call_lanes_in_order(const Problem& problem) {
 
 // Barrier, bcast, reduce, allreduce.
 
-double barrier_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
+double hierarchical_barrier_ns(const Problem& problem, const Parameters& parameters, Count) {
   const Problem node = within(problem, Operation::kBarrier, 0);
   const double nodes_ns =
-      problem.levels ? 2 * best_ns(node, parameters)
-                     : cost_ns({.steps = 2.0 * ceil_log2(node.size), .messages = 2.0 * (node.size - 1)}, node,
-                               parameters);
+      problem.composed ? 2 * best_ns(node, parameters)
+                       : cost_ns({.steps = 2.0 * ceil_log2(node.size), .messages = 2.0 * (node.size - 1)},
+                                 node, parameters);
   return nodes_ns + cost_ns(barrier_dissemination_cost(problem.nodes),
                             between(problem, Operation::kBarrier, 0), parameters);
 }
 
-void barrier_two_level(Schedule& schedule, const Team& team) {
-  tasuki::barrier_two_level(schedule, team.self.rank, *team.nodes);
+void hierarchical_barrier(Schedule& schedule, const Team& team) {
+  tasuki::hierarchical_barrier(schedule, team.self.rank, *team.nodes);
 }
 
 namespace {
@@ -148,47 +148,47 @@ struct Parts {
 
 }  // namespace
 
-double bcast_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
+double hierarchical_bcast_ns(const Problem& problem, const Parameters& parameters, Count) {
   return best_ns(within(problem, Operation::kBcast, problem.bytes), parameters) +
          best_ns(between(problem, Operation::kBcast, problem.bytes), parameters);
 }
 
-void bcast_two_level(Schedule& schedule, const Team& team, const Elements& data) {
+void hierarchical_bcast(Schedule& schedule, const Team& team, const Elements& data) {
   const Parts parts{team};
-  tasuki::bcast_two_level(schedule, team.self.rank, team.root, *team.nodes, data, parts.bcast(true),
-                          parts.bcast(false));
+  tasuki::hierarchical_bcast(schedule, team.self.rank, team.root, *team.nodes, data, parts.bcast(true),
+                             parts.bcast(false));
 }
 
-double reduce_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
+double hierarchical_reduce_ns(const Problem& problem, const Parameters& parameters, Count) {
   return best_ns(within(problem, Operation::kReduce, problem.bytes), parameters) +
          best_ns(between(problem, Operation::kReduce, problem.bytes), parameters);
 }
 
-void reduce_two_level(Schedule& schedule, const Team& team, const Reduction& data) {
+void hierarchical_reduce(Schedule& schedule, const Team& team, const Reduction& data) {
   const Parts parts{team};
-  tasuki::reduce_two_level(schedule, team.self.rank, team.root, *team.nodes, data, parts.reduce(true),
-                           parts.reduce(false));
+  tasuki::hierarchical_reduce(schedule, team.self.rank, team.root, *team.nodes, data, parts.reduce(true),
+                              parts.reduce(false));
 }
 
-double allreduce_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
+double hierarchical_allreduce_ns(const Problem& problem, const Parameters& parameters, Count) {
   return best_ns(within(problem, Operation::kReduce, problem.bytes), parameters) +
          best_ns(between(problem, Operation::kAllreduce, problem.bytes), parameters) +
          best_ns(within(problem, Operation::kBcast, problem.bytes), parameters);
 }
 
-void allreduce_two_level(Schedule& schedule, const Team& team, const Reduction& data) {
+void hierarchical_allreduce(Schedule& schedule, const Team& team, const Reduction& data) {
   const Parts parts{team};
   const AllreducePart between_nodes = [&](Schedule& part, Member self, const Reduction& sums) {
     run_best(between(*team.problem, Operation::kAllreduce, team.problem->bytes), *team.parameters, part, self,
              0, {.vector = sums});
   };
-  tasuki::allreduce_two_level(schedule, team.self.rank, *team.nodes, data, parts.reduce(true), between_nodes,
-                              parts.bcast(true));
+  tasuki::hierarchical_allreduce(schedule, team.self.rank, *team.nodes, data, parts.reduce(true),
+                                 between_nodes, parts.bcast(true));
 }
 
 double allreduce_lanes_ns(const Problem& problem, const Parameters& parameters, Count) {
   Problem slices = within(problem, Operation::kAllgather, problem.bytes);
-  slices.uniform = slices.quick = false;
+  slices.uniform = slices.flags = false;
   // The lanes of a node run beside one another: each takes a share of its processors.
   const Count slice = (problem.bytes + problem.node_ranks_max - 1) / problem.node_ranks_max;
   Problem lane = between(problem, Operation::kAllreduce, slice);
@@ -224,31 +224,31 @@ double with_lane_ns(const Problem& problem, const Parameters& parameters) {
   return best_ns(lane, parameters);
 }
 
-double gather_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
+double hierarchical_gather_ns(const Problem& problem, const Parameters& parameters, Count) {
   const Problem node = within(problem, Operation::kGather, problem.bytes);
-  if (problem.levels) return best_ns(node, parameters) + with_lane_ns(problem, parameters);
+  if (problem.composed) return best_ns(node, parameters) + with_lane_ns(problem, parameters);
   return best_ns(node, parameters) + with_leaders_ns(problem, parameters) +
          cost_ns(gather_linear_cost(node.size, blocks(problem, 1)), node, parameters);
 }
 
-void gather_two_level(Schedule& schedule, const Team& team, const Elements& mine, const Blocks& all) {
-  tasuki::gather_two_level(schedule, team.self.rank, team.root, *team.nodes, mine, all,
-                           Parts{team}.gather(team.problem->bytes));
+void hierarchical_gather(Schedule& schedule, const Team& team, const Elements& mine, const Blocks& all) {
+  tasuki::hierarchical_gather(schedule, team.self.rank, team.root, *team.nodes, mine, all,
+                              Parts{team}.gather(team.problem->bytes));
 }
 
-double scatter_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
+double hierarchical_scatter_ns(const Problem& problem, const Parameters& parameters, Count) {
   const Problem node = within(problem, Operation::kScatter, problem.bytes);
-  if (problem.levels) return best_ns(node, parameters) + with_lane_ns(problem, parameters);
+  if (problem.composed) return best_ns(node, parameters) + with_lane_ns(problem, parameters);
   return best_ns(node, parameters) + with_leaders_ns(problem, parameters) +
          cost_ns(scatter_linear_cost(node.size, blocks(problem, 1)), node, parameters);
 }
 
-void scatter_two_level(Schedule& schedule, const Team& team, const Blocks& all, const Elements& mine) {
-  tasuki::scatter_two_level(schedule, team.self.rank, team.root, *team.nodes, all, mine,
-                            Parts{team}.scatter(team.problem->bytes));
+void hierarchical_scatter(Schedule& schedule, const Team& team, const Blocks& all, const Elements& mine) {
+  tasuki::hierarchical_scatter(schedule, team.self.rank, team.root, *team.nodes, all, mine,
+                               Parts{team}.scatter(team.problem->bytes));
 }
 
-double allgather_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
+double hierarchical_allgather_ns(const Problem& problem, const Parameters& parameters, Count) {
   const Count bytes = problem.bytes;
   // What is packed is unpacked too, unless it lies in its place.
   const double copied = problem.consecutive && problem.uniform ? 0 : static_cast<double>(bytes);
@@ -258,16 +258,16 @@ double allgather_two_level_ns(const Problem& problem, const Parameters& paramete
          copied * ranks_per_processor(problem) / parameters.copied_bytes_per_ns;
 }
 
-void allgather_two_level(Schedule& schedule, const Team& team, const Elements& mine, const Blocks& all) {
+void hierarchical_allgather(Schedule& schedule, const Team& team, const Elements& mine, const Blocks& all) {
   const Parts parts{team};
   const AllgatherPart between_nodes = [&](Schedule& part, Member self, const Elements& own,
                                           const Blocks& nodes) {
     run_best(between(*team.problem, Operation::kAllgather, team.problem->bytes), *team.parameters, part, self,
              0, {.elements = own, .blocks = nodes});
   };
-  tasuki::allgather_two_level(schedule, team.self.rank, *team.nodes, mine, all,
-                              parts.gather(team.problem->bytes / team.problem->size), between_nodes,
-                              parts.bcast(true));
+  tasuki::hierarchical_allgather(schedule, team.self.rank, *team.nodes, mine, all,
+                                 parts.gather(team.problem->bytes / team.problem->size), between_nodes,
+                                 parts.bcast(true));
 }
 
 /// Where the parts are calls, each rank hands on along its lane what its node has for it. It packs twice, and
@@ -279,8 +279,8 @@ double alltoall_by_lanes_ns(const Problem& problem, const Parameters& parameters
          copied / parameters.copied_bytes_per_ns;
 }
 
-double alltoall_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
-  if (problem.levels) return alltoall_by_lanes_ns(problem, parameters);
+double hierarchical_alltoall_ns(const Problem& problem, const Parameters& parameters, Count) {
+  if (problem.composed) return alltoall_by_lanes_ns(problem, parameters);
   const Count ranks = problem.node_ranks_max;
   const Count row = problem.size * problem.bytes;
   const double leaving = static_cast<double>(ranks * (problem.size - ranks) * problem.bytes);
@@ -296,16 +296,16 @@ double alltoall_two_level_ns(const Problem& problem, const Parameters& parameter
          copied / parameters.copied_bytes_per_ns;
 }
 
-void alltoall_two_level(Schedule& schedule, const Team& team, const Blocks& out, const Blocks& in) {
+void hierarchical_alltoall(Schedule& schedule, const Team& team, const Blocks& out, const Blocks& in) {
   const Parts parts{team};
   const Count row = team.problem->size * team.problem->bytes;
-  tasuki::alltoall_two_level(schedule, team.self.rank, *team.nodes, out, in, parts.gather(row),
-                             parts.scatter(row));
+  tasuki::hierarchical_alltoall(schedule, team.self.rank, *team.nodes, out, in, parts.gather(row),
+                                parts.scatter(row));
 }
 
 // Reduce-scatter and scans: as calls alone.
 
-double reduce_scatter_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
+double hierarchical_reduce_scatter_ns(const Problem& problem, const Parameters& parameters, Count) {
   const double copied = static_cast<double>(problem.bytes) * ranks_per_processor(problem);
   const Count of_lane = problem.bytes / problem.node_ranks_max;
   return best_ns(within(problem, Operation::kReduceScatter, problem.bytes), parameters) +
@@ -315,7 +315,7 @@ double reduce_scatter_two_level_ns(const Problem& problem, const Parameters& par
 
 namespace {
 
-double scan_on_levels_ns(const Problem& problem, const Parameters& parameters) {
+double scan_in_hierarchy_ns(const Problem& problem, const Parameters& parameters) {
   const double reduced = static_cast<double>(problem.bytes) * ranks_per_processor(problem);
   return best_ns(within(problem, problem.operation, problem.bytes), parameters) +
          best_ns(between(problem, Operation::kExscan, problem.bytes), parameters) +
@@ -325,11 +325,11 @@ double scan_on_levels_ns(const Problem& problem, const Parameters& parameters) {
 
 }  // namespace
 
-double scan_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
-  return scan_on_levels_ns(problem, parameters);
+double hierarchical_scan_ns(const Problem& problem, const Parameters& parameters, Count) {
+  return scan_in_hierarchy_ns(problem, parameters);
 }
-double exscan_two_level_ns(const Problem& problem, const Parameters& parameters, Count) {
-  return scan_on_levels_ns(problem, parameters);
+double hierarchical_exscan_ns(const Problem& problem, const Parameters& parameters, Count) {
+  return scan_in_hierarchy_ns(problem, parameters);
 }
 
 }  // namespace tasuki::general

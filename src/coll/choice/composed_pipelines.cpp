@@ -49,8 +49,8 @@ template <class Run>
 void in_node_order(Schedule& schedule, const Team& team, Run&& run) {
   const NodeMap* nodes = team.nodes;
   if (nodes == nullptr || nodes->is_consecutive()) return run(team.self, team.root);
-  const int root = two_level::all_by_node(*nodes, team.root).self;
-  two_level::among(schedule, two_level::all_by_node(*nodes, team.self.rank), {},
+  const int root = hierarchy::all_by_node(*nodes, team.root).self;
+  hierarchy::among(schedule, hierarchy::all_by_node(*nodes, team.self.rank), {},
                    [&](Member member) { run(member, root); });
 }
 

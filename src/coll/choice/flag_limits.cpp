@@ -1,4 +1,4 @@
-// Up to which size each collective is quick: see coll/choice/flag_limits.hpp.
+// Up to which size each collective is flag-based: see coll/choice/flag_limits.hpp.
 #include "coll/choice/flag_limits.hpp"
 
 #include "base/algorithm_table.hpp"
@@ -11,10 +11,10 @@ namespace {
 /// What the busiest rank does.
 struct Work {
   double flags = 0;      // that it reads
-  double moved = 0;      // bytes, into its room on the stage and from others
+  double moved = 0;      // bytes, into its room on the node segment and from others
   double reduced = 0;    // bytes
   double ranks = 1;      // how many such ranks' work all do together
-  bool one_way = false;  // nobody waits for who waits for it
+  bool one_way = false;  // no rank waits for a rank that depends on it, so successive calls overlap
 };
 
 Work work_of(const Problem& problem) {
@@ -81,7 +81,7 @@ Count shown_bytes(const Problem& problem) {
   }
 }
 
-double quick_ns(const Problem& problem, const Parameters& parameters, Count) {
+double flag_collective_ns(const Problem& problem, const Parameters& parameters, Count) {
   const Work work = work_of(problem);
   const double crowd = ranks_per_processor(problem);
   const double busiest_ns = (work.flags - 1) * parameters.flag_read_ns +
@@ -96,13 +96,13 @@ double quick_ns(const Problem& problem, const Parameters& parameters, Count) {
          waits * (parameters.flag_ns + turns_ns(problem, parameters));
 }
 
-QuickLimits quick_limits_for(const Problem& any, const Selector& selector) {
-  QuickLimits limits;
-  for (std::size_t index = 0; index < kQuickOperations; ++index) {
-    const int flags = kQuickAlgorithms[index];
+FlagLimits flag_limits_for(const Problem& any, const Selector& selector) {
+  FlagLimits limits;
+  for (std::size_t index = 0; index < kFlagOperations; ++index) {
+    const int flags = kFlagAlgorithms[index];
     const Operation operation = kAlgorithmTable[flags].operation;
-    limits[index] = kNeverQuick;
-    // Nothing is as quick as one number, whatever the formulas say of no bytes at all.
+    limits[index] = kNeverByFlags;
+    // Nothing is as flag-based as one number, whatever the formulas say of no bytes at all.
     for (Count shown = sizeof(double); shown <= kInlineBytes; shown *= 2) {
       // Where the user wants an algorithm that is not possible, the cheapest runs; where flags are wanted,
       // they do.
@@ -113,8 +113,8 @@ QuickLimits quick_limits_for(const Problem& any, const Selector& selector) {
   return limits;
 }
 
-void explain_quick(const Problem& any, QuickOperation operation, Count shown, Selector& selector) {
-  const int flags = kQuickAlgorithms[static_cast<std::size_t>(operation)];
+void explain_flag_collective(const Problem& any, FlagOperation operation, Count shown, Selector& selector) {
+  const int flags = kFlagAlgorithms[static_cast<std::size_t>(operation)];
   const Problem problem = problem_of_shown(any, kAlgorithmTable[flags].operation, shown);
   selector.explain(problem, choice_for(problem, selector));
 }

@@ -16,21 +16,21 @@ namespace tasuki {
 /// The bytes that a member shows in the collective that `problem` describes: the member that shows most.
 Count shown_bytes(const Problem& problem);
 
-/// The predicted time of a quick collective, of any of these operations.
-double quick_ns(const Problem& problem, const Parameters& parameters, Count);
+/// The predicted time of a flag-based collective, of any of these operations.
+double flag_collective_ns(const Problem& problem, const Parameters& parameters, Count);
 
 /// The limits of a communicator; `any`: what all its collectives have in common. It takes time.
-QuickLimits quick_limits_for(const Problem& any, const Selector& selector);
+FlagLimits flag_limits_for(const Problem& any, const Selector& selector);
 
-/// Says what was chosen for a collective that is quick.
-void explain_quick(const Problem& any, QuickOperation operation, Count shown, Selector& selector);
+/// Says what was chosen for a collective that is flag-based.
+void explain_flag_collective(const Problem& any, FlagOperation operation, Count shown, Selector& selector);
 
 /// Remembers the limits, for the communicators that all have `any` in common.
-class QuickLimitsTable {
+class FlagLimitsTable {
  public:
   /// By `price()`, once. The reference holds until the next call.
   template <class Price>
-  const QuickLimits& find(const Problem& any, Price&& price) {
+  const FlagLimits& find(const Problem& any, Price&& price) {
     for (const Limits& known : limits_) {
       if (known.any == any) return known.limits;
     }
@@ -43,7 +43,7 @@ class QuickLimitsTable {
  private:
   struct Limits {
     Problem any;
-    QuickLimits limits;
+    FlagLimits limits;
   };
   std::vector<Limits> limits_;
 };

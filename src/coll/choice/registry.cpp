@@ -38,13 +38,13 @@ constexpr bool power_of_two(const Problem& problem) {
 constexpr bool equal_blocks_and_power_of_two(const Problem& problem) {
   return problem.uniform && power_of_two(problem);
 }
-constexpr bool on_a_stage(const Problem& problem) {
-  return problem.stage && problem.blocking;
+constexpr bool shares_memory(const Problem& problem) {
+  return problem.node_segment && problem.blocking;
 }
 /// The same, and what the rank that shows most shows can be kept (coll/shm/node_segment.hpp).
 constexpr bool can_be_kept(const Problem& problem) {
   const Count blocks = problem.operation == Operation::kScatter ? problem.size : 1;
-  return on_a_stage(problem) && problem.bytes <= kKeptBytesMax / blocks;
+  return shares_memory(problem) && problem.bytes <= kKeptBytesMax / blocks;
 }
 
 // What it costs: a formula in ranks and bytes, for the whole of a communicator, or in the problem.
@@ -55,8 +55,8 @@ constexpr bool takes = std::is_invocable_v<decltype(function), Arguments...>;
 double time_of(const Cost& cost, const Problem& problem, const Parameters& parameters) {
   return cost_ns(cost, problem, parameters);
 }
-double time_of(const SharedCost& cost, const Problem& problem, const Parameters& parameters) {
-  return shared_ns(cost, problem, parameters);
+double time_of(const SingleCopyCost& cost, const Problem& problem, const Parameters& parameters) {
+  return single_copy_ns(cost, problem, parameters);
 }
 
 /// By the formula, whose last arguments are `last`.
@@ -74,9 +74,10 @@ double priced(const Problem& problem, const Parameters& parameters, Count segmen
   }
 }
 
-double shared_alltoall_ns(const Problem& problem, const Parameters& parameters, Count) {
-  return shared_ns(shared_alltoall_cost(problem.size, static_cast<double>(problem.bytes), problem.in_place),
-                   problem, parameters);
+double single_copy_alltoall_ns(const Problem& problem, const Parameters& parameters, Count) {
+  return single_copy_ns(
+      single_copy_alltoall_cost(problem.size, static_cast<double>(problem.bytes), problem.in_place), problem,
+      parameters);
 }
 
 // The functions that write a schedule, or call others: each takes what it needs of the team and the data.
@@ -109,11 +110,11 @@ void write(Schedule& schedule, const Team& team, const CallData& data) {
 }
 
 template <auto function>
-Code compose(BoundSchedule& bound, Levels& levels, int root, const CallData& data) {
+Code compose(BoundSchedule& bound, Hierarchy& hierarchy, int root, const CallData& data) {
   Code code = 0;
   for_each_form(data, [&](const auto&... form) {
-    if constexpr (takes<function, BoundSchedule&, Levels&, int, decltype(form)...>)
-      code = function(bound, levels, root, form...);
+    if constexpr (takes<function, BoundSchedule&, Hierarchy&, int, decltype(form)...>)
+      code = function(bound, hierarchy, root, form...);
   });
   return code;
 }
@@ -121,19 +122,19 @@ Code compose(BoundSchedule& bound, Levels& levels, int root, const CallData& dat
 constexpr Place kResult{Space::kReceive, 0};
 constexpr Count kWindowBytes = 256 * 1024;  // how much of a pairwise exchange a rank has under way at a time
 
-// The quick ways (coll/shm/flag_collectives.hpp): they write no schedule, and are chosen before one is
-// planned.
+// The flag-based collectives (coll/shm/flag_collectives.hpp): they write no schedule, and are chosen before
+// one is planned.
 
-constexpr bool is_quick(const Problem& problem) {
-  return problem.quick;
+constexpr bool may_take_flags(const Problem& problem) {
+  return problem.flags;
 }
 template <Operation operation>
-constexpr Algorithm kFlags = {{algorithm_number(operation, "flags"), is_quick, quick_ns}};
+constexpr Algorithm kFlags = {{algorithm_number(operation, "flags"), may_take_flags, flag_collective_ns}};
 
 // The table.
 
 using enum Operation;
-using general::has_levels;
+using general::has_hierarchy;
 using general::is_grid;
 using general::is_grid_and_commutes;
 using general::kSegmentsWorthTrying;
@@ -149,11 +150,11 @@ constexpr Algorithm kAlgorithmEntries[] = {
     kFlags<kAllgather>,
     {{algorithm_number(kAllgather, "multi_ring"), always, general::allgather_multi_ring_ns},
      write<general::allgather_multi_ring>},
-    {{algorithm_number(kAllgather, "two_level"), has_levels, general::allgather_two_level_ns},
-     write<general::allgather_two_level>,
-     compose<levels::allgather>},
-    {{algorithm_number(kAllgather, "shared"), on_a_stage, priced<shared_allgather_cost>},
-     write<shared_allgather>},
+    {{algorithm_number(kAllgather, "two_level"), has_hierarchy, general::hierarchical_allgather_ns},
+     write<general::hierarchical_allgather>,
+     compose<hierarchy::allgather>},
+    {{algorithm_number(kAllgather, "shared"), shares_memory, priced<single_copy_allgather_cost>},
+     write<single_copy_allgather>},
 
     {{algorithm_number(kAllreduce, "recursive_doubling"), always, priced<allreduce_recursive_doubling_cost>},
      write<allreduce_recursive_doubling, kResult>},
@@ -173,14 +174,14 @@ constexpr Algorithm kAlgorithmEntries[] = {
     {{algorithm_number(kAllreduce, "grid_3"), is_grid_and_commutes<3>, priced<general::allreduce_grid_ns, 3>,
       kSegmentsWorthTrying},
      write<general::allreduce_grid, 3>},
-    {{algorithm_number(kAllreduce, "two_level"), has_levels, general::allreduce_two_level_ns},
-     write<general::allreduce_two_level>,
-     compose<levels::allreduce>},
+    {{algorithm_number(kAllreduce, "two_level"), has_hierarchy, general::hierarchical_allreduce_ns},
+     write<general::hierarchical_allreduce>,
+     compose<hierarchy::allreduce>},
     {{algorithm_number(kAllreduce, "lanes"), general::has_lanes, general::allreduce_lanes_ns},
      write<general::allreduce_lanes>,
-     compose<levels::allreduce_by_lanes>},
-    {{algorithm_number(kAllreduce, "shared"), on_a_stage, priced<shared_allreduce_cost>},
-     write<shared_allreduce>},
+     compose<hierarchy::allreduce_by_lanes>},
+    {{algorithm_number(kAllreduce, "shared"), shares_memory, priced<single_copy_allreduce_cost>},
+     write<single_copy_allreduce>},
 
     {{algorithm_number(kAlltoall, "pairwise"), not_in_place, priced<alltoall_pairwise_cost>},
      write<alltoall_pairwise, kWindowBytes>},
@@ -188,23 +189,25 @@ constexpr Algorithm kAlgorithmEntries[] = {
      write<alltoall_exchange>},
     {{algorithm_number(kAlltoall, "bruck"), always, priced<alltoall_bruck_cost>}, write<alltoall_bruck>},
     kFlags<kAlltoall>,
-    {{algorithm_number(kAlltoall, "two_level"), has_levels, general::alltoall_two_level_ns},
-     write<general::alltoall_two_level>,
-     compose<levels::alltoall>},
-    {{algorithm_number(kAlltoall, "shared"), on_a_stage, shared_alltoall_ns}, write<shared_alltoall>},
+    {{algorithm_number(kAlltoall, "two_level"), has_hierarchy, general::hierarchical_alltoall_ns},
+     write<general::hierarchical_alltoall>,
+     compose<hierarchy::alltoall>},
+    {{algorithm_number(kAlltoall, "shared"), shares_memory, single_copy_alltoall_ns},
+     write<single_copy_alltoall>},
 
     {{algorithm_number(kAlltoallv, "pairwise"), not_in_place, priced<alltoall_pairwise_cost>},
      write<alltoall_pairwise, kWindowBytes>},
     {{algorithm_number(kAlltoallv, "exchange"), in_place, priced<alltoall_exchange_cost>},
      write<alltoall_exchange>},
-    {{algorithm_number(kAlltoallv, "shared"), on_a_stage, shared_alltoall_ns}, write<shared_alltoall>},
+    {{algorithm_number(kAlltoallv, "shared"), shares_memory, single_copy_alltoall_ns},
+     write<single_copy_alltoall>},
 
     {{algorithm_number(kBarrier, "dissemination"), always, priced<barrier_dissemination_cost>},
      write<barrier_dissemination>},
     kFlags<kBarrier>,
-    {{algorithm_number(kBarrier, "two_level"), has_levels, general::barrier_two_level_ns},
-     write<general::barrier_two_level>,
-     compose<levels::barrier>},
+    {{algorithm_number(kBarrier, "two_level"), has_hierarchy, general::hierarchical_barrier_ns},
+     write<general::hierarchical_barrier>,
+     compose<hierarchy::barrier>},
 
     {{algorithm_number(kBcast, "binomial"), always, priced<bcast_binomial_cost>}, write<bcast_binomial>},
     {{algorithm_number(kBcast, "scatter_ring"), always, priced<bcast_scatter_ring_cost>},
@@ -224,22 +227,24 @@ constexpr Algorithm kAlgorithmEntries[] = {
     {{algorithm_number(kBcast, "grid_3"), is_grid<3>, priced<general::bcast_grid_ns, 3>,
       kSegmentsWorthTrying},
      write<general::bcast_grid, 3>},
-    {{algorithm_number(kBcast, "two_level"), has_levels, general::bcast_two_level_ns},
-     write<general::bcast_two_level>,
-     compose<levels::bcast>},
-    {{algorithm_number(kBcast, "shared"), on_a_stage, priced<shared_bcast_cost>}, write<shared_bcast>},
-    {{algorithm_number(kBcast, "shared_split"), on_a_stage, priced<shared_bcast_split_cost>},
-     write<shared_bcast_split>},
-    {{algorithm_number(kBcast, "shared_copy"), can_be_kept, priced<shared_bcast_copy_cost>},
-     write<shared_bcast_copy>},
+    {{algorithm_number(kBcast, "two_level"), has_hierarchy, general::hierarchical_bcast_ns},
+     write<general::hierarchical_bcast>,
+     compose<hierarchy::bcast>},
+    {{algorithm_number(kBcast, "shared"), shares_memory, priced<single_copy_bcast_cost>},
+     write<single_copy_bcast>},
+    {{algorithm_number(kBcast, "shared_split"), shares_memory, priced<single_copy_bcast_split_cost>},
+     write<single_copy_bcast_split>},
+    {{algorithm_number(kBcast, "shared_copy"), can_be_kept, priced<single_copy_bcast_copy_cost>},
+     write<single_copy_bcast_copy>},
 
     {{algorithm_number(kExscan, "recursive_doubling"), always, priced<exscan_recursive_doubling_cost>},
      write<exscan_recursive_doubling>},
     kFlags<kExscan>,
-    {{algorithm_number(kExscan, "shared"), on_a_stage, priced<shared_exscan_cost>}, write<shared_exscan>},
-    {{algorithm_number(kExscan, "two_level"), may_call_lanes_in_order, general::exscan_two_level_ns},
+    {{algorithm_number(kExscan, "shared"), shares_memory, priced<single_copy_exscan_cost>},
+     write<single_copy_exscan>},
+    {{algorithm_number(kExscan, "two_level"), may_call_lanes_in_order, general::hierarchical_exscan_ns},
      nullptr,
-     compose<levels::exscan>},
+     compose<hierarchy::exscan>},
 
     {{algorithm_number(kGather, "linear"), always, priced<gather_linear_cost>}, write<gather_linear>},
     {{algorithm_number(kGather, "binomial"), always, priced<gather_binomial_cost>}, write<gather_binomial>},
@@ -248,15 +253,17 @@ constexpr Algorithm kAlgorithmEntries[] = {
      write<gather_knomial, 4>},
     {{algorithm_number(kGather, "knomial_8"), always, priced<gather_knomial_cost, 8>},
      write<gather_knomial, 8>},
-    {{algorithm_number(kGather, "two_level"), has_levels, general::gather_two_level_ns},
-     write<general::gather_two_level>,
-     compose<levels::gather>},
-    {{algorithm_number(kGather, "shared"), on_a_stage, priced<shared_gather_cost>}, write<shared_gather>},
-    {{algorithm_number(kGather, "shared_copy"), can_be_kept, priced<shared_gather_copy_cost>},
-     write<shared_gather_copy>},
+    {{algorithm_number(kGather, "two_level"), has_hierarchy, general::hierarchical_gather_ns},
+     write<general::hierarchical_gather>,
+     compose<hierarchy::gather>},
+    {{algorithm_number(kGather, "shared"), shares_memory, priced<single_copy_gather_cost>},
+     write<single_copy_gather>},
+    {{algorithm_number(kGather, "shared_copy"), can_be_kept, priced<single_copy_gather_copy_cost>},
+     write<single_copy_gather_copy>},
 
     {{algorithm_number(kGatherv, "linear"), always, priced<gather_linear_cost>}, write<gather_linear>},
-    {{algorithm_number(kGatherv, "shared"), on_a_stage, priced<shared_gather_cost>}, write<shared_gather>},
+    {{algorithm_number(kGatherv, "shared"), shares_memory, priced<single_copy_gather_cost>},
+     write<single_copy_gather>},
 
     {{algorithm_number(kReduce, "binomial"), always, priced<reduce_knomial_cost, 2>}, write<reduce_binomial>},
     {{algorithm_number(kReduce, "halving"), commutes, priced<reduce_halving_cost>}, write<reduce_halving>},
@@ -276,12 +283,13 @@ constexpr Algorithm kAlgorithmEntries[] = {
     {{algorithm_number(kReduce, "grid_3"), is_grid_and_commutes<3>, priced<general::reduce_grid_ns, 3>,
       kSegmentsWorthTrying},
      write<general::reduce_grid, 3>},
-    {{algorithm_number(kReduce, "two_level"), has_levels, general::reduce_two_level_ns},
-     write<general::reduce_two_level>,
-     compose<levels::reduce>},
-    {{algorithm_number(kReduce, "shared"), on_a_stage, priced<shared_reduce_cost>}, write<shared_reduce>},
-    {{algorithm_number(kReduce, "shared_copy"), can_be_kept, priced<shared_reduce_copy_cost>},
-     write<shared_reduce_copy>},
+    {{algorithm_number(kReduce, "two_level"), has_hierarchy, general::hierarchical_reduce_ns},
+     write<general::hierarchical_reduce>,
+     compose<hierarchy::reduce>},
+    {{algorithm_number(kReduce, "shared"), shares_memory, priced<single_copy_reduce_cost>},
+     write<single_copy_reduce>},
+    {{algorithm_number(kReduce, "shared_copy"), can_be_kept, priced<single_copy_reduce_copy_cost>},
+     write<single_copy_reduce_copy>},
 
     {{algorithm_number(kReduceScatter, "pairwise"), always, priced<reduce_scatter_pairwise_cost>},
      write<reduce_scatter_pairwise>},
@@ -291,19 +299,20 @@ constexpr Algorithm kAlgorithmEntries[] = {
       priced<reduce_scatter_recursive_doubling_cost>},
      write<reduce_scatter_recursive_doubling>},
     kFlags<kReduceScatter>,
-    {{algorithm_number(kReduceScatter, "shared"), on_a_stage, priced<shared_reduce_scatter_cost>},
-     write<shared_reduce_scatter>},
-    {{algorithm_number(kReduceScatter, "two_level"), may_call_lanes, general::reduce_scatter_two_level_ns},
+    {{algorithm_number(kReduceScatter, "shared"), shares_memory, priced<single_copy_reduce_scatter_cost>},
+     write<single_copy_reduce_scatter>},
+    {{algorithm_number(kReduceScatter, "two_level"), may_call_lanes, general::hierarchical_reduce_scatter_ns},
      nullptr,
-     compose<levels::reduce_scatter>},
+     compose<hierarchy::reduce_scatter>},
 
     {{algorithm_number(kScan, "recursive_doubling"), always, priced<scan_recursive_doubling_cost>},
      write<scan_recursive_doubling>},
     kFlags<kScan>,
-    {{algorithm_number(kScan, "shared"), on_a_stage, priced<shared_scan_cost>}, write<shared_scan>},
-    {{algorithm_number(kScan, "two_level"), may_call_lanes_in_order, general::scan_two_level_ns},
+    {{algorithm_number(kScan, "shared"), shares_memory, priced<single_copy_scan_cost>},
+     write<single_copy_scan>},
+    {{algorithm_number(kScan, "two_level"), may_call_lanes_in_order, general::hierarchical_scan_ns},
      nullptr,
-     compose<levels::scan>},
+     compose<hierarchy::scan>},
 
     {{algorithm_number(kScatter, "linear"), always, priced<scatter_linear_cost>}, write<scatter_linear>},
     {{algorithm_number(kScatter, "binomial"), always, priced<scatter_binomial_cost>},
@@ -313,15 +322,17 @@ constexpr Algorithm kAlgorithmEntries[] = {
      write<scatter_knomial, 4>},
     {{algorithm_number(kScatter, "knomial_8"), always, priced<scatter_knomial_cost, 8>},
      write<scatter_knomial, 8>},
-    {{algorithm_number(kScatter, "two_level"), has_levels, general::scatter_two_level_ns},
-     write<general::scatter_two_level>,
-     compose<levels::scatter>},
-    {{algorithm_number(kScatter, "shared"), on_a_stage, priced<shared_scatter_cost>}, write<shared_scatter>},
-    {{algorithm_number(kScatter, "shared_copy"), can_be_kept, priced<shared_scatter_copy_cost>},
-     write<shared_scatter_copy>},
+    {{algorithm_number(kScatter, "two_level"), has_hierarchy, general::hierarchical_scatter_ns},
+     write<general::hierarchical_scatter>,
+     compose<hierarchy::scatter>},
+    {{algorithm_number(kScatter, "shared"), shares_memory, priced<single_copy_scatter_cost>},
+     write<single_copy_scatter>},
+    {{algorithm_number(kScatter, "shared_copy"), can_be_kept, priced<single_copy_scatter_copy_cost>},
+     write<single_copy_scatter_copy>},
 
     {{algorithm_number(kScatterv, "linear"), always, priced<scatter_linear_cost>}, write<scatter_linear>},
-    {{algorithm_number(kScatterv, "shared"), on_a_stage, priced<shared_scatter_cost>}, write<shared_scatter>},
+    {{algorithm_number(kScatterv, "shared"), shares_memory, priced<single_copy_scatter_cost>},
+     write<single_copy_scatter>},
 };
 
 /// Each stands at its number: its line of the table of names.

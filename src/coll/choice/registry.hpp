@@ -31,14 +31,14 @@ struct Team {
 };
 
 class BoundSchedule;
-class Levels;
+class Hierarchy;
 
 struct Algorithm : Candidate {
   /// Null: it writes none.
   void (*schedule)(Schedule& schedule, const Team& team, const CallData& data) = nullptr;
-  /// In place of a schedule where problem.levels: the collective as calls on others' communicators
+  /// In place of a schedule where problem.composed: the collective as calls on others' communicators
   /// (coll/hierarchy/communicators.hpp). Null: there is none.
-  Code (*compose)(BoundSchedule& bound, Levels& levels, int root, const CallData& data) = nullptr;
+  Code (*compose)(BoundSchedule& bound, Hierarchy& hierarchy, int root, const CallData& data) = nullptr;
 };
 
 /// The algorithms of an operation.

@@ -1,5 +1,5 @@
-// The collectives as calls on levels (coll/hierarchy/communicators.hpp). N nodes of m ranks, n bytes of a
-// whole vector, b of one rank's block:
+// Hierarchical collectives as calls on a hierarchy (coll/hierarchy/communicators.hpp). N nodes of m ranks, n
+// bytes of a whole vector, b of one rank's block:
 //
 // | operation      | calls                                                  | bytes into or out of a node |
 // |----------------|--------------------------------------------------------|-----------------------------|
@@ -21,27 +21,27 @@
 // keeps the order of ranks where the nodes are consecutive.
 //
 // Thread safety: the caller holds the process lock.
-// REQUIRES: levels.has_lane_of(root).
+// REQUIRES: hierarchy.has_lane_of(root).
 #pragma once
 
 #include "coll/hierarchy/communicators.hpp"
 #include "coll/schedule/bound_schedule.hpp"
 #include "coll/schedule/data.hpp"
 
-namespace tasuki::levels {
+namespace tasuki::hierarchy {
 
-Code barrier(BoundSchedule& bound, Levels& levels, int root);
-Code bcast(BoundSchedule& bound, Levels& levels, int root, const Elements& data);
-Code reduce(BoundSchedule& bound, Levels& levels, int root, const Reduction& data);
-Code allreduce(BoundSchedule& bound, Levels& levels, int root, const Reduction& data);
-Code allreduce_by_lanes(BoundSchedule& bound, Levels& levels, int root, const Reduction& data);
-Code gather(BoundSchedule& bound, Levels& levels, int root, const Elements& mine, const Blocks& all);
-Code scatter(BoundSchedule& bound, Levels& levels, int root, const Blocks& all, const Elements& mine);
-Code allgather(BoundSchedule& bound, Levels& levels, int root, const Elements& mine, const Blocks& all);
-Code alltoall(BoundSchedule& bound, Levels& levels, int root, const Blocks& out, const Blocks& in);
-Code reduce_scatter(BoundSchedule& bound, Levels& levels, int root, const Reduction& data,
+Code barrier(BoundSchedule& bound, Hierarchy& hierarchy, int root);
+Code bcast(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Elements& data);
+Code reduce(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Reduction& data);
+Code allreduce(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Reduction& data);
+Code allreduce_by_lanes(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Reduction& data);
+Code gather(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Elements& mine, const Blocks& all);
+Code scatter(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Blocks& all, const Elements& mine);
+Code allgather(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Elements& mine, const Blocks& all);
+Code alltoall(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Blocks& out, const Blocks& in);
+Code reduce_scatter(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Reduction& data,
                     const Blocks& parts);
-Code scan(BoundSchedule& bound, Levels& levels, int root, const Reduction& data);
-Code exscan(BoundSchedule& bound, Levels& levels, int root, const Reduction& data);
+Code scan(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Reduction& data);
+Code exscan(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Reduction& data);
 
-}  // namespace tasuki::levels
+}  // namespace tasuki::hierarchy

@@ -1,4 +1,4 @@
-// The collectives on levels that move blocks: see coll/hierarchy/calls.hpp. Words:
+// The hierarchical calls that move blocks: see coll/hierarchy/calls.hpp. Words:
 // coll/hierarchy/packed_blocks.hpp.
 #include <algorithm>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include "coll/hierarchy/part_calls.hpp"
 #include "datatype/datatype.hpp"
 
-namespace tasuki::levels {
+namespace tasuki::hierarchy {
 namespace {
 
 /// Some elements in a buffer.
@@ -26,14 +26,14 @@ Span own_data(const Calls& call, const Elements& mine, const Place& place) {
 /// Blocks of all ranks to and from bytes in node order at `packed`.
 void pack(const Calls& call, const Blocks& blocks, std::byte* packed) {
   const Count block = blocks.bytes_of(0);
-  two_level::for_runs(call.map(), 0, call.map().size(), [&](int position, int first, int run) {
+  hierarchy::for_runs(call.map(), 0, call.map().size(), [&](int position, int first, int run) {
     copy_typed(call.at(blocks.place_of(first)), run * blocks.count, *call.type(blocks.element),
                packed + position * block, run * block, *call.byte());
   });
 }
 void unpack(const Calls& call, const std::byte* packed, const Blocks& blocks) {
   const Count block = blocks.bytes_of(0);
-  two_level::for_runs(call.map(), 0, call.map().size(), [&](int position, int first, int run) {
+  hierarchy::for_runs(call.map(), 0, call.map().size(), [&](int position, int first, int run) {
     copy_typed(packed + position * block, run * block, *call.byte(), call.at(blocks.place_of(first)),
                run * blocks.count, *call.type(blocks.element));
   });
@@ -63,8 +63,8 @@ struct NodeOrder {
 
 }  // namespace
 
-Code gather(BoundSchedule& bound, Levels& levels, int root, const Elements& mine, const Blocks& all) {
-  Calls call(bound, levels, root);
+Code gather(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Elements& mine, const Blocks& all) {
+  Calls call(bound, hierarchy, root);
   Process& process = call.process();
   NodeOrder order;
   if (const Code code = order.open(bound, call, root, mine, all); code != 0) return code;
@@ -88,8 +88,8 @@ Code gather(BoundSchedule& bound, Levels& levels, int root, const Elements& mine
   return call.error();
 }
 
-Code scatter(BoundSchedule& bound, Levels& levels, int root, const Blocks& all, const Elements& mine) {
-  Calls call(bound, levels, root);
+Code scatter(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Blocks& all, const Elements& mine) {
+  Calls call(bound, hierarchy, root);
   Process& process = call.process();
   NodeOrder order;
   if (const Code code = order.open(bound, call, root, mine, all); code != 0) return code;
@@ -112,14 +112,15 @@ Code scatter(BoundSchedule& bound, Levels& levels, int root, const Blocks& all, 
   return call.error();
 }
 
-Code allgather(BoundSchedule& bound, Levels& levels, int root, const Elements& mine, const Blocks& all) {
-  Calls call(bound, levels, root);
+Code allgather(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Elements& mine,
+               const Blocks& all) {
+  Calls call(bound, hierarchy, root);
   Process& process = call.process();
   const NodeMap& map = call.map();
   const int rank = map.own_ranks()[static_cast<std::size_t>(call.node()->rank)];
-  const two_level::Packed packed(bound.schedule, map, all);
+  const hierarchy::Packed packed(bound.schedule, map, all);
   if (const Code code = bound.take_scratch(); code != 0) return code;
-  const int first = two_level::position_of(map, map.own_node());
+  const int first = hierarchy::position_of(map, map.own_node());
   Span own = mine.in_place ? Span{call.at(all.place_of(rank)), all.count_of(rank), call.type(all.element)}
                            : own_data(call, mine, mine.place());
   std::byte* of_node = call.at(packed.at(first));
@@ -128,7 +129,7 @@ Code allgather(BoundSchedule& bound, Levels& levels, int root, const Elements& m
       call.copy_own(own.at, own.count, *own.type, of_node, all.bytes_of(rank), *call.byte());
     own = {kInPlace, 0, nullptr};
   }
-  const two_level::Packed::Parts of_ranks = packed.of_ranks(map.own_node());
+  const hierarchy::Packed::Parts of_ranks = packed.of_ranks(map.own_node());
   call.on_node([&] {
     if (all.uniform()) {
       return api::gather(process, own.at, own.count, own.type, of_node, all.bytes_of(rank), call.byte(),
@@ -139,7 +140,7 @@ Code allgather(BoundSchedule& bound, Levels& levels, int root, const Elements& m
   });
   std::byte* everything = call.at(packed.begin());
   if (call.carries()) {
-    const two_level::Packed::Parts of_nodes = packed.of_nodes();
+    const hierarchy::Packed::Parts of_nodes = packed.of_nodes();
     call(all.uniform() && map.is_uniform()
              ? api::allgather(process, kInPlace, 0, nullptr, everything, of_nodes.counts[0], call.byte(),
                               call.lane())
@@ -158,8 +159,8 @@ Code allgather(BoundSchedule& bound, Levels& levels, int root, const Elements& m
   return call.error();
 }
 
-Code alltoall(BoundSchedule& bound, Levels& levels, int root, const Blocks& out, const Blocks& in) {
-  Calls call(bound, levels, root);
+Code alltoall(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Blocks& out, const Blocks& in) {
+  Calls call(bound, hierarchy, root);
   Process& process = call.process();
   const NodeMap& map = call.map();
   const Count ranks = call.node()->size(), nodes = map.nodes();
@@ -189,4 +190,4 @@ Code alltoall(BoundSchedule& bound, Levels& levels, int root, const Blocks& out,
   return call.error();
 }
 
-}  // namespace tasuki::levels
+}  // namespace tasuki::hierarchy

@@ -1,18 +1,18 @@
-// The collectives on levels that move data: see coll/hierarchy/calls.hpp.
+// The hierarchical calls that move data: see coll/hierarchy/calls.hpp.
 #include "coll/hierarchy/part_calls.hpp"
 
-namespace tasuki::levels {
+namespace tasuki::hierarchy {
 
-Code barrier(BoundSchedule& bound, Levels& levels, int root) {
-  Calls call(bound, levels, root);
+Code barrier(BoundSchedule& bound, Hierarchy& hierarchy, int root) {
+  Calls call(bound, hierarchy, root);
   call.on_node([&] { return api::barrier(call.process(), call.node()); });
   if (call.carries()) call(api::barrier(call.process(), call.lane()));
   call.on_node([&] { return api::barrier(call.process(), call.node()); });
   return call.error();
 }
 
-Code bcast(BoundSchedule& bound, Levels& levels, int root, const Elements& data) {
-  Calls call(bound, levels, root);
+Code bcast(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Elements& data) {
+  Calls call(bound, hierarchy, root);
   std::byte* buffer = call.at(data.place());
   Datatype* type = call.type(data.element);
   if (call.carries())
@@ -22,4 +22,4 @@ Code bcast(BoundSchedule& bound, Levels& levels, int root, const Elements& data)
   return call.error();
 }
 
-}  // namespace tasuki::levels
+}  // namespace tasuki::hierarchy

@@ -1,4 +1,4 @@
-// The collectives on levels that reduce: see coll/hierarchy/calls.hpp.
+// The hierarchical calls that reduce: see coll/hierarchy/calls.hpp.
 #include <algorithm>
 #include <vector>
 
@@ -6,22 +6,22 @@
 #include "datatype/datatype.hpp"
 #include "reduction/op.hpp"
 
-namespace tasuki::levels {
+namespace tasuki::hierarchy {
 namespace {
 
 constexpr Place kResult{Space::kReceive, 0};
 
 }  // namespace
 
-Code reduce(BoundSchedule& bound, Levels& levels, int root, const Reduction& data) {
-  Calls call(bound, levels, root);
+Code reduce(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Reduction& data) {
+  Calls call(bound, hierarchy, root);
   Process& process = call.process();
   Datatype* type = call.type(kReduced);
   const bool is_root = call.is_root();
   const void* send = is_root && data.in_place ? kInPlace : call.send_buffer();
   std::byte* result = is_root ? call.at(kResult) : nullptr;
   std::byte* sum = result;  // the node's
-  if (call.carries() && !is_root && !levels.is_alone()) {
+  if (call.carries() && !is_root && !hierarchy.is_alone()) {
     const Place room = bound.schedule.scratch_elements(data.count, data.type);
     if (const Code code = bound.take_scratch(); code != 0) return code;
     sum = call.at(room);
@@ -30,13 +30,13 @@ Code reduce(BoundSchedule& bound, Levels& levels, int root, const Reduction& dat
     return api::reduce(process, send, sum, data.count, type, call.op(), call.carrier(), call.node());
   });
   if (!call.carries()) return call.error();
-  if (!levels.is_alone()) send = is_root ? kInPlace : sum;
+  if (!hierarchy.is_alone()) send = is_root ? kInPlace : sum;
   call(api::reduce(process, send, result, data.count, type, call.op(), call.root_node(), call.lane()));
   return call.error();
 }
 
-Code allreduce(BoundSchedule& bound, Levels& levels, int root, const Reduction& data) {
-  Calls call(bound, levels, root);
+Code allreduce(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Reduction& data) {
+  Calls call(bound, hierarchy, root);
   Process& process = call.process();
   Datatype* type = call.type(kReduced);
   std::byte* result = call.at(kResult);
@@ -47,15 +47,15 @@ Code allreduce(BoundSchedule& bound, Levels& levels, int root, const Reduction& 
     return api::reduce(process, send, result, data.count, type, call.op(), call.carrier(), call.node());
   });
   if (call.carries()) {
-    if (!levels.is_alone()) send = kInPlace;
+    if (!hierarchy.is_alone()) send = kInPlace;
     call(api::allreduce(process, send, result, data.count, type, call.op(), call.lane()));
   }
   call.on_node([&] { return api::bcast(process, result, data.count, type, call.carrier(), call.node()); });
   return call.error();
 }
 
-Code allreduce_by_lanes(BoundSchedule& bound, Levels& levels, int root, const Reduction& data) {
-  Calls call(bound, levels, root);
+Code allreduce_by_lanes(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Reduction& data) {
+  Calls call(bound, hierarchy, root);
   Process& process = call.process();
   Datatype* type = call.type(kReduced);
   const Count parts = call.node()->size();
@@ -79,9 +79,9 @@ Code allreduce_by_lanes(BoundSchedule& bound, Levels& levels, int root, const Re
 }
 
 /// Uniform nodes. Each rank of the node gets the node's sum of the parts that its lane is to have.
-Code reduce_scatter(BoundSchedule& bound, Levels& levels, int root, const Reduction& data,
+Code reduce_scatter(BoundSchedule& bound, Hierarchy& hierarchy, int root, const Reduction& data,
                     const Blocks& parts) {
-  Calls call(bound, levels, root);
+  Calls call(bound, hierarchy, root);
   Process& process = call.process();
   const NodeMap& map = call.map();
   Datatype* type = call.type(kReduced);
@@ -130,8 +130,8 @@ bool sum_of_nodes_before(Calls& call, const std::byte* sum, std::byte* before, C
 
 }  // namespace
 
-Code scan(BoundSchedule& bound, Levels& levels, int, const Reduction& data) {
-  Calls call(bound, levels, levels.map().ranks_of(0).back());
+Code scan(BoundSchedule& bound, Hierarchy& hierarchy, int, const Reduction& data) {
+  Calls call(bound, hierarchy, hierarchy.map().ranks_of(0).back());
   Datatype* type = call.type(kReduced);
   const Place room = bound.schedule.scratch_elements(data.count, data.type);
   if (const Code code = bound.take_scratch(); code != 0) return code;
@@ -142,8 +142,8 @@ Code scan(BoundSchedule& bound, Levels& levels, int, const Reduction& data) {
   return call.error();
 }
 
-Code exscan(BoundSchedule& bound, Levels& levels, int, const Reduction& data) {
-  Calls call(bound, levels, levels.map().ranks_of(0).back());
+Code exscan(BoundSchedule& bound, Hierarchy& hierarchy, int, const Reduction& data) {
+  Calls call(bound, hierarchy, hierarchy.map().ranks_of(0).back());
   Process& process = call.process();
   Datatype* type = call.type(kReduced);
   const Place before = bound.schedule.scratch_elements(data.count, data.type);
@@ -163,4 +163,4 @@ Code exscan(BoundSchedule& bound, Levels& levels, int, const Reduction& data) {
   return call.error();
 }
 
-}  // namespace tasuki::levels
+}  // namespace tasuki::hierarchy

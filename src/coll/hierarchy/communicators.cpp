@@ -1,4 +1,4 @@
-// Making levels: see coll/hierarchy/communicators.hpp.
+// Making a hierarchy: see coll/hierarchy/communicators.hpp.
 #include "coll/hierarchy/communicators.hpp"
 
 #include <algorithm>
@@ -25,17 +25,17 @@ Ref<Comm> make_hidden(const Comm& comm, Context context, std::span<const int> ra
 
 }  // namespace
 
-std::shared_ptr<Levels> Levels::make(Comm& comm) {
-  std::shared_ptr<Levels> levels(new Levels(comm));
-  return levels->connect(comm) ? levels : nullptr;
+std::shared_ptr<Hierarchy> Hierarchy::make(Comm& comm) {
+  std::shared_ptr<Hierarchy> hierarchy(new Hierarchy(comm));
+  return hierarchy->connect(comm) ? hierarchy : nullptr;
 }
 
-Levels::Levels(Comm& comm) {
+Hierarchy::Hierarchy(Comm& comm) {
   node_map(comm);
   map_ = comm.node_map;
 }
 
-bool Levels::connect(Comm& comm) {
+bool Hierarchy::connect(Comm& comm) {
   struct Offer {
     Context node, lane;  // by the first member of each
   };

@@ -1,22 +1,24 @@
-// Levels: the two hidden communicators of a rank that the blocking collectives of a communicator over several
-// nodes are made of. The *node* has the ranks of this rank's node, which share memory, so there the stage
-// serves (coll/shm/node_segment.hpp). The *lane* has the rank of the same number of each node that has one:
-// lane 0 is that of the nodes' leaders.
+// Hierarchy: the two hidden communicators of a rank that the blocking hierarchical collectives of a
+// communicator over several nodes are made of. The *node* has the ranks of this rank's node, which share
+// memory, so there the node segment serves (coll/shm/node_segment.hpp). The *lane* has the rank of the same
+// number of each node that has one: lane 0 is that of the nodes' leaders.
 //
-// A collective in two levels is a few calls on these, one after the other; each call chooses its algorithm
-// like any other, and its price is the sum of what these choices predict
+// A blocking hierarchical collective is a few calls on these, one after the other; each call chooses its
+// algorithm like any other, and its price is the sum of what these choices predict
 // (coll/choice/composed_hierarchies.cpp). Rooted ones go along the lane of the root:
 // coll/hierarchy/calls.hpp. Nonblocking and persistent collectives write schedules instead
 // (coll/hierarchy/schedules.hpp).
 //
-// Made by the first blocking collective that wants them, which all ranks of the communicator choose alike;
-// they go with the communicator. They take one context for each node and one for each lane, that is at most
-// two of the 2^38 that a process can make. Tools do not see them (Comm::hidden), nor what runs on them.
+// Made by the first blocking collective that wants it, which all ranks of the communicator choose alike; it
+// goes with the communicator. It takes one context for each node and one for each lane, that is at most two
+// of the 2^38 that a process can make. Tools do not see its communicators (Comm::hidden), nor what runs on
+// them.
 //
-// Ownership: a Comm owns its Levels, and these their communicators.
+// Ownership: a Comm owns its Hierarchy, and that its communicators.
 // Thread safety: the caller holds the process lock.
 //
-// Invariant: there are levels only where each node that has several ranks has a stage; all ranks know alike.
+// Invariant: there is a hierarchy only where each node that has several ranks has a node segment; all ranks
+// know alike.
 #pragma once
 
 #include <memory>
@@ -27,11 +29,11 @@
 
 namespace tasuki {
 
-class Levels {
+class Hierarchy {
  public:
-  /// The levels of `comm`, an intracommunicator on several nodes with several ranks on some; null where its
-  /// ranks could not agree. Collective.
-  static std::shared_ptr<Levels> make(Comm& comm);
+  /// The hierarchy of `comm`, an intracommunicator on several nodes with several ranks on some; null where
+  /// its ranks could not agree. Collective.
+  static std::shared_ptr<Hierarchy> make(Comm& comm);
 
   const NodeMap& map() const { return *map_; }
   Comm& node() const { return *node_; }
@@ -43,7 +45,7 @@ class Levels {
   bool has_lane_of(int root) const { return map_->index_of(root) < map_->smallest(); }
 
  private:
-  explicit Levels(Comm& comm);
+  explicit Hierarchy(Comm& comm);
   bool connect(Comm& comm);
 
   std::shared_ptr<const NodeMap> map_;
@@ -51,7 +53,7 @@ class Levels {
   Ref<Comm> lane_;
 };
 
-/// Whether `operation` is made of calls on levels where the nodes have different numbers of ranks, too.
+/// Whether `operation` is made of calls on a hierarchy where the nodes have different numbers of ranks, too.
 constexpr bool takes_any_nodes(Operation operation) {
   return operation == Operation::kBarrier || operation == Operation::kBcast ||
          operation == Operation::kReduce || operation == Operation::kAllreduce ||

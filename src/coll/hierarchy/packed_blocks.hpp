@@ -1,4 +1,4 @@
-// Blocks of all ranks in node order, for the collectives in two levels that move blocks.
+// Blocks of all ranks in node order, for the hierarchical collectives that move blocks.
 //
 // Words: ranks in *node order* are those of node 0, of node 1 and so on; what is packed lies in that order,
 // as bytes. A *run* is as many of them as follow one another in the communicator too, so that one copy takes
@@ -11,7 +11,7 @@
 
 #include "coll/hierarchy/subset.hpp"
 
-namespace tasuki::two_level {
+namespace tasuki::hierarchy {
 
 /// Calls `visit(position, first_rank, ranks)` for each run in [begin, end) of the node order.
 template <class Visit>
@@ -89,4 +89,4 @@ class Packed {
   std::vector<Count> offsets_;  // by position, and the end
 };
 
-}  // namespace tasuki::two_level
+}  // namespace tasuki::hierarchy

@@ -1,4 +1,4 @@
-// What the collectives that are calls on levels share (coll/hierarchy/communicators.hpp).
+// What the hierarchical calls share (coll/hierarchy/communicators.hpp).
 #pragma once
 
 #include "base/predefined.hpp"
@@ -9,23 +9,24 @@
 #include "datatype/datatype.hpp"
 #include "object/objects.hpp"
 
-namespace tasuki::levels {
+namespace tasuki::hierarchy {
 
 /// The calls of one collective: who takes part in which, and the first error, which is that of the whole. An
 /// error does not stop the others, since other ranks wait in them.
 class Calls {
  public:
-  Calls(BoundSchedule& bound, Levels& levels, int root) : bound_(bound), levels_(levels), root_(root) {}
+  Calls(BoundSchedule& bound, Hierarchy& hierarchy, int root)
+      : bound_(bound), hierarchy_(hierarchy), root_(root) {}
 
   Process& process() const { return bound_.process(); }
-  const NodeMap& map() const { return levels_.map(); }
-  Comm* node() const { return &levels_.node(); }
-  Comm* lane() const { return &levels_.lane(); }
+  const NodeMap& map() const { return hierarchy_.map(); }
+  Comm* node() const { return &hierarchy_.node(); }
+  Comm* lane() const { return &hierarchy_.lane(); }
 
   /// The number, in its node, of each node's rank on the root's lane; whether this rank is on that lane; and
   /// the root's number there.
   int carrier() const { return map().index_of(root_); }
-  bool carries() const { return levels_.node().rank == carrier(); }
+  bool carries() const { return hierarchy_.node().rank == carrier(); }
   int root_node() const { return map().node_of(root_); }
   bool is_root() const { return carries() && root_node() == map().own_node(); }
 
@@ -54,15 +55,15 @@ class Calls {
   /// The same on the node, where that has more than this rank.
   template <class Call>
   void on_node(Call&& call) {
-    if (!levels_.is_alone()) (*this)(call());
+    if (!hierarchy_.is_alone()) (*this)(call());
   }
   Code error() const { return first_; }
 
  private:
   BoundSchedule& bound_;
-  Levels& levels_;
+  Hierarchy& hierarchy_;
   int root_;
   Code first_ = 0;
 };
 
-}  // namespace tasuki::levels
+}  // namespace tasuki::hierarchy

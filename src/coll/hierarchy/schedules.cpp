@@ -1,5 +1,5 @@
-// Collectives in two levels: see coll/hierarchy/schedules.hpp. Those that move blocks are in
-// two_level_blocks.cpp.
+// Hierarchical collectives as schedules: see coll/hierarchy/schedules.hpp. Those that move blocks are in
+// coll/hierarchy/schedules_of_blocks.cpp.
 #include "coll/hierarchy/schedules.hpp"
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 
 namespace tasuki {
 
-using namespace two_level;
+using namespace hierarchy;
 
-void barrier_two_level(Schedule& schedule, int rank, const NodeMap& map) {
+void hierarchical_barrier(Schedule& schedule, int rank, const NodeMap& map) {
   const Elements nothing{.space = Space::kScratch, .element = ElementType::kBytes};
   const Blocks none{.space = Space::kScratch, .element = ElementType::kBytes};
   const Subset node = node_of(map, rank);
@@ -21,8 +21,8 @@ void barrier_two_level(Schedule& schedule, int rank, const NodeMap& map) {
   among(schedule, node, {}, [&](Member self) { bcast_binomial(schedule, self, 0, nothing); });
 }
 
-void bcast_two_level(Schedule& schedule, int rank, int root, const NodeMap& map, const Elements& data,
-                     const BcastPart& within, const BcastPart& between) {
+void hierarchical_bcast(Schedule& schedule, int rank, int root, const NodeMap& map, const Elements& data,
+                        const BcastPart& within, const BcastPart& between) {
   const Subset leaders = leaders_of(map, rank, root);
   if (leaders.self >= 0)
     among(schedule, leaders, {}, [&](Member self) { between(schedule, self, map.node_of(root), data); });
@@ -31,8 +31,8 @@ void bcast_two_level(Schedule& schedule, int rank, int root, const NodeMap& map,
         [&](Member self) { within(schedule, self, leader_in_node(map, map.node_of(rank), root), data); });
 }
 
-void reduce_two_level(Schedule& schedule, int rank, int root, const NodeMap& map, const Reduction& data,
-                      const ReducePart& within, const ReducePart& between) {
+void hierarchical_reduce(Schedule& schedule, int rank, int root, const NodeMap& map, const Reduction& data,
+                         const ReducePart& within, const ReducePart& between) {
   const Subset node = node_of(map, rank);
   const Subset leaders = leaders_of(map, rank, root);
   const bool is_root = rank == root;
@@ -56,8 +56,8 @@ void reduce_two_level(Schedule& schedule, int rank, int root, const NodeMap& map
         [&](Member self) { between(schedule, self, map.node_of(root), sums); });
 }
 
-void allreduce_two_level(Schedule& schedule, int rank, const NodeMap& map, const Reduction& data,
-                         const ReducePart& within, const AllreducePart& between, const BcastPart& spread) {
+void hierarchical_allreduce(Schedule& schedule, int rank, const NodeMap& map, const Reduction& data,
+                            const ReducePart& within, const AllreducePart& between, const BcastPart& spread) {
   const Subset node = node_of(map, rank);
   const bool alone = node.size() == 1;
   const bool is_leader = node.self == 0;

@@ -1,7 +1,7 @@
-// Collectives in two levels, for a communicator whose ranks are on several nodes: one part among the ranks of
-// each node, and one among the nodes' leaders, in one schedule. So few messages go between nodes, and no byte
-// goes to a node twice. Any placement of the ranks will do: nodes of different sizes, interleaved or
-// reversed.
+// Hierarchical collectives as schedules, for a communicator whose ranks are on several nodes: one part among
+// the ranks of each node, and one among the nodes' leaders, in one schedule. So few messages go between
+// nodes, and no byte goes to a node twice. Any placement of the ranks will do: nodes of different sizes,
+// interleaved or reversed.
 //
 // The leader of a node is its first rank; in rooted operations the root is its own node's leader. Which
 // algorithms the parts take is up to the caller, by operation: `within` a node, and `between` nodes. A part
@@ -38,16 +38,16 @@ using GatherPart = std::function<void(Schedule&, Member, int root, const Element
 using ScatterPart = std::function<void(Schedule&, Member, int root, const Blocks&, const Elements&)>;
 using AllgatherPart = std::function<void(Schedule&, Member, const Elements&, const Blocks&)>;
 
-void barrier_two_level(Schedule& schedule, int rank, const NodeMap& map);
+void hierarchical_barrier(Schedule& schedule, int rank, const NodeMap& map);
 
-void bcast_two_level(Schedule& schedule, int rank, int root, const NodeMap& map, const Elements& data,
-                     const BcastPart& within, const BcastPart& between);
+void hierarchical_bcast(Schedule& schedule, int rank, int root, const NodeMap& map, const Elements& data,
+                        const BcastPart& within, const BcastPart& between);
 
 /// For operations that do not commute: only where map.is_consecutive(), and by parts that keep the order.
-void reduce_two_level(Schedule& schedule, int rank, int root, const NodeMap& map, const Reduction& data,
-                      const ReducePart& within, const ReducePart& between);
-void allreduce_two_level(Schedule& schedule, int rank, const NodeMap& map, const Reduction& data,
-                         const ReducePart& within, const AllreducePart& between, const BcastPart& spread);
+void hierarchical_reduce(Schedule& schedule, int rank, int root, const NodeMap& map, const Reduction& data,
+                         const ReducePart& within, const ReducePart& between);
+void hierarchical_allreduce(Schedule& schedule, int rank, const NodeMap& map, const Reduction& data,
+                            const ReducePart& within, const AllreducePart& between, const BcastPart& spread);
 
 /// For long vectors and nodes of m ranks each: each rank of a node has a slice of the node's sum, and reduces
 /// it with those of the other nodes that have the same one, all at once, each over links of its own. The
@@ -57,20 +57,20 @@ void allreduce_lanes(Schedule& schedule, int rank, const NodeMap& map, const Red
                      const AllgatherPart& spread);
 
 /// Uniform blocks.
-void gather_two_level(Schedule& schedule, int rank, int root, const NodeMap& map, const Elements& mine,
-                      const Blocks& all, const GatherPart& within);
-void scatter_two_level(Schedule& schedule, int rank, int root, const NodeMap& map, const Blocks& all,
-                       const Elements& mine, const ScatterPart& within);
+void hierarchical_gather(Schedule& schedule, int rank, int root, const NodeMap& map, const Elements& mine,
+                         const Blocks& all, const GatherPart& within);
+void hierarchical_scatter(Schedule& schedule, int rank, int root, const NodeMap& map, const Blocks& all,
+                          const Elements& mine, const ScatterPart& within);
 
 /// Any blocks. `between` has to take blocks that differ unless the nodes and the blocks are uniform; where
 /// they are not, the node's blocks are gathered straight, else by `within`. Packed blocks of all ranks in
 /// scratch memory.
-void allgather_two_level(Schedule& schedule, int rank, const NodeMap& map, const Elements& mine,
-                         const Blocks& all, const GatherPart& within, const AllgatherPart& between,
-                         const BcastPart& spread);
+void hierarchical_allgather(Schedule& schedule, int rank, const NodeMap& map, const Elements& mine,
+                            const Blocks& all, const GatherPart& within, const AllgatherPart& between,
+                            const BcastPart& spread);
 
 /// Uniform blocks; also in place (`out` is `in`).
-void alltoall_two_level(Schedule& schedule, int rank, const NodeMap& map, const Blocks& out, const Blocks& in,
-                        const GatherPart& collect, const ScatterPart& spread);
+void hierarchical_alltoall(Schedule& schedule, int rank, const NodeMap& map, const Blocks& out,
+                           const Blocks& in, const GatherPart& collect, const ScatterPart& spread);
 
 }  // namespace tasuki

@@ -1,4 +1,4 @@
-// The collectives in two levels that move blocks: see coll/hierarchy/schedules.hpp.
+// The hierarchical collectives that move blocks: see coll/hierarchy/schedules.hpp.
 #include <algorithm>
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace tasuki {
 
-using namespace two_level;
+using namespace hierarchy;
 
 namespace {
 
@@ -84,8 +84,8 @@ void scatter_at_root(Schedule& schedule, int root, const NodeMap& map, const Blo
 
 }  // namespace
 
-void gather_two_level(Schedule& schedule, int rank, int root, const NodeMap& map, const Elements& mine,
-                      const Blocks& all, const GatherPart& within) {
+void hierarchical_gather(Schedule& schedule, int rank, int root, const NodeMap& map, const Elements& mine,
+                         const Blocks& all, const GatherPart& within) {
   if (rank == root) return gather_at_root(schedule, root, map, mine, all);
   const Subset node = node_of(map, rank);
   if (map.node_of(rank) == map.node_of(root) || node.size() == 1) {
@@ -102,8 +102,8 @@ void gather_two_level(Schedule& schedule, int rank, int root, const NodeMap& map
   schedule.end_round();
 }
 
-void scatter_two_level(Schedule& schedule, int rank, int root, const NodeMap& map, const Blocks& all,
-                       const Elements& mine, const ScatterPart& within) {
+void hierarchical_scatter(Schedule& schedule, int rank, int root, const NodeMap& map, const Blocks& all,
+                          const Elements& mine, const ScatterPart& within) {
   if (rank == root) return scatter_at_root(schedule, root, map, all, mine);
   const Subset node = node_of(map, rank);
   if (map.node_of(rank) == map.node_of(root) || node.size() == 1) {
@@ -119,9 +119,9 @@ void scatter_two_level(Schedule& schedule, int rank, int root, const NodeMap& ma
   });
 }
 
-void allgather_two_level(Schedule& schedule, int rank, const NodeMap& map, const Elements& mine,
-                         const Blocks& all, const GatherPart& within, const AllgatherPart& between,
-                         const BcastPart& spread) {
+void hierarchical_allgather(Schedule& schedule, int rank, const NodeMap& map, const Elements& mine,
+                            const Blocks& all, const GatherPart& within, const AllgatherPart& between,
+                            const BcastPart& spread) {
   const Packed packed(schedule, map, all);
   const Subset node = node_of(map, rank);
   const int first = position_of(map, map.node_of(rank));
@@ -214,8 +214,8 @@ void exchange_between_nodes(Schedule& schedule, int rank, const NodeMap& map, Pl
 
 }  // namespace
 
-void alltoall_two_level(Schedule& schedule, int rank, const NodeMap& map, const Blocks& out, const Blocks& in,
-                        const GatherPart& collect, const ScatterPart& spread) {
+void hierarchical_alltoall(Schedule& schedule, int rank, const NodeMap& map, const Blocks& out,
+                           const Blocks& in, const GatherPart& collect, const ScatterPart& spread) {
   const Count block = in.bytes_of(0);
   const Count row = map.size() * block;
   const Subset node = node_of(map, rank);

@@ -1,4 +1,4 @@
-// What the collectives in two levels share: who runs a part, with which buffers, and how its steps become
+// What the hierarchical collectives share: who runs a part, with which buffers, and how its steps become
 // part of the whole.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 #include "coll/hierarchy/schedules.hpp"
 
-namespace tasuki::two_level {
+namespace tasuki::hierarchy {
 
 /// The ranks of a part, and this rank's number among them: -1 if it has no part in it.
 struct Subset {
@@ -64,4 +64,4 @@ void among(Schedule& schedule, const Subset& subset, const Buffers& buffers, Alg
   schedule.map_buffers(first, buffers.send, buffers.receive);
 }
 
-}  // namespace tasuki::two_level
+}  // namespace tasuki::hierarchy

@@ -44,10 +44,11 @@ struct Move {
   int leaving, coming;  // whose block
 };
 
-/// Whose blocks a rank has before a stage: all that are on its line or plane in the dimensions done so far.
-std::vector<int> held_before(const Grid& grid, int rank, int first_dimension, int stage) {
+/// Whose blocks a rank has before a node segment: all that are on its line or plane in the dimensions done so
+/// far.
+std::vector<int> held_before(const Grid& grid, int rank, int first_dimension, int segment) {
   std::vector<int> held = {rank};
-  for (int done = 0; done < stage; ++done) {
+  for (int done = 0; done < segment; ++done) {
     const int dimension = (first_dimension + done) % grid.dimensions;
     const std::size_t before = held.size();
     for (int distance = 1; distance < grid.extent(dimension); ++distance) {
@@ -63,10 +64,10 @@ std::vector<Move> moves_of(const Grid& grid, int rank, int part) {
   moves.reserve(static_cast<std::size_t>(grid.size()));
   const int first_dimension = part / 2 % std::max(grid.dimensions, 1);
   const int direction = part % 2 == 0 ? 1 : -1;
-  for (int stage = 0; stage < grid.dimensions; ++stage) {
-    const int dimension = (first_dimension + stage) % grid.dimensions;
+  for (int segment = 0; segment < grid.dimensions; ++segment) {
+    const int dimension = (first_dimension + segment) % grid.dimensions;
     // In an order that all ranks of the ring have alike: as seen from the rank.
-    const std::vector<int> held = held_before(grid, rank, first_dimension, stage);
+    const std::vector<int> held = held_before(grid, rank, first_dimension, segment);
     for (int distance = 1; distance < grid.extent(dimension); ++distance) {
       for (const int block : held)
         moves.push_back({.to = grid.shifted(rank, dimension, direction),

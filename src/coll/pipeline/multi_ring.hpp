@@ -2,12 +2,12 @@
 // send in that many directions, and receive from as many, in the same time.
 //
 // Each block is cut in as many parts as there are directions, two for each dimension of a grid, but four at
-// most. Part by part a rank goes through a stage for each dimension: along the first one, ring by ring, come
-// the parts of the ranks on its line; along the second one those of its plane, a line at a time; then those
-// of the space. The parts go through the dimensions in different turns, and the odd ones in negative
-// direction, so that they use different links.
+// most. Part by part a rank goes through a node segment for each dimension: along the first one, ring by
+// ring, come the parts of the ranks on its line; along the second one those of its plane, a line at a time;
+// then those of the space. The parts go through the dimensions in different turns, and the odd ones in
+// negative direction, so that they use different links.
 //
-// | grid     | stages              | ticks | a rank sends and receives   |
+// | grid     | node segments              | ticks | a rank sends and receives   |
 // |----------|---------------------|-------|-----------------------------|
 // | x        | x-1                 | P-1   | (P-1) b/2 in 2 directions   |
 // | x y      | x-1, x(y-1)         | P-1   | (P-1) b/4 in 4 directions   |

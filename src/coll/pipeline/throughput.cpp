@@ -41,11 +41,11 @@ double pipelined_reduce_time(int hops, int directions, double bytes, double segm
   return times.start + pipelined(hops, pieces.number - 1, software + wire, std::max(software, wire));
 }
 
-double multi_ring_time(int size, int stages, int directions, double block_bytes, const LinkTimes& times) {
+double multi_ring_time(int size, int segments, int directions, double block_bytes, const LinkTimes& times) {
   if (size == 1) return times.start;
   const double software = directions * times.software;
   const double wire = times.latency + block_bytes / directions / times.bytes_per_time;
-  return times.start + pipelined(stages, size - 1 - stages, software + wire, std::max(software, wire));
+  return times.start + pipelined(segments, size - 1 - segments, software + wire, std::max(software, wire));
 }
 
 }  // namespace tasuki

@@ -25,8 +25,8 @@ double pipelined_bcast_time(int hops, int directions, double bytes, double segme
 double pipelined_reduce_time(int hops, int directions, double bytes, double segment_bytes,
                              const LinkTimes& times);
 
-/// An allgather of blocks of `block_bytes` in `directions` parts, over rings in `stages` stages, of P-1 ticks
-/// in all.
-double multi_ring_time(int size, int stages, int directions, double block_bytes, const LinkTimes& times);
+/// An allgather of blocks of `block_bytes` in `directions` parts, over rings in `node segments` node
+/// segments, of P-1 ticks in all.
+double multi_ring_time(int size, int segments, int directions, double block_bytes, const LinkTimes& times);
 
 }  // namespace tasuki

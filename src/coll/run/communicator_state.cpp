@@ -1,4 +1,4 @@
-// Making a communicator's stage and levels: see coll/run/communicator_state.hpp.
+// Making a communicator's node segment and hierarchy: see coll/run/communicator_state.hpp.
 #include "coll/run/communicator_state.hpp"
 
 #include <algorithm>
@@ -22,46 +22,46 @@ bool all_agree(Comm& comm, bool here) {
 
 }  // namespace
 
-void set_quick_limits(Stage& stage) {
-  Collectives& collectives = *stage.comm().process.collectives;
-  Problem any = problem_of(stage.comm(), Operation::kBarrier, 0, CollectiveForm::kBlocking);
-  any.stage = true;
-  any.quick = true;
-  Stage::Explain explain;
+void set_flag_limits(NodeSegment& segment) {
+  Collectives& collectives = *segment.comm().process.collectives;
+  Problem any = problem_of(segment.comm(), Operation::kBarrier, 0, CollectiveForm::kBlocking);
+  any.node_segment = true;
+  any.flags = true;
+  NodeSegment::Explain explain;
   if (collectives.selector.explains()) {
-    explain = [&collectives, any](QuickOperation operation, Count bytes) {
-      explain_quick(any, operation, bytes, collectives.selector);
+    explain = [&collectives, any](FlagOperation operation, Count bytes) {
+      explain_flag_collective(any, operation, bytes, collectives.selector);
     };
   }
-  const auto price = [&] { return quick_limits_for(any, collectives.selector); };
-  stage.set_quick_limits(collectives.quick_limits.find(any, price), std::move(explain));
+  const auto price = [&] { return flag_limits_for(any, collectives.selector); };
+  segment.set_flag_limits(collectives.flag_limits.find(any, price), std::move(explain));
 }
 
-Stage* try_to_make_stage(Comm& comm) {
+NodeSegment* try_to_make_node_segment(Comm& comm) {
   comm.stage_tried = true;
   if (comm.size() < 2 || comm.is_inter()) return nullptr;
   if (node_map(comm).nodes() > 1) return nullptr;
   if (comm.process.config.checks(kCheckCompare))
     return nullptr;  // all collectives run schedules, which compare first
-  comm.stage = Stage::make(comm, comm.process.collectives->stages);
-  if (comm.stage) set_quick_limits(*comm.stage);
+  comm.stage = NodeSegment::make(comm, comm.process.collectives->node_segments);
+  if (comm.stage) set_flag_limits(*comm.stage);
   return comm.stage.get();
 }
 
-bool may_have_levels(Comm& comm, Operation operation) {
+bool may_have_hierarchy(Comm& comm, Operation operation) {
   if (comm.levels == nullptr && comm.levels_tried) return false;
-  if (comm.is_inter() || comm.process.config.checks(kCheckCompare)) return false;  // no stage either
+  if (comm.is_inter() || comm.process.config.checks(kCheckCompare)) return false;  // no node segment either
   const NodeMap& map = node_map(comm);
   return map.nodes() > 1 && map.largest() > 1 && (map.is_uniform() || takes_any_nodes(operation));
 }
 
-Levels* levels_of(Comm& comm) {
+Hierarchy* hierarchy_of(Comm& comm) {
   if (comm.levels_tried) return comm.levels.get();
   comm.levels_tried = true;
-  std::shared_ptr<Levels> levels = Levels::make(comm);
-  if (levels == nullptr) return nullptr;
-  const bool is_ready = levels->is_alone() || stage_of(levels->node()) != nullptr;
-  if (all_agree(comm, is_ready)) comm.levels = std::move(levels);
+  std::shared_ptr<Hierarchy> hierarchy = Hierarchy::make(comm);
+  if (hierarchy == nullptr) return nullptr;
+  const bool is_ready = hierarchy->is_alone() || node_segment_of(hierarchy->node()) != nullptr;
+  if (all_agree(comm, is_ready)) comm.levels = std::move(hierarchy);
   return comm.levels.get();
 }
 

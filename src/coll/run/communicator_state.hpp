@@ -1,5 +1,5 @@
-// What the collectives hang onto a communicator: its stage, and its levels. Each is made by the first
-// blocking collective that wants it, and goes with the communicator.
+// What the collectives hang onto a communicator: its node segment, and its hierarchy. Each is made by the
+// first blocking collective that wants it, and goes with the communicator.
 //
 // Thread safety: the caller holds the process lock.
 #pragma once
@@ -10,25 +10,25 @@
 
 namespace tasuki {
 
-/// The first call of stage_of().
-[[gnu::cold, gnu::noinline]] Stage* try_to_make_stage(Comm& comm);
+/// The first call of node_segment_of().
+[[gnu::cold, gnu::noinline]] NodeSegment* try_to_make_node_segment(Comm& comm);
 
-/// The stage of `comm`, made by the first call; null where there is none. Collective in that sense: to be
-/// asked by a blocking collective alone.
-inline Stage* stage_of(Comm& comm) {
+/// The node segment of `comm`, made by the first call; null where there is none. Collective in that sense: to
+/// be asked by a blocking collective alone.
+inline NodeSegment* node_segment_of(Comm& comm) {
   if (comm.stage_tried) [[likely]]
     return comm.stage.get();
-  return try_to_make_stage(comm);
+  return try_to_make_node_segment(comm);
 }
 
-/// Sets up to which sizes collectives on `stage` are quick, by the choice among all algorithms.
-void set_quick_limits(Stage& stage);
+/// Sets up to which sizes collectives on `segment` are flag-based, by the choice among all algorithms.
+void set_flag_limits(NodeSegment& segment);
 
-/// Whether a blocking collective on `comm` may count on its levels; they may have to be made yet.
-bool may_have_levels(Comm& comm, Operation operation);
+/// Whether a blocking collective on `comm` may count on its hierarchy, which may have to be made yet.
+bool may_have_hierarchy(Comm& comm, Operation operation);
 
-/// The levels of `comm`, made by the first call; null where there are none. REQUIRES: may_have_levels();
+/// The hierarchy of `comm`, made by the first call; null where there is none. REQUIRES: may_have_hierarchy();
 /// asked by a blocking collective alone, by all ranks.
-Levels* levels_of(Comm& comm);
+Hierarchy* hierarchy_of(Comm& comm);
 
 }  // namespace tasuki

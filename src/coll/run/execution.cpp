@@ -71,8 +71,8 @@ Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm 
   // Nodes of one job are virtual ones of this machine, whose processors all of them share.
   problem.processors = static_cast<double>(processors_of(comm)) / comm.process.bootstrap.nodes();
   problem.extents = extents_of(comm);
-  problem.stage = problem.blocking && stage_of(comm) != nullptr;
-  problem.levels = problem.blocking && may_have_levels(comm, operation);
+  problem.node_segment = problem.blocking && node_segment_of(comm) != nullptr;
+  problem.composed = problem.blocking && may_have_hierarchy(comm, operation);
   return problem;
 }
 
@@ -81,15 +81,15 @@ void plan_chosen(Execution& execution, const Problem& problem, int root, const C
   const Selection& selection = selector.choose(problem);
   const Algorithm& algorithm = candidates_of(problem.operation)[static_cast<std::size_t>(selection.place)];
   execution.schedule.algorithm = selection.algorithm;
-  if (problem.levels && algorithm.compose != nullptr) {
-    Levels* levels = levels_of(execution.comm());
-    if (levels == nullptr || !levels->has_lane_of(root)) {
+  if (problem.composed && algorithm.compose != nullptr) {
+    Hierarchy* hierarchy = hierarchy_of(execution.comm());
+    if (hierarchy == nullptr || !hierarchy->has_lane_of(root)) {
       Problem flat = problem;
-      flat.levels = false;
+      flat.composed = false;
       return plan_chosen(execution, flat, root, data);
     }
-    execution.composition = [&execution, compose = algorithm.compose, levels, root, data] {
-      return compose(execution, *levels, root, data);
+    execution.composition = [&execution, compose = algorithm.compose, hierarchy, root, data] {
+      return compose(execution, *hierarchy, root, data);
     };
     return;
   }
@@ -145,14 +145,14 @@ void Execution::start_round() {
   const std::size_t begin = round_ == 0 ? 0 : schedule.round_ends[round_ - 1];
   const std::size_t end = schedule.round_ends[round_];
   ++round_;
-  if (stage_ != nullptr) {
+  if (segment_ != nullptr) {
     await_ = begin;
     await_end_ = end;
   }
   for (std::size_t index = begin; index < end; ++index) {
     const Step& step = schedule.steps[index];
-    if (is_shared(step.action)) {
-      index = run_shared(index);
+    if (is_single_copy(step.action)) {
+      index = run_single_copy_step(index);
     } else {
       run_step(step);
     }
@@ -187,7 +187,7 @@ void Execution::run_step(const Step& step) {
     case Step::Action::kCompare:
       compare_step(step);
       return;
-    default:  // shared steps: run_shared()
+    default:  // single-copy steps: run_single_copy_step()
       return;
   }
 }
@@ -287,8 +287,8 @@ Code Collectives::run(Execution& execution) {
     close(execution);
     return code;
   }
-  const bool shared = execution.schedule.is_shared();
-  if (shared) execution.enter_stage();
+  const bool shared = execution.schedule.is_single_copy();
+  if (shared) execution.begin_single_copy();
   bool moved = false;
   Progress::Waiter waiter;
   if (!execution.advance(&moved) && !(shared && execution.ends_awake(waiter))) {
@@ -300,7 +300,7 @@ Code Collectives::run(Execution& execution) {
       process_.progress->wait_until([&] { return execution.advance(&moved); }, waiter);
     }
   }
-  if (shared) execution.leave_stage();
+  if (shared) execution.end_single_copy();
   const Code code = execution.error();
   close(execution);
   return code;
@@ -344,8 +344,8 @@ bool Collectives::is_active(const Comm& comm) const {
 
 void Collectives::settings_changed() {
   selector.forget();
-  quick_limits.forget();
-  stages.for_each([](Stage& stage) { set_quick_limits(stage); });
+  flag_limits.forget();
+  node_segments.for_each([](NodeSegment& segment) { set_flag_limits(segment); });
 }
 
 bool Collectives::poll() {

@@ -48,7 +48,7 @@ Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm 
 
 class Execution : public BoundSchedule {
  public:
-  explicit Execution(Process& process) : BoundSchedule(process), images_(process) {}
+  explicit Execution(Process& process) : BoundSchedule(process), exposed_(process) {}
   ~Execution();
 
   /// Makes it a collective on `comm` without steps.
@@ -118,10 +118,10 @@ class Execution : public BoundSchedule {
   CollectiveRequest* request = nullptr;  // null in a blocking call
   bool over = false;
 
-  // Of a shared schedule: coll/run/single_copy_steps.cpp. The communicator has a stage, and the call is a
-  // blocking one.
-  void enter_stage();
-  void leave_stage();
+  // Of a single-copy schedule: coll/run/single_copy_steps.cpp. The communicator has a node segment, and the
+  // call is a blocking one.
+  void begin_single_copy();
+  void end_single_copy();
   bool ends_awake(Progress::Waiter& waiter);
 
  private:
@@ -138,13 +138,13 @@ class Execution : public BoundSchedule {
   bool has_come(int member, unsigned phase);
   void add_missing_members(std::vector<int>* endpoints) const;
   bool awaits_hold();
-  std::size_t run_shared(std::size_t index);
+  std::size_t run_single_copy_step(std::size_t index);
   void run_group(std::size_t first);
-  Images::Bytes find(Place place, Count bytes);
+  ExposedBuffers::Bytes find(Place place, Count bytes);
   void check_length(const Step& step);
   void look_for_cuts();
-  void combine(const Step& step, const Images::Bytes& left, const Images::Bytes& right,
-               const Images::Bytes& to);
+  void combine(const Step& step, const ExposedBuffers::Bytes& left, const ExposedBuffers::Bytes& right,
+               const ExposedBuffers::Bytes& to);
 
   Comm* comm_ = nullptr;
   CollectiveForm form_ = CollectiveForm::kBlocking;
@@ -157,12 +157,12 @@ class Execution : public BoundSchedule {
   std::size_t done_ = 0;             // how many of them are over
   std::vector<Object*> retained_;
 
-  // While a shared schedule runs.
+  // While a single-copy schedule runs.
   struct Operands {
-    Images::Bytes from, to, with;
+    ExposedBuffers::Bytes from, to, with;
   };
-  Stage* stage_ = nullptr;  // null in all others
-  Images images_;
+  NodeSegment* segment_ = nullptr;  // null in all others
+  ExposedBuffers exposed_;
   std::size_t await_ = 0, await_end_ = 0;  // the steps of the round whose awaits are not known to hold
   int await_member_ = 0;                   // of a step that awaits everyone: the next to look at
   bool may_sleep_ = false;                 // who is awaited has to know it
@@ -183,7 +183,7 @@ struct CollectiveRequest final : Request {
 
 struct Collectives final : ProgressHook {
   explicit Collectives(Process& process)
-      : selector(process), stages(*process.global_memory), process_(process) {}
+      : selector(process), node_segments(*process.global_memory), process_(process) {}
   ~Collectives();  // requests under way are dropped
 
   /// An Execution for a collective on `comm`, without steps; and back.
@@ -219,8 +219,8 @@ struct Collectives final : ProgressHook {
   void settings_changed();
 
   Selector selector;
-  QuickLimitsTable quick_limits;
-  Stages stages;
+  FlagLimitsTable flag_limits;
+  NodeSegments node_segments;
 
  private:
   void activate(Execution& execution);

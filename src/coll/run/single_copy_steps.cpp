@@ -1,6 +1,6 @@
-// Running the steps of shared schedules: offers, phases, and what is moved and combined between the images of
-// ranks that share memory. See coll/schedule/schedule.hpp and coll/shm/exposed_buffers.hpp;
-// coll/run/execution.cpp runs everything else.
+// Running the steps of single-copy schedules: offers, phases, and what is moved and combined between the
+// exposed buffers of ranks that share memory. See coll/schedule/schedule.hpp and
+// coll/shm/exposed_buffers.hpp; coll/run/execution.cpp runs everything else.
 #include <algorithm>
 #include <cstring>
 
@@ -18,34 +18,34 @@ constexpr Count kCut = Count{LineWord::kInPage} - 1;
 
 }  // namespace
 
-/// Begins the collective on the stage. The schedule is run once: shared schedules are those of blocking
-/// calls.
-void Execution::enter_stage() {
-  stage_ = comm_->stage.get();
-  for (const Image& image : schedule.images) {
-    if (image.count == 0) {  // it may have no datatype
-      images_.add_empty();
+/// Begins the collective on the node segment. The schedule is run once: single-copy schedules are those of
+/// blocking calls.
+void Execution::begin_single_copy() {
+  segment_ = comm_->stage.get();
+  for (const ExposedBuffer& exposed : schedule.exposed) {
+    if (exposed.count == 0) {  // it may have no datatype
+      exposed_.add_empty();
     } else {
-      images_.add(address(image.place), image.count, datatype(image.type, image.block), image.use);
+      exposed_.add(address(exposed.place), exposed.count, datatype(exposed.type, exposed.block), exposed.use);
     }
   }
-  stage_->enter();
-  if (schedule.shows_phases) stage_->room(0);
-  note(images_.prepare(*comm_));
+  segment_->enter();
+  if (schedule.shows_phases) segment_->room(0);
+  note(exposed_.prepare(*comm_));
   may_sleep_ = false;
   has_cut_ = false;
 }
 
-void Execution::leave_stage() {
-  stage_->leave();
-  note(images_.error());
-  images_.clear();
-  stage_ = nullptr;
+void Execution::end_single_copy() {
+  segment_->leave();
+  note(exposed_.error());
+  exposed_.clear();
+  segment_ = nullptr;
   await_ = await_end_ = 0;
 }
 
 bool Execution::has_come(int member, unsigned phase) {
-  return may_sleep_ ? stage_->has_come_or_wait(member, phase) : stage_->has_come(member, phase);
+  return may_sleep_ ? segment_->has_come_or_wait(member, phase) : segment_->has_come(member, phase);
 }
 
 /// Whether all that the round awaits has come; goes on where it stood.
@@ -58,12 +58,12 @@ bool Execution::awaits_hold() {
       if (!has_come(step.peer, phase)) return false;
       continue;
     }
-    for (; await_member_ < stage_->size(); ++await_member_) {
-      if (await_member_ != stage_->rank() && !has_come(await_member_, phase)) return false;
+    for (; await_member_ < segment_->size(); ++await_member_) {
+      if (await_member_ != segment_->rank() && !has_come(await_member_, phase)) return false;
     }
     await_member_ = 0;
   }
-  stage_->stop_waiting();
+  segment_->stop_waiting();
   return true;
 }
 
@@ -75,11 +75,11 @@ void Execution::add_missing_members(std::vector<int>* endpoints) const {
     if (step.action != Step::Action::kAwait) continue;
     const auto phase = static_cast<unsigned>(step.count);
     if (step.peer != Step::kEveryone) {
-      if (!stage_->has_come(step.peer, phase)) endpoints->push_back(comm_->endpoint(step.peer));
+      if (!segment_->has_come(step.peer, phase)) endpoints->push_back(comm_->endpoint(step.peer));
       continue;
     }
-    for (; member < stage_->size(); ++member) {
-      if (member != stage_->rank() && !stage_->has_come(member, phase))
+    for (; member < segment_->size(); ++member) {
+      if (member != segment_->rank() && !segment_->has_come(member, phase))
         endpoints->push_back(comm_->endpoint(member));
     }
     member = 0;
@@ -112,19 +112,19 @@ bool Execution::ends_awake(Progress::Waiter& waiter) {
   return false;
 }
 
-/// Runs the shared step at `index`, with its group. Returns the index of the last one that it ran.
-std::size_t Execution::run_shared(std::size_t index) {
+/// Runs the single-copy step at `index`, with its group. Returns the index of the last one that it ran.
+std::size_t Execution::run_single_copy_step(std::size_t index) {
   const Step& step = schedule.steps[index];
   switch (step.action) {
     case Step::Action::kOffer:
-      stage_->publish(kOffered, images_.offer());
+      segment_->publish(kOffered, exposed_.offer());
       break;
     case Step::Action::kSignal:
       // The table stays where it is, for those who look later.
-      stage_->publish(static_cast<unsigned>(step.count), has_cut_ ? kCut : 0);
+      segment_->publish(static_cast<unsigned>(step.count), has_cut_ ? kCut : 0);
       break;
     case Step::Action::kAccept:
-      images_.accept();
+      exposed_.accept();
       look_for_cuts();
       break;
     case Step::Action::kMove:
@@ -158,12 +158,12 @@ void Execution::run_group(std::size_t first) {
     for (std::size_t number = 0; number < size; ++number) {
       const Step& step = steps[number];
       const Operands& all = operands_[number];
-      const auto part = [&](const Images::Bytes& whole, Place place) {
+      const auto part = [&](const ExposedBuffers::Bytes& whole, Place place) {
         const Count skipped = place.space == Space::kPiece ? 0 : begin * step.element_bytes;
-        return Images::part_of(whole, skipped, now * step.element_bytes);
+        return ExposedBuffers::part_of(whole, skipped, now * step.element_bytes);
       };
-      const Images::Bytes from = part(all.from, step.from);
-      const Images::Bytes to = part(all.to, step.to);
+      const ExposedBuffers::Bytes from = part(all.from, step.from);
+      const ExposedBuffers::Bytes to = part(all.to, step.to);
       if (step.action == Step::Action::kMove) {
         move_bytes(from, to);
       } else {
@@ -173,21 +173,21 @@ void Execution::run_group(std::size_t first) {
   }
 }
 
-Images::Bytes Execution::find(Place place, Count bytes) {
-  if (is_image(place)) return images_.find(place, bytes);
+ExposedBuffers::Bytes Execution::find(Place place, Count bytes) {
+  if (is_exposed(place)) return exposed_.find(place, bytes);
   return {.at = address(place), .bytes = bytes};
 }
 
 /// What one rank sends to another has to fit where it goes. Of an input that is cut up, whoever pulls looks.
 void Execution::check_length(const Step& step) {
-  if (step.action != Step::Action::kMove || !is_image(step.from) || !is_image(step.to)) return;
+  if (step.action != Step::Action::kMove || !is_exposed(step.from) || !is_exposed(step.to)) return;
   const bool pulls = step.from.space != Space::kBlockFrom && step.from.member != comm_->rank;
   const bool pushes = step.to.space != Space::kBlockFrom && step.to.member != comm_->rank;
   const bool own_block = !pulls && !pushes && step.to.space != Space::kOutput;
   const bool own_block_away = pushes && step.to.space == Space::kBlockForMe;
   if (!pulls && !own_block && !own_block_away) return;
-  const Count sent = images_.length(step.from);
-  const Count room = images_.length(step.to);
+  const Count sent = exposed_.length(step.from);
+  const Count room = exposed_.length(step.to);
   if (sent <= room) return;
   if (pushes) {
     has_cut_ = true;  // the owner tells of it
@@ -200,17 +200,18 @@ void Execution::check_length(const Step& step) {
 
 /// Whether all that the others pushed here had room.
 void Execution::look_for_cuts() {
-  for (int member = 0; member < stage_->size(); ++member) {
-    if (member == stage_->rank() || !stage_->has_come(member, kOffered) || stage_->bytes(member) != kCut)
+  for (int member = 0; member < segment_->size(); ++member) {
+    if (member == segment_->rank() || !segment_->has_come(member, kOffered) ||
+        segment_->bytes(member) != kCut)
       continue;
     note(process_.fail(kErrTruncate, "rank %d sends more bytes to rank %d than that has room to receive",
                        member, comm_->rank));
   }
 }
 
-/// Of one piece. Elements with gaps are unpacked for it, since images are dense.
-void Execution::combine(const Step& step, const Images::Bytes& left, const Images::Bytes& right,
-                        const Images::Bytes& to) {
+/// Of one piece. Elements with gaps are unpacked for it, since exposed buffers are dense.
+void Execution::combine(const Step& step, const ExposedBuffers::Bytes& left,
+                        const ExposedBuffers::Bytes& right, const ExposedBuffers::Bytes& to) {
   const Count bytes = std::min({left.bytes, right.bytes, to.bytes});
   if (left.at == nullptr || right.at == nullptr || to.at == nullptr || bytes <= 0) return;
   Datatype& type = datatype(step.type, step.block);

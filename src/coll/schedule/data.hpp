@@ -41,7 +41,7 @@ struct Blocks {
   CountArray sizes = {};         // MPI_Alltoallw: bytes in one element of each rank's block; else type.size
   CountArray lower_bounds = {};  // MPI_Alltoallw: of each rank's datatype, the true one; else type.true_lb
   bool in_place = false;         // the call gave MPI_IN_PLACE for this buffer
-  bool shared = false;           // there is one block for all, at the start
+  bool one_for_all = false;      // there is one block for all, at the start
 
   bool uniform() const { return !counts; }
   Count count_of(int rank) const { return counts ? counts[static_cast<std::size_t>(rank)] : count; }
@@ -56,7 +56,7 @@ struct Blocks {
     return elements;
   }
   Place place_of(int rank) const {
-    if (shared) return {space, 0};
+    if (one_for_all) return {space, 0};
     if (!displacements) return {space, rank * count * type.extent};
     return {space, displacements[static_cast<std::size_t>(rank)] * displacement_bytes};
   }

@@ -143,7 +143,7 @@ void Schedule::clear() {
   steps.clear();
   round_ends.clear();
   boundaries.clear();
-  images.clear();
+  exposed.clear();
   scratch_bytes = 0;
 }
 

@@ -15,19 +15,19 @@
 //     what is being sent is not written by one.
 //  3. The send buffer is never written.
 //
-// Ranks that share memory (coll/shm/node_segment.hpp) may also work in each other's buffers. What a rank lets
-// the others see are its *images*: its input, its output or blocks of them as dense bytes at an address that
-// means the same to all. An image is the user's own memory where that is global and dense; elsewhere the
-// executor stages it in global memory. A schedule never knows which of the two it is. It offers the images,
-// awaits those of others, moves and combines bytes of any of them, and tells the others by numbered phases
-// how far it is:
-//  4. A rank touches another one's image only after it awaited a phase of that rank, and its own image
-//     of which others read or write only before its offer or after it awaited them.
+// Single-copy schedules: ranks that share memory (coll/shm/node_segment.hpp) may also work in each other's
+// buffers. The buffers that a rank lets the others see are its *exposed buffers*: its input, its output or
+// blocks of them, as dense bytes at an address that means the same to all. An exposed buffer is the user's
+// own memory where that is global and dense; elsewhere the executor stages it in global memory. A schedule
+// never knows which of the two it is. It offers this rank's exposed buffers, awaits those of others, moves
+// and combines bytes of any of them, and says by numbered phases how far this rank is:
+//  4. A rank touches another rank's exposed buffer only after it awaited a phase of that rank. It touches its
+//     own, where others read or write it, only before its offer or after it awaited them.
 //  5. Offering is phase 1; each rank signals higher and higher phases. A rank ends its schedule only after it
-//     awaited a phase of all who touch its images, which they signal when they are through with them; but for
-//     images that are kept. A rank that offers those offers nothing that others write.
-//  6. Of two steps of different ranks that touch the same byte of an image, one of which writes, one happens
-//     before the other, by a phase that is signalled and awaited between them.
+//     awaited a phase of all that touch its exposed buffers, which they signal when they are through with
+//     them; but for buffers that are kept. A rank that offers those offers nothing that others write.
+//  6. Of two steps of different ranks that touch the same byte of an exposed buffer, one of which writes, one
+//     happens before the other, by a phase that is signalled and awaited between them.
 #pragma once
 
 #include <cstddef>
@@ -39,20 +39,20 @@
 
 namespace tasuki {
 
-/// Where data lies: in a buffer of the call, in the schedule's scratch memory, or in an image.
+/// Where data lies: in a buffer of the call, in the schedule's scratch memory, or in an exposed buffer.
 enum class Space : std::uint8_t {
   kSend,
   kReceive,
   kScratch,
   kPiece,       // scratch memory for one piece of a group of steps: the same for each piece
-  kInput,       // image 0 of `member`
-  kOutput,      // image 1 of `member`
-  kBlockForMe,  // the image of `member` that has this rank's number
-  kBlockFrom,   // this rank's image number P + `member`: where the block of that rank goes
+  kInput,       // exposed buffer 0 of `member`
+  kOutput,      // exposed buffer 1 of `member`
+  kBlockForMe,  // the exposed buffer of `member` that has this rank's number
+  kBlockFrom,   // this rank's exposed buffer number P + `member`: where the block of that rank goes
 };
 struct Place {
   Space space = Space::kScratch;
-  int member = -1;   // of an image: a rank in the communicator
+  int member = -1;   // of an exposed buffer: a rank in the communicator
   Count offset = 0;  // bytes
 
   constexpr Place() = default;
@@ -66,7 +66,7 @@ struct Place {
     return a.space == b.space && a.offset == b.offset && a.member == b.member;
   }
 };
-inline bool is_image(Place place) {
+inline bool is_exposed(Place place) {
   return place.space >= Space::kInput;
 }
 
@@ -90,7 +90,7 @@ enum class ElementType : std::uint8_t {
 };
 
 /// Elements in one of the call's buffers of which the schedule speaks as dense bytes.
-struct Image {
+struct ExposedBuffer {
   enum class Use : std::uint8_t {
     kOwn,      // only this rank touches it, by moves: it is not offered, and need be neither global nor dense
     kResult,   // only this rank touches it, but it combines there: it is not offered
@@ -105,8 +105,8 @@ struct Image {
   int block = -1;  // where `type` is one of many: its number
   Use use = Use::kOwn;
 };
-inline bool is_offered(const Image& image) {
-  return image.use >= Image::Use::kRead;
+inline bool is_offered(const ExposedBuffer& exposed) {
+  return exposed.use >= ExposedBuffer::Use::kRead;
 }
 
 enum class Evidence : std::uint8_t;  // coll/check/call_comparison.hpp
@@ -119,12 +119,12 @@ struct Step {
     kCopy,
     kSign,  // `count` is an Evidence, also in kCompare
     kCompare,
-    kOffer,    // make the images, tell the others: phase 1
+    kOffer,    // make the exposed buffers, tell the others: phase 1
     kSignal,   // phase `count`
     kAwait,    // the round lasts until `peer`, or everyone where it is kEveryone, has reached phase `count`
-    kMove,     // `count` * `element_bytes` from `from` to `to`: images, or bytes in scratch memory
-    kCombine,  // `to` = `from` op `with`: `count` elements of `type`, dense, in images or pieces
-    kAccept,   // what others wrote to images that are staged goes to the user's buffers
+    kMove,     // `count` * `element_bytes` from `from` to `to`: exposed buffers, or bytes in scratch memory
+    kCombine,  // `to` = `from` op `with`: `count` elements of `type`, dense, in exposed buffers or pieces
+    kAccept,   // what others wrote to exposed buffers that are staged goes to the user's buffers
   };
   static constexpr int kEveryone = -1;
   Action action = Action::kCopy;
@@ -147,14 +147,14 @@ struct Step {
   Count piece = 0;
 };
 
-inline bool is_shared(Step::Action action) {
+inline bool is_single_copy(Step::Action action) {
   return action >= Step::Action::kOffer;
 }
 
 struct Schedule {
   std::vector<Step> steps;
   std::vector<std::uint32_t> round_ends;  // index one past the last step of each round
-  std::vector<Image> images;
+  std::vector<ExposedBuffer> exposed;
   Place left_room, right_room;  // scratch memory for the pieces that a combination unpacks; see make_rooms
   Count scratch_bytes = 0;
   std::vector<Count> boundaries;  // working memory of the algorithms, here so that it is used again
@@ -180,12 +180,12 @@ struct Schedule {
   void sign(Place to, Evidence what);
   void compare(Place from, Place to, Evidence what);
 
-  // Among ranks that share memory.
+  // Single-copy steps.
 
-  /// Whether it has shared steps: then it has images.
-  bool is_shared() const { return !images.empty(); }
+  /// Whether it has single-copy steps: then it has exposed buffers.
+  bool is_single_copy() const { return !exposed.empty(); }
 
-  /// Makes this rank's images known to the others. The schedule's `images` are complete.
+  /// Makes this rank's exposed buffers known to the others. The schedule's `exposed buffers` are complete.
   void offer();
   void signal(int phase);
   void await(int member, int phase);

@@ -1,4 +1,4 @@
-// Images of a shared schedule: see coll/shm/exposed_buffers.hpp.
+// The exposed buffers of a single-copy schedule: see coll/shm/exposed_buffers.hpp.
 #include "coll/shm/exposed_buffers.hpp"
 
 #include <algorithm>
@@ -19,43 +19,43 @@ Count round_up(Count bytes) {
 }
 
 /// Others see a copy, whatever the buffer is.
-bool is_copied(Image::Use use) {
-  return use == Image::Use::kSaved || use == Image::Use::kKept;
+bool is_copied(ExposedBuffer::Use use) {
+  return use == ExposedBuffer::Use::kSaved || use == ExposedBuffer::Use::kKept;
 }
 
-bool is_read(Image::Use use) {
-  return use == Image::Use::kRead || is_copied(use);
+bool is_read(ExposedBuffer::Use use) {
+  return use == ExposedBuffer::Use::kRead || is_copied(use);
 }
 
 }  // namespace
 
-Images::~Images() {
+ExposedBuffers::~ExposedBuffers() {
   if (memory_ != nullptr) process_.global_memory->deallocate(memory_);
 }
 
-void Images::add(void* buffer, Count count, const Datatype& type, Image::Use use) {
-  Own image{.buffer = buffer, .type = &type, .count = count, .bytes = count * type.size, .use = use};
-  if (type.contiguous && !is_copied(use)) image.dense = static_cast<std::byte*>(buffer);
-  own_.push_back(image);
+void ExposedBuffers::add(void* buffer, Count count, const Datatype& type, ExposedBuffer::Use use) {
+  Own exposed{.buffer = buffer, .type = &type, .count = count, .bytes = count * type.size, .use = use};
+  if (type.contiguous && !is_copied(use)) exposed.dense = static_cast<std::byte*>(buffer);
+  own_.push_back(exposed);
 }
 
-Code Images::prepare(Comm& comm) {
+Code ExposedBuffers::prepare(Comm& comm) {
   comm_ = &comm;
   error_ = 0;
   offered_ = 0;
   Count needed = 0;
   bool kept = false;
   for (std::size_t number = 0; number < own_.size(); ++number) {
-    Own& image = own_[number];
-    const bool is_shared = image.use >= Image::Use::kRead;
-    if (is_shared) offered_ = number + 1;
-    kept = kept || image.use == Image::Use::kKept;
-    if (image.bytes == 0) continue;
-    if (is_shared && image.dense != nullptr)
-      image.address = process_.global_memory->find(image.dense, static_cast<std::size_t>(image.bytes));
-    image.staged =
-        is_shared ? image.address == 0 : image.use == Image::Use::kResult && image.dense == nullptr;
-    if (image.staged) needed += round_up(image.bytes);
+    Own& exposed = own_[number];
+    const bool is_single_copy = exposed.use >= ExposedBuffer::Use::kRead;
+    if (is_single_copy) offered_ = number + 1;
+    kept = kept || exposed.use == ExposedBuffer::Use::kKept;
+    if (exposed.bytes == 0) continue;
+    if (is_single_copy && exposed.dense != nullptr)
+      exposed.address = process_.global_memory->find(exposed.dense, static_cast<std::size_t>(exposed.bytes));
+    exposed.staged = is_single_copy ? exposed.address == 0
+                                    : exposed.use == ExposedBuffer::Use::kResult && exposed.dense == nullptr;
+    if (exposed.staged) needed += round_up(exposed.bytes);
   }
   const bool has_room = offered_ <= kEntriesInRoom;
   if (!has_room) needed += round_up(static_cast<Count>(offered_ * sizeof(Entry)));
@@ -63,18 +63,18 @@ Code Images::prepare(Comm& comm) {
   if (needed == 0) return 0;
   std::byte* next = memory_of(needed, kept);
   if (next == nullptr) return refuse_memory(needed);
-  for (Own& image : own_) {
-    if (!image.staged) continue;
-    image.dense = next;
-    image.address = reinterpret_cast<GlobalAddress>(next);
-    next += round_up(image.bytes);
+  for (Own& exposed : own_) {
+    if (!exposed.staged) continue;
+    exposed.dense = next;
+    exposed.address = reinterpret_cast<GlobalAddress>(next);
+    next += round_up(exposed.bytes);
   }
   if (!has_room) table_ = next;
   return 0;
 }
 
 /// Null where there is none.
-std::byte* Images::memory_of(Count bytes, bool kept) {
+std::byte* ExposedBuffers::memory_of(Count bytes, bool kept) {
   if (kept) return comm_->stage->keep(bytes);
   if (bytes <= memory_bytes_) return memory_;
   GlobalMemory& memory = *process_.global_memory;
@@ -84,20 +84,20 @@ std::byte* Images::memory_of(Count bytes, bool kept) {
   return memory_;
 }
 
-/// Nothing is staged: those images are not there.
-Code Images::refuse_memory(Count bytes) {
-  for (Own& image : own_) {
-    if (image.staged) image.dense = nullptr;
+/// Nothing is staged: those exposed buffers are not there.
+Code ExposedBuffers::refuse_memory(Count bytes) {
+  for (Own& exposed : own_) {
+    if (exposed.staged) exposed.dense = nullptr;
   }
   return process_.fail(kErrNoMem,
                        "%lld bytes of memory that the other ranks can reach could not be allocated",
                        static_cast<long long>(bytes));
 }
 
-Count Images::offer() {
-  for (const Own& image : own_) {
-    if (image.staged && is_read(image.use) && image.dense != nullptr)
-      copy_typed(image.buffer, image.count, *image.type, image.dense, image.bytes,
+Count ExposedBuffers::offer() {
+  for (const Own& exposed : own_) {
+    if (exposed.staged && is_read(exposed.use) && exposed.dense != nullptr)
+      copy_typed(exposed.buffer, exposed.count, *exposed.type, exposed.dense, exposed.bytes,
                  *static_cast<Datatype*>(process_.objects->predefined[kMpiByte]));
   }
   Table table{.entries = offered_, .elsewhere = reinterpret_cast<GlobalAddress>(table_)};
@@ -108,23 +108,24 @@ Count Images::offer() {
   std::memcpy(room, &table, sizeof table);
   std::byte* out = follows ? room + sizeof table : table_;
   for (std::size_t number = 0; number < table.entries; ++number, out += sizeof(Entry)) {
-    const Own& image = own_[number];
-    const bool is_shared = image.use >= Image::Use::kRead;
-    const Entry one{is_shared ? image.address : 0, is_shared ? static_cast<std::uint64_t>(image.bytes) : 0};
+    const Own& exposed = own_[number];
+    const bool is_single_copy = exposed.use >= ExposedBuffer::Use::kRead;
+    const Entry one{is_single_copy ? exposed.address : 0,
+                    is_single_copy ? static_cast<std::uint64_t>(exposed.bytes) : 0};
     std::memcpy(out, &one, sizeof one);
   }
   return static_cast<Count>(bytes);
 }
 
-void Images::accept() {
-  for (const Own& image : own_) {
-    if (!image.staged || is_read(image.use) || image.dense == nullptr) continue;
-    copy_typed(image.dense, image.bytes, *static_cast<Datatype*>(process_.objects->predefined[kMpiByte]),
-               image.buffer, image.count, *image.type);
+void ExposedBuffers::accept() {
+  for (const Own& exposed : own_) {
+    if (!exposed.staged || is_read(exposed.use) || exposed.dense == nullptr) continue;
+    copy_typed(exposed.dense, exposed.bytes, *static_cast<Datatype*>(process_.objects->predefined[kMpiByte]),
+               exposed.buffer, exposed.count, *exposed.type);
   }
 }
 
-std::size_t Images::number_of(Place place) const {
+std::size_t ExposedBuffers::number_of(Place place) const {
   switch (place.space) {
     case Space::kInput:
       return 0;
@@ -138,12 +139,12 @@ std::size_t Images::number_of(Place place) const {
 }
 
 /// Null where it is another rank's.
-const Images::Own* Images::own(Place place) const {
+const ExposedBuffers::Own* ExposedBuffers::own(Place place) const {
   if (place.space != Space::kBlockFrom && place.member != comm_->rank) return nullptr;
   return &own_[number_of(place)];
 }
 
-Images::Entry Images::entry(int member, std::size_t number) const {
+ExposedBuffers::Entry ExposedBuffers::entry(int member, std::size_t number) const {
   const std::byte* room = comm_->stage->data(member);
   Table table;
   std::memcpy(&table, room, sizeof table);
@@ -159,21 +160,21 @@ Images::Entry Images::entry(int member, std::size_t number) const {
   return found;
 }
 
-Count Images::length(Place place) {
-  if (const Own* image = own(place)) return image->bytes;
+Count ExposedBuffers::length(Place place) {
+  if (const Own* exposed = own(place)) return exposed->bytes;
   return std::max<Count>(0, static_cast<Count>(entry(place.member, number_of(place)).bytes));
 }
 
-Images::Bytes Images::find(Place place, Count bytes) {
-  if (const Own* image = own(place)) {
-    Bytes found{.bytes = std::min(bytes, image->bytes - place.offset)};
+ExposedBuffers::Bytes ExposedBuffers::find(Place place, Count bytes) {
+  if (const Own* exposed = own(place)) {
+    Bytes found{.bytes = std::min(bytes, exposed->bytes - place.offset)};
     if (found.bytes <= 0) return {};
-    if (image->dense != nullptr) {
-      found.at = image->dense + place.offset;
-    } else if (!image->staged) {
-      found.typed = image->type;
-      found.buffer = image->buffer;
-      found.elements = image->count;
+    if (exposed->dense != nullptr) {
+      found.at = exposed->dense + place.offset;
+    } else if (!exposed->staged) {
+      found.typed = exposed->type;
+      found.buffer = exposed->buffer;
+      found.elements = exposed->count;
       found.skip = place.offset;
     }
     return found;
@@ -195,7 +196,7 @@ Images::Bytes Images::find(Place place, Count bytes) {
   return found;
 }
 
-void Images::clear() {
+void ExposedBuffers::clear() {
   own_.clear();
   comm_ = nullptr;
   error_ = 0;
@@ -205,7 +206,7 @@ void Images::clear() {
   memory_bytes_ = 0;
 }
 
-void move_bytes(const Images::Bytes& from, const Images::Bytes& to) {
+void move_bytes(const ExposedBuffers::Bytes& from, const ExposedBuffers::Bytes& to) {
   const Count bytes = std::min(from.bytes, to.bytes);
   if (!from.exist() || !to.exist() || bytes <= 0) return;
   const auto size = static_cast<std::size_t>(bytes);

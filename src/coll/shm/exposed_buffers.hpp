@@ -1,14 +1,14 @@
-// Images, while a shared schedule runs: this rank's own, and the way to those of the others
-// (coll/schedule/schedule.hpp says what an image is).
+// The exposed buffers of a single-copy schedule while it runs: this rank's own, and the way to those of the
+// others (coll/schedule/schedule.hpp says what an exposed buffer is).
 //
-// An image that others touch is the user's own memory where that is global and dense; elsewhere it is staged:
-// dense bytes in global memory, copied before or after. What is offered is a table of addresses and sizes, in
-// the member's room on the stage or, where that is too small, in global memory. What a member offers is not
-// trusted: nothing outside its global memory is touched, and nothing beyond the bytes that it says.
-// The staging memory is as large as the images that are staged.
+// A buffer that others touch is exposed where it is, in the user's own memory, where that is global and
+// dense; elsewhere it is staged: dense bytes in global memory, copied before or after. A rank offers a table
+// of addresses and sizes, in its room on the node segment or, where that is too small, in global memory. What
+// another rank offers is not trusted: nothing outside its global memory is touched, and nothing beyond the
+// bytes that it says. The staging memory is as large as the buffers that are staged.
 //
 // Ownership: the staging memory belongs to this object, which keeps some of it for the next collective; that
-// of images that are kept is the stage's. Thread safety: the caller holds the process lock.
+// of buffers that are kept is the node segment's. Thread safety: the caller holds the process lock.
 #pragma once
 
 #include <algorithm>
@@ -25,12 +25,12 @@
 
 namespace tasuki {
 
-class Images {
+class ExposedBuffers {
  public:
-  explicit Images(Process& process) : process_(process) {}
-  ~Images();
-  Images(const Images&) = delete;
-  Images& operator=(const Images&) = delete;
+  explicit ExposedBuffers(Process& process) : process_(process) {}
+  ~ExposedBuffers();
+  ExposedBuffers(const ExposedBuffers&) = delete;
+  ExposedBuffers& operator=(const ExposedBuffers&) = delete;
 
   /// Where the bytes of a step lie: at a dense address, or in the user's buffer by its datatype.
   struct Bytes {
@@ -39,27 +39,28 @@ class Images {
     void* buffer = nullptr;
     Count elements = 0;
     Count skip = 0;
-    Count bytes = 0;  // as many as were asked for, or fewer where the image ends
+    Count bytes = 0;  // as many as were asked for, or fewer where the exposed buffer ends
     bool exist() const { return at != nullptr || typed != nullptr; }
   };
 
-  /// One more image of this rank's, of the schedule that is about to run on `comm`, which has a stage.
-  void add(void* buffer, Count count, const Datatype& type, Image::Use use);
+  /// One more exposed buffer of this rank's, of the schedule that is about to run on `comm`, which has a node
+  /// segment.
+  void add(void* buffer, Count count, const Datatype& type, ExposedBuffer::Use use);
   void add_empty() { own_.emplace_back(); }
 
   /// Decides which are staged, and finds memory for that. An error is that of this rank; the others see that
-  /// its images are not there. REQUIRES: the collective has begun on the stage.
+  /// its buffers are not there. REQUIRES: the collective has begun on the node segment.
   Code prepare(Comm& comm);
 
   /// Writes the table for the others, and copies what they read; where it is to be seen: in the room.
   /// Returns how many bytes of it.
   Count offer();
 
-  /// What others wrote to staged images goes to the user's buffers.
+  /// What others wrote to buffers that are staged goes to the user's buffers.
   void accept();
 
-  /// `bytes` bytes of an image from place.offset on. Fewer, with an error noted, where the image is shorter;
-  /// none, with an error noted, where its memory is out of reach.
+  /// `bytes` bytes of an exposed buffer from place.offset on. Fewer, with an error noted, where the exposed
+  /// buffer is shorter; none, with an error noted, where its memory is out of reach.
   Bytes find(Place place, Count bytes);
 
   /// `bytes` of them, without the first `skipped`; fewer where there are not so many.
@@ -70,12 +71,12 @@ class Images {
     return whole;
   }
 
-  /// Of an image: how long it is in all.
+  /// Of an exposed buffer: how long it is in all.
   Count length(Place place);
 
   Code error() const { return error_; }
 
-  /// Forgets the images; gives memory back where it is much.
+  /// Forgets the exposed buffers; gives memory back where it is much.
   void clear();
 
  private:
@@ -84,7 +85,7 @@ class Images {
     const Datatype* type = nullptr;
     Count count = 0;
     Count bytes = 0;
-    Image::Use use = Image::Use::kOwn;
+    ExposedBuffer::Use use = ExposedBuffer::Use::kOwn;
     std::byte* dense = nullptr;  // null: by its datatype
     GlobalAddress address = 0;   // of what is offered
     bool staged = false;
@@ -111,14 +112,14 @@ class Images {
   Process& process_;
   Comm* comm_ = nullptr;
   std::vector<Own> own_;
-  std::size_t offered_ = 0;  // one more than the number of the last image that is offered
+  std::size_t offered_ = 0;  // one more than the number of the last exposed buffer that is offered
   std::byte* memory_ = nullptr;
   Count memory_bytes_ = 0;
-  std::byte* table_ = nullptr;  // of entries that have no room on the stage
+  std::byte* table_ = nullptr;  // of entries that have no room on the node segment
   Code error_ = 0;
 };
 
 /// As many bytes as both have, from the one to the other, which may overlap.
-void move_bytes(const Images::Bytes& from, const Images::Bytes& to);
+void move_bytes(const ExposedBuffers::Bytes& from, const ExposedBuffers::Bytes& to);
 
 }  // namespace tasuki

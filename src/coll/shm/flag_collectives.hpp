@@ -1,4 +1,4 @@
-// Quick collectives: blocking ones whose data the members show each other on the stage
+// Flag-based collectives: blocking ones whose data the members show each other on the node segment
 // (coll/shm/node_segment.hpp), run straight from the call to the flags, without a schedule.
 //
 // Each member writes what the others need into its own memory, and reads what it needs from theirs: nothing
@@ -6,9 +6,9 @@
 // more. A reduction runs over all vectors from the last rank's to the first's, at every rank that wants the
 // result: so the order of ranks is kept, and all get the same bits.
 //
-// Whether a collective is quick follows from the bytes that a member shows, which all ranks know alike. The
-// entries of api.hpp ask here first, and plan a schedule where the answer is no. What is wrong with a call is
-// left to the plan to tell.
+// Whether a collective is flag-based follows from the bytes that a member shows, which all ranks know alike.
+// The entries of api.hpp ask here first, and plan a schedule where the answer is no. What is wrong with a
+// call is left to the plan to tell.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@
 
 namespace tasuki {
 
-/// The numbers of the algorithms "flags" (base/algorithm_table.hpp), by QuickOperation.
-inline constexpr std::array<int, kQuickOperations> kQuickAlgorithms = {
+/// The numbers of the algorithms "flags" (base/algorithm_table.hpp), by FlagOperation.
+inline constexpr std::array<int, kFlagOperations> kFlagAlgorithms = {
     algorithm_number(Operation::kBarrier, "flags"),       algorithm_number(Operation::kBcast, "flags"),
     algorithm_number(Operation::kReduce, "flags"),        algorithm_number(Operation::kAllreduce, "flags"),
     algorithm_number(Operation::kAllgather, "flags"),     algorithm_number(Operation::kAlltoall, "flags"),
@@ -43,14 +43,14 @@ inline Count inline_bytes(Count count, Count size) {
   return count == 0 || size == 0 ? 0 : kNotInline;
 }
 
-/// The next collective on `comm` is a quick one.
-inline void begin_quick(Comm& comm, Stage& stage, QuickOperation operation) {
+/// The next collective on `comm` is a flag-based one.
+inline void begin_by_flags(Comm& comm, NodeSegment& segment, FlagOperation operation) {
   if (!comm.hidden) [[likely]] {
-    ++comm.process.counters.algorithms[kQuickAlgorithms[static_cast<std::size_t>(operation)]];
+    ++comm.process.counters.algorithms[kFlagAlgorithms[static_cast<std::size_t>(operation)]];
     ++comm.process.counters.collectives;
   }
   ++comm.collective_sequences[0];
-  stage.enter();
+  segment.enter();
 }
 
 inline void copy_inline(void* to, const void* from, Count bytes) {
@@ -111,46 +111,50 @@ inline bool is_countable(const Piece& piece, int blocks) {
          bytes >= -kBytesMax;
 }
 
-// The calls of coll/api.hpp on a communicator that has `stage`. Each returns false, and nothing has happened,
-// where the call is not quick, or is wrong; else it is over, and `code` is its result. What a member shows is
-// in brackets.
+// The calls of coll/api.hpp on a communicator that has `segment`. Each returns false, and nothing has
+// happened, where the call is not flag-based, or is wrong; else it is over, and `code` is its result. What a
+// member shows is in brackets.
 
-bool quick_barrier(Comm& comm, Stage& stage);  // []; nothing can go wrong
+bool flag_barrier(Comm& comm, NodeSegment& segment);  // []; nothing can go wrong
 
 /// [the whole buffer, by the root]
-bool quick_bcast(Comm& comm, Stage& stage, void* buffer, Count count, const Datatype& datatype, int root,
-                 Code* code);
+bool flag_bcast(Comm& comm, NodeSegment& segment, void* buffer, Count count, const Datatype& datatype,
+                int root, Code* code);
 
 /// [a block, by all but the root]
-bool quick_gather(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount, const Datatype* sendtype,
-                  void* recvbuf, Count recvcount, const Datatype* recvtype, int root, Code* code);
+bool flag_gather(Comm& comm, NodeSegment& segment, const void* sendbuf, Count sendcount,
+                 const Datatype* sendtype, void* recvbuf, Count recvcount, const Datatype* recvtype, int root,
+                 Code* code);
 
 /// [a block for each member, by the root]
-bool quick_scatter(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount, const Datatype* sendtype,
-                   void* recvbuf, Count recvcount, const Datatype* recvtype, int root, Code* code);
+bool flag_scatter(Comm& comm, NodeSegment& segment, const void* sendbuf, Count sendcount,
+                  const Datatype* sendtype, void* recvbuf, Count recvcount, const Datatype* recvtype,
+                  int root, Code* code);
 
 /// [a block]
-bool quick_allgather(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount, const Datatype* sendtype,
-                     void* recvbuf, Count recvcount, const Datatype& recvtype, Code* code);
+bool flag_allgather(Comm& comm, NodeSegment& segment, const void* sendbuf, Count sendcount,
+                    const Datatype* sendtype, void* recvbuf, Count recvcount, const Datatype& recvtype,
+                    Code* code);
 
 /// [a block for each member]
-bool quick_alltoall(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount, const Datatype* sendtype,
-                    void* recvbuf, Count recvcount, const Datatype& recvtype, Code* code);
+bool flag_alltoall(Comm& comm, NodeSegment& segment, const void* sendbuf, Count sendcount,
+                   const Datatype* sendtype, void* recvbuf, Count recvcount, const Datatype& recvtype,
+                   Code* code);
 
 /// [the whole vector, by all but the root]
-bool quick_reduce(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Count count,
-                  Datatype& datatype, const Op& op, int root, Code* code);
+bool flag_reduce(Comm& comm, NodeSegment& segment, const void* sendbuf, void* recvbuf, Count count,
+                 Datatype& datatype, const Op& op, int root, Code* code);
 
 /// [the whole vector]
-bool quick_allreduce(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Count count,
-                     Datatype& datatype, const Op& op, Code* code);
+bool flag_allreduce(Comm& comm, NodeSegment& segment, const void* sendbuf, void* recvbuf, Count count,
+                    Datatype& datatype, const Op& op, Code* code);
 
 /// [the whole vector]
-bool quick_reduce_scatter(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, const Blocks& parts,
-                          Datatype& datatype, const Op& op, Code* code);
+bool flag_reduce_scatter(Comm& comm, NodeSegment& segment, const void* sendbuf, void* recvbuf,
+                         const Blocks& parts, Datatype& datatype, const Op& op, Code* code);
 
 /// [the whole vector] `inclusive`: MPI_Scan, else MPI_Exscan.
-bool quick_scan(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Count count, Datatype& datatype,
-                const Op& op, bool inclusive, Code* code);
+bool flag_scan(Comm& comm, NodeSegment& segment, const void* sendbuf, void* recvbuf, Count count,
+               Datatype& datatype, const Op& op, bool inclusive, Code* code);
 
 }  // namespace tasuki

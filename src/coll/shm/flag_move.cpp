@@ -1,4 +1,4 @@
-// The quick collectives that move data, and the barrier: see coll/shm/flag_collectives.hpp.
+// The flag-based collectives that move data, and the barrier: see coll/shm/flag_collectives.hpp.
 #include "coll/check/arguments.hpp"
 #include "coll/schedule/bound_schedule.hpp"
 #include "coll/shm/flag_collectives.hpp"
@@ -48,11 +48,11 @@ Code copy_own(Process& process, int rank, const Piece& from, const Piece& to) {
 }
 
 /// The block of `to` that lies behind `before` others of its size in what `member` shows.
-Code take(Process& process, const Stage& stage, int member, int before, const Piece& to) {
-  const Count bytes = stage.bytes(member);
+Code take(Process& process, const NodeSegment& segment, int member, int before, const Piece& to) {
+  const Count bytes = segment.bytes(member);
   // A block that is longer lies anywhere: those before it are as long.
   const bool fits = bytes <= to.bytes() || before == 0;
-  if (fits && unpack_inline(to, stage.data(member) + before * bytes, bytes)) [[likely]]
+  if (fits && unpack_inline(to, segment.data(member) + before * bytes, bytes)) [[likely]]
     return 0;
   return fail_truncated(process, member, bytes, to.bytes());
 }
@@ -63,150 +63,155 @@ void first_error(Code* code, Code next) {
 
 }  // namespace
 
-bool quick_barrier(Comm& comm, Stage& stage) {
-  if (!stage.is_quick(QuickOperation::kBarrier, 0)) return false;
-  begin_quick(comm, stage, QuickOperation::kBarrier);
-  stage.room(0);
-  stage.show(0, 0);
-  stage.await_all(0);
-  stage.leave();
+bool flag_barrier(Comm& comm, NodeSegment& segment) {
+  if (!segment.takes_flags(FlagOperation::kBarrier, 0)) return false;
+  begin_by_flags(comm, segment, FlagOperation::kBarrier);
+  segment.room(0);
+  segment.show(0, 0);
+  segment.await_all(0);
+  segment.leave();
   return true;
 }
 
-bool quick_bcast(Comm& comm, Stage& stage, void* buffer, Count count, const Datatype& datatype, int root,
-                 Code* code) {
-  if (!stage.is_quick(QuickOperation::kBcast, inline_bytes(count, datatype.size))) return false;
+bool flag_bcast(Comm& comm, NodeSegment& segment, void* buffer, Count count, const Datatype& datatype,
+                int root, Code* code) {
+  if (!segment.takes_flags(FlagOperation::kBcast, inline_bytes(count, datatype.size))) return false;
   const Piece data(buffer, count, datatype);
   if (buffer == kInPlace || !is_countable(data, 1)) return false;
-  begin_quick(comm, stage, QuickOperation::kBcast);
+  begin_by_flags(comm, segment, FlagOperation::kBcast);
   *code = 0;
-  if (stage.rank() == root) {
-    pack_inline(data, stage.room(data.bytes()), kInlineBytes);
-    stage.publish(0, data.bytes());
+  if (segment.rank() == root) {
+    pack_inline(data, segment.room(data.bytes()), kInlineBytes);
+    segment.publish(0, data.bytes());
   } else {
-    stage.await(root, 0);
-    *code = take(comm.process, stage, root, 0, data);
+    segment.await(root, 0);
+    *code = take(comm.process, segment, root, 0, data);
   }
-  stage.leave();
+  segment.leave();
   return true;
 }
 
-bool quick_gather(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount, const Datatype* sendtype,
-                  void* recvbuf, Count recvcount, const Datatype* recvtype, int root, Code* code) {
+bool flag_gather(Comm& comm, NodeSegment& segment, const void* sendbuf, Count sendcount,
+                 const Datatype* sendtype, void* recvbuf, Count recvcount, const Datatype* recvtype, int root,
+                 Code* code) {
   const bool in_place = sendbuf == kInPlace;
-  if (stage.rank() != root) {
+  if (segment.rank() != root) {
     if (in_place) return false;
     const Count bytes = inline_bytes(sendcount, sendtype->size);
     const Piece mine(sendbuf, sendcount, *sendtype);
-    if (!stage.is_quick(QuickOperation::kGather, bytes) || !is_countable(mine, 1)) return false;
-    begin_quick(comm, stage, QuickOperation::kGather);
-    pack_inline(mine, stage.room(bytes), kInlineBytes);
-    stage.publish(0, bytes);
-    stage.leave();
+    if (!segment.takes_flags(FlagOperation::kGather, bytes) || !is_countable(mine, 1)) return false;
+    begin_by_flags(comm, segment, FlagOperation::kGather);
+    pack_inline(mine, segment.room(bytes), kInlineBytes);
+    segment.publish(0, bytes);
+    segment.leave();
     *code = 0;
     return true;
   }
-  if (!stage.is_quick(QuickOperation::kGather, inline_bytes(recvcount, recvtype->size))) return false;
+  if (!segment.takes_flags(FlagOperation::kGather, inline_bytes(recvcount, recvtype->size))) return false;
   const Piece all(recvbuf, recvcount, *recvtype);
   const Piece mine = in_place ? all[root] : Piece(sendbuf, sendcount, *sendtype);
-  if (recvbuf == kInPlace || !is_sound(all, stage.size()) || !is_sound(mine, 1)) return false;
-  if (!in_place && is_among(mine, all, stage.size())) return false;
-  begin_quick(comm, stage, QuickOperation::kGather);
+  if (recvbuf == kInPlace || !is_sound(all, segment.size()) || !is_sound(mine, 1)) return false;
+  if (!in_place && is_among(mine, all, segment.size())) return false;
+  begin_by_flags(comm, segment, FlagOperation::kGather);
   *code = in_place ? 0 : copy_own(comm.process, root, mine, all[root]);
-  for (int member = 0; member < stage.size(); ++member) {
+  for (int member = 0; member < segment.size(); ++member) {
     if (member == root) continue;
-    stage.await(member, 0);
-    first_error(code, take(comm.process, stage, member, 0, all[member]));
+    segment.await(member, 0);
+    first_error(code, take(comm.process, segment, member, 0, all[member]));
   }
-  stage.leave();
+  segment.leave();
   return true;
 }
 
 // What the root shows holds the blocks in the order of ranks, its own one left out.
-bool quick_scatter(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount, const Datatype* sendtype,
-                   void* recvbuf, Count recvcount, const Datatype* recvtype, int root, Code* code) {
+bool flag_scatter(Comm& comm, NodeSegment& segment, const void* sendbuf, Count sendcount,
+                  const Datatype* sendtype, void* recvbuf, Count recvcount, const Datatype* recvtype,
+                  int root, Code* code) {
   const bool in_place = recvbuf == kInPlace;
-  const Count size = stage.size();
-  const int rank = stage.rank();
+  const Count size = segment.size();
+  const int rank = segment.rank();
   if (rank != root) {
     if (in_place) return false;
     const Piece mine(recvbuf, recvcount, *recvtype);
     const Count block = inline_bytes(recvcount, recvtype->size);
-    if (!stage.is_quick(QuickOperation::kScatter, block * size) || !is_countable(mine, 1)) return false;
-    begin_quick(comm, stage, QuickOperation::kScatter);
-    stage.await(root, 0);
+    if (!segment.takes_flags(FlagOperation::kScatter, block * size) || !is_countable(mine, 1)) return false;
+    begin_by_flags(comm, segment, FlagOperation::kScatter);
+    segment.await(root, 0);
     const int place = rank < root ? rank : rank - 1;
-    *code = take(comm.process, stage, root, place, mine);
-    stage.leave();
+    *code = take(comm.process, segment, root, place, mine);
+    segment.leave();
     return true;
   }
   const Count block = inline_bytes(sendcount, sendtype->size);
-  if (!stage.is_quick(QuickOperation::kScatter, block * size)) return false;
+  if (!segment.takes_flags(FlagOperation::kScatter, block * size)) return false;
   const Piece all(sendbuf, sendcount, *sendtype);
   const Piece mine = in_place ? all[root] : Piece(recvbuf, recvcount, *recvtype);
-  if (sendbuf == kInPlace || !is_sound(all, stage.size()) || !is_sound(mine, 1)) return false;
-  if (!in_place && is_among(mine, all, stage.size())) return false;
-  begin_quick(comm, stage, QuickOperation::kScatter);
-  std::byte* room = stage.room(block * (size - 1));
+  if (sendbuf == kInPlace || !is_sound(all, segment.size()) || !is_sound(mine, 1)) return false;
+  if (!in_place && is_among(mine, all, segment.size())) return false;
+  begin_by_flags(comm, segment, FlagOperation::kScatter);
+  std::byte* room = segment.room(block * (size - 1));
   for (int member = 0; member < size; ++member) {
     if (member == root) continue;
     pack_inline(all[member], room, block);
     room += block;
   }
-  stage.publish(0, block);
+  segment.publish(0, block);
   *code = in_place ? 0 : copy_own(comm.process, root, all[root], mine);
-  stage.leave();
+  segment.leave();
   return true;
 }
 
-bool quick_allgather(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount, const Datatype* sendtype,
-                     void* recvbuf, Count recvcount, const Datatype& recvtype, Code* code) {
-  if (!stage.is_quick(QuickOperation::kAllgather, inline_bytes(recvcount, recvtype.size))) return false;
-  const int rank = stage.rank();
+bool flag_allgather(Comm& comm, NodeSegment& segment, const void* sendbuf, Count sendcount,
+                    const Datatype* sendtype, void* recvbuf, Count recvcount, const Datatype& recvtype,
+                    Code* code) {
+  if (!segment.takes_flags(FlagOperation::kAllgather, inline_bytes(recvcount, recvtype.size))) return false;
+  const int rank = segment.rank();
   const bool in_place = sendbuf == kInPlace;
   const Piece all(recvbuf, recvcount, recvtype);
   const Piece mine = in_place ? all[rank] : Piece(sendbuf, sendcount, *sendtype);
-  if (recvbuf == kInPlace || !is_countable(all, stage.size()) || !is_sound(mine, 1)) return false;
-  if (!in_place && is_among(mine, all, stage.size())) return false;
-  begin_quick(comm, stage, QuickOperation::kAllgather);
-  pack_inline(mine, stage.room(mine.bytes()), kInlineBytes);
-  stage.show(0, mine.bytes());
+  if (recvbuf == kInPlace || !is_countable(all, segment.size()) || !is_sound(mine, 1)) return false;
+  if (!in_place && is_among(mine, all, segment.size())) return false;
+  begin_by_flags(comm, segment, FlagOperation::kAllgather);
+  pack_inline(mine, segment.room(mine.bytes()), kInlineBytes);
+  segment.show(0, mine.bytes());
   *code = in_place ? 0 : copy_own(comm.process, rank, mine, all[rank]);
-  stage.await_all(0);
-  for (int member = 0; member < stage.size(); ++member) {
-    if (member != rank) first_error(code, take(comm.process, stage, member, 0, all[member]));
+  segment.await_all(0);
+  for (int member = 0; member < segment.size(); ++member) {
+    if (member != rank) first_error(code, take(comm.process, segment, member, 0, all[member]));
   }
-  stage.leave();
+  segment.leave();
   return true;
 }
 
 // A member shows its blocks for the others in turn from the next rank on.
-bool quick_alltoall(Comm& comm, Stage& stage, const void* sendbuf, Count sendcount, const Datatype* sendtype,
-                    void* recvbuf, Count recvcount, const Datatype& recvtype, Code* code) {
-  const int rank = stage.rank();
-  const int size = stage.size();
-  if (!stage.is_quick(QuickOperation::kAlltoall, inline_bytes(recvcount, recvtype.size) * size)) return false;
+bool flag_alltoall(Comm& comm, NodeSegment& segment, const void* sendbuf, Count sendcount,
+                   const Datatype* sendtype, void* recvbuf, Count recvcount, const Datatype& recvtype,
+                   Code* code) {
+  const int rank = segment.rank();
+  const int size = segment.size();
+  if (!segment.takes_flags(FlagOperation::kAlltoall, inline_bytes(recvcount, recvtype.size) * size))
+    return false;
   const bool in_place = sendbuf == kInPlace;
   const Piece in(recvbuf, recvcount, recvtype);
   const Piece out = in_place ? in : Piece(sendbuf, sendcount, *sendtype);
   if (recvbuf == kInPlace || !is_countable(in, size) || !is_sound(out, size)) return false;
   if (!in_place && are_aliased(out, in, size)) return false;
-  begin_quick(comm, stage, QuickOperation::kAlltoall);
+  begin_by_flags(comm, segment, FlagOperation::kAlltoall);
   const Count block = std::min(out.bytes(), in.bytes());
-  std::byte* room = stage.room(block * (size - 1));
+  std::byte* room = segment.room(block * (size - 1));
   for (int turn = 1; turn < size; ++turn) {
     const int member = rank + turn < size ? rank + turn : rank + turn - size;
     pack_inline(out[member], room, block);
     room += block;
   }
-  stage.show(0, block);
+  segment.show(0, block);
   *code = in_place ? 0 : copy_own(comm.process, rank, out[rank], in[rank]);
-  stage.await_all(0);
+  segment.await_all(0);
   for (int turn = 1; turn < size; ++turn) {
     const int member = rank >= turn ? rank - turn : rank - turn + size;
-    first_error(code, take(comm.process, stage, member, turn - 1, in[member]));
+    first_error(code, take(comm.process, segment, member, turn - 1, in[member]));
   }
-  stage.leave();
+  segment.leave();
   return true;
 }
 

@@ -1,4 +1,4 @@
-// The quick collectives that reduce: see coll/shm/flag_collectives.hpp.
+// The flag-based collectives that reduce: see coll/shm/flag_collectives.hpp.
 #include "base/predefined.hpp"
 #include "coll/check/arguments.hpp"
 #include "coll/shm/flag_collectives.hpp"
@@ -6,14 +6,14 @@
 namespace tasuki {
 namespace {
 
-/// The vectors as they lie packed on the stage, and how they are combined: from the last operand to the
-/// first, into a result that is laid out as the user's datatype says.
+/// The vectors as they lie packed on the node segment, and how they are combined: from the last operand to
+/// the first, into a result that is laid out as the user's datatype says.
 class Vectors {
  public:
-  Vectors(Comm& comm, Stage& stage, const Op& op, Datatype& datatype)
-      : comm_(comm), stage_(stage), op_(op), datatype_(datatype) {
+  Vectors(Comm& comm, NodeSegment& segment, const Op& op, Datatype& datatype)
+      : comm_(comm), segment_(segment), op_(op), datatype_(datatype) {
     if (datatype.contiguous) [[likely]]
-      kernel_ = stage.kernel(op, datatype);
+      kernel_ = segment.kernel(op, datatype);
     if (datatype.alignment > kLineAlignment) [[unlikely]]
       padding_ = kLineAlignment;
   }
@@ -31,14 +31,14 @@ class Vectors {
   /// Writes this rank's vector where the others will see it. Returns where that is.
   const std::byte* pack(const void* sendbuf, const void* recvbuf, Count count) const {
     const Piece input(sendbuf == kInPlace ? recvbuf : sendbuf, count, datatype_);
-    std::byte* room = stage_.room(input.bytes() + padding_);
+    std::byte* room = segment_.room(input.bytes() + padding_);
     room += padding_of(room);
     pack_inline(input, room, kInlineBytes);
     return room;
   }
 
   const std::byte* of(int member) const {
-    const std::byte* shown = stage_.data(member);
+    const std::byte* shown = segment_.data(member);
     return shown + padding_of(shown);
   }
 
@@ -67,14 +67,14 @@ class Vectors {
 
   [[gnu::noinline]] Code prepare_scratch(Count count) {
     if (const Code code = check_reduction(comm_, count, datatype_, op_); code != 0) return code;
-    scratch_ = stage_.scratch(count, datatype_);
+    scratch_ = segment_.scratch(count, datatype_);
     if (scratch_ != nullptr) return 0;
     return comm_.process.fail(kErrNoMem, "no memory for %lld elements of the reduction",
                               static_cast<long long>(count));
   }
 
   Comm& comm_;
-  Stage& stage_;
+  NodeSegment& segment_;
   const Op& op_;
   Datatype& datatype_;
   ReductionKernel kernel_ = nullptr;  // null: through scratch memory
@@ -96,108 +96,108 @@ bool are_wrong(const void* sendbuf, const void* recvbuf, Count count, const Data
 }
 
 /// Meets the others and reduces what all show, from `from` bytes on, into `result`.
-void reduce_all(Comm& comm, Stage& stage, QuickOperation operation, const Vectors& vectors,
+void reduce_all(Comm& comm, NodeSegment& segment, FlagOperation operation, const Vectors& vectors,
                 const void* sendbuf, const void* recvbuf, Count count, Count bytes, Count from,
                 const Piece& result) {
-  begin_quick(comm, stage, operation);
+  begin_by_flags(comm, segment, operation);
   vectors.pack(sendbuf, recvbuf, count);
-  stage.show(0, bytes);
-  stage.await_all(0);
-  int member = stage.size() - 1;
+  segment.show(0, bytes);
+  segment.await_all(0);
+  int member = segment.size() - 1;
   vectors.begin(vectors.of(member) + from, result);
   while (--member >= 0) vectors.add(vectors.of(member) + from, result);
-  stage.leave();
+  segment.leave();
 }
 
 }  // namespace
 
-bool quick_allreduce(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Count count,
-                     Datatype& datatype, const Op& op, Code* code) {
+bool flag_allreduce(Comm& comm, NodeSegment& segment, const void* sendbuf, void* recvbuf, Count count,
+                    Datatype& datatype, const Op& op, Code* code) {
   const Count bytes = inline_bytes(count, datatype.size);
-  if (!stage.is_quick(QuickOperation::kAllreduce, bytes) || are_wrong(sendbuf, recvbuf, count, datatype))
+  if (!segment.takes_flags(FlagOperation::kAllreduce, bytes) || are_wrong(sendbuf, recvbuf, count, datatype))
     return false;
-  Vectors vectors(comm, stage, op, datatype);
+  Vectors vectors(comm, segment, op, datatype);
   *code = vectors.prepare(count);
   if (*code != 0) return refuse(comm);
-  reduce_all(comm, stage, QuickOperation::kAllreduce, vectors, sendbuf, recvbuf, count, bytes, 0,
+  reduce_all(comm, segment, FlagOperation::kAllreduce, vectors, sendbuf, recvbuf, count, bytes, 0,
              Piece(recvbuf, count, datatype));
   return true;
 }
 
-bool quick_reduce_scatter(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, const Blocks& parts,
-                          Datatype& datatype, const Op& op, Code* code) {
+bool flag_reduce_scatter(Comm& comm, NodeSegment& segment, const void* sendbuf, void* recvbuf,
+                         const Blocks& parts, Datatype& datatype, const Op& op, Code* code) {
   Count count = 0;  // of the whole vector
   Count begin = 0;  // of this rank's part
-  for (int member = 0; member < stage.size(); ++member) {
+  for (int member = 0; member < segment.size(); ++member) {
     const Count part = parts.count_of(member);
     if (part < 0 || part > kInlineBytes) return false;
-    if (member < stage.rank()) begin += part;
+    if (member < segment.rank()) begin += part;
     count += part;
   }
   const Count bytes = inline_bytes(count, datatype.size);
-  const Piece result(recvbuf, parts.count_of(stage.rank()), datatype);
-  if (!stage.is_quick(QuickOperation::kReduceScatter, bytes) ||
+  const Piece result(recvbuf, parts.count_of(segment.rank()), datatype);
+  if (!segment.takes_flags(FlagOperation::kReduceScatter, bytes) ||
       are_wrong(sendbuf, recvbuf, result.count, datatype))
     return false;
-  Vectors vectors(comm, stage, op, datatype);
+  Vectors vectors(comm, segment, op, datatype);
   *code = vectors.prepare(count);
   if (*code != 0) return refuse(comm);
-  reduce_all(comm, stage, QuickOperation::kReduceScatter, vectors, sendbuf, recvbuf, count, bytes,
+  reduce_all(comm, segment, FlagOperation::kReduceScatter, vectors, sendbuf, recvbuf, count, bytes,
              begin * datatype.size, result);
   return true;
 }
 
-bool quick_reduce(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Count count,
-                  Datatype& datatype, const Op& op, int root, Code* code) {
+bool flag_reduce(Comm& comm, NodeSegment& segment, const void* sendbuf, void* recvbuf, Count count,
+                 Datatype& datatype, const Op& op, int root, Code* code) {
   const Count bytes = inline_bytes(count, datatype.size);
-  const bool is_root = stage.rank() == root;
-  if (!stage.is_quick(QuickOperation::kReduce, bytes) ||
+  const bool is_root = segment.rank() == root;
+  if (!segment.takes_flags(FlagOperation::kReduce, bytes) ||
       (is_root ? are_wrong(sendbuf, recvbuf, count, datatype) : sendbuf == kInPlace))
     return false;
-  Vectors vectors(comm, stage, op, datatype);
+  Vectors vectors(comm, segment, op, datatype);
   *code = vectors.prepare(count);
   if (*code != 0) return refuse(comm);
-  begin_quick(comm, stage, QuickOperation::kReduce);
+  begin_by_flags(comm, segment, FlagOperation::kReduce);
   if (!is_root) {
     vectors.pack(sendbuf, recvbuf, count);
-    stage.publish(0, bytes);
-    stage.leave();
+    segment.publish(0, bytes);
+    segment.leave();
     return true;
   }
   const std::byte* own = static_cast<const std::byte*>(sendbuf);
   if (vectors.need_scratch() || sendbuf == kInPlace) own = vectors.pack(sendbuf, recvbuf, count);
   const Piece result(recvbuf, count, datatype);
-  for (int member = stage.size() - 1; member >= 0; --member) {
-    if (member != root) stage.await(member, 0);
+  for (int member = segment.size() - 1; member >= 0; --member) {
+    if (member != root) segment.await(member, 0);
     const std::byte* operand = member == root ? own : vectors.of(member);
-    if (member == stage.size() - 1) {
+    if (member == segment.size() - 1) {
       vectors.begin(operand, result);
     } else {
       vectors.add(operand, result);
     }
   }
-  stage.leave();
+  segment.leave();
   return true;
 }
 
-bool quick_scan(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Count count, Datatype& datatype,
-                const Op& op, bool inclusive, Code* code) {
+bool flag_scan(Comm& comm, NodeSegment& segment, const void* sendbuf, void* recvbuf, Count count,
+               Datatype& datatype, const Op& op, bool inclusive, Code* code) {
   const Count bytes = inline_bytes(count, datatype.size);
-  const auto operation = inclusive ? QuickOperation::kScan : QuickOperation::kExscan;
-  const int rank = stage.rank();
+  const auto operation = inclusive ? FlagOperation::kScan : FlagOperation::kExscan;
+  const int rank = segment.rank();
   const Count results = !inclusive && rank == 0 ? 0 : count;
-  if (!stage.is_quick(operation, bytes) || are_wrong(sendbuf, recvbuf, results, datatype)) return false;
-  Vectors vectors(comm, stage, op, datatype);
+  if (!segment.takes_flags(operation, bytes) || are_wrong(sendbuf, recvbuf, results, datatype)) return false;
+  Vectors vectors(comm, segment, op, datatype);
   *code = vectors.prepare(count);
   if (*code != 0) return refuse(comm);
-  begin_quick(comm, stage, operation);
+  begin_by_flags(comm, segment, operation);
   const std::byte* own = vectors.pack(sendbuf, recvbuf, count);
-  if (rank < stage.size() - 1) stage.publish(0, bytes);
+  if (rank < segment.size() - 1) segment.publish(0, bytes);
   // The last operand is this rank's own vector, or in MPI_Exscan that of the rank before it.
   const Piece result(recvbuf, count, datatype);
   const int last = inclusive ? rank : rank - 1;
   for (int member = last; member >= 0; --member) {
-    if (member != rank) stage.await(member, 0);
+    if (member != rank) segment.await(member, 0);
     const std::byte* operand = member == rank ? own : vectors.of(member);
     if (member == last) {
       vectors.begin(operand, result);
@@ -205,7 +205,7 @@ bool quick_scan(Comm& comm, Stage& stage, const void* sendbuf, void* recvbuf, Co
       vectors.add(operand, result);
     }
   }
-  stage.leave();
+  segment.leave();
   return true;
 }
 

@@ -1,4 +1,4 @@
-// Making a stage, waiting on it, and its end.
+// Making a node segment, waiting on it, and its end.
 #include "coll/shm/node_segment.hpp"
 
 #include <algorithm>
@@ -24,36 +24,36 @@ constexpr Count kKeptGranule = 16 * 1024;  // memory to keep things in is had in
 
 }  // namespace
 
-std::shared_ptr<Stage> Stage::make(Comm& comm, Stages& stages) {
-  stages.give_back();
-  std::shared_ptr<Stage> stage(new Stage(comm, stages));
-  if (!stage->connect(comm)) return nullptr;
-  stages.add(stage.get());
-  return stage;
+std::shared_ptr<NodeSegment> NodeSegment::make(Comm& comm, NodeSegments& segments) {
+  segments.give_back();
+  std::shared_ptr<NodeSegment> segment(new NodeSegment(comm, segments));
+  if (!segment->connect(comm)) return nullptr;
+  segments.add(segment.get());
+  return segment;
 }
 
-Stage::Stage(Comm& comm, Stages& stages)
+NodeSegment::NodeSegment(Comm& comm, NodeSegments& segments)
     : process_(comm.process),
       progress_(*comm.process.progress),
       comm_(comm),
-      stages_(&stages),
+      segments_(&segments),
       rank_(comm.rank),
       size_(comm.size()) {
-  quick_bytes_max_.fill(kNeverQuick);
-  const std::size_t bytes = sizeof(StageBlock) + kShifts * kShiftBytes;
-  memory_ = process_.global_memory->allocate(bytes, alignof(StageBlock));
+  flag_bytes_max_.fill(kNeverByFlags);
+  const std::size_t bytes = sizeof(SegmentBlock) + kShifts * kShiftBytes;
+  memory_ = process_.global_memory->allocate(bytes, alignof(SegmentBlock));
   if (memory_ == nullptr) return;
   const std::size_t shift = static_cast<std::size_t>(rank_) % kShifts * kShiftBytes;
-  std::memset(static_cast<std::byte*>(memory_) + shift, 0, offsetof(StageBlock, pages));
-  own_ = new (static_cast<std::byte*>(memory_) + shift) StageBlock;
+  std::memset(static_cast<std::byte*>(memory_) + shift, 0, offsetof(SegmentBlock, pages));
+  own_ = new (static_cast<std::byte*>(memory_) + shift) SegmentBlock;
 }
 
 /// Finds the others' blocks. Returns whether every member can reach every block.
-bool Stage::connect(Comm& comm) {
+bool NodeSegment::connect(Comm& comm) {
   GlobalMemory& memory = *process_.global_memory;
   const auto size = static_cast<std::size_t>(size_);
   std::vector<GlobalAddress> addresses(size);
-  const GlobalAddress own = own_ != nullptr ? memory.find(own_, sizeof(StageBlock)) : 0;
+  const GlobalAddress own = own_ != nullptr ? memory.find(own_, sizeof(SegmentBlock)) : 0;
   if (allgather_bytes(comm, &own, addresses.data(), sizeof own) != 0) return false;
   bool reached = std::find(addresses.begin(), addresses.end(), GlobalAddress{0}) == addresses.end();
   if (!reached) return false;  // as all know
@@ -61,9 +61,9 @@ bool Stage::connect(Comm& comm) {
   for (int member = 0; member < size_; ++member) {
     const GlobalAddress address = addresses[static_cast<std::size_t>(member)];
     const int endpoint = comm.endpoint(member);
-    reached = reached && memory.reach(endpoint, address, sizeof(StageBlock));
+    reached = reached && memory.reach(endpoint, address, sizeof(SegmentBlock));
     all_sleep_with_fence_ = all_sleep_with_fence_ && progress_.sleeps_with_fence(endpoint);
-    members_.push_back({reinterpret_cast<StageBlock*>(address), endpoint});
+    members_.push_back({reinterpret_cast<SegmentBlock*>(address), endpoint});
   }
   std::vector<std::uint8_t> reaches(size);
   const std::uint8_t mine = reached ? 1 : 0;
@@ -73,7 +73,7 @@ bool Stage::connect(Comm& comm) {
   return reached;
 }
 
-Stage::~Stage() {
+NodeSegment::~NodeSegment() {
   if (!members_.empty()) {
     release();
   } else if (memory_ != nullptr) {
@@ -81,18 +81,18 @@ Stage::~Stage() {
   }
 }
 
-void Stage::release() {
+void NodeSegment::release() {
   if (released_) return;
   released_ = true;
   for (const Member& member : members_) {
     if (member.block != own_) member.block->released.fetch_add(1, std::memory_order_acq_rel);
   }
-  if (stages_ == nullptr) return;
-  stages_->remove(this);
-  stages_->retire(memory_, own_, kept_, size_ - 1);
+  if (segments_ == nullptr) return;
+  segments_->remove(this);
+  segments_->retire(memory_, own_, kept_, size_ - 1);
 }
 
-std::byte* Stage::keep(Count bytes) {
+std::byte* NodeSegment::keep(Count bytes) {
   if (number_ > least_left_ + kPages) wait_for_room(kPages);
   KeptMemory& kept = kept_[number_ % kPages];
   if (bytes > kept.bytes) {
@@ -106,7 +106,7 @@ std::byte* Stage::keep(Count bytes) {
   return static_cast<std::byte*>(kept.at);
 }
 
-void Stage::find_kernel(const Op& op, const Datatype& datatype) {
+void NodeSegment::find_kernel(const Op& op, const Datatype& datatype) {
   kernel_op_ = op.predefined;
   kernel_type_ = datatype.predefined;
   // Without numbers they are nobody's that could be told again.
@@ -114,7 +114,7 @@ void Stage::find_kernel(const Op& op, const Datatype& datatype) {
   kernel_ = can_be_told ? find_reduction_kernel(op, datatype) : nullptr;
 }
 
-std::byte* Stage::scratch(Count count, const Datatype& datatype) {
+std::byte* NodeSegment::scratch(Count count, const Datatype& datatype) {
   Schedule layout;
   const Place begin = layout.scratch_elements(count, shape_of(datatype));
   const Count bytes = layout.scratch_bytes + kScratchAlignment;
@@ -133,7 +133,7 @@ std::byte* Stage::scratch(Count count, const Datatype& datatype) {
 /// makes progress in between; with fewer, every look is taken from the rank that is waited for, so each goes
 /// with an offer of the processor.
 template <class Done>
-bool Stage::wait(Done&& done, Progress::Waiter& waiter) {
+bool NodeSegment::wait(Done&& done, Progress::Waiter& waiter) {
   if (progress_.may_spin()) {
     const std::uint32_t looks_per_turn = progress_.looks_per_turn();
     std::uint32_t looks = 0;
@@ -150,7 +150,7 @@ bool Stage::wait(Done&& done, Progress::Waiter& waiter) {
 
 /// A line holds a word of this collective, or of one that had the line before. So many a word that was
 /// overwritten, and would keep this rank waiting for ever, is told from one that is still to come.
-void Stage::check_line(int member) const {
+void NodeSegment::check_line(int member) const {
   const std::uint64_t number =
       LineWord::stamp_of(line(member).word.load(std::memory_order_relaxed)) / kPhases;
   if (number == 0 || (number <= number_ && (number_ - number) % kLines == 0)) return;
@@ -159,20 +159,20 @@ void Stage::check_line(int member) const {
 }
 
 /// No member is further ahead than there are lines.
-void Stage::check_left(int member) const {
+void NodeSegment::check_left(int member) const {
   if (left(member) <= number_ + kLines) return;
   process_.bootstrap.end_damaged(members_[static_cast<std::size_t>(member)].endpoint,
                                  "the number of collective operations that are over");
 }
 
-void Stage::wait_for(int member, unsigned phase) {
+void NodeSegment::wait_for(int member, unsigned phase) {
   Progress::Waiter waiter;
   if (wait([&] { return has_come(member, phase); }, waiter)) return;
   progress_.wait_until([&] { return has_come_or_wait(member, phase); }, waiter);
   stop_waiting();
 }
 
-void Stage::wait_for_all(unsigned phase) {
+void NodeSegment::wait_for_all(unsigned phase) {
   int member = 0;
   const auto all_have_come = [&] {
     while (member < size_ && has_come(member, phase)) ++member;
@@ -190,7 +190,7 @@ void Stage::wait_for_all(unsigned phase) {
   stop_waiting();
 }
 
-void Stage::add_missing(std::vector<int>* endpoints) const {
+void NodeSegment::add_missing(std::vector<int>* endpoints) const {
   for (int member = 0; member < size_; ++member) {
     const bool is_missing =
         announced_ == kAwaitsEverybody ? !has_come(member, announced_phase_) : announced_ == awaits(member);
@@ -199,7 +199,7 @@ void Stage::add_missing(std::vector<int>* endpoints) const {
 }
 
 /// All but this member's own, which it need not wait for.
-std::uint64_t Stage::find_least_left() const {
+std::uint64_t NodeSegment::find_least_left() const {
   std::uint64_t least = number_ - 1;
   for (int member = 0; member < size_; ++member) {
     if (member != rank_) least = std::min(least, left(member));
@@ -207,7 +207,7 @@ std::uint64_t Stage::find_least_left() const {
   return least;
 }
 
-void Stage::wait_for_room(std::uint64_t depth) {
+void NodeSegment::wait_for_room(std::uint64_t depth) {
   least_left_ = find_least_left();
   if (number_ <= least_left_ + depth) return;
   const std::uint64_t needed = number_ - depth / 2;
@@ -228,7 +228,7 @@ void Stage::wait_for_room(std::uint64_t depth) {
   least_left_ = find_least_left();
 }
 
-bool Stage::is_quick_and_explained(QuickOperation operation, Count bytes) {
+bool NodeSegment::takes_flags_and_explains(FlagOperation operation, Count bytes) {
   const auto index = static_cast<std::size_t>(operation);
   if (bytes > explained_bytes_max_[index]) return false;
   const std::uint32_t octave = 1U << std::bit_width(static_cast<std::uint64_t>(bytes));
@@ -237,16 +237,16 @@ bool Stage::is_quick_and_explained(QuickOperation operation, Count bytes) {
   return true;
 }
 
-Stages::~Stages() {
+NodeSegments::~NodeSegments() {
   give_back();
-  for (Stage* stage : live_) stage->forget_stages();
+  for (NodeSegment* segment : live_) segment->forget_segments();
 }
 
-void Stages::remove(Stage* stage) {
-  live_.erase(std::remove(live_.begin(), live_.end(), stage), live_.end());
+void NodeSegments::remove(NodeSegment* segment) {
+  live_.erase(std::remove(live_.begin(), live_.end(), segment), live_.end());
 }
 
-void Stages::give_back() {
+void NodeSegments::give_back() {
   const auto gone = [&](const Retired& retired) {
     if (retired.block->released.load(std::memory_order_acquire) != static_cast<std::uint32_t>(retired.others))
       return false;
@@ -259,7 +259,7 @@ void Stages::give_back() {
   retired_.erase(std::remove_if(retired_.begin(), retired_.end(), gone), retired_.end());
 }
 
-void Stages::release_all() {
+void NodeSegments::release_all() {
   while (!live_.empty()) live_.back()->release();
 }
 

@@ -1,40 +1,42 @@
-// Stage: what the ranks of a communicator that share memory meet on: for each of them a block of global
-// memory that it alone writes, with flags that say how far it is and, behind a flag, what it has to show.
-// Blocking collectives go over the stage without a message (coll/shm/flag_collectives.hpp, and the shared
-// steps of coll/schedule/schedule.hpp).
+// Node segment: the shared memory in which the ranks of a communicator on one node meet. Each rank has a
+// block of it that it alone writes: flags that say how far the rank is and, behind a flag, the data that it
+// shows to the others. Blocking collectives run over it without a message: flag-based ones
+// (coll/shm/flag_collectives.hpp) and single-copy ones (coll/shm/single_copy.hpp).
 //
-// Collectives on a stage are counted from 1, alike at all members. Each has a *line* of each member's memory,
-// and the same line again kLines collectives later. What a member wants to show it writes into its line, or,
+// Collectives on a node segment are counted from 1, alike at all members. Each has a *line* of each member's
+// block, and the same line again kLines collectives later. A member writes what it shows into its line or,
 // where that is too short, into the page that goes with the collective; then it publishes a *phase*, 0 to 15,
-// in the line's word; phases of a collective rise. Whoever has seen the phase may read the data until it
-// leaves the collective. There are many lines, so that one who only tells, as the root of a broadcast does,
-// runs far ahead; there are few pages, since they are large.
+// in the line's word. The phases of a collective rise. A member that has seen the phase may read the data
+// until it leaves the collective. There are many lines, so that a member which only gives, as the root of a
+// broadcast does, can run far ahead; there are few pages, since they are large.
 //
-// A member that waits spins, polls, yields and sleeps like every wait. Before it may sleep it announces whom
-// it waits for; who publishes looks at that alone, and wakes it only then. A meeting of all (await_all) needs
-// no such look: whoever finds that all have come wakes those that announced that they wait for everybody. One
-// of them does find it, since of all looks that go before a sleep the last one sees everybody.
+// A member that waits spins, polls, yields and sleeps like every wait. Before it may sleep it announces which
+// member it waits for; a member that publishes looks at these announcements alone, and wakes only those that
+// wait for it. A meeting of all (await_all) needs no such look: a member that finds that all have come wakes
+// those that announced that they wait for everybody. At least one member does find it, since of all looks
+// that go before a sleep the last one sees everybody.
 //
 // What a member shows that is more than a page holds it may *keep*: in memory that goes with the page, and is
-// written again only when that is. So it need not wait for those who read it.
+// written again only when that is. So it need not wait for those that read it.
 //
-// Ownership: a Comm owns its Stage. A block, and what is kept, lies in its owner's global memory, and is
-// given back when all other members have released it, as they do when their communicator goes; until then it
-// is in a list of the owner's Collectives. Thread safety: a Stage belongs to one rank and one communicator,
+// Ownership: a Comm owns its NodeSegment. A block, and what is kept, lies in its owner's global memory, and
+// is given back when all other members have released it, as they do when their communicator goes; until then
+// it is in the owner's NodeSegments. Thread safety: a NodeSegment belongs to one rank and one communicator,
 // whose collectives are called one after the other; the caller holds the process lock. The shared fields are
 // atomic.
 //
 // Invariants:
 //  1. A member writes its line of collective n only when all others have left collective n - kLines, and its
 //  page only when they have left n - kPages. If they have not, it waits until half of the lines (pages) are
-//  free, so that those who share a processor take turns seldom.
+//  free, so that ranks which share a processor take turns seldom.
 //  2. A member that shows a phase of collective n has left collective n - 1.
-//  3. Every kLeavesTold collectives a member tells that it has left. Whoever has left collective n - 1 has
-//  told at least n - kLeavesTold, which is enough for any member's collective n: of those that are behind all
-//  others, nobody waits for room, so nobody waits for ever.
+//  3. Every kLeavesTold collectives a member publishes that it has left. A member that has left collective n
+//  - 1 has published at least n - kLeavesTold, which is enough for any member's collective n: no member waits
+//  for room of the member that is furthest behind, so none waits for ever.
 //  4. Nobody touches a block that it has released.
-//  5. A member's word is not trusted: data() and bytes() give what lies in its block, whatever it says;
-//     who waits for long looks whether it can be what it is.
+//  5. A member's word is not trusted: data() and bytes() give what lies in its block, whatever the word says;
+//  a
+//     member that waits for long checks whether the word can be what it is.
 #pragma once
 
 #include <array>
@@ -56,7 +58,7 @@
 namespace tasuki {
 
 class GlobalMemory;
-class Stages;
+class NodeSegments;
 
 inline constexpr std::uint64_t kLines = 64;
 inline constexpr std::uint64_t kPages = 8;
@@ -65,8 +67,8 @@ static_assert(kLeavesTold <= kPages / 2);
 inline constexpr Count kInlineBytes = 4096;  // what a page holds
 inline constexpr unsigned kPhases = 16;
 
-/// What the algorithms keep of one collective is at most so much, padding aside; so on a stage it is kPages
-/// times that.
+/// What the algorithms keep of one collective is at most so much, padding aside; so on a node segment it is
+/// kPages times that.
 inline constexpr Count kKeptBytesMax = 128 * 1024;
 struct KeptMemory {
   void* at = nullptr;
@@ -75,17 +77,17 @@ struct KeptMemory {
 using KeptMemories = std::array<KeptMemory, kPages>;
 
 /// The flag of one collective of one member, and what of its data travels with it.
-struct alignas(64) StageLine {
+struct alignas(64) FlagLine {
   std::atomic<std::uint64_t> word;  // writer: owner; number, phase, bytes: see LineWord. Publishes the data
   std::byte data[56];               // writer: owner, before it publishes
 };
-inline constexpr Count kLineBytes = sizeof(StageLine::data);
+inline constexpr Count kLineBytes = sizeof(FlagLine::data);
 
 /// Data that is longer than a line. Pages are 65 lines apart: they do not begin in one set of a cache.
-struct alignas(64) StagePage {
+struct alignas(64) SegmentPage {
   std::byte data[65 * 64];  // writer: owner, before it publishes
 };
-static_assert(sizeof(StagePage) >= kInlineBytes);
+static_assert(sizeof(SegmentPage) >= kInlineBytes);
 
 /// The word of a line: which collective and phase, how many bytes its owner shows, and where they are.
 struct LineWord {
@@ -103,14 +105,14 @@ struct LineWord {
 };
 static_assert(kInlineBytes < Count{LineWord::kInPage});
 
-/// What a member has on the stage. All zero at first, but for the pages.
-struct StageBlock {
-  StageLine lines[kLines];
+/// A member's part of the node segment. All zero at first, but for the pages.
+struct SegmentBlock {
+  FlagLine lines[kLines];
   alignas(
       64) std::atomic<std::uint64_t> left;  // writer: owner; the last collective that it told to have left
   alignas(64) std::atomic<std::uint32_t> awaited;  // writer: owner; seq_cst; whom it may sleep for, see below
   alignas(64) std::atomic<std::uint32_t> released;  // writers: the other members, each once
-  StagePage pages[kPages];
+  SegmentPage pages[kPages];
 };
 
 /// The line of collective `number`. Lines of collectives that follow one another are not neighbours: a
@@ -120,7 +122,7 @@ constexpr std::uint64_t line_of(std::uint64_t number) {
 }
 
 /// The collectives that run straight over the lines where they are small: coll/shm/flag_collectives.hpp.
-enum class QuickOperation : std::uint8_t {
+enum class FlagOperation : std::uint8_t {
   kBarrier,
   kBcast,
   kReduce,
@@ -133,10 +135,10 @@ enum class QuickOperation : std::uint8_t {
   kScan,
   kExscan,
 };
-inline constexpr std::size_t kQuickOperations = 11;
-inline constexpr Count kNeverQuick = -1;
-/// Up to how many bytes shown by a member each of them is quick, at most kInlineBytes; or kNeverQuick.
-using QuickLimits = std::array<Count, kQuickOperations>;
+inline constexpr std::size_t kFlagOperations = 11;
+inline constexpr Count kNeverByFlags = -1;
+/// Up to how many bytes shown by a member each of them is flag-based, at most kInlineBytes; or kNeverByFlags.
+using FlagLimits = std::array<Count, kFlagOperations>;
 
 /// Values of StageBlock::awaited: a member's rank, or one of these.
 inline constexpr std::uint32_t kAwaitsNobody = 0;
@@ -145,37 +147,37 @@ constexpr std::uint32_t awaits(int member) {
   return static_cast<std::uint32_t>(member) + 1;
 }
 
-class Stage {
+class NodeSegment {
  public:
-  /// The stage of `comm`, an intracommunicator of two or more; null when its ranks do not share memory, at
-  /// all of them then. Collective.
-  static std::shared_ptr<Stage> make(Comm& comm, Stages& stages);
-  ~Stage();
-  Stage(const Stage&) = delete;
-  Stage& operator=(const Stage&) = delete;
+  /// The node segment of `comm`, an intracommunicator of two or more; null when its ranks do not share
+  /// memory, at all of them then. Collective.
+  static std::shared_ptr<NodeSegment> make(Comm& comm, NodeSegments& segments);
+  ~NodeSegment();
+  NodeSegment(const NodeSegment&) = delete;
+  NodeSegment& operator=(const NodeSegment&) = delete;
 
   Comm& comm() const { return comm_; }
   int rank() const { return rank_; }
   int size() const { return size_; }
   /// What this rank shows to the others.
-  StageBlock& own_block() { return *own_; }
+  SegmentBlock& own_block() { return *own_; }
 
   /// Tells the user that a collective runs over the flags, of which a member shows so many bytes.
-  using Explain = std::function<void(QuickOperation, Count bytes)>;
+  using Explain = std::function<void(FlagOperation, Count bytes)>;
 
-  /// Alike at all members; no collective is quick until they are set. Where the user wants explanations, no
-  /// collective is within the limits that every call looks at, so that nobody else pays for them.
-  void set_quick_limits(const QuickLimits& limits, Explain explain) {
+  /// Alike at all members; no collective is flag-based until they are set. Where the user wants explanations,
+  /// no collective is within the limits that every call looks at, so that nobody else pays for them.
+  void set_flag_limits(const FlagLimits& limits, Explain explain) {
     explained_bytes_max_ = limits;
-    quick_bytes_max_ = limits;
-    if (explain) quick_bytes_max_.fill(kNeverQuick);
+    flag_bytes_max_ = limits;
+    if (explain) flag_bytes_max_.fill(kNeverByFlags);
     explain_ = std::move(explain);
     explained_ = {};
   }
-  bool is_quick(QuickOperation operation, Count bytes) {
-    if (bytes <= quick_bytes_max_[static_cast<std::size_t>(operation)]) [[likely]]
+  bool takes_flags(FlagOperation operation, Count bytes) {
+    if (bytes <= flag_bytes_max_[static_cast<std::size_t>(operation)]) [[likely]]
       return true;
-    return explain_ != nullptr && is_quick_and_explained(operation, bytes);
+    return explain_ != nullptr && takes_flags_and_explains(operation, bytes);
   }
 
   /// The loop for a predefined operation on a predefined datatype; null where there is none.
@@ -231,7 +233,7 @@ class Stage {
 
   /// What a member that has_come() shows, where it has it in its room().
   const std::byte* data(int member) const {
-    const StageLine& shown = line(member);
+    const FlagLine& shown = line(member);
     if ((shown.word.load(std::memory_order_relaxed) & LineWord::kInPage) == 0) return shown.data;
     return members_[static_cast<std::size_t>(member)].block->pages[number_ % kPages].data;
   }
@@ -281,18 +283,18 @@ class Stage {
   /// Lets go of the other members' blocks. No collective follows.
   void release();
   /// The process ends, and its memory with it.
-  void forget_stages() { stages_ = nullptr; }
+  void forget_segments() { segments_ = nullptr; }
 
  private:
   struct Member {
-    StageBlock* block;
+    SegmentBlock* block;
     int endpoint;
   };
 
-  Stage(Comm& comm, Stages& stages);
+  NodeSegment(Comm& comm, NodeSegments& segments);
   bool connect(Comm& comm);
 
-  const StageLine& line(int member) const {
+  const FlagLine& line(int member) const {
     return members_[static_cast<std::size_t>(member)].block->lines[line_];
   }
   /// The last collective that `member` told to have left.
@@ -331,7 +333,7 @@ class Stage {
   /// Of a member for which this rank waits without end: ends the job where its line cannot be what it is.
   [[gnu::cold]] void check_line(int member) const;
   [[gnu::cold]] void check_left(int member) const;
-  [[gnu::cold]] bool is_quick_and_explained(QuickOperation operation, Count bytes);
+  [[gnu::cold]] bool takes_flags_and_explains(FlagOperation operation, Count bytes);
   void find_kernel(const Op& op, const Datatype& datatype);
   template <class Done>
   bool wait(Done&& done, Progress::Waiter& waiter);
@@ -342,7 +344,7 @@ class Stage {
   Process& process_;
   Progress& progress_;
   Comm& comm_;
-  Stages* stages_;  // null once these are gone
+  NodeSegments* segments_;  // null once these are gone
   int rank_;
   int size_;
   bool all_sleep_with_fence_ = false;
@@ -350,12 +352,12 @@ class Stage {
   std::uint64_t line_ = 0;        // its line
   std::uint64_t place_ = 0;       // of the data: LineWord::kInPage or 0
   std::uint64_t least_left_ = 0;  // all others have left this one; there may be more
-  StageBlock* own_ = nullptr;
-  QuickLimits quick_bytes_max_;
-  QuickLimits explained_bytes_max_;
-  Explain explain_;                                          // null: the user wants none
-  std::array<std::uint32_t, kQuickOperations> explained_{};  // a bit for each power of two of bytes shown
-  std::vector<Member> members_;                              // by rank
+  SegmentBlock* own_ = nullptr;
+  FlagLimits flag_bytes_max_;
+  FlagLimits explained_bytes_max_;
+  Explain explain_;                                         // null: the user wants none
+  std::array<std::uint32_t, kFlagOperations> explained_{};  // a bit for each power of two of bytes shown
+  std::vector<Member> members_;                             // by rank
   std::uint32_t announced_ = kAwaitsNobody;
   unsigned announced_phase_ = 0;  // of everybody
   void* memory_ = nullptr;        // that the own block lies in
@@ -368,24 +370,24 @@ class Stage {
   bool released_ = false;
 };
 
-/// The stages of a process, and the blocks of those that are gone: part of Collectives.
-class Stages {
+/// The node segments of a process, and the blocks of those that are gone: part of Collectives.
+class NodeSegments {
  public:
-  explicit Stages(GlobalMemory& memory) : memory_(memory) {}
-  ~Stages();
-  Stages(const Stages&) = delete;
-  Stages& operator=(const Stages&) = delete;
+  explicit NodeSegments(GlobalMemory& memory) : memory_(memory) {}
+  ~NodeSegments();
+  NodeSegments(const NodeSegments&) = delete;
+  NodeSegments& operator=(const NodeSegments&) = delete;
 
-  void add(Stage* stage) { live_.push_back(stage); }
-  void remove(Stage* stage);
+  void add(NodeSegment* segment) { live_.push_back(segment); }
+  void remove(NodeSegment* segment);
 
   template <class Visit>
   void for_each(Visit&& visit) {
-    for (Stage* stage : live_) visit(*stage);
+    for (NodeSegment* segment : live_) visit(*segment);
   }
 
   /// `block`, in `memory`, and what is kept with it are released by their owner; `others` will.
-  void retire(void* memory, StageBlock* block, const KeptMemories& kept, int others) {
+  void retire(void* memory, SegmentBlock* block, const KeptMemories& kept, int others) {
     retired_.push_back({memory, block, kept, others});
   }
 
@@ -396,7 +398,7 @@ class Stages {
   void release_all();
 
   void add_missing(std::vector<int>* endpoints) const {
-    for (const Stage* stage : live_) stage->add_missing(endpoints);
+    for (const NodeSegment* segment : live_) segment->add_missing(endpoints);
   }
 
   std::size_t live() const { return live_.size(); }
@@ -405,12 +407,12 @@ class Stages {
  private:
   struct Retired {
     void* memory;
-    StageBlock* block;
+    SegmentBlock* block;
     KeptMemories kept;
     int others;
   };
   GlobalMemory& memory_;
-  std::vector<Stage*> live_;
+  std::vector<NodeSegment*> live_;
   std::vector<Retired> retired_;
 };
 

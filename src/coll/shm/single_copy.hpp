@@ -4,11 +4,12 @@
 //
 // All reduce in the order of ranks, and each element at one rank only: so they are open to operations that do
 // not commute, and where all get the result they get the same bits. None needs all ranks to have the same
-// kind of memory or datatype; data that is private or has gaps is copied once more (Image in
+// kind of memory or datatype; data that is private or has gaps is copied once more (ExposedBuffer in
 // coll/schedule/schedule.hpp).
 //
-// Those named ..._copy let the others read a copy that is kept (Image::Use::kKept): its owner need not wait
-// until they have, so ranks may come one by one, and one that only gives may run ahead of the others.
+// Those named ..._copy let the others read a copy that is kept (ExposedBuffer::Use::kKept): its owner need
+// not wait until they have, so ranks may come one by one, and one that only gives may run ahead of the
+// others.
 //
 // Words: as in coll/algorithm/algorithms.hpp. "Syncs" are times that a rank waits for others, on the critical
 // path.
@@ -33,85 +34,88 @@ struct Slice {
 Slice slice_of(Member self, Count count, Count element_bytes);
 
 /// What such an algorithm costs.
-struct SharedCost {
+struct SingleCopyCost {
   double syncs = 0;          // times that ranks wait for each other, on the critical path
   double moved_bytes = 0;    // from buffer to buffer, by the busiest rank
   double reduced_bytes = 0;  // by the busiest rank
   double total_bytes = 0;    // moved and reduced by all ranks together
   bool alone = false;        // the others have little to do beside the busiest rank
-  bool one_way = false;      // nobody waits for who waits for it, but for room to keep copies in
-  bool all_meet = false;     // ranks wait for each other, not only some for others
+  bool one_way =
+      false;  // no rank waits for a rank that depends on it, but for room to keep copies in: calls overlap
+  bool all_meet = false;  // ranks wait for each other, not only some for others
 };
 
 /// Its time. Where ranks share processors, a rank that waits gives its turn to the others.
-double shared_ns(const SharedCost& cost, const Problem& problem, const Parameters& parameters);
+double single_copy_ns(const SingleCopyCost& cost, const Problem& problem, const Parameters& parameters);
 
 // Moving data: coll/shm/single_copy_move.cpp.
 
 /// Everybody pulls the root's data; nobody waits but the root. Syncs: 2; bytes moved by the busiest: n.
-void shared_bcast(Schedule& schedule, Member self, int root, const Elements& data);
-SharedCost shared_bcast_cost(int size, double bytes);
+void single_copy_bcast(Schedule& schedule, Member self, int root, const Elements& data);
+SingleCopyCost single_copy_bcast_cost(int size, double bytes);
 
 /// The root pushes a share of 1/P to each, who pulls the rest meanwhile. Syncs: 2; bytes moved: n (P-1)/P.
-void shared_bcast_split(Schedule& schedule, Member self, int root, const Elements& data);
-SharedCost shared_bcast_split_cost(int size, double bytes);
+void single_copy_bcast_split(Schedule& schedule, Member self, int root, const Elements& data);
+SingleCopyCost single_copy_bcast_split_cost(int size, double bytes);
 
 /// Everybody pulls from a copy of the root's data. Syncs: 1; bytes moved: n.
-void shared_bcast_copy(Schedule& schedule, Member self, int root, const Elements& data);
-SharedCost shared_bcast_copy_cost(int size, double bytes);
+void single_copy_bcast_copy(Schedule& schedule, Member self, int root, const Elements& data);
+SingleCopyCost single_copy_bcast_copy_cost(int size, double bytes);
 
 /// Everybody pushes its block into the root's buffer. Syncs: 2; bytes moved: b. Open to MPI_Gatherv.
-void shared_gather(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all);
-SharedCost shared_gather_cost(int size, double block_bytes);
+void single_copy_gather(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all);
+SingleCopyCost single_copy_gather_cost(int size, double block_bytes);
 
 /// The root pulls all blocks out of copies. Syncs: 1; bytes moved: P b.
-void shared_gather_copy(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all);
-SharedCost shared_gather_copy_cost(int size, double block_bytes);
+void single_copy_gather_copy(Schedule& schedule, Member self, int root, const Elements& mine,
+                             const Blocks& all);
+SingleCopyCost single_copy_gather_copy_cost(int size, double block_bytes);
 
 /// Everybody pulls its block out of the root's buffer. Syncs: 2; bytes moved: b. Open to MPI_Scatterv.
-void shared_scatter(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine);
-SharedCost shared_scatter_cost(int size, double block_bytes);
+void single_copy_scatter(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine);
+SingleCopyCost single_copy_scatter_cost(int size, double block_bytes);
 
 /// Everybody pulls its block out of a copy of the root's. Syncs: 1; bytes moved: P b.
-void shared_scatter_copy(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine);
-SharedCost shared_scatter_copy_cost(int size, double block_bytes);
+void single_copy_scatter_copy(Schedule& schedule, Member self, int root, const Blocks& all,
+                              const Elements& mine);
+SingleCopyCost single_copy_scatter_copy_cost(int size, double block_bytes);
 
 /// Everybody pulls the others' blocks, beginning with the rank after it. Syncs: 2; bytes moved: P b. Open to
 /// MPI_Allgatherv.
-void shared_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all);
-SharedCost shared_allgather_cost(int size, double total_bytes);
+void single_copy_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all);
+SingleCopyCost single_copy_allgather_cost(int size, double total_bytes);
 
 /// Everybody pulls its blocks, beginning with that of the rank after it. Syncs: 2; bytes moved: P b (in
 /// place: 2 (P-1) b). Open to MPI_Alltoallv and MPI_Alltoallw.
-void shared_alltoall(Schedule& schedule, Member self, const Blocks& out, const Blocks& in);
-SharedCost shared_alltoall_cost(int size, double block_bytes, bool in_place);
+void single_copy_alltoall(Schedule& schedule, Member self, const Blocks& out, const Blocks& in);
+SingleCopyCost single_copy_alltoall_cost(int size, double block_bytes, bool in_place);
 
 // Reducing: coll/shm/single_copy_reduce.cpp. The vector is cut in P slices; each rank reduces one, out of all
 // inputs.
 
 /// Into the root's buffer. Syncs: 2; bytes reduced: n (P-1)/P.
-void shared_reduce(Schedule& schedule, Member self, int root, const Reduction& data);
-SharedCost shared_reduce_cost(int size, double bytes);
+void single_copy_reduce(Schedule& schedule, Member self, int root, const Reduction& data);
+SingleCopyCost single_copy_reduce_cost(int size, double bytes);
 
 /// The root reduces copies of all inputs. Syncs: 1; bytes moved: n; reduced: n (P-1).
-void shared_reduce_copy(Schedule& schedule, Member self, int root, const Reduction& data);
-SharedCost shared_reduce_copy_cost(int size, double bytes);
+void single_copy_reduce_copy(Schedule& schedule, Member self, int root, const Reduction& data);
+SingleCopyCost single_copy_reduce_copy_cost(int size, double bytes);
 
 /// Each rank writes its slice of the result to all. Syncs: 2; bytes reduced and moved: n (P-1)/P each.
-void shared_allreduce(Schedule& schedule, Member self, const Reduction& data);
-SharedCost shared_allreduce_cost(int size, double bytes);
+void single_copy_allreduce(Schedule& schedule, Member self, const Reduction& data);
+SingleCopyCost single_copy_allreduce_cost(int size, double bytes);
 
 /// Each rank reduces its part. Syncs: 2; bytes reduced: n (P-1)/P (of the longest part, P-1 times).
-void shared_reduce_scatter(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts);
-SharedCost shared_reduce_scatter_cost(int size, double bytes);
+void single_copy_reduce_scatter(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts);
+SingleCopyCost single_copy_reduce_scatter_cost(int size, double bytes);
 
 /// Each rank makes its slice of all results, one after the other. Syncs: 2; bytes reduced: n (P-1)/P; moved:
 /// n/P.
-void shared_scan(Schedule& schedule, Member self, const Reduction& data);
-SharedCost shared_scan_cost(int size, double bytes);
+void single_copy_scan(Schedule& schedule, Member self, const Reduction& data);
+SingleCopyCost single_copy_scan_cost(int size, double bytes);
 
 /// The same without the last vector. Syncs: 2; bytes reduced: n (P-2)/P; moved: n (P-1)/P.
-void shared_exscan(Schedule& schedule, Member self, const Reduction& data);
-SharedCost shared_exscan_cost(int size, double bytes);
+void single_copy_exscan(Schedule& schedule, Member self, const Reduction& data);
+SingleCopyCost single_copy_exscan_cost(int size, double bytes);
 
 }  // namespace tasuki

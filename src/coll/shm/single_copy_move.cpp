@@ -10,7 +10,7 @@ namespace tasuki {
 namespace {
 
 constexpr int kOffered = 1;
-constexpr int kThrough = 2;  // with the others' images
+constexpr int kThrough = 2;  // with the others' exposed buffers
 constexpr Count kCacheLineBytes = 64;
 
 Place input_of(int member) {
@@ -26,21 +26,21 @@ Place block_from(int member) {
   return {Space::kBlockFrom, 0, member};
 }
 
-Image image(const Elements& data, Image::Use use) {
+ExposedBuffer exposed(const Elements& data, ExposedBuffer::Use use) {
   return {.place = data.place(), .count = data.count, .type = data.element, .use = use};
 }
-Image image(const Blocks& blocks, int rank, Image::Use use) {
+ExposedBuffer exposed(const Blocks& blocks, int rank, ExposedBuffer::Use use) {
   return {.place = blocks.place_of(rank),
           .count = blocks.count_of(rank),
           .type = blocks.element,
           .block = rank,
           .use = use};
 }
-Image& image_for(Schedule& schedule, int rank) {
-  return schedule.images[static_cast<std::size_t>(rank)];
+ExposedBuffer& exposed_for(Schedule& schedule, int rank) {
+  return schedule.exposed[static_cast<std::size_t>(rank)];
 }
-Image& room_for(Schedule& schedule, Member self, int rank) {
-  return schedule.images[static_cast<std::size_t>(self.size + rank)];
+ExposedBuffer& room_for(Schedule& schedule, Member self, int rank) {
+  return schedule.exposed[static_cast<std::size_t>(self.size + rank)];
 }
 
 /// Pulls what each of the others offers this rank, beginning with the rank after it.
@@ -57,8 +57,8 @@ void pull_from_all(Schedule& schedule, Member self, Source&& source, Bytes&& byt
 
 /// Of a broadcast, once the root offers.
 void pull_vector(Schedule& schedule, Member self, int root, const Elements& data) {
-  schedule.images.push_back({});
-  schedule.images.push_back(image(data, Image::Use::kOwn));
+  schedule.exposed.push_back({});
+  schedule.exposed.push_back(exposed(data, ExposedBuffer::Use::kOwn));
   schedule.await(root, kOffered);
   schedule.end_round();
   schedule.move(input_of(root), output_of(self.rank), data.bytes());
@@ -72,9 +72,9 @@ void finish(Schedule& schedule) {
 
 /// All of a scatter but its end: the root shows the others their blocks, by `use`, and they pull them.
 void begin_scatter(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine,
-                   Image::Use use) {
-  schedule.images.resize(static_cast<std::size_t>(2 * self.size));
-  room_for(schedule, self, root) = image(mine, Image::Use::kOwn);
+                   ExposedBuffer::Use use) {
+  schedule.exposed.resize(static_cast<std::size_t>(2 * self.size));
+  room_for(schedule, self, root) = exposed(mine, ExposedBuffer::Use::kOwn);
   if (self.rank != root) {
     schedule.await(root, kOffered);
     schedule.end_round();
@@ -82,15 +82,15 @@ void begin_scatter(Schedule& schedule, Member self, int root, const Blocks& all,
     return;
   }
   for (int rank = 0; rank < self.size; ++rank)
-    if (rank != root) image_for(schedule, rank) = image(all, rank, use);
-  if (!mine.in_place) image_for(schedule, root) = image(all, root, Image::Use::kOwn);
+    if (rank != root) exposed_for(schedule, rank) = exposed(all, rank, use);
+  if (!mine.in_place) exposed_for(schedule, root) = exposed(all, root, ExposedBuffer::Use::kOwn);
   schedule.offer();
   if (!mine.in_place) schedule.move(block_for_me(root), block_from(root), mine.bytes());
 }
 
 }  // namespace
 
-double shared_ns(const SharedCost& cost, const Problem& problem, const Parameters& parameters) {
+double single_copy_ns(const SingleCopyCost& cost, const Problem& problem, const Parameters& parameters) {
   const double crowd = ranks_per_processor(problem);
   const double flags_ns = parameters.flag_ns + (problem.size - 2) * crowd * parameters.flag_read_ns;
   // A copy that is kept for the others is written anew each time, as a page is.
@@ -107,9 +107,9 @@ double shared_ns(const SharedCost& cost, const Problem& problem, const Parameter
          uncached_share(problem, parameters) * cost.total_bytes / parameters.node_bytes_per_ns;
 }
 
-void shared_bcast(Schedule& schedule, Member self, int root, const Elements& data) {
+void single_copy_bcast(Schedule& schedule, Member self, int root, const Elements& data) {
   if (self.rank == root) {
-    schedule.images.push_back(image(data, Image::Use::kRead));
+    schedule.exposed.push_back(exposed(data, ExposedBuffer::Use::kRead));
     schedule.offer();
     schedule.await_everyone(kThrough);
     schedule.end_round();
@@ -120,13 +120,13 @@ void shared_bcast(Schedule& schedule, Member self, int root, const Elements& dat
   schedule.end_round();
 }
 
-SharedCost shared_bcast_cost(int size, double bytes) {
+SingleCopyCost single_copy_bcast_cost(int size, double bytes) {
   return {.syncs = 2, .moved_bytes = bytes, .total_bytes = (size - 1) * bytes};
 }
 
-void shared_bcast_copy(Schedule& schedule, Member self, int root, const Elements& data) {
+void single_copy_bcast_copy(Schedule& schedule, Member self, int root, const Elements& data) {
   if (self.rank == root) {
-    schedule.images.push_back(image(data, Image::Use::kKept));
+    schedule.exposed.push_back(exposed(data, ExposedBuffer::Use::kKept));
     schedule.offer();
   } else {
     pull_vector(schedule, self, root, data);
@@ -134,15 +134,15 @@ void shared_bcast_copy(Schedule& schedule, Member self, int root, const Elements
   schedule.end_round();
 }
 
-SharedCost shared_bcast_copy_cost(int size, double bytes) {
+SingleCopyCost single_copy_bcast_copy_cost(int size, double bytes) {
   return {.syncs = 1, .moved_bytes = bytes, .total_bytes = size * bytes, .one_way = true};
 }
 
-void shared_bcast_split(Schedule& schedule, Member self, int root, const Elements& data) {
+void single_copy_bcast_split(Schedule& schedule, Member self, int root, const Elements& data) {
   const Count pushed = data.bytes() / self.size / kCacheLineBytes * kCacheLineBytes;
   const Count pulled = data.bytes() - pushed;
   if (self.rank == root) {
-    schedule.images.push_back(image(data, Image::Use::kRead));
+    schedule.exposed.push_back(exposed(data, ExposedBuffer::Use::kRead));
     schedule.offer();
     for (int distance = 1; distance < self.size; ++distance) {
       const int peer = neighbour(self, distance);
@@ -152,8 +152,8 @@ void shared_bcast_split(Schedule& schedule, Member self, int root, const Element
     }
     return finish(schedule);
   }
-  schedule.images.push_back({});
-  schedule.images.push_back(image(data, Image::Use::kWritten));
+  schedule.exposed.push_back({});
+  schedule.exposed.push_back(exposed(data, ExposedBuffer::Use::kWritten));
   schedule.offer();
   schedule.await(root, kOffered);
   schedule.end_round();
@@ -165,7 +165,7 @@ void shared_bcast_split(Schedule& schedule, Member self, int root, const Element
   schedule.end_round();
 }
 
-SharedCost shared_bcast_split_cost(int size, double bytes) {
+SingleCopyCost single_copy_bcast_split_cost(int size, double bytes) {
   const double lines = bytes / size / kCacheLineBytes;
   const double pushed = static_cast<double>(static_cast<Count>(lines)) * kCacheLineBytes;
   return {.syncs = 2,
@@ -174,10 +174,10 @@ SharedCost shared_bcast_split_cost(int size, double bytes) {
           .all_meet = true};
 }
 
-void shared_gather(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all) {
-  schedule.images.resize(static_cast<std::size_t>(2 * self.size));
-  Image& own = room_for(schedule, self, root);
-  own = image(mine, Image::Use::kOwn);
+void single_copy_gather(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all) {
+  schedule.exposed.resize(static_cast<std::size_t>(2 * self.size));
+  ExposedBuffer& own = room_for(schedule, self, root);
+  own = exposed(mine, ExposedBuffer::Use::kOwn);
   if (self.rank != root) {
     schedule.await(root, kOffered);
     schedule.end_round();
@@ -187,7 +187,8 @@ void shared_gather(Schedule& schedule, Member self, int root, const Elements& mi
     return;
   }
   for (int rank = 0; rank < self.size; ++rank)
-    if (rank != root || !mine.in_place) image_for(schedule, rank) = image(all, rank, Image::Use::kWritten);
+    if (rank != root || !mine.in_place)
+      exposed_for(schedule, rank) = exposed(all, rank, ExposedBuffer::Use::kWritten);
   schedule.offer();
   if (!mine.in_place) schedule.move(block_from(root), block_for_me(root), mine.bytes());
   schedule.await_everyone(kThrough);
@@ -196,27 +197,29 @@ void shared_gather(Schedule& schedule, Member self, int root, const Elements& mi
   schedule.end_round();
 }
 
-SharedCost shared_gather_cost(int size, double block_bytes) {
+SingleCopyCost single_copy_gather_cost(int size, double block_bytes) {
   return {.syncs = 2, .moved_bytes = block_bytes, .total_bytes = size * block_bytes};
 }
 
-void shared_gather_copy(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all) {
+void single_copy_gather_copy(Schedule& schedule, Member self, int root, const Elements& mine,
+                             const Blocks& all) {
   if (self.rank != root) {
-    schedule.images.push_back(image(mine, Image::Use::kKept));
+    schedule.exposed.push_back(exposed(mine, ExposedBuffer::Use::kKept));
     schedule.offer();
     schedule.end_round();
     return;
   }
-  schedule.images.resize(static_cast<std::size_t>(2 * self.size));
-  image_for(schedule, root) = image(mine, Image::Use::kOwn);
+  schedule.exposed.resize(static_cast<std::size_t>(2 * self.size));
+  exposed_for(schedule, root) = exposed(mine, ExposedBuffer::Use::kOwn);
   for (int rank = 0; rank < self.size; ++rank)
-    if (rank != root || !mine.in_place) room_for(schedule, self, rank) = image(all, rank, Image::Use::kOwn);
+    if (rank != root || !mine.in_place)
+      room_for(schedule, self, rank) = exposed(all, rank, ExposedBuffer::Use::kOwn);
   if (!mine.in_place) schedule.move(block_for_me(root), block_from(root), mine.bytes());
   pull_from_all(schedule, self, input_of, [&](int peer) { return all.bytes_of(peer); });
   schedule.end_round();
 }
 
-SharedCost shared_gather_copy_cost(int size, double block_bytes) {
+SingleCopyCost single_copy_gather_copy_cost(int size, double block_bytes) {
   return {.syncs = 1,
           .moved_bytes = size * block_bytes,
           .total_bytes = (2 * size - 1) * block_bytes,
@@ -224,8 +227,8 @@ SharedCost shared_gather_copy_cost(int size, double block_bytes) {
           .one_way = true};
 }
 
-void shared_scatter(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {
-  begin_scatter(schedule, self, root, all, mine, Image::Use::kRead);
+void single_copy_scatter(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {
+  begin_scatter(schedule, self, root, all, mine, ExposedBuffer::Use::kRead);
   if (self.rank == root) {
     schedule.await_everyone(kThrough);
   } else {
@@ -234,44 +237,46 @@ void shared_scatter(Schedule& schedule, Member self, int root, const Blocks& all
   schedule.end_round();
 }
 
-SharedCost shared_scatter_cost(int size, double block_bytes) {
+SingleCopyCost single_copy_scatter_cost(int size, double block_bytes) {
   return {.syncs = 2, .moved_bytes = block_bytes, .total_bytes = size * block_bytes};
 }
 
-void shared_scatter_copy(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {
-  begin_scatter(schedule, self, root, all, mine, Image::Use::kKept);
+void single_copy_scatter_copy(Schedule& schedule, Member self, int root, const Blocks& all,
+                              const Elements& mine) {
+  begin_scatter(schedule, self, root, all, mine, ExposedBuffer::Use::kKept);
   schedule.end_round();
 }
 
-SharedCost shared_scatter_copy_cost(int size, double block_bytes) {
-  return shared_gather_copy_cost(size, block_bytes);  // the root copies what all pull, instead of pulling it
+SingleCopyCost single_copy_scatter_copy_cost(int size, double block_bytes) {
+  return single_copy_gather_copy_cost(size,
+                                      block_bytes);  // the root copies what all pull, instead of pulling it
 }
 
-void shared_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {
-  schedule.images.resize(static_cast<std::size_t>(2 * self.size));
-  schedule.images[0] =
-      mine.in_place ? image(all, self.rank, Image::Use::kRead) : image(mine, Image::Use::kRead);
+void single_copy_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {
+  schedule.exposed.resize(static_cast<std::size_t>(2 * self.size));
+  schedule.exposed[0] = mine.in_place ? exposed(all, self.rank, ExposedBuffer::Use::kRead)
+                                      : exposed(mine, ExposedBuffer::Use::kRead);
   for (int rank = 0; rank < self.size; ++rank)
     if (rank != self.rank || !mine.in_place)
-      room_for(schedule, self, rank) = image(all, rank, Image::Use::kOwn);
+      room_for(schedule, self, rank) = exposed(all, rank, ExposedBuffer::Use::kOwn);
   schedule.offer();
   if (!mine.in_place) schedule.move(input_of(self.rank), block_from(self.rank), mine.bytes());
   pull_from_all(schedule, self, input_of, [&](int peer) { return all.bytes_of(peer); });
   finish(schedule);
 }
 
-SharedCost shared_allgather_cost(int size, double total_bytes) {
+SingleCopyCost single_copy_allgather_cost(int size, double total_bytes) {
   return {.syncs = 2, .moved_bytes = total_bytes, .total_bytes = size * total_bytes, .all_meet = true};
 }
 
-void shared_alltoall(Schedule& schedule, Member self, const Blocks& out, const Blocks& in) {
-  schedule.images.resize(static_cast<std::size_t>(2 * self.size));
+void single_copy_alltoall(Schedule& schedule, Member self, const Blocks& out, const Blocks& in) {
+  schedule.exposed.resize(static_cast<std::size_t>(2 * self.size));
   const Blocks& offered = out.in_place ? in : out;
-  const Image::Use use = out.in_place ? Image::Use::kSaved : Image::Use::kRead;
+  const ExposedBuffer::Use use = out.in_place ? ExposedBuffer::Use::kSaved : ExposedBuffer::Use::kRead;
   for (int rank = 0; rank < self.size; ++rank) {
     if (rank == self.rank && out.in_place) continue;
-    image_for(schedule, rank) = image(offered, rank, use);
-    room_for(schedule, self, rank) = image(in, rank, Image::Use::kOwn);
+    exposed_for(schedule, rank) = exposed(offered, rank, use);
+    room_for(schedule, self, rank) = exposed(in, rank, ExposedBuffer::Use::kOwn);
   }
   schedule.offer();
   if (!out.in_place)
@@ -280,7 +285,7 @@ void shared_alltoall(Schedule& schedule, Member self, const Blocks& out, const B
   finish(schedule);
 }
 
-SharedCost shared_alltoall_cost(int size, double block_bytes, bool in_place) {
+SingleCopyCost single_copy_alltoall_cost(int size, double block_bytes, bool in_place) {
   const double blocks = in_place ? 2.0 * (size - 1) : size;
   return {.syncs = 2,
           .moved_bytes = blocks * block_bytes,

@@ -28,10 +28,10 @@ Place output_of(int member) {
   return {Space::kOutput, 0, member};
 }
 
-Image input_image(const Reduction& data) {
-  return {.place = data.input(), .count = data.count, .type = kReduced, .use = Image::Use::kRead};
+ExposedBuffer exposed_input(const Reduction& data) {
+  return {.place = data.input(), .count = data.count, .type = kReduced, .use = ExposedBuffer::Use::kRead};
 }
-Image output_image(Count count, Image::Use use) {
+ExposedBuffer exposed_output(Count count, ExposedBuffer::Use use) {
   return {.place = {Space::kReceive, 0}, .count = count, .type = kReduced, .use = use};
 }
 
@@ -43,7 +43,7 @@ void begin(Schedule& schedule, const Reduction& data) {
   schedule.end_round();
 }
 
-/// This rank does not touch the others' images any more; lets go of its own when all say so.
+/// This rank does not touch the others' exposed buffers any more; lets go of its own when all say so.
 void finish(Schedule& schedule, int phase) {
   schedule.signal(phase);
   schedule.await_everyone(phase);
@@ -84,9 +84,9 @@ Slice slice_of(Member self, Count count, Count element_bytes) {
   return {first(self.rank), first(self.rank + 1) - first(self.rank)};
 }
 
-void shared_reduce(Schedule& schedule, Member self, int root, const Reduction& data) {
-  schedule.images.push_back(input_image(data));
-  if (self.rank == root) schedule.images.push_back(output_image(data.count, Image::Use::kWritten));
+void single_copy_reduce(Schedule& schedule, Member self, int root, const Reduction& data) {
+  schedule.exposed.push_back(exposed_input(data));
+  if (self.rank == root) schedule.exposed.push_back(exposed_output(data.count, ExposedBuffer::Use::kWritten));
   const Place sum = self.size > 2 ? piece_room(schedule, data) : Place{};
   begin(schedule, data);
   const Slice slice = slice_of(self, data.count, data.type.size);
@@ -97,20 +97,20 @@ void shared_reduce(Schedule& schedule, Member self, int root, const Reduction& d
   finish(schedule, kSliceIsReduced);
 }
 
-SharedCost shared_reduce_cost(int size, double bytes) {
+SingleCopyCost single_copy_reduce_cost(int size, double bytes) {
   const double reduced = (size - 1) * bytes / size;
   return {.syncs = 2, .reduced_bytes = reduced, .total_bytes = size * reduced, .all_meet = true};
 }
 
-void shared_reduce_copy(Schedule& schedule, Member self, int root, const Reduction& data) {
-  schedule.images.push_back(input_image(data));
+void single_copy_reduce_copy(Schedule& schedule, Member self, int root, const Reduction& data) {
+  schedule.exposed.push_back(exposed_input(data));
   if (self.rank != root) {
-    schedule.images[0].use = Image::Use::kKept;
+    schedule.exposed[0].use = ExposedBuffer::Use::kKept;
     schedule.offer();
     schedule.end_round();
     return;
   }
-  schedule.images.push_back(output_image(data.count, Image::Use::kResult));
+  schedule.exposed.push_back(exposed_output(data.count, ExposedBuffer::Use::kResult));
   const Place sum = self.size > 2 ? piece_room(schedule, data) : Place{};
   begin(schedule, data);
   const std::size_t first_step = schedule.begin_pieces();
@@ -120,7 +120,7 @@ void shared_reduce_copy(Schedule& schedule, Member self, int root, const Reducti
   schedule.end_round();
 }
 
-SharedCost shared_reduce_copy_cost(int size, double bytes) {
+SingleCopyCost single_copy_reduce_copy_cost(int size, double bytes) {
   const double others = (size - 1) * bytes;
   return {.syncs = 1,
           .moved_bytes = bytes,
@@ -130,8 +130,8 @@ SharedCost shared_reduce_copy_cost(int size, double bytes) {
           .one_way = true};
 }
 
-void shared_allreduce(Schedule& schedule, Member self, const Reduction& data) {
-  schedule.images = {input_image(data), output_image(data.count, Image::Use::kWritten)};
+void single_copy_allreduce(Schedule& schedule, Member self, const Reduction& data) {
+  schedule.exposed = {exposed_input(data), exposed_output(data.count, ExposedBuffer::Use::kWritten)};
   const Place sum = self.size > 2 ? piece_room(schedule, data) : Place{};
   begin(schedule, data);
   const Slice slice = slice_of(self, data.count, data.type.size);
@@ -145,7 +145,7 @@ void shared_allreduce(Schedule& schedule, Member self, const Reduction& data) {
   finish(schedule, kSliceIsReduced);
 }
 
-SharedCost shared_allreduce_cost(int size, double bytes) {
+SingleCopyCost single_copy_allreduce_cost(int size, double bytes) {
   const double others = (size - 1) * bytes / size;
   return {.syncs = 2,
           .moved_bytes = others,
@@ -154,9 +154,9 @@ SharedCost shared_allreduce_cost(int size, double bytes) {
           .all_meet = true};
 }
 
-void shared_reduce_scatter(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts) {
+void single_copy_reduce_scatter(Schedule& schedule, Member self, const Reduction& data, const Blocks& parts) {
   const Count count = parts.count_of(self.rank);
-  schedule.images = {input_image(data), output_image(count, Image::Use::kResult)};
+  schedule.exposed = {exposed_input(data), exposed_output(count, ExposedBuffer::Use::kResult)};
   const Place sum = self.size > 2 ? piece_room(schedule, data) : Place{};
   begin(schedule, data);
   Count first = 0;
@@ -176,13 +176,13 @@ void shared_reduce_scatter(Schedule& schedule, Member self, const Reduction& dat
   schedule.end_round();
 }
 
-SharedCost shared_reduce_scatter_cost(int size, double bytes) {
+SingleCopyCost single_copy_reduce_scatter_cost(int size, double bytes) {
   const double reduced = (size - 1) * bytes / size;
   return {.syncs = 2, .reduced_bytes = reduced, .total_bytes = size * reduced, .all_meet = true};
 }
 
-void shared_scan(Schedule& schedule, Member self, const Reduction& data) {
-  schedule.images = {input_image(data), output_image(data.count, Image::Use::kWritten)};
+void single_copy_scan(Schedule& schedule, Member self, const Reduction& data) {
+  schedule.exposed = {exposed_input(data), exposed_output(data.count, ExposedBuffer::Use::kWritten)};
   begin(schedule, data);
   const Slice slice = slice_of(self, data.count, data.type.size);
   const Count offset = slice.first * data.type.size;
@@ -195,7 +195,7 @@ void shared_scan(Schedule& schedule, Member self, const Reduction& data) {
   finish(schedule, kSliceIsReduced);
 }
 
-SharedCost shared_scan_cost(int size, double bytes) {
+SingleCopyCost single_copy_scan_cost(int size, double bytes) {
   const double reduced = (size - 1) * bytes / size;
   return {.syncs = 2,
           .moved_bytes = bytes / size,
@@ -204,9 +204,9 @@ SharedCost shared_scan_cost(int size, double bytes) {
           .all_meet = true};
 }
 
-void shared_exscan(Schedule& schedule, Member self, const Reduction& data) {
-  schedule.images.push_back(input_image(data));
-  if (self.rank > 0) schedule.images.push_back(output_image(data.count, Image::Use::kWritten));
+void single_copy_exscan(Schedule& schedule, Member self, const Reduction& data) {
+  schedule.exposed.push_back(exposed_input(data));
+  if (self.rank > 0) schedule.exposed.push_back(exposed_output(data.count, ExposedBuffer::Use::kWritten));
   Place sum = piece_room(schedule, data);
   Place next_sum = piece_room(schedule, data);
   begin(schedule, data);
@@ -226,7 +226,7 @@ void shared_exscan(Schedule& schedule, Member self, const Reduction& data) {
   finish(schedule, kSliceIsReduced);
 }
 
-SharedCost shared_exscan_cost(int size, double bytes) {
+SingleCopyCost single_copy_exscan_cost(int size, double bytes) {
   const double share = bytes / size;
   return {.syncs = 2,
           .moved_bytes = (size - 1) * share,

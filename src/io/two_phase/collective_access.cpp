@@ -65,8 +65,8 @@ class Staging {
 
 /// Whether the ranks of each node address each other's global memory; all ranks know alike.
 bool shares_memory(Comm& comm) {
-  if (node_map(comm).nodes() == 1) return stage_of(comm) != nullptr;
-  return may_have_levels(comm, Operation::kBarrier) && levels_of(comm) != nullptr;
+  if (node_map(comm).nodes() == 1) return node_segment_of(comm) != nullptr;
+  return may_have_hierarchy(comm, Operation::kBarrier) && hierarchy_of(comm) != nullptr;
 }
 
 HintSwitch collective_hint(const File& file, bool write) {
@@ -345,7 +345,7 @@ Code place_in_order(Access* access, Code code) {
       file.process.bootstrap.end_damaged(comm.endpoint(rank), "how much it moves in the order of ranks");
   }
   Offset begin = 0;
-  if (comm.rank == 0) begin = file.shared->advance(total);
+  if (comm.rank == 0) begin = file.one_for_all->advance(total);
   if (const Code failed = bcast_bytes(comm, &begin, sizeof begin, 0)) return failed;
   access->offset = begin + before;
   return code;

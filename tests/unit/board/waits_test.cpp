@@ -233,7 +233,7 @@ Code barrier(Rank& rank) {
   return api::barrier(rank.process, rank.world);
 }
 
-/// Rank 0 calls a collective, and rank 1 when it has asked. A barrier before makes the stage.
+/// Rank 0 calls a collective, and rank 1 when it has asked. A barrier before makes the node segment.
 void expect_missing(const WorldOptions& options, const std::vector<int>& expected,
                     const std::function<Code(Rank&)>& collective) {
   while_rank_0_waits(

@@ -1,6 +1,7 @@
-// Quick collectives under load: ranks that do random ones on several communicators, in whatever order their
-// members come, find what a serial oracle says. The counts are on either side of what is quick; types are
-// contiguous, with gaps, and aligned to 16; operations are predefined, and a user's that does not commute.
+// Flag-based collectives under load: ranks that do random ones on several communicators, in whatever order
+// their members come, find what a serial oracle says. The counts are on either side of what is flag-based;
+// types are contiguous, with gaps, and aligned to 16; operations are predefined, and a user's that does not
+// commute.
 #include "coll/shm/flag_collectives.hpp"
 
 #include <gtest/gtest.h>
@@ -322,7 +323,7 @@ INSTANTIATE_TEST_SUITE_P(Worlds, QuickCollectives,
 TEST(QuickCollective, RunWithoutAMessage) {
   run_ranks(2, [](Process& process) {
     Comm* world = process.objects->world;
-    ASSERT_EQ(api::barrier(process, world), 0);  // makes the stage
+    ASSERT_EQ(api::barrier(process, world), 0);  // makes the node segment
     const auto messages = [&] { return process.counters.of(Way::kShort).sent.messages; };
     const std::uint64_t before = messages();
     int in = 1, out = 0;
@@ -340,7 +341,7 @@ TEST(QuickCollective, RunWithoutAMessage) {
 double price_of_turns(const Problem& problem, double more_ns) {
   Parameters slower;
   slower.turn_ns += more_ns;
-  return quick_ns(problem, slower, 0) - quick_ns(problem, {}, 0);
+  return flag_collective_ns(problem, slower, 0) - flag_collective_ns(problem, {}, 0);
 }
 
 TEST(QuickPrice, OneWayOnesPayForTurnsOnlyWhenTheyWaitForRoom) {
@@ -356,10 +357,10 @@ TEST(QuickPrice, OneWayOnesPayForTurnsOnlyWhenTheyWaitForRoom) {
   EXPECT_EQ(price_of_turns(problem, 6400), 0);
 }
 
-TEST(QuickLimits, ArePricedOnceForCommunicatorsThatAreAlike) {
-  QuickLimitsTable table;
+TEST(FlagLimits, ArePricedOnceForCommunicatorsThatAreAlike) {
+  FlagLimitsTable table;
   int priced = 0;
-  const auto price = [&] { return QuickLimits{++priced}; };
+  const auto price = [&] { return FlagLimits{++priced}; };
   const Problem one{.size = 1000, .processors = 4}, other{.size = 1000, .processors = 5};
   EXPECT_EQ(table.find(one, price)[0], 1);
   EXPECT_EQ(table.find(other, price)[0], 2);

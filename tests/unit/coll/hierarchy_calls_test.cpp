@@ -56,7 +56,7 @@ struct Rank {
   int number = -1;
 };
 
-TEST(Levels, AreMadeByTheFirstCollectiveThatWantsThem) {
+TEST(Hierarchy, AreMadeByTheFirstCollectiveThatWantsThem) {
   run_ranks(5,
             [](Process& process) {
               Rank rank(process);
@@ -70,23 +70,23 @@ TEST(Levels, AreMadeByTheFirstCollectiveThatWantsThem) {
               EXPECT_FALSE(rank.world.levels_tried) << "nonblocking ones write schedules";
               rank.allreduce(rank.world);
               ASSERT_NE(rank.world.levels, nullptr);
-              const Levels& levels = *rank.world.levels;
-              EXPECT_EQ(levels.node().size(), process.rank == 4 ? 1 : 2);
-              EXPECT_EQ(levels.node().stage != nullptr, process.rank != 4);
-              EXPECT_EQ(levels.lane().size(), process.rank < 2 || process.rank == 4 ? 3 : 2);
-              EXPECT_EQ(levels.lane().stage, nullptr);
-              EXPECT_TRUE(levels.has_lane_of(0) && levels.has_lane_of(4));
-              EXPECT_FALSE(levels.has_lane_of(3)) << "the last node has no second rank";
+              const Hierarchy& hierarchy = *rank.world.levels;
+              EXPECT_EQ(hierarchy.node().size(), process.rank == 4 ? 1 : 2);
+              EXPECT_EQ(hierarchy.node().stage != nullptr, process.rank != 4);
+              EXPECT_EQ(hierarchy.lane().size(), process.rank < 2 || process.rank == 4 ? 3 : 2);
+              EXPECT_EQ(hierarchy.lane().stage, nullptr);
+              EXPECT_TRUE(hierarchy.has_lane_of(0) && hierarchy.has_lane_of(4));
+              EXPECT_FALSE(hierarchy.has_lane_of(3)) << "the last node has no second rank";
             },
             {.nodes = {0, 1, 1, 0, 2}});
 }
 
-TEST(Levels, AreNotWhereTheyWouldBeNothing) {
+TEST(Hierarchy, AreNotWhereTheyWouldBeNothing) {
   for (const std::vector<int>& nodes : {std::vector<int>{0, 0, 0}, std::vector<int>{0, 1, 2}}) {
     run_ranks(3,
               [](Process& process) {
                 Rank rank(process);
-                EXPECT_FALSE(may_have_levels(rank.world, Operation::kBarrier));
+                EXPECT_FALSE(may_have_hierarchy(rank.world, Operation::kBarrier));
                 rank.want(Operation::kAllreduce, "two_level");
                 rank.allreduce(rank.world);
                 EXPECT_EQ(rank.times(), 0u);
@@ -96,7 +96,7 @@ TEST(Levels, AreNotWhereTheyWouldBeNothing) {
   }
 }
 
-TEST(Levels, AreSeenByNobody) {
+TEST(Hierarchy, AreSeenByNobody) {
   run_ranks(6,
             [](Process& process) {
               Rank rank(process);
@@ -116,11 +116,11 @@ TEST(Levels, AreSeenByNobody) {
             {.nodes = {0, 0, 0, 1, 1, 1}});
 }
 
-TEST(Levels, GoWithTheirCommunicator) {
+TEST(Hierarchy, GoWithTheirCommunicator) {
   run_ranks(4,
             [](Process& process) {
               Rank rank(process);
-              const std::size_t stages = process.collectives->stages.live();
+              const std::size_t segments = process.collectives->node_segments.live();
               const Context contexts = process.objects->context_next;
               constexpr int kCommunicators = 5;
               rank.want(Operation::kAllreduce, "two_level");
@@ -128,22 +128,22 @@ TEST(Levels, GoWithTheirCommunicator) {
                 Comm* comm = nullptr;
                 ASSERT_EQ(api::comm_dup(process, &rank.world, &comm), 0);
                 for (int call = 0; call < 20; ++call) rank.allreduce(*comm, 1 + 100 * call);
-                EXPECT_EQ(process.collectives->stages.live(), stages + 1);
+                EXPECT_EQ(process.collectives->node_segments.live(), segments + 1);
                 EXPECT_EQ(api::comm_free(process, &comm), 0);
-                EXPECT_EQ(process.collectives->stages.live(), stages);
+                EXPECT_EQ(process.collectives->node_segments.live(), segments);
               }
               // One for the communicator, one for each node and one for each lane, by its first rank.
               const Context made[] = {3, 1, 1, 0};
               EXPECT_EQ(process.objects->context_next - contexts, kCommunicators * made[process.rank]);
               EXPECT_EQ(api::barrier(process, &rank.world), 0);
-              process.collectives->stages.give_back();
-              EXPECT_EQ(process.collectives->stages.retired(), 0u);
+              process.collectives->node_segments.give_back();
+              EXPECT_EQ(process.collectives->node_segments.retired(), 0u);
             },
             {.nodes = {0, 1, 0, 1}});
 }
 
 /// Reversed, every other one, and interleaved: of eight ranks on two or three nodes.
-TEST(Levels, WorkOnAnyPlacement) {
+TEST(Hierarchy, WorkOnAnyPlacement) {
   for (const std::vector<int>& nodes :
        {std::vector<int>{0, 0, 0, 0, 1, 1, 1, 1}, std::vector<int>{2, 0, 1, 1, 0, 2, 2, 0}}) {
     run_ranks(8,
@@ -165,7 +165,7 @@ TEST(Levels, WorkOnAnyPlacement) {
   }
 }
 
-TEST(Levels, RootsWithoutALaneTakeAnotherWay) {
+TEST(Hierarchy, RootsWithoutALaneTakeAnotherWay) {
   run_ranks(5,
             [](Process& process) {
               Rank rank(process);
@@ -181,7 +181,7 @@ TEST(Levels, RootsWithoutALaneTakeAnotherWay) {
 }
 
 /// What one rank finds wrong is its error, and the others' collective goes on.
-TEST(Levels, ErrorsAreThoseOfTheWhole) {
+TEST(Hierarchy, ErrorsAreThoseOfTheWhole) {
   run_ranks(4,
             [](Process& process) {
               Rank rank(process);
@@ -205,23 +205,23 @@ double best_ns(const Problem& problem) {
 
 /// Of 32 ranks on 4 nodes: what the calls within the nodes and between them are predicted to take, which is
 /// less than messages do.
-TEST(Levels, CostWhatTheirCallsDo) {
+TEST(Hierarchy, CostWhatTheirCallsDo) {
   const Candidate& two_level = candidate_of(algorithm_number(Operation::kBcast, "two_level"));
   for (const Count bytes : {Count{8}, Count{1} << 20}) {
     Problem problem{.operation = Operation::kBcast, .size = 32, .bytes = bytes};
-    problem.blocking = problem.levels = true;
+    problem.blocking = problem.composed = true;
     problem.nodes = 4;
     problem.node_ranks_max = 8;
     Problem node{.operation = Operation::kBcast, .size = 8, .bytes = bytes};
-    node.blocking = node.stage = true;
-    node.quick = bytes == 8;
+    node.blocking = node.node_segment = true;
+    node.flags = bytes == 8;
     node.node_ranks_max = 8;
     Problem lane{.operation = Operation::kBcast, .size = 4, .bytes = bytes};
     lane.nodes = 4;
     lane.uniform = false;
     const double ns = two_level.predicted_ns(problem, Parameters{}, 0);
     EXPECT_DOUBLE_EQ(ns, best_ns(node) + best_ns(lane)) << bytes;
-    problem.levels = false;
+    problem.composed = false;
     EXPECT_LT(ns, two_level.predicted_ns(problem, Parameters{}, 0)) << bytes;
   }
 }

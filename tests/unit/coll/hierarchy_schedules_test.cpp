@@ -1,4 +1,4 @@
-// The collectives in two levels give the right result wherever the ranks are: nodes of one size or of
+// The hierarchical collectives give the right result wherever the ranks are: nodes of one size or of
 // several, consecutive, interleaved, reversed or in no order; for all roots, datatypes with gaps, in place or
 // not; and no more goes between nodes than has to.
 #include <gtest/gtest.h>
@@ -78,12 +78,12 @@ void gather_by_fours(Schedule& schedule, Member self, int root, const Elements& 
   gather_knomial(schedule, self, root, mine, all, 4);
 }
 
-TEST(TwoLevel, Barrier) {
+TEST(HierarchicalSchedules, Barrier) {
   for_placements([](const Placement& placement, const Case& c) {
     if (c.root != 0 || c.count != 0) return;
     std::vector<SimulatedRank> ranks(static_cast<std::size_t>(c.size));
     for (int rank = 0; rank < c.size; ++rank)
-      barrier_two_level(ranks[static_cast<std::size_t>(rank)].schedule, rank, placement.map(rank));
+      hierarchical_barrier(ranks[static_cast<std::size_t>(rank)].schedule, rank, placement.map(rank));
     run(ranks, c);
     const int nodes = nodes_of(placement);
     EXPECT_EQ(measure_traffic(ranks, placement.node_of).messages, nodes * ceil_log2(nodes));
@@ -91,23 +91,23 @@ TEST(TwoLevel, Barrier) {
 }
 
 /// Nobody leaves a barrier before all have come.
-TEST(TwoLevel, BarrierHoldsAll) {
+TEST(HierarchicalSchedules, BarrierHoldsAll) {
   for (const Placement& placement : placements(9)) {
     SCOPED_TRACE(placement.name);
     for (int late = 0; late < placement.size(); ++late) {
       std::vector<SimulatedRank> ranks(static_cast<std::size_t>(placement.size()));
       for (int rank = 0; rank < placement.size(); ++rank)
-        barrier_two_level(ranks[static_cast<std::size_t>(rank)].schedule, rank, placement.map(rank));
+        hierarchical_barrier(ranks[static_cast<std::size_t>(rank)].schedule, rank, placement.map(rank));
       EXPECT_EQ(Simulation(ranks, nullptr, 1).run_without(late), 0) << "without rank " << late;
     }
   }
 }
 
-TEST(TwoLevel, Bcast) {
+TEST(HierarchicalSchedules, Bcast) {
   for_placements([](const Placement& placement, const Case& c) {
     for (const BcastPart& within : {BcastPart(bcast_binomial), BcastPart(chain_within)}) {
       const auto ranks = run_bcast(c, [&](Schedule& schedule, Member self, int root, const Elements& data) {
-        bcast_two_level(schedule, self.rank, root, placement.map(self.rank), data, within, bcast_binomial);
+        hierarchical_bcast(schedule, self.rank, root, placement.map(self.rank), data, within, bcast_binomial);
       });
       const Traffic traffic = measure_traffic(ranks, placement.node_of);
       EXPECT_EQ(traffic.messages, nodes_of(placement) - 1);
@@ -116,7 +116,7 @@ TEST(TwoLevel, Bcast) {
   });
 }
 
-TEST(TwoLevel, GatherAndScatter) {
+TEST(HierarchicalSchedules, GatherAndScatter) {
   for_placements([](const Placement& placement, const Case& c) {
     const NodeMap map = placement.map(c.root);
     const int far = c.size - map.ranks_on(map.node_of(c.root));  // ranks on other nodes
@@ -124,7 +124,8 @@ TEST(TwoLevel, GatherAndScatter) {
       const auto gathered = run_gather(
           c,
           [&](Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all) {
-            gather_two_level(schedule, self.rank, root, placement.map(self.rank), mine, all, gather_by_fours);
+            hierarchical_gather(schedule, self.rank, root, placement.map(self.rank), mine, all,
+                                gather_by_fours);
           },
           in_place, nullptr);
       Traffic traffic = measure_traffic(gathered, placement.node_of);
@@ -133,8 +134,8 @@ TEST(TwoLevel, GatherAndScatter) {
       const auto scattered = run_scatter(
           c,
           [&](Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {
-            scatter_two_level(schedule, self.rank, root, placement.map(self.rank), all, mine,
-                              scatter_binomial);
+            hierarchical_scatter(schedule, self.rank, root, placement.map(self.rank), all, mine,
+                                 scatter_binomial);
           },
           in_place, nullptr);
       traffic = measure_traffic(scattered, placement.node_of);
@@ -144,12 +145,12 @@ TEST(TwoLevel, GatherAndScatter) {
   });
 }
 
-TEST(TwoLevel, Allgather) {
+TEST(HierarchicalSchedules, Allgather) {
   for_placements([](const Placement& placement, const Case& c) {
     if (c.root != 0) return;
     const auto algorithm = [&](Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {
-      allgather_two_level(schedule, self.rank, placement.map(self.rank), mine, all, gather_binomial,
-                          c.count % 2 == 0 ? allgather_bruck : allgather_ring, bcast_binomial);
+      hierarchical_allgather(schedule, self.rank, placement.map(self.rank), mine, all, gather_binomial,
+                             c.count % 2 == 0 ? allgather_bruck : allgather_ring, bcast_binomial);
     };
     const Layout layout(c.size);
     for (bool in_place : {false, true}) {
@@ -180,7 +181,7 @@ void check_alltoall(const Placement& placement, const Case& c, bool in_place) {
             at((in_place ? r.receive_base : r.send_base) + out.place_of(to).offset, out.type, i),
             value_of(rank, to, i));
     }
-    alltoall_two_level(r.schedule, rank, placement.map(rank), out, in, gather_binomial, scatter_binomial);
+    hierarchical_alltoall(r.schedule, rank, placement.map(rank), out, in, gather_binomial, scatter_binomial);
   }
   run(ranks, c);
   for (int to = 0; to < c.size; ++to) {
@@ -203,7 +204,7 @@ void check_alltoall(const Placement& placement, const Case& c, bool in_place) {
   EXPECT_EQ(traffic.bytes, pairs * bytes_of(c));
 }
 
-TEST(TwoLevel, Alltoall) {
+TEST(HierarchicalSchedules, Alltoall) {
   for_placements([](const Placement& placement, const Case& c) {
     if (c.root != 0) return;
     check_alltoall(placement, c, false);
@@ -211,7 +212,7 @@ TEST(TwoLevel, Alltoall) {
   });
 }
 
-TEST(TwoLevel, ReduceAndAllreduce) {
+TEST(HierarchicalSchedules, ReduceAndAllreduce) {
   for_placements([](const Placement& placement, const Case& c) {
     if (c.root != 0) return;  // the roots are below
     const NodeMap map = placement.map(0);
@@ -221,8 +222,8 @@ TEST(TwoLevel, ReduceAndAllreduce) {
         reductions::check_reduce(
             c.size, c.count, in_place, commutative,
             [&](Schedule& schedule, Member self, int root, const Reduction& data) {
-              reduce_two_level(schedule, self.rank, root, placement.map(self.rank), data, reduce_binomial,
-                               reduce_binomial);
+              hierarchical_reduce(schedule, self.rank, root, placement.map(self.rank), data, reduce_binomial,
+                                  reduce_binomial);
             },
             [&](const reductions::World& world, int root) {
               const Traffic traffic = measure_traffic(world.ranks, placement.node_of);
@@ -234,8 +235,8 @@ TEST(TwoLevel, ReduceAndAllreduce) {
           const auto doubling = [](Schedule& part, Member member, const Reduction& sums) {
             allreduce_recursive_doubling(part, member, sums, {Space::kReceive, 0});
           };
-          allreduce_two_level(schedule, self.rank, placement.map(self.rank), data, reduce_binomial, doubling,
-                              bcast_binomial);
+          hierarchical_allreduce(schedule, self.rank, placement.map(self.rank), data, reduce_binomial,
+                                 doubling, bcast_binomial);
         });
       }
     }
@@ -250,20 +251,20 @@ TEST(TwoLevel, ReduceAndAllreduce) {
             c.size, c.count, in_place, true,
             [&, &part = within, &other = between](Schedule& schedule, Member self, int root,
                                                   const Reduction& data) {
-              reduce_two_level(schedule, self.rank, root, placement.map(self.rank), data, part, other);
+              hierarchical_reduce(schedule, self.rank, root, placement.map(self.rank), data, part, other);
             },
             [](const reductions::World&, int) {});
       }
       reductions::World world(c.size, c.count, true, in_place);
       reductions::check_allreduce(world, [&](Schedule& schedule, Member self, const Reduction& data) {
-        allreduce_two_level(schedule, self.rank, placement.map(self.rank), data, reduce_halving,
-                            in_place ? allreduce_ring : allreduce_halving_doubling, chain_within);
+        hierarchical_allreduce(schedule, self.rank, placement.map(self.rank), data, reduce_halving,
+                               in_place ? allreduce_ring : allreduce_halving_doubling, chain_within);
       });
     }
   });
 }
 
-TEST(TwoLevel, AllreduceInLanes) {
+TEST(HierarchicalSchedules, AllreduceInLanes) {
   const std::vector<int> placements_of_equal_nodes[] = {{0, 0, 1, 1},
                                                         {0, 1, 0, 1},
                                                         {2, 1, 0, 0, 1, 2},
@@ -298,19 +299,20 @@ TEST(TwoLevel, AllreduceInLanes) {
 }
 
 /// Where messages between nodes are slow and the ranks are interleaved, two levels take less time than one.
-TEST(TwoLevel, SavesTheSlowSteps) {
+TEST(HierarchicalSchedules, SavesTheSlowSteps) {
   constexpr int kSlow = 20;
   const Placement placement = placement_of("interleaved", 15, [](int rank) { return rank % 5; });
   const Case c{15, 0, 4, kDense};
   const auto flat = run_bcast(c, bcast_binomial);
-  const auto levels = run_bcast(c, [&](Schedule& schedule, Member self, int root, const Elements& data) {
-    bcast_two_level(schedule, self.rank, root, placement.map(self.rank), data, bcast_binomial,
-                    bcast_binomial);
+  const auto hierarchy = run_bcast(c, [&](Schedule& schedule, Member self, int root, const Elements& data) {
+    hierarchical_bcast(schedule, self.rank, root, placement.map(self.rank), data, bcast_binomial,
+                       bcast_binomial);
   });
   const double flat_time = CostMeter(flat, placement.node_of, kSlow).measure().steps;
-  const double levels_time = CostMeter(levels, placement.node_of, kSlow).measure().steps;
+  const double levels_time = CostMeter(hierarchy, placement.node_of, kSlow).measure().steps;
   EXPECT_LT(levels_time, flat_time);
-  EXPECT_LT(measure_traffic(levels, placement.node_of).bytes, measure_traffic(flat, placement.node_of).bytes);
+  EXPECT_LT(measure_traffic(hierarchy, placement.node_of).bytes,
+            measure_traffic(flat, placement.node_of).bytes);
 }
 
 }  // namespace

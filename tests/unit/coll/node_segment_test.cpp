@@ -1,5 +1,5 @@
-// The stage of a communicator: who has one, what is shown on it, that nobody writes over what others still
-// read, that nobody sleeps for ever, and that its memory is given back.
+// The node segment of a communicator: who has one, what is shown on it, that nobody writes over what others
+// still read, that nobody sleeps for ever, and that its memory is given back.
 #include "coll/run/communicator_state.hpp"
 
 #include <gtest/gtest.h>
@@ -50,120 +50,120 @@ void fill(std::byte* room, int rank, int number, int bytes) {
   for (int index = 0; index < bytes; ++index) room[index] = std::byte{shown(rank, number, index)};
 }
 
-void expect_shown(const Stage& stage, int rank, int number, int bytes) {
-  ASSERT_EQ(stage.bytes(rank), bytes);
+void expect_shown(const NodeSegment& segment, int rank, int number, int bytes) {
+  ASSERT_EQ(segment.bytes(rank), bytes);
   int wrong = 0;
   for (int index = 0; index < bytes; ++index)
-    wrong += stage.data(rank)[index] != std::byte{shown(rank, number, index)};
+    wrong += segment.data(rank)[index] != std::byte{shown(rank, number, index)};
   EXPECT_EQ(wrong, 0) << "rank " << rank << ", collective " << number;
 }
 
-TEST(Stage, IsThereWhereAllReachAll) {
-  const auto count_stages = [](int size, const WorldOptions& options) {
-    std::atomic<int> stages = 0;
+TEST(NodeSegment, IsThereWhereAllReachAll) {
+  const auto count_segments = [](int size, const WorldOptions& options) {
+    std::atomic<int> segments = 0;
     run_ranks(
         size,
         [&](Process& process) {
           Comm& world = *process.objects->world;
-          Stage* stage = stage_of(world);
-          EXPECT_EQ(stage_of(world), stage);
-          if (stage != nullptr) ++stages;
+          NodeSegment* segment = node_segment_of(world);
+          EXPECT_EQ(node_segment_of(world), segment);
+          if (segment != nullptr) ++segments;
         },
         options);
-    return stages.load();
+    return segments.load();
   };
-  EXPECT_EQ(count_stages(3, {}), 3);
-  EXPECT_EQ(count_stages(1, {}), 0);
-  EXPECT_EQ(count_stages(4, {.global_memory = false}), 0);
-  EXPECT_EQ(count_stages(4, {.odd_ranks_private = true}), 0) << "of some, all do without";
-  EXPECT_EQ(count_stages(2, {.reach_nobody = true}), 0);
+  EXPECT_EQ(count_segments(3, {}), 3);
+  EXPECT_EQ(count_segments(1, {}), 0);
+  EXPECT_EQ(count_segments(4, {.global_memory = false}), 0);
+  EXPECT_EQ(count_segments(4, {.odd_ranks_private = true}), 0) << "of some, all do without";
+  EXPECT_EQ(count_segments(2, {.reach_nobody = true}), 0);
 }
 
-TEST(Stage, ShowsPhasesAndData) {
+TEST(NodeSegment, ShowsPhasesAndData) {
   run_ranks(3, [](Process& process) {
-    Stage& stage = *stage_of(*process.objects->world);
-    stage.enter();
-    const int next = (stage.rank() + 1) % 3;
-    EXPECT_FALSE(stage.has_come(stage.rank(), 0));
-    fill(stage.room(4096), stage.rank(), 1, 4096);
-    stage.publish(0, 4096);
-    EXPECT_TRUE(stage.has_come(stage.rank(), 0));
-    EXPECT_FALSE(stage.has_come(stage.rank(), 1));
-    stage.await(next, 0);
-    expect_shown(stage, next, 1, 4096);
+    NodeSegment& segment = *node_segment_of(*process.objects->world);
+    segment.enter();
+    const int next = (segment.rank() + 1) % 3;
+    EXPECT_FALSE(segment.has_come(segment.rank(), 0));
+    fill(segment.room(4096), segment.rank(), 1, 4096);
+    segment.publish(0, 4096);
+    EXPECT_TRUE(segment.has_come(segment.rank(), 0));
+    EXPECT_FALSE(segment.has_come(segment.rank(), 1));
+    segment.await(next, 0);
+    expect_shown(segment, next, 1, 4096);
     EXPECT_EQ(barrier_by_messages(*process.objects->world), 0);
-    stage.publish(5, 17);  // the data is what it was: phases may be left out
-    stage.await(next, 3);
-    EXPECT_TRUE(stage.has_come(next, 5));
-    EXPECT_EQ(stage.bytes(next), 17);
-    stage.leave();
+    segment.publish(5, 17);  // the data is what it was: phases may be left out
+    segment.await(next, 3);
+    EXPECT_TRUE(segment.has_come(next, 5));
+    EXPECT_EQ(segment.bytes(next), 17);
+    segment.leave();
   });
 }
 
 /// Everybody shows something in each of many collectives, and all look at all.
 void meet_often(Process& process, Comm& comm, unsigned seed, int times) {
-  Stage& stage = *stage_of(comm);
+  NodeSegment& segment = *node_segment_of(comm);
   std::mt19937 random(seed * 64 + static_cast<unsigned>(process.rank));
   for (int number = 1; number <= times; ++number) {
-    stage.enter();
+    segment.enter();
     delay(random);
     const int bytes = number * 13 % 200;
-    fill(stage.room(bytes), comm.rank, number, bytes);
-    stage.show(0, bytes);
-    stage.await_all(0);
+    fill(segment.room(bytes), comm.rank, number, bytes);
+    segment.show(0, bytes);
+    segment.await_all(0);
     delay(random);
-    for (int rank = 0; rank < comm.size(); ++rank) expect_shown(stage, rank, number, bytes);
-    stage.leave();
+    for (int rank = 0; rank < comm.size(); ++rank) expect_shown(segment, rank, number, bytes);
+    segment.leave();
   }
 }
 
 /// One rank shows something, in turn or at random, and runs ahead; the others look at it late or early.
 void tell_often(Process& process, Comm& comm, unsigned seed, int times) {
-  Stage& stage = *stage_of(comm);
+  NodeSegment& segment = *node_segment_of(comm);
   std::mt19937 same(seed);
   std::mt19937 random(seed * 64 + static_cast<unsigned>(process.rank));
   for (int number = 1; number <= times; ++number) {
     const int root = number % 64 < 40 ? 0 : static_cast<int>(same() % static_cast<unsigned>(comm.size()));
     const int bytes = number % 200 < 170 ? number % 57 : 100;  // a line's, most often
-    stage.enter();
+    segment.enter();
     delay(random);
     if (comm.rank == root) {
-      fill(stage.room(bytes), root, number, bytes);
-      stage.publish(1, bytes);
+      fill(segment.room(bytes), root, number, bytes);
+      segment.publish(1, bytes);
     } else {
-      stage.await(root, 1);
-      expect_shown(stage, root, number, bytes);
+      segment.await(root, 1);
+      expect_shown(segment, root, number, bytes);
     }
-    stage.leave();
+    segment.leave();
   }
 }
 
 /// The other way round: all show something to one.
 void report_often(Process& process, Comm& comm, unsigned seed, int times) {
-  Stage& stage = *stage_of(comm);
+  NodeSegment& segment = *node_segment_of(comm);
   std::mt19937 same(seed);
   std::mt19937 random(seed * 64 + static_cast<unsigned>(process.rank));
   for (int number = 1; number <= times; ++number) {
     const int root = static_cast<int>(same() % static_cast<unsigned>(comm.size()));
-    stage.enter();
+    segment.enter();
     delay(random);
     if (comm.rank == root) {
       int rank = 0;
       process.progress->wait_until([&] {
         for (; rank < comm.size(); ++rank) {
-          if (rank != root && !stage.has_come_or_wait(rank, 2)) return false;
+          if (rank != root && !segment.has_come_or_wait(rank, 2)) return false;
         }
         return true;
       });
-      stage.stop_waiting();
+      segment.stop_waiting();
       for (int other = 0; other < comm.size(); ++other) {
-        if (other != root) expect_shown(stage, other, number, 60);
+        if (other != root) expect_shown(segment, other, number, 60);
       }
     } else {
-      fill(stage.room(60), comm.rank, number, 60);
-      stage.publish(2, 60);
+      fill(segment.room(60), comm.rank, number, 60);
+      segment.publish(2, 60);
     }
-    stage.leave();
+    segment.leave();
   }
 }
 
@@ -193,50 +193,50 @@ INSTANTIATE_TEST_SUITE_P(Sizes, StageUnderLoad,
                          testing::Combine(testing::Values(2, 3, 4, 8),
                                           testing::Values(Network::kSharedMemory, Network::kInproc)));
 
-TEST(Stage, WaitsGoOnWithOtherThings) {
+TEST(NodeSegment, WaitsGoOnWithOtherThings) {
   run_ranks(2, [](Process& process) {
     Comm& world = *process.objects->world;
     Datatype* byte = static_cast<Datatype*>(process.objects->predefined[kMpiByte]);
     std::vector<std::byte> data(1 << 20);
-    Stage& stage = *stage_of(world);
+    NodeSegment& segment = *node_segment_of(world);
     const int other = 1 - process.rank;
     Request* request = nullptr;
-    stage.enter();
+    segment.enter();
     if (process.rank == 0) {
-      // The message needs this rank's help, which it gives while it waits on the stage.
+      // The message needs this rank's help, which it gives while it waits on the node segment.
       ASSERT_EQ(api::isend(process, data.data(), 1 << 20, byte, other, 0, &world, &request), 0);
-      stage.await(other, 0);
+      segment.await(other, 0);
       ASSERT_EQ(api::wait(process, &request, nullptr), 0);
     } else {
       ASSERT_EQ(api::recv(process, data.data(), 1 << 20, byte, other, 0, &world, nullptr), 0);
-      stage.room(0);
-      stage.publish(0, 0);
+      segment.room(0);
+      segment.publish(0, 0);
     }
-    stage.leave();
+    segment.leave();
   });
 }
 
-TEST(Stage, ItsMemoryIsGivenBackWhenAllHaveReleasedIt) {
+TEST(NodeSegment, ItsMemoryIsGivenBackWhenAllHaveReleasedIt) {
   run_ranks(3, [](Process& process) {
     Comm& world = *process.objects->world;
-    Stages& stages = process.collectives->stages;
+    NodeSegments& segments = process.collectives->node_segments;
     for (int round = 0; round < 20; ++round) {
       Comm* comm = nullptr;
       ASSERT_EQ(api::comm_dup(process, &world, &comm), 0);
-      ASSERT_NE(stage_of(*comm), nullptr);
-      ASSERT_EQ(stages.live(), 1U);
-      stage_of(*comm)->enter();
-      ASSERT_NE(stage_of(*comm)->keep(100),
+      ASSERT_NE(node_segment_of(*comm), nullptr);
+      ASSERT_EQ(segments.live(), 1U);
+      node_segment_of(*comm)->enter();
+      ASSERT_NE(node_segment_of(*comm)->keep(100),
                 nullptr);  // goes with the rest; a leak is AddressSanitizer's to find
-      stage_of(*comm)->leave();
+      node_segment_of(*comm)->leave();
       ASSERT_EQ(api::comm_free(process, &comm), 0);
-      ASSERT_EQ(stages.live(), 0U);
+      ASSERT_EQ(segments.live(), 0U);
       // A rank that is late has the one before, and this one, still to release.
-      ASSERT_LE(stages.retired(), 3U);
+      ASSERT_LE(segments.retired(), 3U);
     }
     ASSERT_EQ(barrier_by_messages(world), 0);
-    stages.give_back();
-    EXPECT_EQ(stages.retired(), 0U);
+    segments.give_back();
+    EXPECT_EQ(segments.retired(), 0U);
   });
 }
 

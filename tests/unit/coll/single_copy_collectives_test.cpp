@@ -1,7 +1,7 @@
-// Shared schedules on real ranks (threads) and a real stage: large data, in global memory and in private
-// memory that is staged, all of it or that of odd ranks; datatypes with gaps; predefined pairs; a user's
-// operation that does not commute; more blocks than the stage has room for. Forced straight, without the
-// selection; collectives_test draws them at random beside the others.
+// single-copy schedules on real ranks (threads) and a real node segment: large data, in global memory and in
+// private memory that is staged, all of it or that of odd ranks; datatypes with gaps; predefined pairs; a
+// user's operation that does not commute; more blocks than the node segment has room for. Forced straight,
+// without the selection; collectives_test draws them at random beside the others.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -30,9 +30,9 @@ Op* predefined_op(Process& process, int number) {
 
 /// Runs `write` as the schedule of a blocking collective.
 template <class Write>
-Code run_shared(Process& process, const Arguments& arguments, Write&& write) {
+Code run_single_copy_step(Process& process, const Arguments& arguments, Write&& write) {
   Comm& comm = *process.objects->world;
-  EXPECT_NE(stage_of(comm), nullptr);
+  EXPECT_NE(node_segment_of(comm), nullptr);
   return run_collective(comm, [&](Execution& execution) -> Code {
     execution.arguments = arguments;
     write(execution.schedule, execution.self());
@@ -61,7 +61,7 @@ std::int32_t value(int rank, Count i) {
   return static_cast<std::int32_t>((rank + 1) * 1000 + i % 977);
 }
 
-TEST(SharedCollectives, AllreduceOfIntegers) {
+TEST(SingleCopyCollectives, AllreduceOfIntegers) {
   in_worlds({2, 3, 5, 16}, [](Process& process) {
     const int size = process.objects->world->size();
     const int rank = process.objects->world->rank;
@@ -72,14 +72,14 @@ TEST(SharedCollectives, AllreduceOfIntegers) {
         if (in_place) out = in;
         Datatype* type = predefined_type(process, kMpiInt32T);
         const Reduction data{.count = count, .type = shape_of(*type), .in_place = in_place};
-        ASSERT_EQ(
-            run_shared(process,
-                       {.send = in_place ? nullptr : in.data(),
-                        .receive = out.data(),
-                        .receive_type = type,
-                        .op = predefined_op(process, kMpiSum)},
-                       [&](Schedule& schedule, Member self) { shared_allreduce(schedule, self, data); }),
-            0);
+        ASSERT_EQ(run_single_copy_step(
+                      process,
+                      {.send = in_place ? nullptr : in.data(),
+                       .receive = out.data(),
+                       .receive_type = type,
+                       .op = predefined_op(process, kMpiSum)},
+                      [&](Schedule& schedule, Member self) { single_copy_allreduce(schedule, self, data); }),
+                  0);
         for (Count i = 0; i < count; ++i) {
           std::int32_t sum = 0;
           for (int from = 0; from < size; ++from) sum += value(from, i);
@@ -103,7 +103,7 @@ void compose(const void* in, void* inout, Count count, Datatype* datatype) {
   }
 }
 
-TEST(SharedCollectives, ScanOfElementsWithGapsByAUsersOperation) {
+TEST(SingleCopyCollectives, ScanOfElementsWithGapsByAUsersOperation) {
   in_worlds({2, 3, 4, 9}, [](Process& process) {
     const int rank = process.objects->world->rank;
     Datatype *pair = nullptr, *padded = nullptr;
@@ -130,15 +130,15 @@ TEST(SharedCollectives, ScanOfElementsWithGapsByAUsersOperation) {
         if (in_place) out = in;
         const Reduction data{
             .count = count, .type = shape_of(*type), .in_place = in_place, .commutative = false};
-        ASSERT_EQ(run_shared(process,
-                             {.send = in_place ? nullptr : in.data(),
-                              .receive = out.data(),
-                              .receive_type = type,
-                              .op = &op},
-                             [&](Schedule& schedule, Member self) {
-                               exclusive ? shared_exscan(schedule, self, data)
-                                         : shared_scan(schedule, self, data);
-                             }),
+        ASSERT_EQ(run_single_copy_step(process,
+                                       {.send = in_place ? nullptr : in.data(),
+                                        .receive = out.data(),
+                                        .receive_type = type,
+                                        .op = &op},
+                                       [&](Schedule& schedule, Member self) {
+                                         exclusive ? single_copy_exscan(schedule, self, data)
+                                                   : single_copy_scan(schedule, self, data);
+                                       }),
                   0);
         if (exclusive && rank == 0) continue;
         for (Count i = 0; i < count; ++i) {
@@ -161,7 +161,7 @@ TEST(SharedCollectives, ScanOfElementsWithGapsByAUsersOperation) {
   });
 }
 
-TEST(SharedCollectives, ReduceOfPredefinedPairs) {
+TEST(SingleCopyCollectives, ReduceOfPredefinedPairs) {
   struct Pair {
     double value;
     int index;
@@ -175,14 +175,15 @@ TEST(SharedCollectives, ReduceOfPredefinedPairs) {
       const auto value_of = [&](int of, Count i) { return static_cast<double>((of + i) % size / 2); };
       for (Count i = 0; i < count; ++i) in[static_cast<std::size_t>(i)] = {value_of(rank, i), rank};
       const int root = size - 1;
-      ASSERT_EQ(run_shared(process,
-                           {.send = in.data(),
-                            .receive = out.data(),
-                            .receive_type = type,
-                            .op = predefined_op(process, kMpiMaxloc)},
-                           [&](Schedule& schedule, Member self) {
-                             shared_reduce(schedule, self, root, {.count = count, .type = shape_of(*type)});
-                           }),
+      ASSERT_EQ(run_single_copy_step(process,
+                                     {.send = in.data(),
+                                      .receive = out.data(),
+                                      .receive_type = type,
+                                      .op = predefined_op(process, kMpiMaxloc)},
+                                     [&](Schedule& schedule, Member self) {
+                                       single_copy_reduce(schedule, self, root,
+                                                          {.count = count, .type = shape_of(*type)});
+                                     }),
                 0);
       if (rank != root) continue;
       for (Count i = 0; i < count; ++i) {
@@ -196,7 +197,7 @@ TEST(SharedCollectives, ReduceOfPredefinedPairs) {
   });
 }
 
-TEST(SharedCollectives, BcastBothWays) {
+TEST(SingleCopyCollectives, BcastBothWays) {
   in_worlds({2, 3, 8}, [](Process& process) {
     const int size = process.objects->world->size();
     const int rank = process.objects->world->rank;
@@ -206,12 +207,12 @@ TEST(SharedCollectives, BcastBothWays) {
         std::vector<std::int32_t> data(static_cast<std::size_t>(count), -1);
         if (rank == root)
           for (Count i = 0; i < count; ++i) data[static_cast<std::size_t>(i)] = value(root, i);
-        ASSERT_EQ(run_shared(process, {.receive = data.data(), .receive_type = type},
-                             [&](Schedule& schedule, Member self) {
-                               const Elements all{.type = shape_of(*type), .count = count};
-                               root % 2 == 0 ? shared_bcast(schedule, self, root, all)
-                                             : shared_bcast_split(schedule, self, root, all);
-                             }),
+        ASSERT_EQ(run_single_copy_step(process, {.receive = data.data(), .receive_type = type},
+                                       [&](Schedule& schedule, Member self) {
+                                         const Elements all{.type = shape_of(*type), .count = count};
+                                         root % 2 == 0 ? single_copy_bcast(schedule, self, root, all)
+                                                       : single_copy_bcast_split(schedule, self, root, all);
+                                       }),
                   0);
         for (Count i = 0; i < count; ++i) ASSERT_EQ(data[static_cast<std::size_t>(i)], value(root, i));
       }
@@ -220,7 +221,7 @@ TEST(SharedCollectives, BcastBothWays) {
 }
 
 // Roots run ahead and write over their buffers at once; the others are late now and then.
-TEST(SharedCollectives, CopiesStayWhatTheyWere) {
+TEST(SingleCopyCollectives, CopiesStayWhatTheyWere) {
   in_worlds({2, 3, 8}, [](Process& process) {
     const int size = process.objects->world->size();
     const int rank = process.objects->world->rank;
@@ -232,10 +233,11 @@ TEST(SharedCollectives, CopiesStayWhatTheyWere) {
       std::vector<std::int32_t> data(static_cast<std::size_t>(count), -1);
       for (Count i = 0; i < count && rank == root; ++i) data[static_cast<std::size_t>(i)] = value(call, i);
       if (rank != root && call % 11 == rank) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      ASSERT_EQ(run_shared(process, {.receive = data.data(), .receive_type = type},
-                           [&](Schedule& schedule, Member self) {
-                             shared_bcast_copy(schedule, self, root, {.type = shape, .count = count});
-                           }),
+      ASSERT_EQ(run_single_copy_step(process, {.receive = data.data(), .receive_type = type},
+                                     [&](Schedule& schedule, Member self) {
+                                       single_copy_bcast_copy(schedule, self, root,
+                                                              {.type = shape, .count = count});
+                                     }),
                 0);
       for (Count i = 0; i < count; ++i) ASSERT_EQ(data[static_cast<std::size_t>(i)], value(call, i)) << call;
       std::fill(data.begin(), data.end(), -7);
@@ -243,7 +245,7 @@ TEST(SharedCollectives, CopiesStayWhatTheyWere) {
   });
 }
 
-TEST(SharedCollectives, AlltoallOfMoreBlocksThanACellHolds) {
+TEST(SingleCopyCollectives, AlltoallOfMoreBlocksThanACellHolds) {
   in_worlds({2, 3, 16}, [](Process& process) {
     const int size = process.objects->world->size();
     const int rank = process.objects->world->rank;
@@ -265,9 +267,9 @@ TEST(SharedCollectives, AlltoallOfMoreBlocksThanACellHolds) {
           to.in_place = true;
         }
         ASSERT_EQ(
-            run_shared(process,
-                       {.send = out.data(), .receive = in.data(), .send_type = type, .receive_type = type},
-                       [&](Schedule& schedule, Member self) { shared_alltoall(schedule, self, to, from); }),
+            run_single_copy_step(
+                process, {.send = out.data(), .receive = in.data(), .send_type = type, .receive_type = type},
+                [&](Schedule& schedule, Member self) { single_copy_alltoall(schedule, self, to, from); }),
             0);
         for (int peer = 0; peer < size; ++peer)
           for (Count i = 0; i < count; ++i)
@@ -277,16 +279,16 @@ TEST(SharedCollectives, AlltoallOfMoreBlocksThanACellHolds) {
   });
 }
 
-TEST(SharedCollectives, TellWhoHasTooLittleRoom) {
+TEST(SingleCopyCollectives, TellWhoHasTooLittleRoom) {
   run_ranks(3, [](Process& process) {
     const int rank = process.objects->world->rank;
     Datatype* type = predefined_type(process, kMpiInt32T);
     const Count count = rank == 1 ? 500 : 1000;  // rank 1 expects less than the root sends
     std::vector<std::int32_t> data(1000, rank);
-    const Code code = run_shared(process, {.receive = data.data(), .receive_type = type},
-                                 [&](Schedule& schedule, Member self) {
-                                   shared_bcast(schedule, self, 0, {.type = shape_of(*type), .count = count});
-                                 });
+    const Code code = run_single_copy_step(
+        process, {.receive = data.data(), .receive_type = type}, [&](Schedule& schedule, Member self) {
+          single_copy_bcast(schedule, self, 0, {.type = shape_of(*type), .count = count});
+        });
     EXPECT_EQ(error_class_bits(code), rank == 1 ? kErrTruncate : 0);
     if (rank == 1) EXPECT_EQ(data[500], 1) << "written beyond the room";
   });

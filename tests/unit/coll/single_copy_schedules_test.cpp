@@ -1,6 +1,6 @@
-// The schedules for ranks that share memory, on a simulated machine that stages images at random and finds
-// every race (shared_simulation.hpp): everybody gets what it should, nothing else is written, and the busiest
-// rank moves and reduces as many bytes as the formula says.
+// The schedules for ranks that share memory, on a simulated machine that node segments exposed buffers at
+// random and finds every race (shared_simulation.hpp): everybody gets what it should, nothing else is
+// written, and the busiest rank moves and reduces as many bytes as the formula says.
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
 
@@ -56,10 +56,10 @@ struct World {
   }
 
   /// Runs, checks what it cost, and that nothing was written but `results` elements of each receive buffer.
-  void run(const SharedCost& cost, bool exact) {
+  void run(const SingleCopyCost& cost, bool exact) {
     std::vector<Bytes> sent;
     for (const SimulatedRank& rank : ranks) sent.push_back(rank.send);
-    SharedSimulation simulation(ranks, join, seed);
+    SingleCopySimulation simulation(ranks, join, seed);
     simulation.run();
     if (testing::Test::HasFailure()) return;
     for (int rank = 0; rank < size; ++rank)
@@ -152,27 +152,27 @@ void check_reduce(Algorithm algorithm, Formula formula) {
   });
 }
 
-TEST(SharedReductions, ReduceGivesTheRootAllInOrder) {
-  check_reduce(shared_reduce, shared_reduce_cost);
+TEST(SingleCopyReductions, ReduceGivesTheRootAllInOrder) {
+  check_reduce(single_copy_reduce, single_copy_reduce_cost);
 }
 
-TEST(SharedReductions, ReduceOfCopiesGivesTheRootAllInOrder) {
-  check_reduce(shared_reduce_copy, shared_reduce_copy_cost);
+TEST(SingleCopyReductions, ReduceOfCopiesGivesTheRootAllInOrder) {
+  check_reduce(single_copy_reduce_copy, single_copy_reduce_copy_cost);
 }
 
-TEST(SharedReductions, AllreduceGivesEverybodyAllInOrder) {
+TEST(SingleCopyReductions, AllreduceGivesEverybodyAllInOrder) {
   for_reductions([](const ReductionCase& one) {
     World world = make_inputs(one);
     for (int rank = 0; rank < one.size; ++rank)
-      shared_allreduce(world.at(rank).schedule, {rank, one.size}, reduction(one, one.in_place));
-    world.run(shared_allreduce_cost(one.size, bytes(one)), even(one));
+      single_copy_allreduce(world.at(rank).schedule, {rank, one.size}, reduction(one, one.in_place));
+    world.run(single_copy_allreduce_cost(one.size, bytes(one)), even(one));
     for (int rank = 0; rank < one.size; ++rank)
       for (Count i = 0; i < one.count; ++i)
         ASSERT_NO_FATAL_FAILURE(expect_span(world, rank, i, i, 0, one.size));
   });
 }
 
-TEST(SharedReductions, ReduceScatterGivesEachItsPart) {
+TEST(SingleCopyReductions, ReduceScatterGivesEachItsPart) {
   for_reductions([](const ReductionCase& one) {
     World world = make_inputs(one);
     // Parts of different lengths, or equal ones.
@@ -187,9 +187,10 @@ TEST(SharedReductions, ReduceScatterGivesEachItsPart) {
     }
     const Blocks parts{.type = one.type, .counts = CountArray(counts.data())};
     for (int rank = 0; rank < one.size; ++rank)
-      shared_reduce_scatter(world.at(rank).schedule, {rank, one.size}, reduction(one, one.in_place), parts);
+      single_copy_reduce_scatter(world.at(rank).schedule, {rank, one.size}, reduction(one, one.in_place),
+                                 parts);
     if (even(one) && !one.in_place) {
-      world.run(shared_reduce_scatter_cost(one.size, bytes(one)), true);
+      world.run(single_copy_reduce_scatter_cost(one.size, bytes(one)), true);
     } else {
       world.run({.moved_bytes = bytes(one),
                  .reduced_bytes = one.size * bytes(one),
@@ -205,25 +206,25 @@ TEST(SharedReductions, ReduceScatterGivesEachItsPart) {
   });
 }
 
-TEST(SharedReductions, ScanGivesEachTheSumUpToIt) {
+TEST(SingleCopyReductions, ScanGivesEachTheSumUpToIt) {
   for_reductions([](const ReductionCase& one) {
     World world = make_inputs(one);
     for (int rank = 0; rank < one.size; ++rank)
-      shared_scan(world.at(rank).schedule, {rank, one.size}, reduction(one, one.in_place));
-    world.run(shared_scan_cost(one.size, bytes(one)), even(one));
+      single_copy_scan(world.at(rank).schedule, {rank, one.size}, reduction(one, one.in_place));
+    world.run(single_copy_scan_cost(one.size, bytes(one)), even(one));
     for (int rank = 0; rank < one.size; ++rank)
       for (Count i = 0; i < one.count; ++i)
         ASSERT_NO_FATAL_FAILURE(expect_span(world, rank, i, i, 0, rank + 1));
   });
 }
 
-TEST(SharedReductions, ExscanGivesEachTheSumBeforeIt) {
+TEST(SingleCopyReductions, ExscanGivesEachTheSumBeforeIt) {
   for_reductions([](const ReductionCase& one) {
     World world = make_inputs(one);
     const Bytes of_rank_0 = world.at(0).receive;
     for (int rank = 0; rank < one.size; ++rank)
-      shared_exscan(world.at(rank).schedule, {rank, one.size}, reduction(one, one.in_place));
-    world.run(shared_exscan_cost(one.size, bytes(one)), even(one));
+      single_copy_exscan(world.at(rank).schedule, {rank, one.size}, reduction(one, one.in_place));
+    world.run(single_copy_exscan_cost(one.size, bytes(one)), even(one));
     ASSERT_EQ(of_rank_0, world.at(0).receive);
     for (int rank = 1; rank < one.size; ++rank)
       for (Count i = 0; i < one.count; ++i) ASSERT_NO_FATAL_FAILURE(expect_span(world, rank, i, i, 0, rank));
@@ -277,16 +278,16 @@ void check_bcast(Algorithm algorithm, Formula formula) {
   });
 }
 
-TEST(SharedMoves, BcastByPullingReachesAll) {
-  check_bcast(shared_bcast, shared_bcast_cost);
+TEST(SingleCopyMoves, BcastByPullingReachesAll) {
+  check_bcast(single_copy_bcast, single_copy_bcast_cost);
 }
 
-TEST(SharedMoves, BcastWithARootThatHelpsReachesAll) {
-  check_bcast(shared_bcast_split, shared_bcast_split_cost);
+TEST(SingleCopyMoves, BcastWithARootThatHelpsReachesAll) {
+  check_bcast(single_copy_bcast_split, single_copy_bcast_split_cost);
 }
 
-TEST(SharedMoves, BcastOfACopyReachesAll) {
-  check_bcast(shared_bcast_copy, shared_bcast_copy_cost);
+TEST(SingleCopyMoves, BcastOfACopyReachesAll) {
+  check_bcast(single_copy_bcast_copy, single_copy_bcast_copy_cost);
 }
 
 /// Blocks of different lengths, at displacements that leave gaps and are not in order.
@@ -344,12 +345,12 @@ void check_gather(Algorithm algorithm, Formula formula) {
   });
 }
 
-TEST(SharedMoves, GatherBringsAllBlocksToTheRoot) {
-  check_gather(shared_gather, shared_gather_cost);
+TEST(SingleCopyMoves, GatherBringsAllBlocksToTheRoot) {
+  check_gather(single_copy_gather, single_copy_gather_cost);
 }
 
-TEST(SharedMoves, GatherOfCopiesBringsAllBlocksToTheRoot) {
-  check_gather(shared_gather_copy, shared_gather_copy_cost);
+TEST(SingleCopyMoves, GatherOfCopiesBringsAllBlocksToTheRoot) {
+  check_gather(single_copy_gather_copy, single_copy_gather_copy_cost);
 }
 
 template <class Algorithm, class Formula>
@@ -377,15 +378,15 @@ void check_scatter(Algorithm algorithm, Formula formula) {
   });
 }
 
-TEST(SharedMoves, ScatterBringsEachItsBlock) {
-  check_scatter(shared_scatter, shared_scatter_cost);
+TEST(SingleCopyMoves, ScatterBringsEachItsBlock) {
+  check_scatter(single_copy_scatter, single_copy_scatter_cost);
 }
 
-TEST(SharedMoves, ScatterOfACopyBringsEachItsBlock) {
-  check_scatter(shared_scatter_copy, shared_scatter_copy_cost);
+TEST(SingleCopyMoves, ScatterOfACopyBringsEachItsBlock) {
+  check_scatter(single_copy_scatter_copy, single_copy_scatter_copy_cost);
 }
 
-TEST(SharedMoves, AllgatherBringsAllBlocksToAll) {
+TEST(SingleCopyMoves, AllgatherBringsAllBlocksToAll) {
   for_moves([](int size, Count count, bool in_place, unsigned seed) {
     const bool equal = seed % 2 == 0;
     const Lengths lengths(size, count, equal);
@@ -403,9 +404,9 @@ TEST(SharedMoves, AllgatherBringsAllBlocksToAll) {
       for (Count i = 0; i < lengths.count(rank); ++i)
         world.set(rank, in_place ? Space::kReceive : Space::kSend, in_place ? lengths.at(rank) + i : i,
                   parcel(rank, 0, i));
-      shared_allgather(world.at(rank).schedule, {rank, size}, mine, lengths.blocks(Space::kReceive, in));
+      single_copy_allgather(world.at(rank).schedule, {rank, size}, mine, lengths.blocks(Space::kReceive, in));
     }
-    world.run(shared_allgather_cost(size, static_cast<double>(8 * count * size)), equal && !in_place);
+    world.run(single_copy_allgather_cost(size, static_cast<double>(8 * count * size)), equal && !in_place);
     for (int rank = 0; rank < size; ++rank)
       for (int from = 0; from < size; ++from)
         for (Count i = 0; i < lengths.count(from); ++i)
@@ -413,7 +414,7 @@ TEST(SharedMoves, AllgatherBringsAllBlocksToAll) {
   });
 }
 
-TEST(SharedMoves, AlltoallBringsEachItsBlocks) {
+TEST(SingleCopyMoves, AlltoallBringsEachItsBlocks) {
   for_moves([](int size, Count count, bool in_place, unsigned seed) {
     // Rank i sends as many elements to rank j as j to i, so that it works in place.
     const auto count_of = [&](int from, int to) {
@@ -439,9 +440,9 @@ TEST(SharedMoves, AlltoallBringsEachItsBlocks) {
       for (int peer = 0; peer < size; ++peer)
         for (Count i = 0; i < own.count(peer); ++i)
           world.set(rank, in_place ? Space::kReceive : Space::kSend, own.at(peer) + i, parcel(rank, peer, i));
-      shared_alltoall(world.at(rank).schedule, {rank, size}, out, in);
+      single_copy_alltoall(world.at(rank).schedule, {rank, size}, out, in);
     }
-    world.run(shared_alltoall_cost(size, static_cast<double>(8 * count), in_place),
+    world.run(single_copy_alltoall_cost(size, static_cast<double>(8 * count), in_place),
               seed % 2 == 0 && !in_place);
     for (int rank = 0; rank < size; ++rank)
       for (int from = 0; from < size; ++from)
@@ -460,25 +461,25 @@ int failures_of_a_pull(bool waits_for_the_offer, bool owner_waits) {
       testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &failures);
   World world(2, 4, 1);
   Schedule& owner = world.at(0).schedule;
-  owner.images = {{.place = {Space::kReceive, 0}, .count = 4, .type = ElementType::kReceiveType}};
-  owner.images[0].use = Image::Use::kWritten;
+  owner.exposed = {{.place = {Space::kReceive, 0}, .count = 4, .type = ElementType::kReceiveType}};
+  owner.exposed[0].use = ExposedBuffer::Use::kWritten;
   owner.offer();
   if (owner_waits) owner.await(1, 2);
   owner.end_round();
   owner.move({Space::kInput, 0, 0}, {Space::kInput, 16, 0}, 16);
   owner.end_round();
   Schedule& reader = world.at(1).schedule;
-  reader.images = {{}, {.place = {Space::kReceive, 0}, .count = 4, .type = ElementType::kReceiveType}};
+  reader.exposed = {{}, {.place = {Space::kReceive, 0}, .count = 4, .type = ElementType::kReceiveType}};
   if (waits_for_the_offer) reader.await(0, 1);
   reader.end_round();
   reader.move({Space::kInput, 0, 0}, {Space::kOutput, 0, 1}, 32);
   reader.signal(2);
   reader.end_round();
-  SharedSimulation(world.ranks, join, 3).run();
+  SingleCopySimulation(world.ranks, join, 3).run();
   return failures.size();
 }
 
-TEST(SharedSimulationItself, FindsAMissingWait) {
+TEST(SingleCopySimulationItself, FindsAMissingWait) {
   EXPECT_EQ(failures_of_a_pull(true, true), 0);
   EXPECT_GT(failures_of_a_pull(false, true), 0);
   EXPECT_GT(failures_of_a_pull(true, false), 0);

@@ -1,10 +1,10 @@
 // A simulated machine for the schedules of ranks that share memory: runs all of them in one thread, one round
-// of one rank at a time in random order, with images that are staged or not as it comes.
+// of one rank at a time in random order, with exposed buffers that are staged or not as it comes.
 //
-// It watches what ranks do to each other's images with vector clocks, the way a race detector does: each byte
-// remembers who wrote it last and who has read it since, and whoever touches it has to know of that by phases
-// that were signalled and awaited (schedule.hpp, invariant 6). So a missing wait is found whatever order the
-// rounds happen to run in.
+// It watches what ranks do to each other's exposed buffers with vector clocks, the way a race detector does:
+// each byte remembers who wrote it last and who has read it since, and whoever touches it has to know of that
+// by phases that were signalled and awaited (schedule.hpp, invariant 6). So a missing wait is found whatever
+// order the rounds happen to run in.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,9 @@
 
 namespace tasuki::test {
 
-class SharedSimulation {
+class SingleCopySimulation {
  public:
-  SharedSimulation(std::vector<SimulatedRank>& ranks, Combine combine, unsigned seed)
+  SingleCopySimulation(std::vector<SimulatedRank>& ranks, Combine combine, unsigned seed)
       : ranks_(ranks), combine_(std::move(combine)), random_(seed), members_(ranks.size()) {
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
       members_[rank].clock.assign(ranks.size(), 0);
@@ -57,8 +57,8 @@ class SharedSimulation {
 
  private:
   using Clock = std::vector<std::uint32_t>;
-  struct Dense {  // an image
-    Image image;
+  struct Dense {  // an exposed buffer
+    ExposedBuffer exposed;
     TypeShape shape;
     Bytes staged;
     bool is_staged = false;
@@ -70,7 +70,7 @@ class SharedSimulation {
     int phase = 0;
     std::vector<Clock> signalled;  // the clock with which each phase from 1 on was signalled
     Clock clock;
-    std::vector<Dense> images;
+    std::vector<Dense> exposed;
     double moved = 0, reduced = 0;
   };
   struct Touch {  // of one byte
@@ -95,7 +95,7 @@ class SharedSimulation {
 
   std::uint8_t* element(std::size_t index, const Dense& dense, Count number) {
     SimulatedRank& rank = ranks_[index];
-    const Place place = dense.image.place;
+    const Place place = dense.exposed.place;
     Bytes& buffer = place.space == Space::kSend ? rank.send : rank.receive;
     const Count base = place.space == Space::kSend ? rank.send_base : rank.receive_base;
     const Count at = base + place.offset + number * dense.shape.extent + dense.shape.true_lb;
@@ -109,21 +109,22 @@ class SharedSimulation {
   void prepare(std::size_t index) {
     SimulatedRank& rank = ranks_[index];
     rank.scratch.assign(static_cast<std::size_t>(rank.schedule.scratch_bytes), 0xcd);
-    for (const Image& image : rank.schedule.images) {
-      Dense dense{.image = image, .shape = shape(rank, image.type, image.block), .staged = {}};
-      dense.is_staged = !dense.shape.contiguous || image.use == Image::Use::kSaved ||
-                        image.use == Image::Use::kKept || (is_offered(image) && random_() % 2 == 0);
+    for (const ExposedBuffer& exposed : rank.schedule.exposed) {
+      Dense dense{.exposed = exposed, .shape = shape(rank, exposed.type, exposed.block), .staged = {}};
+      dense.is_staged = !dense.shape.contiguous || exposed.use == ExposedBuffer::Use::kSaved ||
+                        exposed.use == ExposedBuffer::Use::kKept ||
+                        (is_offered(exposed) && random_() % 2 == 0);
       if (dense.is_staged)
-        dense.staged.assign(static_cast<std::size_t>(image.count * dense.shape.size), 0xcd);
-      if (image.use == Image::Use::kOwn && dense.is_staged) copy(index, dense, true);
-      members_[index].images.push_back(std::move(dense));
+        dense.staged.assign(static_cast<std::size_t>(exposed.count * dense.shape.size), 0xcd);
+      if (exposed.use == ExposedBuffer::Use::kOwn && dense.is_staged) copy(index, dense, true);
+      members_[index].exposed.push_back(std::move(dense));
     }
   }
 
   /// Between the user's buffer and what is staged.
   void copy(std::size_t index, Dense& dense, bool in) {
     const auto size = static_cast<std::size_t>(dense.shape.size);
-    for (Count i = 0; i < dense.image.count; ++i) {
+    for (Count i = 0; i < dense.exposed.count; ++i) {
       std::uint8_t* there = element(index, dense, i);
       std::uint8_t* here = dense.staged.data() + static_cast<std::size_t>(i) * size;
       if (in) {
@@ -200,11 +201,11 @@ class SharedSimulation {
     const Step& step = steps[at];
     switch (step.action) {
       case Step::Action::kOffer:
-        for (Dense& dense : members_[index].images) {
-          dense.offered = is_offered(dense.image);
-          if (dense.offered && dense.is_staged && dense.image.use != Image::Use::kWritten)
+        for (Dense& dense : members_[index].exposed) {
+          dense.offered = is_offered(dense.exposed);
+          if (dense.offered && dense.is_staged && dense.exposed.use != ExposedBuffer::Use::kWritten)
             copy(index, dense, true);
-          if (dense.image.use == Image::Use::kKept)
+          if (dense.exposed.use == ExposedBuffer::Use::kKept)
             members_[index].moved += static_cast<double>(dense.staged.size());
         }
         return signal(index, 1);
@@ -227,9 +228,9 @@ class SharedSimulation {
         return;
       }
       case Step::Action::kAccept:
-        for (Dense& dense : members_[index].images)
-          if (dense.is_staged &&
-              (dense.image.use == Image::Use::kWritten || dense.image.use == Image::Use::kResult))
+        for (Dense& dense : members_[index].exposed)
+          if (dense.is_staged && (dense.exposed.use == ExposedBuffer::Use::kWritten ||
+                                  dense.exposed.use == ExposedBuffer::Use::kResult))
             copy(index, dense, false);
         return;
       default:
@@ -261,11 +262,11 @@ class SharedSimulation {
     std::memcpy(to, result.data(), bytes);
   }
 
-  /// The user's own buffer sees what is moved to an image that is this rank's alone.
+  /// The user's own buffer sees what is moved to an exposed buffer that is this rank's alone.
   void settle(std::size_t index, Place to) {
-    if (!is_image(to)) return;
+    if (!is_exposed(to)) return;
     Dense* dense = find(index, to);
-    if (dense != nullptr && dense->image.use == Image::Use::kOwn && dense->is_staged)
+    if (dense != nullptr && dense->exposed.use == ExposedBuffer::Use::kOwn && dense->is_staged)
       copy(index, *dense, false);
   }
 
@@ -276,16 +277,16 @@ class SharedSimulation {
                                : place.space == Space::kOutput ? 1
                                : own_room ? members_.size() + static_cast<std::size_t>(place.member)
                                           : index;
-    if (number >= member.images.size()) {
+    if (number >= member.exposed.size()) {
       ADD_FAILURE() << "rank " << index << " touches an image that rank " << place.member << " has not";
       return nullptr;
     }
-    return &member.images[number];
+    return &member.exposed[number];
   }
 
   std::uint8_t* address(std::size_t index, Place place, Count shift, std::size_t bytes) {
     SimulatedRank& rank = ranks_[index];
-    if (!is_image(place)) {
+    if (!is_exposed(place)) {
       EXPECT_TRUE(place.space == Space::kPiece || place.space == Space::kScratch);
       const Count at = place.offset + (place.space == Space::kPiece ? 0 : shift);
       EXPECT_LE(static_cast<std::size_t>(at) + bytes, rank.scratch.size());
@@ -298,10 +299,10 @@ class SharedSimulation {
     if (owner != index) {
       EXPECT_TRUE(dense->offered) << "rank " << index << " touches what rank " << owner << " does not offer";
     }
-    EXPECT_FALSE(owner != index && is_through(owner) && dense->image.use != Image::Use::kKept)
+    EXPECT_FALSE(owner != index && is_through(owner) && dense->exposed.use != ExposedBuffer::Use::kKept)
         << "rank " << owner << " has left";
     const Count at = place.offset + shift;
-    EXPECT_LE(at + static_cast<Count>(bytes), dense->image.count * dense->shape.size)
+    EXPECT_LE(at + static_cast<Count>(bytes), dense->exposed.count * dense->shape.size)
         << "rank " << index << " goes beyond an image of rank " << place.member;
     if (testing::Test::HasFailure()) return nullptr;
     return (dense->is_staged ? dense->staged.data() : element(owner, *dense, 0)) + at;

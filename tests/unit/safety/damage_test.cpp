@@ -203,11 +203,11 @@ TEST(DamagedStages, AFlagThatCannotBeIsTold) {
   const auto body = [](Process& process) {
     Rank rank(process);
     for (int i = 0; i < 10; ++i) api::barrier(process, rank.world);
-    Stage* const stage = rank.world->stage.get();
-    ASSERT_NE(stage, nullptr);
+    NodeSegment* const segment = rank.world->stage.get();
+    ASSERT_NE(segment, nullptr);
     if (rank.rank == 1) {
       // The flag of the barrier that rank 0 is in: of a collective that never had that line.
-      for (StageLine& line : stage->own_block().lines) line.word.store(LineWord::make(5, 1, 0, 0));
+      for (FlagLine& line : segment->own_block().lines) line.word.store(LineWord::make(5, 1, 0, 0));
       Bytes none;
       rank.recv(none, 0, 77);
     }

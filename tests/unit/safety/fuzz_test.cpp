@@ -1,8 +1,8 @@
 // Ranks exchange messages of all kinds while bits of what they share are flipped: rings and their credits,
-// doorbells, boards, stages, the words of windows, and the packets themselves. A job may end with a right
-// result, with wrong data, or with a message that says what is damaged; it may wait for a message whose flag
-// was destroyed, which nobody can tell from a slow peer, and which is to be rare. It must not read or write
-// outside the memory that it was given: in the build with the address sanitizer, no access escapes.
+// doorbells, boards, node segments, the words of windows, and the packets themselves. A job may end with a
+// right result, with wrong data, or with a message that says what is damaged; it may wait for a message whose
+// flag was destroyed, which nobody can tell from a slow peer, and which is to be rare. It must not read or
+// write outside the memory that it was given: in the build with the address sanitizer, no access escapes.
 //
 // A case follows from its seed, which a failure prints. TASUKI_TEST_LONG tries many more.
 #include <gtest/gtest.h>
@@ -149,8 +149,8 @@ void work(Rank& rank, What what, unsigned seed, Targets& targets) {
   std::mt19937_64 random(seed * 64 + static_cast<unsigned>(rank.rank));
   api::barrier(rank.process, rank.world);
   if (what == What::kStages && rank.world->stage) {
-    StageBlock& block = rank.world->stage->own_block();
-    for (StageLine& line : block.lines) targets.add(&line.word, sizeof line.word);
+    SegmentBlock& block = rank.world->stage->own_block();
+    for (FlagLine& line : block.lines) targets.add(&line.word, sizeof line.word);
     targets.add(&block.left, sizeof block.left + sizeof block.awaited);
   }
   void* base = nullptr;
@@ -213,7 +213,8 @@ void run_case(What what, unsigned seed) {
   gremlin.join();
 }
 
-/// `is_told`: that some damage of this kind must be. (What is wrong on a stage is wrong data, most of all.)
+/// `is_told`: that some damage of this kind must be. (What is wrong on a node segment is wrong data, most of
+/// all.)
 void fuzz(What what, unsigned seeds, bool is_told = true) {
   if (std::getenv("TASUKI_TEST_LONG") != nullptr) seeds *= 50;
   unsigned count[4] = {};
@@ -235,7 +236,7 @@ TEST(Fuzz, Rings) {
   if (!kRacesAreTold) fuzz(What::kRings, 24);
 }
 
-TEST(Fuzz, Stages) {
+TEST(Fuzz, NodeSegments) {
   if (!kRacesAreTold) fuzz(What::kStages, 16, false);
 }
 

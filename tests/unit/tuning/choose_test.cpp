@@ -175,7 +175,7 @@ std::vector<Problem> grid(Operation operation) {
                               .uniform = (flags & 2) != 0,
                               .in_place = (flags & 4) != 0,
                               .blocking = (flags & 8) != 0,
-                              .stage = (flags & 8) != 0 && (flags & 16) != 0 && nodes == 1 && size > 1,
+                              .node_segment = (flags & 8) != 0 && (flags & 16) != 0 && nodes == 1 && size > 1,
                               .nodes = nodes,
                               .node_ranks_max = (size + nodes - 1) / nodes,
                               .consecutive = (flags & 16) != 0,

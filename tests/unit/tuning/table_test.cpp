@@ -149,7 +149,7 @@ TEST(TableTest, MeasuredChoicesHoldForTheirCases) {
       << error;
   ASSERT_EQ(table.choices.size(), 3U);
   Problem problem{.operation = Operation::kBcast, .size = 4, .bytes = 1024};
-  problem.blocking = problem.stage = true;
+  problem.blocking = problem.node_segment = true;
   const auto algorithm = [&] {
     const MeasuredChoice* choice = measured_for(problem, table.choices);
     return choice == nullptr ? "" : algorithm_table()[static_cast<std::size_t>(choice->algorithm)].name;
