@@ -5,7 +5,7 @@ Files that lie in the folder itself count as a room of their own: what the other
 
 import rules
 
-FOLDERS = ("coll",)
+FOLDERS = ("coll", "launch")
 
 
 def room_of(name):
