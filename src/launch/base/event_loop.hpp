@@ -1,4 +1,4 @@
-// The event loop of mpiexec: descriptors and who is told when they are ready. One thread.
+// The event loop of mpiexec: descriptors, and the objects that it calls when they are ready. One thread.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ class EventLoop {
   bool add_writable(int fd, Ready* who);
   void remove(int fd);
 
-  /// Waits up to `timeout_ms` (negative: for ever) and tells those that are ready. A Ready may remove itself
-  /// or others while it is told; it must outlive the call.
+  /// Waits up to `timeout_ms` (negative: for ever) and calls ready() where a descriptor is. A Ready may
+  /// remove itself or others meanwhile; it must outlive the call.
   void run_once(int timeout_ms);
 
  private:

@@ -1,10 +1,10 @@
 // Examination: one visit of the doctor. It asks the ranks of a job twice, takes a snapshot after each round,
-// has them analysed (doctor/diagnose.hpp), and adds the source lines if anybody wants to read the result.
+// has them analysed (doctor/diagnose.hpp), and adds the source lines if the result is to be reported.
 //
 // Why twice: what a rank had sent before it answered the first question has arrived when its receiver answers
 // the second. On virtual nodes, whose network takes its time, the rounds are `pause_ns` apart.
 //
-// One thread; nothing waits: whoever holds an Examination calls step() when due_ns() is over. The boards and
+// One thread; nothing waits: the owner of an Examination calls step() when due_ns() is over. The boards and
 // blocks of its subjects must outlive it.
 #pragma once
 
@@ -38,12 +38,12 @@ class Examination {
   /// Asks for the first time.
   Examination(EventLoop& loop, std::vector<SubjectWorld> worlds, const Terms& terms);
 
-  /// Goes on as far as it can. Returns whether there is a diagnosis: then, unless it is told(), the caller
-  /// says look_up() or lets go of it.
+  /// Goes on as far as it can. Returns whether there is a diagnosis: then, unless it has looked_up(), the
+  /// caller says look_up() or lets go of it.
   bool step();
   std::int64_t due_ns() const { return due_ns_; }
 
-  /// Finds the source lines of what is to be told; step() then returns true again once it has them.
+  /// Finds the source lines of what is to be reported; step() then returns true again once it has them.
   void look_up();
   bool looked_up() const { return stage_ == Stage::kDone; }
 

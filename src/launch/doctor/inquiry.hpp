@@ -1,8 +1,8 @@
-// Inquiry: asks ranks for their reports and waits, without blocking, for those who can give one.
+// Inquiry: asks ranks for their reports and waits, without blocking, for those that can give one.
 //
 // A rank that waits in MPI answers within 50 ms and its turn on a processor; one that computes does not
-// answer at all, and nobody knows beforehand which it is: the line tells only whether it is in a call. So
-// whoever is outside of calls has a short time, whoever is in one a longer time.
+// answer at all, and which it is cannot be known beforehand: its line says only whether it is in a call. So
+// a rank outside of calls has a short time, a rank in a call a longer time.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class Inquiry {
   /// Asks; null: a rank that cannot answer.
   Inquiry(const std::vector<CallBoard*>& boards, std::int64_t now_ns, Patience patience);
 
-  /// Whether all have answered who may still be waited for.
+  /// Whether all have answered that are still waited for.
   bool over(std::int64_t now_ns);
 
   /// The number of the question to this rank; a report that answers it, or a later one, is new. 0: not asked.

@@ -138,7 +138,7 @@ void SourceLookup::ask(const std::vector<SourceQuery>& queries, std::string* que
     std::vector<MappedFile> files;
     if (query.pid > 0) files = mapped_files(query.pid);
     for (const std::uint64_t address : query.addresses) {
-      // Whoever returns to an address has called from the instruction before it.
+      // A call that returns to an address was made by the instruction before it.
       const MappedFile* file = address != 0 ? file_at(files, address - 1) : nullptr;
       if (file == nullptr && address != 0) file = file_at(query.files, address - 1);
       const std::string_view path = file != nullptr ? file->path : "";

@@ -47,7 +47,7 @@ inline constexpr int kSourceLimitMs = 2000;
 
 class SourceLookup final : public Ready {
  public:
-  /// `loop`: null where somebody waits instead. `program`: another one than that of our installation.
+  /// `loop`: null where the caller waits instead. `program`: another one than that of our installation.
   explicit SourceLookup(EventLoop* loop, const std::string& program = {});
   ~SourceLookup();
   SourceLookup(const SourceLookup&) = delete;
@@ -56,7 +56,7 @@ class SourceLookup final : public Ready {
   /// Begins to look; where nothing can be found out it is done at once.
   void start(const std::vector<SourceQuery>& queries, int limit_ms = kSourceLimitMs);
 
-  /// Whether the answers are there, or the time is over: what has come by then is told.
+  /// Whether the answers are there, or the time is over: what has come by then counts.
   bool done();
   std::int64_t deadline_ns() const { return deadline_ns_; }
 

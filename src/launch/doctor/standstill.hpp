@@ -14,7 +14,7 @@ namespace tasuki::launch {
 /// A rank as its line shows it.
 struct RankLook {
   enum class Place : std::uint8_t {
-    kGone,     // it has ended or finalised MPI: nobody can wait for it to move
+    kGone,     // it has ended or finalised MPI: no rank can wait for it to move
     kOutside,  // it computes, or has not initialised MPI yet
     kInside,   // in a call
   };
@@ -27,7 +27,7 @@ struct RankLook {
 
 class Standstill {
  public:
-  /// Two looks that are further apart than this tell nothing: mpiexec itself was stopped in between, and the
+  /// Two looks that are further apart than this say nothing: mpiexec itself was stopped in between, and the
   /// ranks with it.
   static constexpr std::int64_t kGapMaxNs = 3'000'000'000;
 

@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::size_t kListBytes = sizeof(std::atomic<int>) * kRanksMax;
 
-// Who is killed may be starting another at that moment, so it is looked for again until nobody is found; not
-// for ever, since one may hang in the kernel.
+// A process that is killed may be starting another at that moment, so they are looked for until none is
+// found; not for ever, since one may hang in the kernel.
 constexpr int kRoundsMax = 100;
 constexpr long kRoundNs = 10'000'000;
 
@@ -47,7 +47,7 @@ void kill_all(const std::atomic<int>* groups, const std::string& mark) {
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (int fd = 0; fd < 3; ++fd) dup2(nothing, fd);  // whoever reads mpiexec's output must not wait for it
+  for (int fd = 0; fd < 3; ++fd) dup2(nothing, fd);  // a reader of mpiexec's output must not wait for it
   char byte = 0;
   while (read(lifeline, &byte, 1) < 0 && errno == EINTR) {
   }

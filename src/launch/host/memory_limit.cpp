@@ -41,7 +41,7 @@ const char* read_again(int fd, char (&text)[kBytes]) {
   return text;
 }
 
-/// -1: it does not tell.
+/// -1: unknown.
 std::int64_t killed_in(int fd) {
   char text[1024];
   return number_of(read_again(fd, text), "oom_kill");
@@ -51,7 +51,7 @@ int open_to_read(const std::string& path) {
   return open(path.c_str(), O_RDONLY | O_CLOEXEC);
 }
 
-/// The file that counts who was killed in a group; -1: there is none.
+/// The file that counts the processes of a group that were killed; -1: there is none.
 int open_killed(const std::string& directory) {
   for (const char* name : {"/memory.events", "/memory.oom_control"}) {
     const int fd = open_to_read(directory + name);
@@ -70,7 +70,7 @@ std::int64_t limit_of(const std::string& directory) {
   return least >= 0 ? least : kUnlimited;
 }
 
-/// The file that tells what a group uses; -1: there is none.
+/// The file that says what a group uses; -1: there is none.
 int open_usage(const std::string& directory) {
   const int fd = open_to_read(directory + "/memory.current");
   return fd >= 0 ? fd : open_to_read(directory + "/memory.usage_in_bytes");

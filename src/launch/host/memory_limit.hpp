@@ -1,4 +1,4 @@
-// Whether the kernel has killed processes of our control group because memory ran out, and how it is told.
+// Whether the kernel has killed processes of our control group because memory ran out, and the words for it.
 //
 // The kernel counts them in each group: in memory.events (version 2) or memory.oom_control (version 1). The
 // ranks are in mpiexec's group unless they left it, so a count that has grown since the start explains a rank

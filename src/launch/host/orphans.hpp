@@ -2,7 +2,7 @@
 // session or group of their own (daemons, setsid, nohup'ed helpers of scripts). They end with the job, too.
 //
 // mpiexec adopts them when they lose their parent, so it finds them as children of its own. Where mpiexec is
-// dead itself there is nobody to adopt them: then the guard finds them by a variable of their environment.
+// dead itself it cannot adopt them: then the guard finds them by a variable of their environment.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace tasuki::launch {
 /// From now on descendants of this process that lose their parent become its children.
 void adopt_orphans();
 
-/// The children of the calling thread, zombies included; empty where the kernel does not tell.
+/// The children of the calling thread, zombies included; empty where the kernel does not say.
 std::vector<int> children();
 
 /// Whether the environment of the process, as its program found it, has `assignment` ("NAME=value").

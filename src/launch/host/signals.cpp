@@ -27,7 +27,7 @@ bool is_ignored(int signal) {
 int take_over_signals(Inherited* inherited) {
   getrlimit(RLIMIT_NOFILE, &inherited->files);
   for (const int signal : {SIGPIPE, SIGTTIN, SIGTTOU, SIGXFSZ}) change(inherited, signal, SIG_IGN);
-  change(inherited, SIGCHLD, SIG_DFL);  // where it is ignored the kernel would not tell how ranks ended
+  change(inherited, SIGCHLD, SIG_DFL);  // where it is ignored the kernel would not say how ranks ended
   sigset_t answered;
   sigemptyset(&answered);
   sigaddset(&answered, SIGCHLD);

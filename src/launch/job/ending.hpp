@@ -41,7 +41,8 @@ class Ending {
   /// mpiexec's exit status as far as it is known.
   int status() const { return status_; }
 
-  /// Whether somebody asked for the end: then nobody waits for a slow reader.
+  /// Whether a user asked for the end, by a signal or a time limit: then mpiexec does not wait for a slow
+  /// reader.
   bool hurried() const { return hurried_; }
 
   /// Notes a failure's exit status; the first one stays.
@@ -67,7 +68,7 @@ class Ending {
   /// SIGINT, SIGTERM or SIGHUP to mpiexec: ends the job, and kills it if it is ending already.
   void end_for_signal(int signal);
 
-  /// Begins to end the ranks, without a word, but for a failure that is not told yet.
+  /// Begins to end the ranks, without a word, but for a failure that is not said yet.
   void end();
 
   /// Passes a signal on to the ranks.

@@ -167,7 +167,7 @@ void Job::take_signal(int signal) {
     case SIGTSTP:
       top_.hide();
       ending_.forward(SIGTSTP);
-      raise(SIGSTOP);  // until somebody sends SIGCONT, which arrives as a signal too
+      raise(SIGSTOP);  // until SIGCONT comes, which arrives as a signal too
       return;
     case SIGCONT:
       ending_.forward(SIGCONT);

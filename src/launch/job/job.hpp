@@ -1,7 +1,7 @@
 // A job: the ranks of one mpiexec, from start to the last one's end: those of the command line, and those
 // that they spawn, which are worlds of their own.
 //
-// Job is the event loop, and the wiring between those who do the work:
+// Job is the event loop, and the wiring between those that do the work:
 //
 //   Preparation, Starter     make a world ready, and start its ranks
 //   Worlds, RankProcesses    what runs, and its processes on this machine

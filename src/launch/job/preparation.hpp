@@ -29,7 +29,7 @@ class Preparation {
   Preparation(const Options& options, Reports& reports, std::string launcher_id)
       : options_(options), reports_(reports), launcher_id_(std::move(launcher_id)) {}
 
-  /// The name of the socket at which ranks ask for more; empty: nobody can spawn. Before prepare().
+  /// The name of the socket at which ranks ask for more; empty: no rank can spawn. Before prepare().
   void set_spawn_socket(std::string name) { spawn_socket_ = std::move(name); }
 
   /// Makes the world ready to be started. REQUIRES: it has its number, from Worlds::next_number(), and its

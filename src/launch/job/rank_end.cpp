@@ -50,8 +50,8 @@ std::string cause(const RankEnd& end) {
   std::string text = format("exited with status %d", status);
   if (status > 128 && status <= 128 + SIGRTMAX) {
     const bool memory = status - 128 == SIGKILL && !end.memory_exceeded.empty();
-    text += " (as a shell tells of " + signal_text(status - 128) +
-            (memory ? ": " + end.memory_exceeded : "") + ")";
+    text += " (as a shell reports " + signal_text(status - 128) + (memory ? ": " + end.memory_exceeded : "") +
+            ")";
   }
   if (end.life == Life::kJoined) return text + " in MPI_Init";
   if (end.life == Life::kInitialized) {

@@ -72,7 +72,7 @@ class SpawnService::Connection final : public Ready {
       service_.handler_.take_leaks(report);
       answer.error.clear();
     }
-    // An answer is short, so there is room, unless it goes to somebody who asks and asks and never listens:
+    // An answer is short, so there is room, unless it goes to a process that asks and asks and never reads:
     // mpiexec does not wait for that.
     if (!write_message(fd_, encode(answer))) end();
     return open();

@@ -38,7 +38,7 @@ class SpawnService final : public Ready {
   SpawnService(const SpawnService&) = delete;
   SpawnService& operator=(const SpawnService&) = delete;
 
-  /// Listens at an abstract socket that only this user's processes may use. Without it nobody can spawn.
+  /// Listens at an abstract socket that only this user's processes may use. Without it no rank can spawn.
   /// Returns its name; empty when there is none.
   std::string listen();
 
@@ -46,7 +46,7 @@ class SpawnService final : public Ready {
   void serve_owner(int fd);
   bool has_owner() const { return owner_ != nullptr; }
 
-  void ready() override;  // somebody connects
+  void ready() override;  // a process connects
 
  private:
   class Connection;

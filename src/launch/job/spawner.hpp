@@ -39,7 +39,7 @@ class Spawner final : public SpawnHandler {
   void owner_gone(bool in_order) override;
 
   /// Lets go of spawned worlds that are over. What their programs may have left behind is asked to end.
-  /// REQUIRES: nobody looks at the worlds' segments.
+  /// REQUIRES: no examination looks at the worlds' segments.
   void retire_worlds();
 
  private:

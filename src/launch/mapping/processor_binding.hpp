@@ -25,8 +25,8 @@ struct Core {
 std::vector<Core> read_cores();
 
 struct BindingPlan {
-  std::vector<std::vector<int>> processors;  // of each rank; empty when nobody is bound
-  std::string reason;                        // why nobody is bound
+  std::vector<std::vector<int>> processors;  // of each rank; empty when no rank is bound
+  std::string reason;                        // why no rank is bound
 };
 
 /// REQUIRES: ranks > 0. `available` is the number of processors that may really be used (mask and quota).

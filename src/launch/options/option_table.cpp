@@ -426,7 +426,7 @@ constexpr Option kOptions[] = {
     {Group::kProgram, "envlist genvlist", "A,B,…", "pass on only these of mpiexec's own variables", envlist},
     {Group::kProgram, "envnone genvnone", "", "pass on none of mpiexec's own variables", envnone},
     {Group::kProgram, "wdir wd", "DIR", "start it in DIR", directory},
-    {Group::kProgram, "host hosts H", "NAME,…", "where to start it: only this machine so far", host},
+    {Group::kProgram, "host hosts H", "NAME,…", "the machines to start it on: only this one so far", host},
     {Group::kProgram, "hostfile machinefile f", "FILE", "the same, from a file", host_file},
     {Group::kOutput, "l prepend-rank tag-output", "",
      "put [rank] before every line; [2.0] is rank 0 of what was spawned second", labels},
@@ -441,15 +441,16 @@ constexpr Option kOptions[] = {
      standard_input},
     {Group::kPlacement, "bind-to", "WHAT",
      "share (the default: each rank its equal part of the cores), core, hwthread, numa, socket or none; with "
-     "more ranks than processors nobody is bound",
+     "more ranks than processors, no rank is bound",
      bind_to},
     {Group::kPlacement, "map-by rank-by", "WHAT",
      "deal ranks to cores one after the other (core), or round robin among socket or numa; to virtual nodes "
      "in blocks (slot, the default) or round robin (node)",
      map_by},
     {Group::kPlacement, "nodes", "N",
-     "divide the ranks among N virtual nodes, which share no memory and send through an imitated network: to "
-     "try on one machine what is meant for several; what is spawned is on one node; TASUKI_NODES sets it too",
+     "divide the ranks among N virtual nodes, which share no memory and send through an imitated network: a "
+     "way to try on one machine what is meant for several; spawned ranks share one node; TASUKI_NODES sets "
+     "it too",
      nodes},
     {Group::kPlacement, "network-latency", "TIME",
      "how long a packet travels between virtual nodes: 2us when not given", network_latency},
@@ -458,7 +459,8 @@ constexpr Option kOptions[] = {
     {Group::kPlacement, "network-node-bandwidth", "RATE",
      "how much all ranks of a node together send to others, and receive: unlimited when not given",
      network_node_bandwidth},
-    {Group::kPlacement, "report-bindings", "", "say which processors each rank is bound to", report_bindings},
+    {Group::kPlacement, "report-bindings", "", "print which processors each rank is bound to",
+     report_bindings},
     {Group::kJob, "configfile app appfile", "FILE",
      "read programs from FILE, one a line, each with its options", application_file},
     {Group::kJob, "genv", "NAME VALUE", "set a variable for the ranks of all programs", genv},
@@ -474,14 +476,12 @@ constexpr Option kOptions[] = {
      "not given: where nothing gets slower by it), global or private",
      heap},
     {Group::kJob, "usize universe-size", "N",
-     "how many ranks programs that spawn may take there is room for (MPI_UNIVERSE_SIZE): the processors when "
-     "not "
-     "given",
+     "how many ranks there is room for, spawned ones included (MPI_UNIVERSE_SIZE): when not given, the "
+     "number of processors",
      universe_size},
     {Group::kJob, "stats", "",
-     "at the end print what the messages of all ranks were and which way they went; --stats=ranks: of each "
-     "rank "
-     "too; --stats=json: for programs, on standard output",
+     "at the end print how many messages the ranks sent, how large they were, and which way they went; "
+     "--stats=ranks: for each rank too; --stats=json: for programs, on standard output",
      statistics},
     {Group::kJob, "stats-file", "FILE", "the same, to FILE", statistics_file},
     {Group::kJob, "trace", "",
@@ -494,8 +494,8 @@ constexpr Option kOptions[] = {
      io_times},
     {Group::kJob, "v verbose", "", "say what is done", verbose},
     {Group::kJob, "serve-spawns", "FD",
-     "start no program, but what the one at the other end of the socket FD spawns: a program that runs alone "
-     "starts its mpiexec so",
+     "start no program, only what the program at the other end of the socket FD spawns: one that runs alone "
+     "starts its own mpiexec like this",
      serve_spawns},
     {Group::kJob, "h help ?", "", "print this text", help},
     {Group::kJob, "V version", "", "print the version", version},
@@ -504,13 +504,12 @@ constexpr Option kOptions[] = {
      "with a program: which heap it will have",
      info},
     {Group::kDoctor, "doctor", "",
-     "whenever the job fails or stands still, say what each rank is in and who waits for whom: on standard "
-     "error, or --doctor=json for programs, on standard output; without a program: say it of a job that "
-     "runs; "
-     "TASUKI_DOCTOR=text and =json set it too",
+     "whenever the job fails or stands still, report what each rank is in and which ranks wait for which: on "
+     "standard error, or --doctor=json for programs, on standard output; without a program: report it of a "
+     "job that runs; TASUKI_DOCTOR=text and =json set it too",
      doctor},
     {Group::kDoctor, "stall", "SECONDS",
-     "how long all ranks wait and none moves until that is said: 10 when not given, 0 for never; "
+     "how long all ranks must wait without moving before that is reported: 10 when not given, 0 for never; "
      "TASUKI_STALL_SECONDS sets it too",
      stall},
     {Group::kDoctor, "end-on-deadlock", "",
@@ -518,7 +517,7 @@ constexpr Option kOptions[] = {
      "TASUKI_END_ON_DEADLOCK=1 sets it too",
      end_on_deadlock},
     {Group::kDoctor, "top", "",
-     "show all the time what each rank is in, what it sends and receives, and how: below the program's "
+     "show all the time what each rank is in, what it sends and receives, and how, below the program's "
      "output; without a program: of a job that runs, until q",
      top},
     {Group::kDoctor, "job", "PID", "with several jobs that run: the mpiexec whose job is meant", job},
@@ -534,7 +533,7 @@ constexpr Option kOptions[] = {
 };
 
 constexpr const char* kHeadings[] = {"Each program's own, before its name", "Input and output", "Processors",
-                                     "The job", "What a job hangs on"};
+                                     "The job", "What a job does, and why it hangs"};
 
 /// Calls `use` with each name in a blank separated list, until it returns true.
 template <class Use>

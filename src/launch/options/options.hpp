@@ -51,7 +51,7 @@ struct Options {
   std::string output_directory;  // DIR/rank.N/stdout and stderr; empty: none
   std::string output_pattern;  // the file of a rank's standard output, "%r" is the rank; empty: mpiexec's own
   std::string error_pattern;   // the same for standard error
-  int stdin_rank = 0;          // who reads mpiexec's standard input, or kNoRank
+  int stdin_rank = 0;          // the rank that reads mpiexec's standard input, or kNoRank
   double timeout_seconds = 0;  // 0: no limit
   int universe_size = 0;       // 0: as many as there are processors
   BindTo bind_to = BindTo::kShare;
@@ -76,7 +76,7 @@ struct Options {
   bool help = false;
   bool version = false;
   InfoForm info = InfoForm::kNone;
-  std::vector<std::string> info_command;  // whose heap --info tells: all words behind it
+  std::vector<std::string> info_command;  // the program whose heap --info shows: all words behind it
 
   bool needs_no_program() const { return help || version || info != InfoForm::kNone || spawn_socket >= 0; }
   /// Starts nothing: looks at a job that runs.

@@ -149,7 +149,7 @@ void add_file_facts(const std::string& path, heap::Facts* facts) {
   const auto add = [facts](std::string_view name) { add_symbol(name, facts); };
   file.each_needed([facts](std::string_view name) { add_library(std::string(name), facts); });
   file.each_symbol(SHT_DYNSYM, add);
-  // A malloc of its own may be a sanitizer's, which only the other table tells.
+  // A malloc of its own may be a sanitizer's, which only the other table shows.
   if (facts->other_allocator != nullptr && facts->sanitizer == nullptr) file.each_symbol(SHT_SYMTAB, add);
 }
 

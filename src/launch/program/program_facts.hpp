@@ -3,7 +3,7 @@
 //
 // Each word of the command is looked at, because the program may stand behind others (env, timeout, gdb,
 // strace …): a word that names a program of this kind of machine is read for the libraries that it needs and
-// the symbols that it has; valgrind is told by its name, and what is preloaded by the names of its files.
+// the symbols that it has; valgrind is known by its name, and what is preloaded by the names of its files.
 // What cannot be seen from here (a script's programs, a library's libraries) the heap library sees itself.
 //
 // A file is not trusted: what in it points outside of it counts as not there. Thread safety: no state.

@@ -1,5 +1,5 @@
-// The environment of a rank: what mpiexec inherited, less what would tell the rank of another launcher's job,
-// plus what the command line sets and what the library needs to find its job.
+// The environment of a rank: what mpiexec inherited, less what would make the rank part of another launcher's
+// job, plus what the command line sets and what the library needs to find its job.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +59,7 @@ void set_job_variables(RankEnvironment& environment, const JobVariables& job, in
 /// wheel is to load.
 std::string installed_library();
 
-/// Whether the heap of a job's ranks is to be global, and why, as far as it can be told from here. `command`
+/// Whether the heap of a job's ranks is to be global, and why, as far as it can be known from here. `command`
 /// is what they run (empty: not known), `place` where.
 heap::Verdict heap_verdict(const char* wish, int ranks, const std::vector<std::string>& command,
                            const CommandPlace& place);

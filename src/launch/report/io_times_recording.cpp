@@ -16,7 +16,7 @@ namespace tasuki::launch {
 
 bool IoTimesRecording::begin(const std::string& file, const std::vector<std::string>& command) {
   file_ = file.empty() ? name_after(command, ".iotimes") : file;
-  // Without waiting for whoever reads a pipe: the ranks refuse it.
+  // Without waiting for the reader of a pipe: the ranks refuse it.
   const int fd = open(file_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666);
   if (fd < 0) {
     error_ = format("--io-times: cannot write '%s': %s", file_.c_str(), strerror(errno));

@@ -16,7 +16,7 @@ class IoTimesRecording {
   bool begin(const std::string& file, const std::vector<std::string>& command);
   bool begun() const { return !path_.empty(); }
 
-  /// Tells a rank where to write. Nothing before begin().
+  /// Sets the variable that says where a rank writes. Nothing before begin().
   void set_variables(RankEnvironment& environment) const;
   /// A line about what has come.
   std::string report() const;

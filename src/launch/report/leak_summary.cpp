@@ -95,7 +95,8 @@ std::vector<SourceQuery> LeakSummary::queries() const {
 
 /// Two calls on one source line, as of a loop that the compiler has unrolled, are one here.
 std::string LeakSummary::text(const std::vector<SourceAnswer>& answers) const {
-  std::vector<std::pair<std::string, std::map<int, std::uint32_t>>> told;  // what, and how many of which rank
+  std::vector<std::pair<std::string, std::map<int, std::uint32_t>>>
+      merged;  // what, and how many of which rank
   std::vector<int> spawns;
   for (std::size_t index = 0; index < lines_.size(); ++index) {
     const Line& line = lines_[index];
@@ -103,16 +104,16 @@ std::string LeakSummary::text(const std::vector<SourceAnswer>& answers) const {
     if (index < answers.size() && !answers[index].lines.empty()) place = short_text(answers[index].lines[0]);
     const std::string what = leak_text(line.leak, place);
     std::size_t at = 0;
-    while (at < told.size() && (told[at].first != what || spawns[at] != line.spawn)) ++at;
-    if (at == told.size()) {
-      told.push_back({what, {}});
+    while (at < merged.size() && (merged[at].first != what || spawns[at] != line.spawn)) ++at;
+    if (at == merged.size()) {
+      merged.push_back({what, {}});
       spawns.push_back(line.spawn);
     }
-    for (const Holder& holder : line.holders) told[at].second[holder.rank] += holder.count;
+    for (const Holder& holder : line.holders) merged[at].second[holder.rank] += holder.count;
   }
   std::string text = std::string("mpiexec: ") + kLeakHeading;
-  for (std::size_t at = 0; at < told.size(); ++at) {
-    text += "\nmpiexec:   " + told[at].first + ": " + holders_text(told[at].second);
+  for (std::size_t at = 0; at < merged.size(); ++at) {
+    text += "\nmpiexec:   " + merged[at].first + ": " + holders_text(merged[at].second);
     if (spawns[at] > 0) text += format(" of spawn %d", spawns[at]);
   }
   return text;

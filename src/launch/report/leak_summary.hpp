@@ -1,5 +1,5 @@
 // LeakSummary: what the ranks left behind when they ended MPI (TASUKI_CHECK=3), put together so that what
-// many of them left alike is told in one line.
+// many of them left alike is reported in one line.
 //
 // Two things are alike when they are from the same place in the same file, whatever its address is in each
 // rank. Pure; a rank's files are read when its report comes, while it waits for the answer.

@@ -1,6 +1,6 @@
-// mpiexec --info: what this library is, what a user can set, and what it counts and tells tools. All of it
-// comes from the tables in base/ that serve the library itself. Pure but for asking how many processors there
-// are.
+// mpiexec --info: what this library is, what a user can set, and what it counts and offers to tools. All of
+// it comes from the tables in base/ that serve the library itself. Pure but for asking how many processors
+// there are.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace tasuki::launch {
 
 /// Writes it for a terminal of 80 columns (with bold headings if `bold`), as JSON, or as the Markdown of
 /// docs/variables.md, which names nothing of this machine. `environment` is what the settings are read from;
-/// `command` is the program whose heap is told, or empty: of one that brings nothing with it. Returns
+/// `command` is the program whose heap is described, or empty: of one that brings nothing with it. Returns
 /// false and one line in `error` when a setting has a bad value.
 bool info_text(InfoForm form, const char* const* environment, const std::vector<std::string>& command,
                bool bold, std::string* text, std::string* error);

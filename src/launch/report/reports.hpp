@@ -26,7 +26,7 @@ class Reports {
   /// the ranks write to. Returns why it cannot; empty: all is well.
   std::string begin(World& world);
 
-  /// Tells a rank, by its environment, where its recordings go.
+  /// Sets the variables that say where a rank's recordings go.
   void set_variables(RankEnvironment& environment, const World& world, int rank) const;
 
   /// Takes what the ranks of a world counted, before the world goes. REQUIRES: they have ended, in whatever

@@ -115,7 +115,7 @@ std::string summary(const JobStatistics& job, const Totals& totals) {
   return text;
 }
 
-/// Who has not told the end of the story.
+/// The ranks whose counts are missing, or end before the rank did.
 std::string unfinished(const JobStatistics& job) {
   std::string silent;
   std::string early;

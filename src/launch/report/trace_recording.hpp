@@ -19,7 +19,7 @@ class TraceRecording {
 
   /// What the ranks' environments preload.
   const std::string& library() const { return library_; }
-  /// Tells a rank where its part goes. Nothing before begin().
+  /// Sets the variables that say where a rank's part goes. Nothing before begin().
   void set_variables(RankEnvironment& environment, int world, const std::string& rank_name) const;
 
   /// Makes one file of the parts. Returns a line about it; what went wrong is in error(), too.

@@ -32,7 +32,7 @@ class OutputSink final : public Ready {
 
   void ready() override;
 
-  /// Who wrote the part of a line at the end of the output so far, or null after a whole line.
+  /// The stream that wrote the part of a line at the end of the output so far, or null after a whole line.
   const void* open_line_owner = nullptr;
 
  private:

@@ -64,7 +64,7 @@ void RankStream::give_out_part() {
 }
 
 void RankStream::take_available() {
-  // No more than a pipe can hold: whoever goes on writing is not waited for.
+  // No more than a pipe can hold: a rank that goes on writing is not waited for.
   for (std::size_t bytes = 0; bytes < kPipeBytesMax && open() && read_once(); bytes += kReadBytes) {
   }
 }

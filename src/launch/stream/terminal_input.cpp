@@ -43,7 +43,7 @@ void TerminalInput::ready() {
   }
   const ssize_t written = write(pipe_, pending_.data(), pending_.size());
   if (written < 0 && errno != EAGAIN) {
-    stop();  // nobody reads any more
+    stop();  // the reader is gone
     return;
   }
   if (written > 0) pending_.erase(0, static_cast<std::size_t>(written));

@@ -110,7 +110,7 @@ TopRow Top::row(const SubjectWorld& world, int rank, std::int64_t now_ns) {
   row.state = state_of(subject);
   doctor::RankState state;
   doctor::read_board(*subject.board, static_cast<int>(world.ranks.size()), 1, &state);
-  // The report is of some time ago: it tells more only of a call that still lasts.
+  // The report is of some time ago: it says more only about a call that still lasts.
   if (state.report && state.report->word != state.line.word) state.report.reset();
   if (state.line.inside && (row.state == State::kComputes || row.state == State::kStopped)) {
     if (row.state == State::kComputes) row.state = State::kInside;

@@ -3,7 +3,7 @@
 // visit/top_visit.cpp for one that runs already.
 //
 // Looking costs the ranks nothing but that their lines are read. With each picture they are asked for the
-// next one's: whoever answers publishes its counts (base/statistics.hpp), too.
+// next one's: a rank that answers publishes its counts (base/statistics.hpp), too.
 //
 // One thread. What it reads is shared memory that the ranks write: numbers are checked before they are used.
 #pragma once
@@ -23,7 +23,7 @@ namespace tasuki::launch {
 class Top {
  public:
   /// `fd`: where the picture goes; what is no terminal gets a line each second instead. `title`: what runs.
-  /// `since_ns`: when that began, on the monotonic clock; 0: nobody knows.
+  /// `since_ns`: when that began, on the monotonic clock; 0: unknown.
   Top(TopScreen::Place place, int fd, std::string title, std::int64_t since_ns);
 
   bool on_terminal() const { return terminal_; }

@@ -41,7 +41,7 @@ class TopScreen {
   Size size_;
 };
 
-/// The terminal's size at `fd`, or that of a common one where it does not tell.
+/// The terminal's size at `fd`, or that of a common one where it is unknown.
 TopScreen::Size terminal_size(int fd);
 
 }  // namespace tasuki::launch

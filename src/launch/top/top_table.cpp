@@ -17,7 +17,7 @@ using State = TopRow::State;
 constexpr double kShareSeconds = 2;              // over which the share of time in MPI is averaged
 constexpr std::int64_t kWaitsNs = 500'000'000;   // a call that is this old and has not moved waits
 constexpr std::int64_t kRateNs = 1'000'000'000;  // over which rates are taken, at least
-constexpr std::int64_t kToldNs = 500'000'000;    // how long a state lasts until that is told
+constexpr std::int64_t kShownNs = 500'000'000;   // how long a state lasts until it is shown
 constexpr std::size_t kCountedMax = 16;
 
 double seconds_of(std::int64_t ns) {
@@ -69,7 +69,7 @@ std::string state_text(const TopRow& row) {
 }
 
 std::string duration_text(double seconds) {
-  if (seconds < seconds_of(kToldNs)) return "";
+  if (seconds < seconds_of(kShownNs)) return "";
   if (seconds < 99.95) return format("%.1f s", seconds);
   const auto whole = static_cast<long>(seconds);
   return whole < 3600 ? format("%ld:%02ld", whole / 60, whole % 60)
@@ -391,7 +391,7 @@ std::vector<std::string> top_lines(const TopTable& table, int width, int height,
     return column.text(sums.row);
   }));
   if (static_cast<int>(lines.size()) > height) {
-    lines.erase(lines.begin(), lines.end() - std::max(0, height));  // the sums tell most
+    lines.erase(lines.begin(), lines.end() - std::max(0, height));  // the sums say most
   }
   return lines;
 }

@@ -1,9 +1,9 @@
-// mpiexec --top: from looks at the ranks to lines of text. Pure: who looks, and where the lines go, is
+// mpiexec --top: from looks at the ranks to lines of text. Pure: when to look, and where the lines go, is
 // others' business (top.hpp).
 //
-// Two kinds of looks. Of the ranks' lines (base/call_board.hpp), often: they tell the share of time that is
+// Two kinds of looks. Of the ranks' lines (base/call_board.hpp), often: they give the share of time that is
 // spent in MPI, and how long a rank has been where it is. Of the counts that ranks publish while they wait
-// (base/statistics.hpp), as often as the table is shown: they tell rates.
+// (base/statistics.hpp), as often as the table is shown: they give rates.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct TopRow {
   std::string call;        // "MPI_Recv (source 3, tag 7)"
   double seconds = 0;      // in this state
   double mpi_share = 0;    // of the last seconds, from 0 to 1
-  bool counted = false;    // it has told its counts
+  bool counted = false;    // its counts are known
   WayTraffic ways[kWays];  // since it was counted last
   double sleeps = 0;       //
   double interval = 0;     // seconds since it was counted last; 0: no rates are known

@@ -1,5 +1,5 @@
 // The jobs that run on this machine, as another process finds them: an mpiexec has the memory of each of its
-// worlds open, and the kernel shows that to processes of the same user, and to nobody else.
+// worlds open, and the kernel shows that to processes of the same user, and to no others.
 #pragma once
 
 #include <memory>

@@ -57,7 +57,7 @@ class Keys {
   const bool terminal_;
 };
 
-/// Returns false where nobody reads any more.
+/// Returns false where the reader is gone.
 bool put(const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t written = write(STDOUT_FILENO, text.data() + done, text.size() - done);
@@ -78,7 +78,7 @@ class Display {
             0),
         signal_fd_(signal_fd) {}
 
-  /// Until the job ends or somebody wants no more. Returns the exit status.
+  /// Until the job or the user ends it. Returns the exit status.
   int run() {
     bool more = true;
     while (more && find_worlds()) {

@@ -96,7 +96,7 @@ TEST(Failure, ExitWithoutInit) {
   EXPECT_EQ(judge(exited(3, Life::kStarted)), Verdict::kFailed);
   EXPECT_EQ(
       failure_message(exited(139, Life::kStarted), "x", 0),
-      "mpiexec: rank 2 (pid 4711 on x) exited with status 139 (as a shell tells of signal 11 (Segmentation "
+      "mpiexec: rank 2 (pid 4711 on x) exited with status 139 (as a shell reports signal 11 (Segmentation "
       "fault))");
   RankEnd absent = exited(0, Life::kStarted);
   absent.in_world = false;
