@@ -34,15 +34,16 @@ Console::Console(EventLoop& loop, int output_fd, int error_fd)
 
 /// Never in the middle of a rank's line, be it one of its standard output, where both go to one place.
 void Console::say(const std::string& message) {
-  const bool cuts = error_.open_line_owner != nullptr || (one_place_ && output_.open_line_owner != nullptr);
+  const bool cuts =
+      error_.open_line_owner() != nullptr || (one_place_ && output_.open_line_owner() != nullptr);
   error_.write((cuts ? "\n" : "") + message + "\n");
-  error_.open_line_owner = nullptr;
-  if (one_place_) output_.open_line_owner = nullptr;
+  error_.note_whole_line();
+  if (one_place_) output_.note_whole_line();
 }
 
 void Console::print(const std::string& document) {
-  output_.write((output_.open_line_owner != nullptr ? "\n" : "") + document);
-  output_.open_line_owner = nullptr;
+  output_.write((output_.open_line_owner() != nullptr ? "\n" : "") + document);
+  output_.note_whole_line();
 }
 
 bool Console::reader_gone() const {

@@ -34,6 +34,11 @@ void OutputSink::write(std::string_view text) {
   if (!watched_) pump();
 }
 
+void OutputSink::write_part(std::string_view text, const void* owner) {
+  write(text);
+  open_line_owner_ = text.back() == '\n' ? nullptr : owner;
+}
+
 void OutputSink::ready() {
   pump();
 }

@@ -19,6 +19,15 @@ class OutputSink final : public Ready {
   /// Takes all of `text`; writes what it can now and the rest later.
   void write(std::string_view text);
 
+  /// The same for a part of the output of `owner`, which may end in the middle of a line. REQUIRES: `text` is
+  /// not empty.
+  void write_part(std::string_view text, const void* owner);
+
+  /// The last owner of a part, if that ended in the middle of a line; null after a whole line.
+  const void* open_line_owner() const { return open_line_owner_; }
+  /// What was written since has ended that line.
+  void note_whole_line() { open_line_owner_ = nullptr; }
+
   /// Much is waiting: sources should stop until it is written.
   bool full() const { return pending_.size() > kPendingBytesMax; }
 
@@ -31,9 +40,6 @@ class OutputSink final : public Ready {
   const char* name() const { return name_; }
 
   void ready() override;
-
-  /// The stream that wrote the part of a line at the end of the output so far, or null after a whole line.
-  const void* open_line_owner = nullptr;
 
  private:
   static constexpr std::size_t kPendingBytesMax = 256 * 1024;
@@ -48,6 +54,7 @@ class OutputSink final : public Ready {
   bool watched_ = false;
   int error_ = 0;
   std::string pending_;
+  const void* open_line_owner_ = nullptr;
 };
 
 }  // namespace tasuki::launch

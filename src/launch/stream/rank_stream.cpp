@@ -46,14 +46,13 @@ bool RankStream::read_once() {
 void RankStream::give_out(std::string_view text) {
   if (!text.empty()) {
     if (label_.empty()) {
-      sink_.write(text);
+      sink_.write_part(text, this);
     } else {
       // Another rank's unfinished line is closed, so that the label stands at the beginning of a line.
-      const bool other_open = sink_.open_line_owner != nullptr && sink_.open_line_owner != this;
-      if (other_open) sink_.write("\n");
-      sink_.write(with_labels(text, label_, sink_.open_line_owner == this));
+      const bool own_open = sink_.open_line_owner() == this;
+      if (!own_open && sink_.open_line_owner() != nullptr) sink_.write("\n");
+      sink_.write_part(with_labels(text, label_, own_open), this);
     }
-    sink_.open_line_owner = text.back() == '\n' ? nullptr : this;
     lines_.consume(text.size());
   }
   part_due_ns_ = lines_.empty() ? 0 : clock_ns() + kPartDelayNs;

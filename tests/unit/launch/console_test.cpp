@@ -17,8 +17,7 @@ TEST(Console, AMessageDoesNotCutALine) {
   EventLoop loop;
   Printed printed(loop);
   int rank = 0;
-  printed.console.error().write("half a li");
-  printed.console.error().open_line_owner = &rank;
+  printed.console.error().write_part("half a li", &rank);
   printed.console.say("mpiexec: a message");
   printed.console.say("mpiexec: another");
   EXPECT_EQ(printed.error(), "half a li\nmpiexec: a message\nmpiexec: another\n");
@@ -28,8 +27,7 @@ TEST(Console, OutputOfItsOwnPlaceIsNotInTheWay) {
   EventLoop loop;
   Printed printed(loop);
   int rank = 0;
-  printed.console.output().write("half a li");
-  printed.console.output().open_line_owner = &rank;
+  printed.console.output().write_part("half a li", &rank);
   printed.console.say("mpiexec: a message");
   printed.console.print("{}\n");
   EXPECT_EQ(printed.error(), "mpiexec: a message\n");
@@ -42,8 +40,7 @@ TEST(Console, BothInOnePlaceAreOneText) {
   ASSERT_EQ(pipe(ends), 0);
   Console console(loop, ends[1], ends[1]);
   int rank = 0;
-  console.output().write("half a li");
-  console.output().open_line_owner = &rank;
+  console.output().write_part("half a li", &rank);
   console.say("mpiexec: a message");
   console.flush(false);
   char text[64] = "";
