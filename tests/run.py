@@ -1,9 +1,12 @@
-"""make test: starts every part of the tests, one after the other, and adds up what they report.
+"""make test: starts every part of the tests and adds up what they report.
 
-What the unit tests need is built meanwhile, at the lowest priority: the tests with processes wait a good
-deal, and compilers take what they leave. So the unit tests come last. They run under the sanitizers; without
-any, which is the same tests once more (some of them larger: collectives of 64 simulated ranks instead of 9),
-only with --long, but for those of SPAM, which is not built under one.
+Tests with processes take turns. Those that only compute (COMPUTE) run beside them, at a lower priority and as
+many at a time as leave a processor to the former; not beside tests of what mpiexec makes of ranks that stand
+still (ALONE), which therefore come first. What the unit tests need is built all the while, at the lowest
+priority: the tests with processes wait a good deal, and compilers take what they leave. So the unit tests
+come last. They run under the sanitizers; without any, which is the same tests once more (some of them larger:
+collectives of 64 simulated ranks instead of 9), only with --long, but for those of SPAM, which is not built
+under one. --long also builds everything with clang and runs the unit tests of that build.
 
 Each part leaves a JUnit file under build/test, from which its numbers come.
 A part that ends otherwise than by its own account (a build that fails, a crash, a time-out) counts as one
@@ -11,7 +14,7 @@ failure. The last line is "N passed, N failed"; the exit status is 0 only when n
 passed.
 
 `--only NAME` runs a part or two (unit, thread, address-undefined, tidy, ranks …); `--long` runs all at full
-size.
+size. build/test/times.txt has what each part took: seconds, and seconds of processors.
 """
 
 import argparse
@@ -21,6 +24,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree
 
@@ -30,6 +34,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
 OUT = BUILD / "test"
 console = Console(highlight=False, soft_wrap=True)
+
+COMPUTE = {"abi", "analysis", "install", "models", "reading", "report", "tidy", "unit"}
+ALONE = {"wrong", "faults"}
+NICE_BESIDE, NICE_BUILD = 5, 19
 
 # The protocols of tests/stress that mpi4py's point-to-point tests see too, and the nodes its collectives.
 UNDER = "all written,two nodes"
@@ -56,6 +64,8 @@ class Result:
     failed: int = 0
     skipped: int = 0
     seconds: float = 0.0
+    processor_seconds: float = 0.0
+    build_processor_seconds: float = 0.0
     broken: list = dataclasses.field(default_factory=list)  # (test's name, its output)
 
 
@@ -63,16 +73,28 @@ class Result:
 UNIT_QUICK = {"targets": ["spam_test"], "pattern": "^unit/spam_test$"}
 
 
-def unit_part(name, jobs, sanitizer=None, targets=("unit_tests",), pattern=""):
-    """The unit tests, or some, in the release build or in a build of their own under a sanitizer."""
-    folder = BUILD / (name if sanitizer else "release")
-    configure = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", f"-DTASUKI_SANITIZER={sanitizer}"]
+# A second compiler, which builds everything.
+CLANG = {
+    "configuration": ["-DCMAKE_C_COMPILER=clang", "-DCMAKE_CXX_COMPILER=clang++"],
+    "targets": ["all", "unit_tests"],
+    "seconds_max": 3600,
+}
+
+
+def unit_part(
+    name, jobs, sanitizer=None, configuration=(), targets=("unit_tests",), pattern="", seconds_max=1200
+):
+    """The unit tests, or some: in the release build, or in one of this configuration or under a sanitizer."""
+    if sanitizer:
+        configuration = [f"-DTASUKI_SANITIZER={sanitizer}"]
+    folder = BUILD / (name if configuration else "release")
+    configure = ["cmake", "-S", ROOT, "-B", folder, "-G", "Ninja", *configuration]
     build = ["cmake", "--build", folder, "-j", jobs, "--target", *targets]
     run = ["env", *(f"{name}={value}" for name, value in SANITIZER_OPTIONS.items())] if sanitizer else []
     run += ["ctest", "--test-dir", folder, "-j", jobs, "--timeout", 300, "--output-on-failure"]
     run += ["-R", pattern] if pattern else []
     junit = ["--output-junit", OUT / f"{name}.xml"]
-    return Part(name, run + junit, 1200, [*([configure] if sanitizer else []), build])
+    return Part(name, run + junit, seconds_max, [*([configure] if configuration else []), build])
 
 
 def pytest_part(name, folder, *options, seconds_max=600):
@@ -99,7 +121,7 @@ def conformance_part(long):
     return Part("conformance", [*command, "--junit", OUT / "conformance.xml"], 7200 if long else 900)
 
 
-def parts(jobs, long):
+def parts(jobs, long, clang):
     known = {"unit", "tidy", "conformance"}
     folders = sorted({path.parent for path in (ROOT / "tests").glob("*/test_*.py")} - {ROOT / "tests/tidy"})
     chosen = [pytest_part("tidy", ROOT / "tests/tidy")]
@@ -110,6 +132,7 @@ def parts(jobs, long):
     chosen += [conformance_part(long), unit_part("unit", jobs, **({} if long else UNIT_QUICK))]
     # Address and undefined behaviour get along in one build, which saves a third.
     chosen += [unit_part(names.replace(",", "-"), jobs, names) for names in ("thread", "address,undefined")]
+    chosen += [unit_part("clang", jobs, **CLANG)] if clang else []
     return chosen
 
 
@@ -128,35 +151,42 @@ def read_junit(path, result):
             result.passed += 1
 
 
+def run_command(words, out, seconds_max, environment):
+    """Its exit status (None: it did not end in time), and the seconds of processors of all its processes."""
+    process = subprocess.Popen(
+        words, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=environment, cwd=ROOT
+    )
+    late = threading.Event()
+    timer = threading.Timer(max(seconds_max, 1), lambda: (late.set(), process.kill()))
+    timer.start()
+    _, status, usage = os.wait4(process.pid, 0)
+    timer.cancel()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return None if late.is_set() else process.returncode, usage.ru_utime + usage.ru_stime
+
+
 def run_commands(commands, log, seconds_max, environment):
-    """Runs them in turn, with their output in `log`, up to the first that fails: why it did, or None."""
-    begin = time.monotonic()
+    """Runs them in turn, with their output in `log`, up to the first that fails: why it did, or None; and the
+    seconds of processors."""
+    begin, processor_seconds = time.monotonic(), 0.0
     with log.open("w") as out:
         for command in commands:
             words = [str(word) for word in command]
             left = seconds_max - (time.monotonic() - begin)
-            try:
-                status = subprocess.run(
-                    words,
-                    stdout=out,
-                    stderr=subprocess.STDOUT,
-                    stdin=subprocess.DEVNULL,
-                    env=environment,
-                    cwd=ROOT,
-                    timeout=max(left, 1),
-                ).returncode
-            except subprocess.TimeoutExpired:
-                return f"{words[0]} did not end within {seconds_max} s"
+            status, seconds = run_command(words, out, left, environment)
+            processor_seconds += seconds
+            if status is None:
+                return f"{words[0]} did not end within {seconds_max} s", processor_seconds
             if status != 0:
-                return f"{' '.join(words)}: exit status {status}"
-    return None
+                return f"{' '.join(words)}: exit status {status}", processor_seconds
+    return None, processor_seconds
 
 
 def build_part(part, environment):
-    """What went wrong, or None. The output is in NAME-build.log, if there was anything to build."""
+    """What went wrong, or None; and seconds of processors. The output is in NAME-build.log."""
     if not part.builds:
-        return None
-    commands = [["nice", "-n", 19, *command] for command in part.builds]
+        return None, 0.0
+    commands = [["nice", "-n", NICE_BUILD, *command] for command in part.builds]
     return run_commands(commands, OUT / f"{part.name}-build.log", part.seconds_max, environment)
 
 
@@ -165,10 +195,13 @@ def run_part(part, built, environment):
     result, begin = Result(part.name), time.monotonic()
     junit, log = OUT / f"{part.name}.xml", OUT / f"{part.name}-build.log"
     junit.unlink(missing_ok=True)
-    trouble = built.result()
+    trouble, result.build_processor_seconds = built.result()
     if not trouble:
         log = OUT / f"{part.name}.log"
-        trouble = run_commands([part.command], log, part.seconds_max, environment)
+        beside = part.name in COMPUTE
+        command = ["nice", "-n", NICE_BESIDE, *part.command] if beside else part.command
+        seconds_max = part.seconds_max * (2 if beside else 1)
+        trouble, result.processor_seconds = run_commands([command], log, seconds_max, environment)
     if junit.exists():
         read_junit(junit, result)
     if (trouble and result.failed == 0) or (not trouble and result.passed == 0):
@@ -186,9 +219,46 @@ def show(result):
         f"{result.name:<14} {mark}  {result.passed:5} passed, {result.failed} failed{skipped}  "
         f"[dim]{result.seconds:.0f} s[/]"
     )
+    with (OUT / "times.txt").open("a") as times:
+        words = f"{result.seconds:.0f} s, {result.processor_seconds:.0f} s of processors"
+        if result.build_processor_seconds > 0:
+            words += f" and {result.build_processor_seconds:.0f} s to build"
+        print(f"{result.name}: {words}", file=times)
     for name, text in result.broken:
         console.print(f"\n--- {result.name}: {name}", style="red", markup=False)
         console.print("\n".join(text.splitlines()[-60:]), markup=False)
+
+
+def run_parts(chosen, jobs, environment):
+    """Runs them all, as this file's head says, and shows each result when it is there."""
+    results = []
+    turn = threading.Lock()
+    alone = [part for part in chosen if part.name in ALONE]
+    beside = [part for part in chosen if part.name in COMPUTE]
+    in_turn = [part for part in chosen if part not in alone and part not in beside]
+    builder = concurrent.futures.ThreadPoolExecutor(max_workers=1)
+    others = concurrent.futures.ThreadPoolExecutor(max_workers=max(jobs - 1, 1))
+    built = {part.name: builder.submit(build_part, part, environment) for part in chosen}
+
+    def run(part):
+        result = run_part(part, built[part.name], environment)
+        with turn:
+            results.append(result)
+            show(result)
+            sys.stdout.flush()
+
+    try:
+        for part in alone:
+            run(part)
+        running = [others.submit(run, part) for part in beside] if jobs > 1 else []
+        for part in in_turn if jobs > 1 else [*in_turn, *beside]:
+            run(part)
+        for future in running:
+            future.result()
+    finally:
+        others.shutdown(cancel_futures=True)
+        builder.shutdown(cancel_futures=True)
+    return results
 
 
 def main():
@@ -200,25 +270,17 @@ def main():
     )
     args = parser.parse_args()
     OUT.mkdir(parents=True, exist_ok=True)
-    chosen = parts(args.jobs, args.long)
+    (OUT / "times.txt").unlink(missing_ok=True)
+    chosen = parts(args.jobs, args.long, args.long or "clang" in args.only)
     unknown = set(args.only) - {part.name for part in chosen}
     if unknown:
         parser.error(f"--only {', '.join(unknown)}: expected {', '.join(part.name for part in chosen)}")
     environment = dict(os.environ)
     if args.long:
         environment["TASUKI_TEST_LONG"] = "1"
-
-    chosen = [part for part in chosen if not args.only or part.name in args.only]
-    results = []
-    builder = concurrent.futures.ThreadPoolExecutor(max_workers=1)
-    try:
-        built = [builder.submit(build_part, part, environment) for part in chosen]
-        for part, future in zip(chosen, built, strict=True):
-            results.append(run_part(part, future, environment))
-            show(results[-1])
-            sys.stdout.flush()
-    finally:
-        builder.shutdown(cancel_futures=True)
+    results = run_parts(
+        [part for part in chosen if not args.only or part.name in args.only], args.jobs, environment
+    )
     passed, failed = sum(r.passed for r in results), sum(r.failed for r in results)
     print(f"{passed} passed, {failed} failed", flush=True)
     (OUT / "summary.txt").write_text(f"{passed} passed, {failed} failed\n")
