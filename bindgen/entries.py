@@ -1,4 +1,4 @@
-"""Writes the C entries of MPI: src/binding/generated/entries_*.cpp, and the list of unsupported functions.
+"""Writes the C entries of MPI: src/binding/generated/entries_*.cpp. Start with generate(), at the end.
 
 An entry checks its arguments, turns handles and constants into the core's, calls one core function and turns
 the results back. The text is the same for both ABIs and is compiled once for each; what differs lies in
@@ -119,7 +119,7 @@ def conversion(function: Function) -> list[str]:
 
 
 def tag(function: Function) -> str:
-    """What tells Call of the functions that differ from most: a last argument of its constructor."""
+    """The last argument of Call's constructor, for the functions that differ from most."""
     if chapter_of(function.name) == "io":
         return ", FileCall{}"
     return ", AnyTime{}" if ANY_TIME.match(function.name) else ""

@@ -1,7 +1,7 @@
 """How each parameter of an entry is treated: checked, converted for the core, and converted back.
 
 body() writes the statements of an entry: declarations and checks in the order in which they are possible
-(the communicator first, because its error handler is to hear of what follows), then the core call, then the
+(the communicator first, because errors in what follows go to its error handler), then the core call, then the
 results.
 """
 
@@ -28,7 +28,7 @@ HANDLES = {
     "FILE": "File",
 }
 
-# What has an error handler, or a communicator that has: found first, so that it hears of all the rest.
+# What has an error handler, or a communicator that has: found first, so that the other errors go there.
 ERROR_OWNERS = {"COMMUNICATOR", "SESSION", "WINDOW", "FILE", "MESSAGE"}
 
 # Kinds whose values have other numbers in the core: the name of the conversion, and the class of a bad one.
@@ -93,9 +93,9 @@ AT_ROOT = re.compile(r"MPI_Comm_(accept|connect)\.(port_name|info)$")
 NEIGHBOR = re.compile(r"MPI_I?neighbor_", re.IGNORECASE)
 
 # What becomes of each OUT argument beside a `flag` that is false, by (function, parameter) as patterns:
-#   "stored"  what the core says, as if the flag were true (MPI_UNDEFINED)
-#   "null"    the NULL handle
-#   "left"    as it is: the standard says that it is unchanged, or leaves it undefined
+#   "stored"  the core's value is stored, as if the flag were true (MPI_UNDEFINED)
+#   "null"    it becomes the NULL handle
+#   "left"    it stays as it is: the standard has it unchanged, or undefined
 FLAG_IS_FALSE = [
     ("MPI_(Testany|Request_get_status_any)", "indx", "stored"),
     ("MPI_Improbe", "message", "null"),
@@ -151,7 +151,7 @@ class Body:
         """One more check; that of a parameter that counts at the root only is made there alone."""
         if parameter and AT_ROOT.match(f"{self.function.name}.{parameter.name}"):
             if parameter.kind == "STRING":
-                return  # the core makes this check, so that the others hear of it
+                return  # the core makes this check, so that all ranks get the error
             expression = f"(!roles.root_here || {expression})"
         self.pending.append(expression)
 
@@ -380,7 +380,7 @@ TEXT_ERRORS = {"filename": "kErrBadFile", "service_name": "kErrService", "port_n
 def string(body: Body, parameter: Parameter) -> None:
     name = parameter.name
     if parameter.direction == "in":
-        # Names are cut, and of info the core says what is too long.
+        # The core cuts names, and checks the lengths of info keys and values.
         limited = not body.function.base_name.startswith("MPI_Info_") and not name.endswith(LIMITED_BY_CORE)
         error = f", {TEXT_ERRORS[name]}" if name in TEXT_ERRORS else ""
         check = f'call.text({name}, "{name}"{error})' if limited else f'call.pointer({name}, "{name}")'
@@ -659,7 +659,7 @@ def pair(body: Body) -> list[tuple[Parameter | None, CoreParameter]]:
     return pairs
 
 
-def tell(body: Body) -> None:
+def note(body: Body) -> None:
     """What the call is about goes on the rank's line (base/call_board.hpp)."""
     arguments = function_table.line_arguments(body.function)
     owner = arguments.get("object")
@@ -668,7 +668,7 @@ def tell(body: Body) -> None:
     for field, parameter in arguments.items():
         value = local(parameter) if parameter.kind in HANDLES else body.arguments[parameter.name]
         place = "comm" if field == "object" else field
-        body.lines.append(f"call.tell(&CallLine::{place}, {value});")
+        body.lines.append(f"call.note(&CallLine::{place}, {value});")
 
 
 def body(function: Function, core: CoreFunction, is_large: str) -> list[str]:
@@ -694,7 +694,7 @@ def body(function: Function, core: CoreFunction, is_large: str) -> list[str]:
         duplicate_next = position + 1 < len(names) and names[position + 1] == "duplicate"
         one(result, parameter, core_parameter, duplicate_next)
     result.flush()
-    tell(result)
+    note(result)
     arguments = ["call.process"]
     for parameter, core_parameter in pairs:
         if parameter is None:

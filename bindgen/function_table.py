@@ -1,8 +1,8 @@
-"""Writes src/base/generated/function_list.hpp and function_table.hpp: every function of MPI, and of each what
-the doctor needs to know: which of its arguments are on the CallLine (base/call_board.hpp), whether it is
-collective, whether it may wait for other processes.
+"""Writes the table of all functions of MPI, src/base/generated/, and in it what the doctor needs of each:
+which of its arguments are on the CallLine (base/call_board.hpp), whether it is collective, whether it may
+wait for other processes.
 
-The arguments follow from the kinds in pympistandard. What the kinds cannot tell are the patterns below.
+The arguments follow from the kinds in pympistandard; the patterns below add what the kinds do not show.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The bodies of the MPI_T entries: src/tool/api.hpp says what the core functions look like.
 
-They differ from all others: legal at any time, no error handler hears of their errors, handles are numbers
+They differ from all others: legal at any time, no error handler is invoked, handles are numbers
 in the core, a string's length goes in and out, and the OUT arguments of MPI_T_*_get_info may be null.
 """
 

@@ -1,4 +1,4 @@
-// Making the one Process, and handing it from user to user.
+// Makes the one Process, and hands it from user to user.
 #include "binding/process_lifetime.hpp"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace {
 
 AbiCallbacks callbacks;
 
-/// Made by the first user and never unmade: whoever leaves before the others must not take its memory along,
-/// and sessions may come until the program ends.
+/// Made by the first user and never destroyed: other ranks may still use its memory when this one is done,
+/// and new sessions may begin until the program ends.
 struct Owned {
   std::unique_ptr<Bootstrap> bootstrap;
   std::unique_ptr<Process> process;
@@ -29,14 +29,14 @@ struct Owned {
 Owned* owned = nullptr;
 int users = 0;
 
-/// Error classes and codes that the user added live on from use to use.
+/// The user's error classes and codes outlive each use of the Process.
 void hand_on_user_errors(Process& from, Process& to) {
   to.objects->user_errors = std::move(from.objects->user_errors);
   from.objects->user_errors.clear();
   to.objects->attributes.lastusedcode = from.objects->attributes.lastusedcode;
 }
 
-/// Says on the line that MPI starts; a Call needs the Process that is to be made.
+/// Shows the starting call on the rank's line. A Call cannot: it needs the Process that is being made.
 void show_beginning(const Beginning& beginning, CallLine& line) {
   line.site.store(reinterpret_cast<std::uint64_t>(beginning.site), std::memory_order_relaxed);
   line.word.store(next_call(0, beginning.function), std::memory_order_relaxed);
@@ -66,7 +66,7 @@ bool make_owned(ThreadLevel level, const Beginning& beginning, std::string* erro
 
 }  // namespace
 
-std::mutex& life_mutex() {
+std::mutex& lifetime_mutex() {
   static std::mutex mutex;
   return mutex;
 }

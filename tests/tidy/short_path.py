@@ -18,7 +18,7 @@ ENTRY = ("src/binding/generated/entries_p2p.cpp", "PMPI_Send")  # generated: not
 SHORT_PATH = {
     ENTRY[0]: {
         "PMPI_Send": ("checked_send",),
-        "checked_send": ("Call", "handle", "message", "dest", "tag", "tell", "send", "end"),
+        "checked_send": ("Call", "handle", "message", "dest", "tag", "note", "send", "end"),
     },
     "src/binding/call/call.hpp": {
         "Call": ("running", "begin"),
@@ -32,7 +32,7 @@ SHORT_PATH = {
         "dest": ("peer_count",),
         "peer_count": (),
         "tag": (),
-        "tell": (),
+        "note": (),
         "end": (),
         "~Call": (),
     },

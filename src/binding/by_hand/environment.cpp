@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kLibraryVersion = "Tasuki 0.1.0";
 
-/// MPI_Abi_set_fortran_info and _booleans: what the Fortran side told.
+/// What MPI_Abi_set_fortran_info and MPI_Abi_set_fortran_booleans have set.
 struct FortranSide {
   Info* info = nullptr;  // one reference
   bool has_booleans = false;
@@ -32,10 +32,10 @@ struct FortranSide {
 FortranSide fortran_side;
 
 int start(Function function, const void* site, ThreadLevel level) {
-  const std::lock_guard guard(life_mutex());
-  if (binding.life != Life::kBefore) {
+  const std::lock_guard guard(lifetime_mutex());
+  if (binding.world_state != WorldState::kBefore) {
     const std::string text =
-        std::string(function_name(function)) + (binding.life == Life::kRunning
+        std::string(function_name(function)) + (binding.world_state == WorldState::kRunning
                                                     ? " called a second time"
                                                     : " called after MPI_Finalize: MPI starts only once");
     if (binding.process != nullptr) binding.process->bootstrap.abort(1, text);
@@ -45,7 +45,7 @@ int start(Function function, const void* site, ThreadLevel level) {
   if (!begin_use(level, level == ThreadLevel::kMultiple, {function, site}, &error)) die(error.c_str());
   Call call(function, site);
   call.process.thread_level = granted(level);
-  binding.life = Life::kRunning;
+  binding.world_state = WorldState::kRunning;
   binding.main_thread = pthread_self();
   return call.end(start_world(call.process));
 }
@@ -93,23 +93,23 @@ extern "C" int PMPI_Init_thread(int*, char***, int required, int* provided) {
 }
 
 extern "C" int PMPI_Finalize(void) {
-  std::unique_lock guard(life_mutex());
+  std::unique_lock guard(lifetime_mutex());
   const void* const site = __builtin_return_address(0);
   int result = MPI_SUCCESS;
   {
     Call call(Function::kFinalize, site);
-    if (binding.life != Life::kRunning) {
+    if (binding.world_state != WorldState::kRunning) {
       call.refuse(kErrOther, "MPI_Init was not called, or MPI_Finalize was called already");
       guard.unlock();
       return call.fail();
     }
     const Code first = begin_end_of_world(call.process);
-    const bool tells = is_last_user() && binding.notes_origins;
-    if (tells) tell_what_is_left();
+    const bool reports = is_last_user() && binding.notes_origins;
+    if (reports) report_leaked_handles();
     const Code then = finish_world(call.process);
-    if (tells) tell_messages_left();
+    if (reports) report_unreceived_messages();
     if (first != 0 || then != 0) {
-      guard.unlock();  // an error handler may be left by a jump
+      guard.unlock();  // longjmp may leave an error handler
       result = call.end(first != 0 ? first : then);
     }
   }
@@ -118,20 +118,20 @@ extern "C" int PMPI_Finalize(void) {
     Call call(Function::kFinalize, site);
     rest(call.process);
   }
-  binding.life = Life::kAfter;
+  binding.world_state = WorldState::kAfter;
   end_use();
   return result;
 }
 
 extern "C" int PMPI_Initialized(int* flag) {
   if (flag == nullptr) return MPI_ERR_ARG;
-  *flag = binding.life != Life::kBefore;
+  *flag = binding.world_state != WorldState::kBefore;
   return MPI_SUCCESS;
 }
 
 extern "C" int PMPI_Finalized(int* flag) {
   if (flag == nullptr) return MPI_ERR_ARG;
-  *flag = binding.life == Life::kAfter;
+  *flag = binding.world_state == WorldState::kAfter;
   return MPI_SUCCESS;
 }
 

@@ -14,8 +14,8 @@ using namespace tasuki;
 
 namespace {
 
-/// The checks that need no Process of the job, and its beginning. Errors go to `errhandler`, which may be
-/// left by a jump: `guard` is free by then.
+/// The checks that need no Process, and the session's beginning. Errors go to `errhandler`; `guard` is
+/// unlocked by then, because longjmp may leave the handler.
 int begin_session(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session, const void* site,
                   ThreadLevel* level, std::unique_lock<std::mutex>* guard) {
   Call call(Function::kSession_init, site, AnyTime{});
@@ -43,7 +43,7 @@ int begin_session(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session
 }  // namespace
 
 extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
-  std::unique_lock guard(life_mutex());
+  std::unique_lock guard(lifetime_mutex());
   ThreadLevel level = ThreadLevel::kSingle;
   const void* const site = __builtin_return_address(0);
   if (const int code = begin_session(info, errhandler, session, site, &level, &guard); code != MPI_SUCCESS)
@@ -58,7 +58,7 @@ extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_S
 }
 
 extern "C" int PMPI_Session_finalize(MPI_Session* session) {
-  std::unique_lock guard(life_mutex());
+  std::unique_lock guard(lifetime_mutex());
   {
     Call call(Function::kSession_finalize, __builtin_return_address(0));
     Session* core_session = nullptr;
@@ -69,7 +69,7 @@ extern "C" int PMPI_Session_finalize(MPI_Session* session) {
     const Ref<Session> last(core_session);
     finish_session(*last);
     call.settle<Session>(nullptr, session);
-    if (is_last_user() && binding.notes_origins) tell_what_is_left();
+    if (is_last_user() && binding.notes_origins) report_leaked_handles();
     if (is_last_user()) rest(call.process);
   }
   end_use();

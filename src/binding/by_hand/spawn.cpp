@@ -1,6 +1,5 @@
-// The entries MPI_Comm_spawn and MPI_Comm_spawn_multiple (MPI 11.8): most of their arguments, and the lengths
-// of their arrays, count at the root only. What they say is checked by the core, because the others are to
-// hear of what is wrong.
+// The entries MPI_Comm_spawn and MPI_Comm_spawn_multiple (MPI 11.8). Most of their arguments, and the lengths
+// of their arrays, are significant at the root only. The core checks those, so that all ranks get the error.
 #include <vector>
 
 #include "binding/call/arguments.hpp"
@@ -17,10 +16,10 @@ void errcodes_from_core(const std::vector<int>& codes, int* array) {
     array[index] = abi::error_from_core(codes[index]);
 }
 
-void tell_collective(Call& call, Comm* comm, int root) {
+void note_collective(Call& call, Comm* comm, int root) {
   ++comm->collective_calls;
-  call.tell(&CallLine::comm, comm);
-  call.tell(&CallLine::peer, root);
+  call.note(&CallLine::comm, comm);
+  call.note(&CallLine::peer, root);
 }
 
 }  // namespace
@@ -41,7 +40,7 @@ extern "C" int PMPI_Comm_spawn(const char* command, char* argv[], int maxprocs, 
     null_out<Comm>(intercomm);
     return call.fail();
   }
-  tell_collective(call, core_comm, roles.root);
+  note_collective(call, core_comm, roles.root);
   std::vector<int> codes;
   const Code code = api::comm_spawn(call.process, command, argv, maxprocs, core_info, roles.root, core_comm,
                                     &core_intercomm, &codes);
@@ -71,7 +70,7 @@ extern "C" int PMPI_Comm_spawn_multiple(int count, char* array_of_commands[], ch
     null_out<Comm>(intercomm);
     return call.fail();
   }
-  tell_collective(call, core_comm, roles.root);
+  note_collective(call, core_comm, roles.root);
   std::vector<int> codes;
   const Code code =
       api::comm_spawn_multiple(call.process, length, array_of_commands, array_of_argv, array_of_maxprocs,

@@ -43,7 +43,7 @@ class Scratch {
   T* elements_ = stack();
 };
 
-/// "sendtypes[3]": how an error names what is wrong in an array.
+/// "sendtypes[3]": how an error names an element of an array.
 [[gnu::cold]] inline std::string element(const char* argument, std::size_t index) {
   return std::string(argument) + "[" + std::to_string(index) + "]";
 }
@@ -67,7 +67,7 @@ class HandleArray {
     }
     return true;
   }
-  /// The same for datatypes to communicate with.
+  /// The same for datatypes that must be committed.
   bool load_committed(Call& call, const Handle* handles, const char* argument) {
     if (!ready(call, handles, argument)) return false;
     for (std::size_t i = 0; i < objects_.size(); ++i) {
@@ -86,7 +86,7 @@ class HandleArray {
   void settle(Call& call, Handle* handles) {
     for (std::size_t i = 0; i < objects_.size(); ++i) call.settle<T>(objects_[i], &handles[i]);
   }
-  /// INOUT of MPI_Startall and OUT: hands out what is there, up to the first null.
+  /// OUT, and INOUT of MPI_Startall: gives the user handles of the objects, up to the first null.
   void give(Call& call, Handle* handles) {
     for (std::size_t i = 0; i < objects_.size() && objects_[i] != nullptr; ++i) {
       handles[i] = call.give<T>(objects_[i]);
@@ -121,7 +121,7 @@ class StatusOut {
   Status status_;
 };
 
-/// An array of them; the user's may be MPI_STATUSES_IGNORE.
+/// An array of statuses; the user's may be MPI_STATUSES_IGNORE.
 class StatusArray {
  public:
   StatusArray(MPI_Status* user, Count size) : user_(user), statuses_(user == MPI_STATUSES_IGNORE ? 0 : size) {

@@ -26,7 +26,7 @@ constinit thread_local std::uintptr_t callback_frame = 0;
 
 namespace {
 
-constexpr const char* kHintMark = "; hint: ";  // what comes after it helps, and is not about this error alone
+constexpr const char* kHintMark = "; hint: ";  // what follows it is advice, the same for every such error
 
 /// "MPI_Send: dest = 7, expected 0..3 or MPI_PROC_NULL (communicator MPI_COMM_WORLD, rank 0); hint: …"
 std::string describe(Process& process, const char* call, const ErrorOwner* owner, Code code) {
@@ -42,14 +42,15 @@ std::string describe(Process& process, const char* call, const ErrorOwner* owner
   }
   if (owner != nullptr && owner != &process.objects->null_file) {
     text += " (" + owner->description() + ")";
-  } else if (binding.life == Life::kRunning) {
+  } else if (binding.world_state == WorldState::kRunning) {
     text += " (rank " + std::to_string(process.rank) + " of MPI_COMM_WORLD)";
   }
   return text + cause.substr(hint);
 }
 
-/// Whether a user's error handler runs inside of itself some dozens of times. A handler may be left by
-/// longjmp or an exception: then the stack is not below the last one's frame any more, and we count anew.
+/// Whether a user's error handler has called itself, through errors, some dozens of times. longjmp or an
+/// exception may leave a handler: the stack is then no longer below the frame of the last one, and the count
+/// starts anew.
 bool is_endless_error(const void* frame) {
   constexpr int kDepthMax = 50;
   thread_local std::uintptr_t last_frame = 0;
@@ -60,17 +61,17 @@ bool is_endless_error(const void* frame) {
   return depth > kDepthMax;
 }
 
-/// Whether this thread's callback was left by longjmp or an exception: the stack, which grows downwards, has
-/// been given back up to `call` at least. Forgets the callback then.
+/// Whether longjmp or an exception left this thread's callback: the stack, which grows downwards, is free up
+/// to `call` at least. Forgets the callback then.
 bool was_callback_left(const Call* call) {
   if (callback_frame == 0 || callback_frame > reinterpret_cast<std::uintptr_t>(call)) return false;
   callback_frame = 0;
   return true;
 }
 
-/// Whose error handler is invoked for what belongs to no communicator, window, file or session:
-/// MPI_COMM_SELF's (MPI 9.3), but programs from before MPI 4 expect MPI_COMM_WORLD's, if they set that alone.
-/// Null outside MPI_Init .. MPI_Finalize.
+/// The owner of the error handler for errors that belong to no communicator, window, file or session:
+/// MPI_COMM_SELF (MPI 9.3), but MPI_COMM_WORLD where the program has set that one's handler alone, as
+/// programs from before MPI 4 do. Null outside MPI_Init .. MPI_Finalize.
 ErrorOwner* default_owner(const Objects& objects) {
   if (objects.self == nullptr || objects.world == nullptr) return objects.self;
   return objects.world->errhandler_set && !objects.self->errhandler_set ? objects.world : objects.self;
@@ -108,23 +109,23 @@ int null_argument(Function function, const void* site,
 void Call::not_running(Function function) {
   char text[200];
   std::snprintf(text, sizeof text, "%s called %s", function_name(function),
-                binding.life == Life::kBefore
+                binding.world_state == WorldState::kBefore
                     ? "before MPI_Init; hint: MPI_Init or MPI_Init_thread comes first"
                     : "after MPI_Finalize; hint: MPI_Finalize comes last");
   die(text);
 }
 
-/// With several threads the call on the line may be another one's, which waits; it says so again when it goes
-/// on (Progress).
+/// With several threads the line may show a call of another thread, which waits. That thread puts its call on
+/// the line again when its wait goes on (Progress::take_back).
 void Call::keep_outer() {
   if (locked_ ? call_depth <= 1 : was_callback_left(this)) return;
   way_out_ = WayOut::kNested;
   outer_ = values_of(process.line);
 }
 
-/// What a call inside another one does first, and every 128th call. Short messages and flags come and go past
-/// the wheel: a rank that never has to wait for one would serve nobody, neither its peers nor who asks at its
-/// board. Returns the line's word: callbacks may have made calls.
+/// What a call inside another one does first, and every 128th call: one turn of the progress loop. Short
+/// messages and flags are sent and received without it, so a rank that never waits would otherwise serve
+/// neither its peers nor the doctor. Returns the line's word anew: callbacks may have made calls.
 std::uint64_t Call::prepare(std::uint64_t word) {
   if ((word & kInside) != 0) {
     keep_outer();
@@ -142,7 +143,7 @@ void Call::restore_outer() {
   put_back(outer_, &process.line);
 }
 
-/// Undoes all that the call has done for its time; the destructor finds nothing left to do.
+/// Ends the call early: closes the line and unlocks. The destructor then does nothing.
 void Call::leave() {
   if (way_out_ == WayOut::kNested) {
     restore_outer();
@@ -155,7 +156,7 @@ void Call::leave() {
 
 void Call::lock() {
   if (call_depth > 0 && was_callback_left(this)) {
-    call_depth = 1;  // the mutex has been this thread's ever since
+    call_depth = 1;  // this thread has held the mutex ever since
     return;
   }
   if (call_depth++ == 0) process.mutex.lock();
@@ -227,7 +228,7 @@ bool Call::uncommitted(const Datatype* type, const char* argument) {
       argument, type->name.empty() ? "a derived datatype" : type->name.c_str());
 }
 
-/// A message without data: MPI_BYTE stands for its type. Of data: null, with the error noted.
+/// The type of a message without data: MPI_BYTE. Of one with data: null, and keeps the error.
 Datatype* Call::nothing(Count count, MPI_Datatype value, const char* argument, Datatype* type) {
   if (count == 0 && (value == MPI_DATATYPE_NULL || type != nullptr))
     return predefined_object<Datatype>(*process.objects, kMpiByte);
@@ -256,7 +257,7 @@ std::string printed_rank(int value) {
   }
 }
 
-/// What helps with a rank that MPI_COMM_WORLD has and `comm` has not.
+/// The hint on a rank that MPI_COMM_WORLD has and `comm` has not.
 std::string hint_on_rank(const Process& process, int value, const Comm* comm, const char* argument) {
   if (value < 0 || value >= process.size || comm == process.objects->world) return {};
   return std::string("; hint: ") + argument +
@@ -341,8 +342,8 @@ bool Call::neighborhood(const Comm* comm, Degrees* degrees) {
   return true;
 }
 
-/// Sends that are over at once share a request; to tell where one was begun that is never waited for, each
-/// needs its own.
+/// Sends that complete at once share a request. Where origins are noted each gets its own, so that the report
+/// on leaks can name the call that began a send and was never waited for.
 Object* Call::own_request(Object* object) {
   if (object->kind != Kind::kRequest || static_cast<Request*>(object)->comm) return object;
   release(object);

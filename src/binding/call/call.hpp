@@ -1,14 +1,13 @@
-// Call: what every entry does around its one core function: find the process, lock it if threads may meet,
-// check the arguments, turn handles into objects and back, and turn an error into what the error handler
-// says.
+// Call: what every entry does around its one core function. It finds the process, locks it where threads may
+// meet, checks the arguments, turns handles into objects and back, and ends an error in the error handler.
 //
-// An entry reads: Call call(Function::kX, site); if a check fails, return call.fail(); what it is about, for
-// who asks (call.tell(…)); return call.end(api::x(…)).
+// An entry reads: Call call(Function::kX, site); if a check fails, return call.fail(); call.note(…) puts its
+// arguments on the rank's line (base/call_board.hpp), for the doctor; return call.end(api::x(…)).
 // Checks are inline and cheap; whatever happens on an error is out of line in call.cpp.
 //
-// A user's error handler is called last, when the call is over (leave()): the lock is free, the line closed,
-// what the call gives back is in its place. So a handler may be left by longjmp or an exception, and what it
-// makes of the code is what the call returns.
+// A user's error handler runs last, when the call is over (leave()): the lock is free, the line is closed,
+// the OUT arguments are written. So a handler may be left by longjmp or an exception, and what it makes of
+// the code is what the call returns.
 //
 // The Binding below is the only global of the library: it leads to the current Process.
 //
@@ -40,14 +39,14 @@
 
 namespace tasuki {
 
-/// Where the program is between MPI_Init and MPI_Finalize.
-enum class Life : int { kBefore, kRunning, kAfter };
+/// Whether the program is before MPI_Init, between it and MPI_Finalize, or after MPI_Finalize.
+enum class WorldState : int { kBefore, kRunning, kAfter };
 
 struct Binding {
   Process* process = nullptr;  // while running, else null
   bool locking = false;        // MPI_THREAD_MULTIPLE
   bool notes_origins = false;  // TASUKI_CHECK=3
-  Life life = Life::kBefore;
+  WorldState world_state = WorldState::kBefore;
   HandleTable handles;
   DueHandler due_handler;
   pthread_t main_thread = 0;
@@ -58,8 +57,8 @@ extern Binding binding;
 /// How deep in calls this thread is; kept with MPI_THREAD_MULTIPLE only.
 extern thread_local int call_depth [[gnu::tls_model("initial-exec")]];
 
-/// Where on the stack this thread's outermost callback began (callbacks.cpp); 0: none runs. A call that finds
-/// itself above it knows that the callback was left by longjmp or an exception, and the call around it, too.
+/// Where on the stack this thread's outermost callback began (callbacks.cpp); 0: none runs. A call that lies
+/// above it on the stack knows that longjmp or an exception left the callback and the call around it.
 extern thread_local std::uintptr_t callback_frame [[gnu::tls_model("initial-exec")]];
 
 /// The Process of the calls that are legal at any time, outside MPI_Init .. MPI_Finalize. Made on first use.
@@ -117,9 +116,9 @@ class Call {
     errhandler_ = lookup<Errhandler>(abi::bits_of(handler));
   }
 
-  /// Puts an argument on the line.
+  /// Puts an argument on the rank's line.
   template <class T, class Value>
-  [[gnu::always_inline]] void tell(std::atomic<T> CallLine::*field, Value value) {
+  [[gnu::always_inline]] void note(std::atomic<T> CallLine::*field, Value value) {
     if constexpr (std::is_pointer_v<Value>) {
       (process.line.*field).store(reinterpret_cast<T>(value), std::memory_order_relaxed);
     } else {
@@ -127,7 +126,7 @@ class Call {
     }
   }
 
-  // Handles. Each gives false, with the error noted, when the argument is not what was expected.
+  // Handles. Each check returns false, and keeps the error, when the argument is not what was expected.
 
   template <class T>
   [[gnu::always_inline]] bool handle(typename HandleOf<T>::Handle value, const char* argument, T** object) {
@@ -148,7 +147,7 @@ class Call {
     }
     return handle<T>(value, argument, object);
   }
-  /// An argument that may not be significant here: null when it names no object.
+  /// An argument that may be insignificant at this rank: null when it names no object.
   template <class T>
   T* lookup_or_null(typename HandleOf<T>::Handle value) const {
     return lookup<T>(abi::bits_of(value));
@@ -159,7 +158,7 @@ class Call {
     return (*type)->committed || uncommitted(*type, argument);
   }
 
-  /// The handle of `object` for the user: one use more. Null gives the NULL handle.
+  /// A handle of `object` for the user, which is one more use of it. The NULL handle for null.
   template <class T>
   typename HandleOf<T>::Handle give(T* object) {
     if (object == nullptr) return HandleOf<T>::null();
@@ -245,7 +244,7 @@ class Call {
     return !abi::is_in_place(buffer) || in_place(argument);
   }
 
-  // Rooted collectives: who takes part how (MPI 6.2.3).
+  // Rooted collectives: the part that this process takes (MPI 6.2.3).
 
   struct Roles {
     int root;          // in the core's numbers
@@ -262,7 +261,7 @@ class Call {
   };
   bool neighborhood(const Comm* comm, Degrees* degrees);
 
-  /// Leaves `code` as the error of a check of the entry's own.
+  /// Keeps the error of a check that the entry makes itself. Returns false.
   [[gnu::format(printf, 3, 4), gnu::cold]] bool refuse(int error_class, const char* format, ...);
 
  private:
@@ -289,11 +288,11 @@ class Call {
       note_origin(value);
     return abi::bits_of_table_value(value);
   }
-  /// What the destructor has to do about the line.
+  /// What the destructor does to the rank's line.
   enum class WayOut : unsigned char {
     kPlain,   // close it
-    kNested,  // put back that of the call around this one
-    kLeft,    // nothing: leave() has done it
+    kNested,  // put the line of the enclosing call back
+    kLeft,    // nothing: leave() closed it
   };
 
   [[gnu::always_inline]] void begin(const void* site, bool locking) {
@@ -346,7 +345,7 @@ class Call {
   const Function function_;
   bool locked_;
   WayOut way_out_;
-  LineValues outer_;  // of the call of this thread around this one, by a callback; else not set
+  LineValues outer_;  // of the call that a callback made this one in; else unset
   ErrorOwner* owner_ = nullptr;
   Errhandler* errhandler_ = nullptr;
   Code code_ = 0;
@@ -358,8 +357,8 @@ void null_out(typename HandleOf<T>::Handle* handle) {
   if (handle != nullptr) *handle = HandleOf<T>::null();
 }
 
-/// For calls that are legal at any time and in any thread, and so are a Call only when they fail:
-/// MPI_SUCCESS, or the error of the first (argument, its name) that is NULL.
+/// Of the entries that are legal at any time and in any thread, and make a Call only to fail. Returns
+/// MPI_SUCCESS, or fails for the first (argument, its name) that is NULL.
 int null_argument(Function function, const void* site,
                   std::initializer_list<std::pair<const void*, const char*>> arguments);
 

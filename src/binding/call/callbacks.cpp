@@ -14,8 +14,8 @@ namespace tasuki {
 
 namespace {
 
-/// For the time of a callback: notes where it began, and puts back what a callback inside of it that did not
-/// return has left.
+/// Lives as long as a callback: notes where it began on the stack, and clears what an inner callback that
+/// never returned has left behind.
 class InCallback {
  public:
   [[gnu::noinline]] InCallback()
@@ -163,7 +163,7 @@ void AbiCallbacks::reduce(AnyFunction function, bool wide, const void* in, void*
     reinterpret_cast<MPI_User_function_c*>(function)(const_cast<void*>(in), inout, &length, &type);
     return;
   }
-  // The old form counts in ints: as many calls as it takes.
+  // The small form counts in ints: several calls where there are more elements.
   auto* from = static_cast<char*>(const_cast<void*>(in));
   auto* to = static_cast<char*>(inout);
   while (count > 0) {

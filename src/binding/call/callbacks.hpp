@@ -1,8 +1,8 @@
 // AbiCallbacks: calls a user's functions with the handles and numbers of this library's ABI.
 //
-// A user's function may be left by longjmp or an exception. For error handlers that is as good as a return:
-// the call that they belong to is over (DueHandler). Out of the others it leaves what the call was about as
-// it is, but the lock and the line are put right by the next call of this thread (callback_frame).
+// longjmp or an exception may leave a user's function. For an error handler that is as good as a return: the
+// call that it belongs to is over (DueHandler). When another callback is left so, the work of its call stays
+// half done, but the next call of this thread puts the lock and the line right (callback_frame).
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ namespace tasuki {
 /// the lock is free.
 struct DueHandler {
   AnyFunction function = nullptr;  // null: none is due
-  Kind kind = Kind::kComm;         // of the owner: says what the function looks like
+  Kind kind = Kind::kComm;         // of the owner: determines the type of the function
   Object* owner = nullptr;         // may be gone when the handler runs, where it is not lent
   std::uint64_t handle = 0;        // of the owner, in the bits of the ABI
   Code code = 0;
   bool lent = false;  // the owner had no handle of the user's: it has one, and a reference, until take_back()
 
-  /// Calls it. Returns what it leaves of the code, in the ABI's numbers.
+  /// Calls it. Returns the code as the handler leaves it, in the ABI's numbers.
   int call() const;
   /// With the lock, if there is one.
   void take_back() const;

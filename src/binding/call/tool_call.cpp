@@ -1,4 +1,4 @@
-// The calls of a tool's functions.
+// Calls of the functions that a tool registered.
 #include "binding/call/tool_call.hpp"
 
 namespace tasuki {

@@ -1,6 +1,6 @@
 // ToolCall: what the entries of MPI_T do around their one core function: find the Process (MPI_T may be used
 // before MPI_Init and after MPI_Finalize), lock it and the Tool, and turn handles into the core's and back.
-// Errors are returned; no error handler hears of them (MPI 15.3).
+// Errors are returned; no error handler is invoked (MPI 15.3).
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class ToolCall {
     *object = handle != MPI_INFO_NULL ? find<Info>(handle) : nullptr;
     return handle == MPI_INFO_NULL || *object != nullptr;
   }
-  /// What a variable is to be bound to; null where it is bound to nothing, or the object is none.
+  /// What a variable is to be bound to; null where it is bound to nothing, or the handle is invalid.
   Comm* object(Bind bind, void* handle) const {
     if (bind != Bind::kComm || handle == nullptr) return nullptr;
     return find<Comm>(*static_cast<MPI_Comm*>(handle));
@@ -79,8 +79,8 @@ Pointer pointer_of(ToolHandle handle) {
   return reinterpret_cast<Pointer>(static_cast<std::uintptr_t>(handle));
 }
 
-/// A string for a tool (MPI 15.3.3): at most *length - 1 characters of it and a NUL; *length becomes what all
-/// of it takes. Null where the user wants none, or only its length.
+/// Copies a string to a tool (MPI 15.3.3): at most *length - 1 characters and a NUL; *length becomes the
+/// bytes that the whole string takes. `to` is null where the tool wants the length alone, or neither.
 inline void store_tool_string(const std::string& text, char* user, int* length) {
   if (length == nullptr) return;
   if (user != nullptr && *length > 0) {

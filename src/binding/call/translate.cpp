@@ -34,7 +34,7 @@ void contents_from_core(const Datatype& datatype, int* integers) {
     return;
   }
   if (datatype.combiner != Combiner::kDarray) return;
-  // size, rank, ndims, gsizes (but in large counts for the wide form), distributions, arguments, psizes,
+  // size, rank, ndims, gsizes (among the large counts in the large form), distributions, arguments, psizes,
   // order
   const auto dimensions = static_cast<std::size_t>(integers[2]);
   const std::size_t distributions = datatype.wide ? 3 : 3 + dimensions;

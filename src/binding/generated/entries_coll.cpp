@@ -21,9 +21,9 @@ using namespace tasuki;
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   return call.end(api::allgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
 extern "C" int PMPI_Allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
@@ -51,9 +51,9 @@ extern "C" decltype(PMPI_Allgather_c) MPI_Allgather_c __attribute__((weak, alias
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::allgather_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -80,9 +80,9 @@ extern "C" decltype(PMPI_Allgather_init_c) MPI_Allgather_init_c __attribute__((w
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   return call.end(api::allgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm));
 }
 extern "C" int PMPI_Allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -110,9 +110,9 @@ extern "C" decltype(PMPI_Allgatherv_c) MPI_Allgatherv_c __attribute__((weak, ali
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::allgatherv_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -140,10 +140,10 @@ extern "C" decltype(PMPI_Allgatherv_init_c) MPI_Allgatherv_init_c __attribute__(
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
+  call.note(&CallLine::op, core_op);
   return call.end(api::allreduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm));
 }
 extern "C" int PMPI_Allreduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -172,10 +172,10 @@ extern "C" decltype(PMPI_Allreduce_c) MPI_Allreduce_c __attribute__((weak, alias
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
+  call.note(&CallLine::op, core_op);
   const Code code = api::allreduce_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -202,9 +202,9 @@ extern "C" decltype(PMPI_Allreduce_init_c) MPI_Allreduce_init_c __attribute__((w
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   return call.end(api::alltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
 extern "C" int PMPI_Alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
@@ -232,9 +232,9 @@ extern "C" decltype(PMPI_Alltoall_c) MPI_Alltoall_c __attribute__((weak, alias("
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::alltoall_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -261,8 +261,8 @@ extern "C" decltype(PMPI_Alltoall_init_c) MPI_Alltoall_init_c __attribute__((wea
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::type, core_sendtype);
   return call.end(api::alltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm));
 }
 extern "C" int PMPI_Alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -290,8 +290,8 @@ extern "C" decltype(PMPI_Alltoallv_c) MPI_Alltoallv_c __attribute__((weak, alias
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::alltoallv_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -322,7 +322,7 @@ extern "C" decltype(PMPI_Alltoallv_init_c) MPI_Alltoallv_init_c __attribute__((w
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   return call.end(api::alltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm));
 }
 extern "C" int PMPI_Alltoallw(const void* sendbuf, const int sendcounts[], const int sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
@@ -356,7 +356,7 @@ extern "C" decltype(PMPI_Alltoallw_c) MPI_Alltoallw_c __attribute__((weak, alias
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::alltoallw_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -379,7 +379,7 @@ extern "C" int PMPI_Barrier(MPI_Comm comm) {
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   return call.end(api::barrier(call.process, core_comm));
 }
 extern "C" decltype(PMPI_Barrier) MPI_Barrier __attribute__((weak, alias("PMPI_Barrier")));
@@ -396,7 +396,7 @@ extern "C" int PMPI_Barrier_init(MPI_Comm comm, MPI_Info info, MPI_Request* requ
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::barrier_init(call.process, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -416,10 +416,10 @@ extern "C" decltype(PMPI_Barrier_init) MPI_Barrier_init __attribute__((weak, ali
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   return call.end(api::bcast(call.process, abi::buffer_to_core(buffer), count, core_datatype, roles.root, core_comm));
 }
 extern "C" int PMPI_Bcast(void* buffer, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
@@ -447,10 +447,10 @@ extern "C" decltype(PMPI_Bcast_c) MPI_Bcast_c __attribute__((weak, alias("PMPI_B
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::bcast_init(call.process, abi::buffer_to_core(buffer), count, core_datatype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -478,10 +478,10 @@ extern "C" decltype(PMPI_Bcast_init_c) MPI_Bcast_init_c __attribute__((weak, ali
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
+  call.note(&CallLine::op, core_op);
   return call.end(api::exscan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm));
 }
 extern "C" int PMPI_Exscan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -510,10 +510,10 @@ extern "C" decltype(PMPI_Exscan_c) MPI_Exscan_c __attribute__((weak, alias("PMPI
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
+  call.note(&CallLine::op, core_op);
   const Code code = api::exscan_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -542,10 +542,10 @@ extern "C" decltype(PMPI_Exscan_init_c) MPI_Exscan_init_c __attribute__((weak, a
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   return call.end(api::gather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm));
 }
 extern "C" int PMPI_Gather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -575,10 +575,10 @@ extern "C" decltype(PMPI_Gather_c) MPI_Gather_c __attribute__((weak, alias("PMPI
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::gather_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -607,10 +607,10 @@ extern "C" decltype(PMPI_Gather_init_c) MPI_Gather_init_c __attribute__((weak, a
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   return call.end(api::gatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, roles.root, core_comm));
 }
 extern "C" int PMPI_Gatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -640,10 +640,10 @@ extern "C" decltype(PMPI_Gatherv_c) MPI_Gatherv_c __attribute__((weak, alias("PM
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::gatherv_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -673,9 +673,9 @@ extern "C" decltype(PMPI_Gatherv_init_c) MPI_Gatherv_init_c __attribute__((weak,
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::iallgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -705,9 +705,9 @@ extern "C" decltype(PMPI_Iallgather_c) MPI_Iallgather_c __attribute__((weak, ali
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::iallgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -738,10 +738,10 @@ extern "C" decltype(PMPI_Iallgatherv_c) MPI_Iallgatherv_c __attribute__((weak, a
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
+  call.note(&CallLine::op, core_op);
   const Code code = api::iallreduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -771,9 +771,9 @@ extern "C" decltype(PMPI_Iallreduce_c) MPI_Iallreduce_c __attribute__((weak, ali
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::ialltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -803,8 +803,8 @@ extern "C" decltype(PMPI_Ialltoall_c) MPI_Ialltoall_c __attribute__((weak, alias
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::ialltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -840,7 +840,7 @@ extern "C" decltype(PMPI_Ialltoallv_c) MPI_Ialltoallv_c __attribute__((weak, ali
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::ialltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -866,7 +866,7 @@ extern "C" int PMPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::ibarrier(call.process, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -889,10 +889,10 @@ extern "C" decltype(PMPI_Ibarrier) MPI_Ibarrier __attribute__((weak, alias("PMPI
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::ibcast(call.process, abi::buffer_to_core(buffer), count, core_datatype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -923,10 +923,10 @@ extern "C" decltype(PMPI_Ibcast_c) MPI_Ibcast_c __attribute__((weak, alias("PMPI
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
+  call.note(&CallLine::op, core_op);
   const Code code = api::iexscan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -958,10 +958,10 @@ extern "C" decltype(PMPI_Iexscan_c) MPI_Iexscan_c __attribute__((weak, alias("PM
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::igather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -993,10 +993,10 @@ extern "C" decltype(PMPI_Igather_c) MPI_Igather_c __attribute__((weak, alias("PM
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::igatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1029,11 +1029,11 @@ extern "C" decltype(PMPI_Igatherv_c) MPI_Igatherv_c __attribute__((weak, alias("
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
+  call.note(&CallLine::op, core_op);
   const Code code = api::ireduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1064,8 +1064,8 @@ extern "C" decltype(PMPI_Ireduce_c) MPI_Ireduce_c __attribute__((weak, alias("PM
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::op, core_op);
   const Code code = api::ireduce_scatter(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count_array(recvcounts), core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1096,9 +1096,9 @@ extern "C" decltype(PMPI_Ireduce_scatter_c) MPI_Ireduce_scatter_c __attribute__(
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, recvcount);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, recvcount);
+  call.note(&CallLine::op, core_op);
   const Code code = api::ireduce_scatter_block(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), recvcount, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1129,10 +1129,10 @@ extern "C" decltype(PMPI_Ireduce_scatter_block_c) MPI_Ireduce_scatter_block_c __
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
+  call.note(&CallLine::op, core_op);
   const Code code = api::iscan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1164,10 +1164,10 @@ extern "C" decltype(PMPI_Iscan_c) MPI_Iscan_c __attribute__((weak, alias("PMPI_I
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, recvcount);
-  call.tell(&CallLine::type, core_recvtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
+  call.note(&CallLine::count, recvcount);
+  call.note(&CallLine::type, core_recvtype);
   const Code code = api::iscatter(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1199,10 +1199,10 @@ extern "C" decltype(PMPI_Iscatter_c) MPI_Iscatter_c __attribute__((weak, alias("
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, recvcount);
-  call.tell(&CallLine::type, core_recvtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
+  call.note(&CallLine::count, recvcount);
+  call.note(&CallLine::type, core_recvtype);
   const Code code = api::iscatterv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(displs), core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1232,11 +1232,11 @@ extern "C" decltype(PMPI_Iscatterv_c) MPI_Iscatterv_c __attribute__((weak, alias
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
+  call.note(&CallLine::op, core_op);
   return call.end(api::reduce(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, roles.root, core_comm));
 }
 extern "C" int PMPI_Reduce(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm) {
@@ -1267,11 +1267,11 @@ extern "C" decltype(PMPI_Reduce_c) MPI_Reduce_c __attribute__((weak, alias("PMPI
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
+  call.note(&CallLine::op, core_op);
   const Code code = api::reduce_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1296,9 +1296,9 @@ extern "C" decltype(PMPI_Reduce_init_c) MPI_Reduce_init_c __attribute__((weak, a
       !call.buffer(inoutbuf, "inoutbuf", count, *core_datatype)) {
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
+  call.note(&CallLine::op, core_op);
   return call.end(api::reduce_local(call.process, abi::buffer_to_core(inbuf), abi::buffer_to_core(inoutbuf), count, core_datatype, core_op));
 }
 extern "C" int PMPI_Reduce_local(const void* inbuf, void* inoutbuf, int count, MPI_Datatype datatype, MPI_Op op) {
@@ -1322,8 +1322,8 @@ extern "C" decltype(PMPI_Reduce_local_c) MPI_Reduce_local_c __attribute__((weak,
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::op, core_op);
   return call.end(api::reduce_scatter(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count_array(recvcounts), core_datatype, core_op, core_comm));
 }
 extern "C" int PMPI_Reduce_scatter(const void* sendbuf, void* recvbuf, const int recvcounts[], MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -1347,9 +1347,9 @@ extern "C" decltype(PMPI_Reduce_scatter_c) MPI_Reduce_scatter_c __attribute__((w
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, recvcount);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, recvcount);
+  call.note(&CallLine::op, core_op);
   return call.end(api::reduce_scatter_block(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), recvcount, core_datatype, core_op, core_comm));
 }
 extern "C" int PMPI_Reduce_scatter_block(const void* sendbuf, void* recvbuf, int recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -1378,9 +1378,9 @@ extern "C" decltype(PMPI_Reduce_scatter_block_c) MPI_Reduce_scatter_block_c __at
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, recvcount);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, recvcount);
+  call.note(&CallLine::op, core_op);
   const Code code = api::reduce_scatter_block_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), recvcount, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1413,8 +1413,8 @@ extern "C" decltype(PMPI_Reduce_scatter_block_init_c) MPI_Reduce_scatter_block_i
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::op, core_op);
   const Code code = api::reduce_scatter_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count_array(recvcounts), core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1442,10 +1442,10 @@ extern "C" decltype(PMPI_Reduce_scatter_init_c) MPI_Reduce_scatter_init_c __attr
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
+  call.note(&CallLine::op, core_op);
   return call.end(api::scan(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm));
 }
 extern "C" int PMPI_Scan(const void* sendbuf, void* recvbuf, int count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm) {
@@ -1474,10 +1474,10 @@ extern "C" decltype(PMPI_Scan_c) MPI_Scan_c __attribute__((weak, alias("PMPI_Sca
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
+  call.note(&CallLine::op, core_op);
   const Code code = api::scan_init(call.process, abi::buffer_to_core(sendbuf), abi::buffer_to_core(recvbuf), count, core_datatype, core_op, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1506,10 +1506,10 @@ extern "C" decltype(PMPI_Scan_init_c) MPI_Scan_init_c __attribute__((weak, alias
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, recvcount);
-  call.tell(&CallLine::type, core_recvtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
+  call.note(&CallLine::count, recvcount);
+  call.note(&CallLine::type, core_recvtype);
   return call.end(api::scatter(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm));
 }
 extern "C" int PMPI_Scatter(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -1539,10 +1539,10 @@ extern "C" decltype(PMPI_Scatter_c) MPI_Scatter_c __attribute__((weak, alias("PM
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, recvcount);
-  call.tell(&CallLine::type, core_recvtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
+  call.note(&CallLine::count, recvcount);
+  call.note(&CallLine::type, core_recvtype);
   const Code code = api::scatter_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1571,10 +1571,10 @@ extern "C" decltype(PMPI_Scatter_init_c) MPI_Scatter_init_c __attribute__((weak,
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, recvcount);
-  call.tell(&CallLine::type, core_recvtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
+  call.note(&CallLine::count, recvcount);
+  call.note(&CallLine::type, core_recvtype);
   return call.end(api::scatterv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(displs), core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm));
 }
 extern "C" int PMPI_Scatterv(const void* sendbuf, const int sendcounts[], const int displs[], MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm) {
@@ -1604,10 +1604,10 @@ extern "C" decltype(PMPI_Scatterv_c) MPI_Scatterv_c __attribute__((weak, alias("
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
-  call.tell(&CallLine::count, recvcount);
-  call.tell(&CallLine::type, core_recvtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
+  call.note(&CallLine::count, recvcount);
+  call.note(&CallLine::type, core_recvtype);
   const Code code = api::scatterv_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(displs), core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, roles.root, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);

@@ -22,7 +22,7 @@ using namespace tasuki;
       !call.pointer(count, "count")) {
     return call.fail();
   }
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::get_count(call.process, &core_status, core_datatype, &core_count);
   if (code == 0) {
     store_count(core_count, count);
@@ -50,7 +50,7 @@ extern "C" decltype(PMPI_Get_count_c) MPI_Get_count_c __attribute__((weak, alias
       !call.pointer(count, "count")) {
     return call.fail();
   }
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::get_elements(call.process, &core_status, core_datatype, &core_count);
   if (code == 0) {
     store_count(core_count, count);
@@ -78,7 +78,7 @@ extern "C" int PMPI_Get_elements_x(const MPI_Status* status, MPI_Datatype dataty
       !call.pointer(count, "count")) {
     return call.fail();
   }
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::get_elements_x(call.process, &core_status, core_datatype, &core_count);
   if (code == 0) {
     store_count(core_count, count);
@@ -98,9 +98,9 @@ extern "C" decltype(PMPI_Get_elements_x) MPI_Get_elements_x __attribute__((weak,
     return call.fail();
   }
   Count core_position = *position;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, incount);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, incount);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::pack(call.process, abi::buffer_to_core(inbuf), incount, core_datatype, abi::buffer_to_core(outbuf), outsize, &core_position, core_comm);
   if (code == 0) {
     store_count(core_position, position);
@@ -126,8 +126,8 @@ extern "C" decltype(PMPI_Pack_c) MPI_Pack_c __attribute__((weak, alias("PMPI_Pac
     return call.fail();
   }
   Count core_position = *position;
-  call.tell(&CallLine::count, incount);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::count, incount);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::pack_external(call.process, datarep, abi::buffer_to_core(inbuf), incount, core_datatype, abi::buffer_to_core(outbuf), outsize, &core_position);
   if (code == 0) {
     store_count(core_position, position);
@@ -153,8 +153,8 @@ extern "C" decltype(PMPI_Pack_external_c) MPI_Pack_external_c __attribute__((wea
       !call.pointer(size, "size")) {
     return call.fail();
   }
-  call.tell(&CallLine::count, incount);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::count, incount);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::pack_external_size(call.process, datarep, incount, core_datatype, &core_size);
   if (code == 0) {
     store_count(core_size, size);
@@ -181,9 +181,9 @@ extern "C" decltype(PMPI_Pack_external_size_c) MPI_Pack_external_size_c __attrib
       !call.pointer(size, "size")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, incount);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, incount);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::pack_size(call.process, incount, core_datatype, core_comm, &core_size);
   if (code == 0) {
     store_count(core_size, size);
@@ -210,8 +210,8 @@ extern "C" decltype(PMPI_Pack_size_c) MPI_Pack_size_c __attribute__((weak, alias
       !call.count(count, "count")) {
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::status_set_elements(call.process, &core_status, core_datatype, count);
   if (code == 0) {
     abi::write_status(core_status, status);
@@ -238,8 +238,8 @@ extern "C" int PMPI_Status_set_elements_x(MPI_Status* status, MPI_Datatype datat
       !call.count(count, "count")) {
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::status_set_elements_x(call.process, &core_status, core_datatype, count);
   if (code == 0) {
     abi::write_status(core_status, status);
@@ -271,7 +271,7 @@ extern "C" decltype(PMPI_Type_commit) MPI_Type_commit __attribute__((weak, alias
     null_out<Datatype>(newtype);
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
+  call.note(&CallLine::count, count);
   const Code code = api::type_contiguous(call.process, count, core_oldtype, &core_newtype, function == Function::kType_contiguous_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -390,7 +390,7 @@ extern "C" decltype(PMPI_Type_create_f90_real) MPI_Type_create_f90_real __attrib
     null_out<Datatype>(newtype);
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
+  call.note(&CallLine::count, count);
   const Code code = api::type_create_hindexed(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_oldtype, &core_newtype, function == Function::kType_create_hindexed_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -418,7 +418,7 @@ extern "C" decltype(PMPI_Type_create_hindexed_c) MPI_Type_create_hindexed_c __at
     null_out<Datatype>(newtype);
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
+  call.note(&CallLine::count, count);
   const Code code = api::type_create_hindexed_block(call.process, count, blocklength, count_array(array_of_displacements), core_oldtype, &core_newtype, function == Function::kType_create_hindexed_block_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -445,7 +445,7 @@ extern "C" decltype(PMPI_Type_create_hindexed_block_c) MPI_Type_create_hindexed_
     null_out<Datatype>(newtype);
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
+  call.note(&CallLine::count, count);
   const Code code = api::type_create_hvector(call.process, count, blocklength, stride, core_oldtype, &core_newtype, function == Function::kType_create_hvector_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -473,7 +473,7 @@ extern "C" decltype(PMPI_Type_create_hvector_c) MPI_Type_create_hvector_c __attr
     null_out<Datatype>(newtype);
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
+  call.note(&CallLine::count, count);
   const Code code = api::type_create_indexed_block(call.process, count, blocklength, count_array(array_of_displacements), core_oldtype, &core_newtype, function == Function::kType_create_indexed_block_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -544,7 +544,7 @@ extern "C" decltype(PMPI_Type_create_resized_c) MPI_Type_create_resized_c __attr
     null_out<Datatype>(newtype);
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
+  call.note(&CallLine::count, count);
   const Code code = api::type_create_struct(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_array_of_types.data(), &core_newtype, function == Function::kType_create_struct_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -601,7 +601,7 @@ extern "C" int PMPI_Type_delete_attr(MPI_Datatype datatype, int type_keyval) {
       !call.constant(type_keyval, core_type_keyval, "type_keyval", kErrKeyval)) {
     return call.fail();
   }
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   return call.end(api::type_delete_attr(call.process, core_datatype, core_type_keyval));
 }
 extern "C" decltype(PMPI_Type_delete_attr) MPI_Type_delete_attr __attribute__((weak, alias("PMPI_Type_delete_attr")));
@@ -665,7 +665,7 @@ extern "C" int PMPI_Type_get_attr(MPI_Datatype datatype, int type_keyval, void* 
       !call.pointer(flag, "flag")) {
     return call.fail();
   }
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::type_get_attr(call.process, core_datatype, core_type_keyval, &core_attribute_val, &core_flag);
   if (code == 0) {
     *flag = core_flag;
@@ -690,7 +690,7 @@ extern "C" int PMPI_Type_get_contents(MPI_Datatype datatype, int max_integers, i
   if (!core_array_of_datatypes.clear(call, array_of_datatypes, "array_of_datatypes")) {
     return call.fail();
   }
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::type_get_contents(call.process, core_datatype, max_integers, max_addresses, 0, max_datatypes, array_of_integers, reinterpret_cast<Aint*>(array_of_addresses), nullptr, core_array_of_datatypes.data(), false);
   if (code == 0) {
     core_array_of_datatypes.give(call, array_of_datatypes);
@@ -717,7 +717,7 @@ extern "C" int PMPI_Type_get_contents_c(MPI_Datatype datatype, MPI_Count max_int
   if (!core_array_of_datatypes.clear(call, array_of_datatypes, "array_of_datatypes")) {
     return call.fail();
   }
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::type_get_contents(call.process, core_datatype, max_integers, max_addresses, max_large_counts, max_datatypes, array_of_integers, reinterpret_cast<Aint*>(array_of_addresses), reinterpret_cast<Count*>(array_of_large_counts), core_array_of_datatypes.data(), true);
   if (code == 0) {
     core_array_of_datatypes.give(call, array_of_datatypes);
@@ -741,7 +741,7 @@ extern "C" int PMPI_Type_get_envelope(MPI_Datatype datatype, int* num_integers, 
       !call.pointer(combiner, "combiner")) {
     return call.fail();
   }
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::type_get_envelope(call.process, core_datatype, &core_num_integers, &core_num_addresses, nullptr, &core_num_datatypes, &core_combiner, false);
   if (code == 0) {
     store_count(core_num_integers, num_integers);
@@ -769,7 +769,7 @@ extern "C" int PMPI_Type_get_envelope_c(MPI_Datatype datatype, MPI_Count* num_in
       !call.pointer(combiner, "combiner")) {
     return call.fail();
   }
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::type_get_envelope(call.process, core_datatype, &core_num_integers, &core_num_addresses, &core_num_large_counts, &core_num_datatypes, &core_combiner, true);
   if (code == 0) {
     store_count(core_num_integers, num_integers);
@@ -792,7 +792,7 @@ extern "C" decltype(PMPI_Type_get_envelope_c) MPI_Type_get_envelope_c __attribut
       !call.pointer(extent, "extent")) {
     return call.fail();
   }
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::type_get_extent(call.process, core_datatype, &core_lb, &core_extent);
   if (code == 0) {
     store_count(core_lb, lb);
@@ -819,7 +819,7 @@ extern "C" int PMPI_Type_get_extent_x(MPI_Datatype datatype, MPI_Count* lb, MPI_
       !call.pointer(extent, "extent")) {
     return call.fail();
   }
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::type_get_extent_x(call.process, core_datatype, &core_lb, &core_extent);
   if (code == 0) {
     store_count(core_lb, lb);
@@ -838,7 +838,7 @@ extern "C" int PMPI_Type_get_name(MPI_Datatype datatype, char* type_name, int* r
       !call.pointer(resultlen, "resultlen")) {
     return call.fail();
   }
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::type_get_name(call.process, core_datatype, &core_type_name);
   if (code == 0) {
     *resultlen = store_string(core_type_name, type_name, MPI_MAX_OBJECT_NAME);
@@ -857,7 +857,7 @@ extern "C" decltype(PMPI_Type_get_name) MPI_Type_get_name __attribute__((weak, a
       !call.pointer(true_extent, "true_extent")) {
     return call.fail();
   }
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::type_get_true_extent(call.process, core_datatype, &core_true_lb, &core_true_extent);
   if (code == 0) {
     store_count(core_true_lb, true_lb);
@@ -884,7 +884,7 @@ extern "C" int PMPI_Type_get_true_extent_x(MPI_Datatype datatype, MPI_Count* tru
       !call.pointer(true_extent, "true_extent")) {
     return call.fail();
   }
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::type_get_true_extent_x(call.process, core_datatype, &core_true_lb, &core_true_extent);
   if (code == 0) {
     store_count(core_true_lb, true_lb);
@@ -926,7 +926,7 @@ extern "C" decltype(PMPI_Type_get_value_index) MPI_Type_get_value_index __attrib
     null_out<Datatype>(newtype);
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
+  call.note(&CallLine::count, count);
   const Code code = api::type_indexed(call.process, count, count_array(array_of_blocklengths), count_array(array_of_displacements), core_oldtype, &core_newtype, function == Function::kType_indexed_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -967,7 +967,7 @@ extern "C" int PMPI_Type_set_attr(MPI_Datatype datatype, int type_keyval, void* 
       !call.constant(type_keyval, core_type_keyval, "type_keyval", kErrKeyval)) {
     return call.fail();
   }
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   return call.end(api::type_set_attr(call.process, core_datatype, core_type_keyval, attribute_val));
 }
 extern "C" decltype(PMPI_Type_set_attr) MPI_Type_set_attr __attribute__((weak, alias("PMPI_Type_set_attr")));
@@ -979,7 +979,7 @@ extern "C" int PMPI_Type_set_name(MPI_Datatype datatype, const char* type_name) 
       !call.pointer(type_name, "type_name")) {
     return call.fail();
   }
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   return call.end(api::type_set_name(call.process, core_datatype, type_name));
 }
 extern "C" decltype(PMPI_Type_set_name) MPI_Type_set_name __attribute__((weak, alias("PMPI_Type_set_name")));
@@ -992,7 +992,7 @@ extern "C" decltype(PMPI_Type_set_name) MPI_Type_set_name __attribute__((weak, a
       !call.pointer(size, "size")) {
     return call.fail();
   }
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::type_size(call.process, core_datatype, &core_size);
   if (code == 0) {
     store_count(core_size, size);
@@ -1016,7 +1016,7 @@ extern "C" int PMPI_Type_size_x(MPI_Datatype datatype, MPI_Count* size) {
       !call.pointer(size, "size")) {
     return call.fail();
   }
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::type_size_x(call.process, core_datatype, &core_size);
   if (code == 0) {
     store_count(core_size, size);
@@ -1036,7 +1036,7 @@ extern "C" decltype(PMPI_Type_size_x) MPI_Type_size_x __attribute__((weak, alias
     null_out<Datatype>(newtype);
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
+  call.note(&CallLine::count, count);
   const Code code = api::type_vector(call.process, count, blocklength, stride, core_oldtype, &core_newtype, function == Function::kType_vector_c);
   if (code == 0) {
     *newtype = call.give<Datatype>(core_newtype);
@@ -1063,8 +1063,8 @@ extern "C" decltype(PMPI_Type_vector_c) MPI_Type_vector_c __attribute__((weak, a
     return call.fail();
   }
   Count core_position = *position;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::unpack(call.process, abi::buffer_to_core(inbuf), insize, &core_position, abi::buffer_to_core(outbuf), outcount, core_datatype, core_comm);
   if (code == 0) {
     store_count(core_position, position);
@@ -1090,7 +1090,7 @@ extern "C" decltype(PMPI_Unpack_c) MPI_Unpack_c __attribute__((weak, alias("PMPI
     return call.fail();
   }
   Count core_position = *position;
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::unpack_external(call.process, datarep, abi::buffer_to_core(inbuf), insize, &core_position, abi::buffer_to_core(outbuf), outcount, core_datatype);
   if (code == 0) {
     store_count(core_position, position);

@@ -18,7 +18,7 @@ extern "C" int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
       !call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   return call.end_with_handler(api::file_call_errhandler(call.process, core_fh, core_errorcode));
 }
 extern "C" decltype(PMPI_File_call_errhandler) MPI_File_call_errhandler __attribute__((weak, alias("PMPI_File_call_errhandler")));
@@ -31,7 +31,7 @@ extern "C" int PMPI_File_close(MPI_File* fh) {
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   const Code code = api::file_close(call.process, &core_fh);
   call.settle<File>(core_fh, fh);
   return call.end(code);
@@ -73,7 +73,7 @@ extern "C" int PMPI_File_get_amode(MPI_File fh, int* amode) {
       !call.pointer(amode, "amode")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   const Code code = api::file_get_amode(call.process, core_fh, &core_amode);
   if (code == 0) {
     *amode = abi::file_mode_from_core(core_amode);
@@ -90,7 +90,7 @@ extern "C" int PMPI_File_get_atomicity(MPI_File fh, int* flag) {
       !call.pointer(flag, "flag")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   const Code code = api::file_get_atomicity(call.process, core_fh, &core_flag);
   if (code == 0) {
     *flag = core_flag;
@@ -107,7 +107,7 @@ extern "C" int PMPI_File_get_byte_offset(MPI_File fh, MPI_Offset offset, MPI_Off
       !call.pointer(disp, "disp")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   const Code code = api::file_get_byte_offset(call.process, core_fh, offset, &core_disp);
   if (code == 0) {
     store_count(core_disp, disp);
@@ -125,7 +125,7 @@ extern "C" int PMPI_File_get_errhandler(MPI_File file, MPI_Errhandler* errhandle
     null_out<Errhandler>(errhandler);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_file);
+  call.note(&CallLine::comm, core_file);
   const Code code = api::file_get_errhandler(call.process, core_file, &core_errhandler);
   if (code == 0) {
     *errhandler = call.give<Errhandler>(core_errhandler);
@@ -143,7 +143,7 @@ extern "C" int PMPI_File_get_group(MPI_File fh, MPI_Group* group) {
     null_out<Group>(group);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   const Code code = api::file_get_group(call.process, core_fh, &core_group);
   if (code == 0) {
     *group = call.give<Group>(core_group);
@@ -161,7 +161,7 @@ extern "C" int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
     null_out<Info>(info_used);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   const Code code = api::file_get_info(call.process, core_fh, &core_info_used);
   if (code == 0) {
     *info_used = call.give<Info>(core_info_used);
@@ -178,7 +178,7 @@ extern "C" int PMPI_File_get_position(MPI_File fh, MPI_Offset* offset) {
       !call.pointer(offset, "offset")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   const Code code = api::file_get_position(call.process, core_fh, &core_offset);
   if (code == 0) {
     store_count(core_offset, offset);
@@ -195,7 +195,7 @@ extern "C" int PMPI_File_get_position_shared(MPI_File fh, MPI_Offset* offset) {
       !call.pointer(offset, "offset")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   const Code code = api::file_get_position_shared(call.process, core_fh, &core_offset);
   if (code == 0) {
     store_count(core_offset, offset);
@@ -212,7 +212,7 @@ extern "C" int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) {
       !call.pointer(size, "size")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   const Code code = api::file_get_size(call.process, core_fh, &core_size);
   if (code == 0) {
     store_count(core_size, size);
@@ -231,8 +231,8 @@ extern "C" decltype(PMPI_File_get_size) MPI_File_get_size __attribute__((weak, a
       !call.pointer(extent, "extent")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_get_type_extent(call.process, core_fh, core_datatype, &core_extent);
   if (code == 0) {
     store_count(core_extent, extent);
@@ -263,7 +263,7 @@ extern "C" int PMPI_File_get_view(MPI_File fh, MPI_Offset* disp, MPI_Datatype* e
     null_out<Datatype>(etype); null_out<Datatype>(filetype);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   const Code code = api::file_get_view(call.process, core_fh, &core_disp, &core_etype, &core_filetype, &core_datarep);
   if (code == 0) {
     store_count(core_disp, disp);
@@ -286,9 +286,9 @@ extern "C" decltype(PMPI_File_get_view) MPI_File_get_view __attribute__((weak, a
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_iread(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -316,9 +316,9 @@ extern "C" decltype(PMPI_File_iread_c) MPI_File_iread_c __attribute__((weak, ali
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_iread_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -345,9 +345,9 @@ extern "C" decltype(PMPI_File_iread_all_c) MPI_File_iread_all_c __attribute__((w
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_iread_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -375,9 +375,9 @@ extern "C" decltype(PMPI_File_iread_at_c) MPI_File_iread_at_c __attribute__((wea
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_iread_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -404,9 +404,9 @@ extern "C" decltype(PMPI_File_iread_at_all_c) MPI_File_iread_at_all_c __attribut
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_iread_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -433,9 +433,9 @@ extern "C" decltype(PMPI_File_iread_shared_c) MPI_File_iread_shared_c __attribut
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_iwrite(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -463,9 +463,9 @@ extern "C" decltype(PMPI_File_iwrite_c) MPI_File_iwrite_c __attribute__((weak, a
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_iwrite_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -492,9 +492,9 @@ extern "C" decltype(PMPI_File_iwrite_all_c) MPI_File_iwrite_all_c __attribute__(
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_iwrite_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -522,9 +522,9 @@ extern "C" decltype(PMPI_File_iwrite_at_c) MPI_File_iwrite_at_c __attribute__((w
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_iwrite_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -551,9 +551,9 @@ extern "C" decltype(PMPI_File_iwrite_at_all_c) MPI_File_iwrite_at_all_c __attrib
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_iwrite_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -584,7 +584,7 @@ extern "C" int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MP
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::file_open(call.process, core_comm, filename, core_amode, core_info, &core_fh);
   if (code == 0) {
     *fh = call.give<File>(core_fh);
@@ -600,7 +600,7 @@ extern "C" int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) {
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   return call.end(api::file_preallocate(call.process, core_fh, size));
 }
 extern "C" decltype(PMPI_File_preallocate) MPI_File_preallocate __attribute__((weak, alias("PMPI_File_preallocate")));
@@ -615,9 +615,9 @@ extern "C" decltype(PMPI_File_preallocate) MPI_File_preallocate __attribute__((w
       !core_status.ready(call, "status")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_read(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -644,9 +644,9 @@ extern "C" decltype(PMPI_File_read_c) MPI_File_read_c __attribute__((weak, alias
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_read_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -671,9 +671,9 @@ extern "C" decltype(PMPI_File_read_all_c) MPI_File_read_all_c __attribute__((wea
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   return call.end(api::file_read_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" int PMPI_File_read_all_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
@@ -694,7 +694,7 @@ extern "C" int PMPI_File_read_all_end(MPI_File fh, void* buf, MPI_Status* status
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   const Code code = api::file_read_all_end(call.process, core_fh, abi::buffer_to_core(buf), core_status.get());
   if (code == 0) {
     core_status.store();
@@ -713,9 +713,9 @@ extern "C" decltype(PMPI_File_read_all_end) MPI_File_read_all_end __attribute__(
       !core_status.ready(call, "status")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_read_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -742,9 +742,9 @@ extern "C" decltype(PMPI_File_read_at_c) MPI_File_read_at_c __attribute__((weak,
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_read_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -769,9 +769,9 @@ extern "C" decltype(PMPI_File_read_at_all_c) MPI_File_read_at_all_c __attribute_
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   return call.end(api::file_read_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" int PMPI_File_read_at_all_begin(MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype) {
@@ -792,7 +792,7 @@ extern "C" int PMPI_File_read_at_all_end(MPI_File fh, void* buf, MPI_Status* sta
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   const Code code = api::file_read_at_all_end(call.process, core_fh, abi::buffer_to_core(buf), core_status.get());
   if (code == 0) {
     core_status.store();
@@ -812,9 +812,9 @@ extern "C" decltype(PMPI_File_read_at_all_end) MPI_File_read_at_all_end __attrib
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_read_ordered(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -839,9 +839,9 @@ extern "C" decltype(PMPI_File_read_ordered_c) MPI_File_read_ordered_c __attribut
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   return call.end(api::file_read_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" int PMPI_File_read_ordered_begin(MPI_File fh, void* buf, int count, MPI_Datatype datatype) {
@@ -862,7 +862,7 @@ extern "C" int PMPI_File_read_ordered_end(MPI_File fh, void* buf, MPI_Status* st
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   const Code code = api::file_read_ordered_end(call.process, core_fh, abi::buffer_to_core(buf), core_status.get());
   if (code == 0) {
     core_status.store();
@@ -881,9 +881,9 @@ extern "C" decltype(PMPI_File_read_ordered_end) MPI_File_read_ordered_end __attr
       !core_status.ready(call, "status")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_read_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -907,7 +907,7 @@ extern "C" int PMPI_File_seek(MPI_File fh, MPI_Offset offset, int whence) {
       !call.constant(whence, core_whence, "whence", kErrArg)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   return call.end(api::file_seek(call.process, core_fh, offset, core_whence));
 }
 extern "C" decltype(PMPI_File_seek) MPI_File_seek __attribute__((weak, alias("PMPI_File_seek")));
@@ -921,7 +921,7 @@ extern "C" int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence)
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   return call.end(api::file_seek_shared(call.process, core_fh, offset, core_whence));
 }
 extern "C" decltype(PMPI_File_seek_shared) MPI_File_seek_shared __attribute__((weak, alias("PMPI_File_seek_shared")));
@@ -933,7 +933,7 @@ extern "C" int PMPI_File_set_atomicity(MPI_File fh, int flag) {
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   return call.end(api::file_set_atomicity(call.process, core_fh, flag != 0));
 }
 extern "C" decltype(PMPI_File_set_atomicity) MPI_File_set_atomicity __attribute__((weak, alias("PMPI_File_set_atomicity")));
@@ -946,7 +946,7 @@ extern "C" int PMPI_File_set_errhandler(MPI_File file, MPI_Errhandler errhandler
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_file);
+  call.note(&CallLine::comm, core_file);
   return call.end(api::file_set_errhandler(call.process, core_file, core_errhandler));
 }
 extern "C" decltype(PMPI_File_set_errhandler) MPI_File_set_errhandler __attribute__((weak, alias("PMPI_File_set_errhandler")));
@@ -960,7 +960,7 @@ extern "C" int PMPI_File_set_info(MPI_File fh, MPI_Info info) {
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   return call.end(api::file_set_info(call.process, core_fh, core_info));
 }
 extern "C" decltype(PMPI_File_set_info) MPI_File_set_info __attribute__((weak, alias("PMPI_File_set_info")));
@@ -972,7 +972,7 @@ extern "C" int PMPI_File_set_size(MPI_File fh, MPI_Offset size) {
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   return call.end(api::file_set_size(call.process, core_fh, size));
 }
 extern "C" decltype(PMPI_File_set_size) MPI_File_set_size __attribute__((weak, alias("PMPI_File_set_size")));
@@ -991,7 +991,7 @@ extern "C" int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype ety
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   return call.end(api::file_set_view(call.process, core_fh, displacement_to_core(disp), core_etype, core_filetype, datarep, core_info));
 }
 extern "C" decltype(PMPI_File_set_view) MPI_File_set_view __attribute__((weak, alias("PMPI_File_set_view")));
@@ -1003,7 +1003,7 @@ extern "C" int PMPI_File_sync(MPI_File fh) {
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   return call.end(api::file_sync(call.process, core_fh));
 }
 extern "C" decltype(PMPI_File_sync) MPI_File_sync __attribute__((weak, alias("PMPI_File_sync")));
@@ -1018,9 +1018,9 @@ extern "C" decltype(PMPI_File_sync) MPI_File_sync __attribute__((weak, alias("PM
       !core_status.ready(call, "status")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_write(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1047,9 +1047,9 @@ extern "C" decltype(PMPI_File_write_c) MPI_File_write_c __attribute__((weak, ali
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_write_all(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1074,9 +1074,9 @@ extern "C" decltype(PMPI_File_write_all_c) MPI_File_write_all_c __attribute__((w
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   return call.end(api::file_write_all_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" int PMPI_File_write_all_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
@@ -1097,7 +1097,7 @@ extern "C" int PMPI_File_write_all_end(MPI_File fh, const void* buf, MPI_Status*
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   const Code code = api::file_write_all_end(call.process, core_fh, abi::buffer_to_core(buf), core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1116,9 +1116,9 @@ extern "C" decltype(PMPI_File_write_all_end) MPI_File_write_all_end __attribute_
       !core_status.ready(call, "status")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_write_at(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1145,9 +1145,9 @@ extern "C" decltype(PMPI_File_write_at_c) MPI_File_write_at_c __attribute__((wea
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_write_at_all(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1172,9 +1172,9 @@ extern "C" decltype(PMPI_File_write_at_all_c) MPI_File_write_at_all_c __attribut
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   return call.end(api::file_write_at_all_begin(call.process, core_fh, offset, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" int PMPI_File_write_at_all_begin(MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype) {
@@ -1195,7 +1195,7 @@ extern "C" int PMPI_File_write_at_all_end(MPI_File fh, const void* buf, MPI_Stat
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   const Code code = api::file_write_at_all_end(call.process, core_fh, abi::buffer_to_core(buf), core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1215,9 +1215,9 @@ extern "C" decltype(PMPI_File_write_at_all_end) MPI_File_write_at_all_end __attr
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_write_ordered(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1242,9 +1242,9 @@ extern "C" decltype(PMPI_File_write_ordered_c) MPI_File_write_ordered_c __attrib
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   return call.end(api::file_write_ordered_begin(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype));
 }
 extern "C" int PMPI_File_write_ordered_begin(MPI_File fh, const void* buf, int count, MPI_Datatype datatype) {
@@ -1265,7 +1265,7 @@ extern "C" int PMPI_File_write_ordered_end(MPI_File fh, const void* buf, MPI_Sta
     return call.fail();
   }
   ++core_fh->collective_calls;
-  call.tell(&CallLine::comm, core_fh);
+  call.note(&CallLine::comm, core_fh);
   const Code code = api::file_write_ordered_end(call.process, core_fh, abi::buffer_to_core(buf), core_status.get());
   if (code == 0) {
     core_status.store();
@@ -1284,9 +1284,9 @@ extern "C" decltype(PMPI_File_write_ordered_end) MPI_File_write_ordered_end __at
       !core_status.ready(call, "status")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_fh);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_fh);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::file_write_shared(call.process, core_fh, abi::buffer_to_core(buf), count, core_datatype, core_status.get());
   if (code == 0) {
     core_status.store();

@@ -74,7 +74,7 @@ extern "C" int PMPI_Attr_delete(MPI_Comm comm, int keyval) {
       !call.constant(keyval, core_keyval, "keyval", kErrKeyval)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   return call.end(api::comm_delete_attr(call.process, core_comm, core_keyval));
 }
 extern "C" decltype(PMPI_Attr_delete) MPI_Attr_delete __attribute__((weak, alias("PMPI_Attr_delete")));
@@ -91,7 +91,7 @@ extern "C" int PMPI_Attr_get(MPI_Comm comm, int keyval, void* attribute_val, int
       !call.pointer(flag, "flag")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_get_attr(call.process, core_comm, core_keyval, &core_attribute_val, &core_flag);
   if (code == 0) {
     *flag = core_flag;
@@ -109,7 +109,7 @@ extern "C" int PMPI_Attr_put(MPI_Comm comm, int keyval, void* attribute_val) {
       !call.constant(keyval, core_keyval, "keyval", kErrKeyval)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   return call.end(api::comm_set_attr(call.process, core_comm, core_keyval, attribute_val));
 }
 extern "C" decltype(PMPI_Attr_put) MPI_Attr_put __attribute__((weak, alias("PMPI_Attr_put")));
@@ -122,7 +122,7 @@ extern "C" int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
       !call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   return call.end_with_handler(api::comm_call_errhandler(call.process, core_comm, core_errorcode));
 }
 extern "C" decltype(PMPI_Comm_call_errhandler) MPI_Comm_call_errhandler __attribute__((weak, alias("PMPI_Comm_call_errhandler")));
@@ -137,7 +137,7 @@ extern "C" int PMPI_Comm_compare(MPI_Comm comm1, MPI_Comm comm2, int* result) {
       !call.pointer(result, "result")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm1);
+  call.note(&CallLine::comm, core_comm1);
   const Code code = api::comm_compare(call.process, core_comm1, core_comm2, &core_result);
   if (code == 0) {
     *result = abi::comparison_from_core(core_result);
@@ -158,7 +158,7 @@ extern "C" int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcom
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_create(call.process, core_comm, core_group, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -219,8 +219,8 @@ extern "C" int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, M
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::tag, tag);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::tag, tag);
   const Code code = api::comm_create_group(call.process, core_comm, core_group, tag, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -252,7 +252,7 @@ extern "C" int PMPI_Comm_delete_attr(MPI_Comm comm, int comm_keyval) {
       !call.constant(comm_keyval, core_comm_keyval, "comm_keyval", kErrKeyval)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   return call.end(api::comm_delete_attr(call.process, core_comm, core_comm_keyval));
 }
 extern "C" decltype(PMPI_Comm_delete_attr) MPI_Comm_delete_attr __attribute__((weak, alias("PMPI_Comm_delete_attr")));
@@ -267,7 +267,7 @@ extern "C" int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm* newcomm) {
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_dup(call.process, core_comm, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -288,7 +288,7 @@ extern "C" int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* n
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_dup_with_info(call.process, core_comm, core_info, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -305,7 +305,7 @@ extern "C" int PMPI_Comm_free(MPI_Comm* comm) {
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_free(call.process, &core_comm);
   call.settle<Comm>(core_comm, comm);
   return call.end(code);
@@ -341,7 +341,7 @@ extern "C" int PMPI_Comm_get_attr(MPI_Comm comm, int comm_keyval, void* attribut
       !call.pointer(flag, "flag")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_get_attr(call.process, core_comm, core_comm_keyval, &core_attribute_val, &core_flag);
   if (code == 0) {
     *flag = core_flag;
@@ -360,7 +360,7 @@ extern "C" int PMPI_Comm_get_errhandler(MPI_Comm comm, MPI_Errhandler* errhandle
     null_out<Errhandler>(errhandler);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_get_errhandler(call.process, core_comm, &core_errhandler);
   if (code == 0) {
     *errhandler = call.give<Errhandler>(core_errhandler);
@@ -378,7 +378,7 @@ extern "C" int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
     null_out<Info>(info_used);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_get_info(call.process, core_comm, &core_info_used);
   if (code == 0) {
     *info_used = call.give<Info>(core_info_used);
@@ -396,7 +396,7 @@ extern "C" int PMPI_Comm_get_name(MPI_Comm comm, char* comm_name, int* resultlen
       !call.pointer(resultlen, "resultlen")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_get_name(call.process, core_comm, &core_comm_name);
   if (code == 0) {
     *resultlen = store_string(core_comm_name, comm_name, MPI_MAX_OBJECT_NAME);
@@ -414,7 +414,7 @@ extern "C" int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
     null_out<Group>(group);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_group(call.process, core_comm, &core_group);
   if (code == 0) {
     *group = call.give<Group>(core_group);
@@ -435,7 +435,7 @@ extern "C" int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* req
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_idup(call.process, core_comm, &core_newcomm, &core_request);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -459,7 +459,7 @@ extern "C" int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* 
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_idup_with_info(call.process, core_comm, core_info, &core_newcomm, &core_request);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -477,7 +477,7 @@ extern "C" int PMPI_Comm_rank(MPI_Comm comm, int* rank) {
       !call.pointer(rank, "rank")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_rank(call.process, core_comm, &core_rank);
   if (code == 0) {
     *rank = abi::rank_from_core(core_rank);
@@ -495,7 +495,7 @@ extern "C" int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
     null_out<Group>(group);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_remote_group(call.process, core_comm, &core_group);
   if (code == 0) {
     *group = call.give<Group>(core_group);
@@ -512,7 +512,7 @@ extern "C" int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
       !call.pointer(size, "size")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_remote_size(call.process, core_comm, &core_size);
   if (code == 0) {
     *size = core_size;
@@ -529,7 +529,7 @@ extern "C" int PMPI_Comm_set_attr(MPI_Comm comm, int comm_keyval, void* attribut
       !call.constant(comm_keyval, core_comm_keyval, "comm_keyval", kErrKeyval)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   return call.end(api::comm_set_attr(call.process, core_comm, core_comm_keyval, attribute_val));
 }
 extern "C" decltype(PMPI_Comm_set_attr) MPI_Comm_set_attr __attribute__((weak, alias("PMPI_Comm_set_attr")));
@@ -542,7 +542,7 @@ extern "C" int PMPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler errhandler
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   return call.end(api::comm_set_errhandler(call.process, core_comm, core_errhandler));
 }
 extern "C" decltype(PMPI_Comm_set_errhandler) MPI_Comm_set_errhandler __attribute__((weak, alias("PMPI_Comm_set_errhandler")));
@@ -556,7 +556,7 @@ extern "C" int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info) {
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   return call.end(api::comm_set_info(call.process, core_comm, core_info));
 }
 extern "C" decltype(PMPI_Comm_set_info) MPI_Comm_set_info __attribute__((weak, alias("PMPI_Comm_set_info")));
@@ -568,7 +568,7 @@ extern "C" int PMPI_Comm_set_name(MPI_Comm comm, const char* comm_name) {
       !call.pointer(comm_name, "comm_name")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   return call.end(api::comm_set_name(call.process, core_comm, comm_name));
 }
 extern "C" decltype(PMPI_Comm_set_name) MPI_Comm_set_name __attribute__((weak, alias("PMPI_Comm_set_name")));
@@ -581,7 +581,7 @@ extern "C" int PMPI_Comm_size(MPI_Comm comm, int* size) {
       !call.pointer(size, "size")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_size(call.process, core_comm, &core_size);
   if (code == 0) {
     *size = core_size;
@@ -600,7 +600,7 @@ extern "C" int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newc
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_split(call.process, core_comm, color, key, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -623,7 +623,7 @@ extern "C" int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_split_type(call.process, core_comm, core_split_type, key, core_info, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -640,7 +640,7 @@ extern "C" int PMPI_Comm_test_inter(MPI_Comm comm, int* flag) {
       !call.pointer(flag, "flag")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_test_inter(call.process, core_comm, &core_flag);
   if (code == 0) {
     *flag = core_flag;
@@ -785,7 +785,7 @@ extern "C" int PMPI_Group_from_session_pset(MPI_Session session, const char* pse
     null_out<Group>(newgroup);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_session);
+  call.note(&CallLine::comm, core_session);
   const Code code = api::group_from_session_pset(call.process, core_session, pset_name, &core_newgroup);
   if (code == 0) {
     *newgroup = call.give<Group>(core_newgroup);
@@ -1143,8 +1143,8 @@ extern "C" int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_
     return call.fail();
   }
   ++core_local_comm->collective_calls;
-  call.tell(&CallLine::comm, core_local_comm);
-  call.tell(&CallLine::tag, tag);
+  call.note(&CallLine::comm, core_local_comm);
+  call.note(&CallLine::tag, tag);
   const Code code = api::intercomm_create(call.process, core_local_comm, core_local_leader, core_peer_comm, core_remote_leader, tag, &core_newintercomm);
   if (code == 0) {
     *newintercomm = call.give<Comm>(core_newintercomm);
@@ -1192,7 +1192,7 @@ extern "C" int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newi
     return call.fail();
   }
   ++core_intercomm->collective_calls;
-  call.tell(&CallLine::comm, core_intercomm);
+  call.note(&CallLine::comm, core_intercomm);
   const Code code = api::intercomm_merge(call.process, core_intercomm, high != 0, &core_newintracomm);
   if (code == 0) {
     *newintracomm = call.give<Comm>(core_newintracomm);
@@ -1241,7 +1241,7 @@ extern "C" int PMPI_Op_commutative(MPI_Op op, int* commute) {
       !call.pointer(commute, "commute")) {
     return call.fail();
   }
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::op, core_op);
   const Code code = api::op_commutative(call.process, core_op, &core_commute);
   if (code == 0) {
     *commute = core_commute;

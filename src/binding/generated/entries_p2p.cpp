@@ -19,11 +19,11 @@ using namespace tasuki;
       !call.tag(tag, "tag")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(dest));
+  call.note(&CallLine::tag, tag);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   return call.end(api::bsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
 extern "C" int PMPI_Bsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
@@ -48,11 +48,11 @@ extern "C" decltype(PMPI_Bsend_c) MPI_Bsend_c __attribute__((weak, alias("PMPI_B
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(dest));
+  call.note(&CallLine::tag, tag);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::bsend_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -147,7 +147,7 @@ extern "C" decltype(PMPI_Cancel) MPI_Cancel __attribute__((weak, alias("PMPI_Can
       !call.count(size, "size", kErrArg)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   return call.end(api::comm_attach_buffer(call.process, core_comm, abi::buffer_to_core(buffer), size));
 }
 extern "C" int PMPI_Comm_attach_buffer(MPI_Comm comm, void* buffer, int size) {
@@ -169,7 +169,7 @@ extern "C" decltype(PMPI_Comm_attach_buffer_c) MPI_Comm_attach_buffer_c __attrib
       !call.pointer(size, "size")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_detach_buffer(call.process, core_comm, &core_buffer_addr, &core_size);
   if (code == 0) {
     *static_cast<void**>(buffer_addr) = abi::buffer_from_core(core_buffer_addr);
@@ -192,7 +192,7 @@ extern "C" int PMPI_Comm_flush_buffer(MPI_Comm comm) {
   if (!call.handle<Comm>(comm, "comm", &core_comm)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   return call.end(api::comm_flush_buffer(call.process, core_comm));
 }
 extern "C" decltype(PMPI_Comm_flush_buffer) MPI_Comm_flush_buffer __attribute__((weak, alias("PMPI_Comm_flush_buffer")));
@@ -206,7 +206,7 @@ extern "C" int PMPI_Comm_iflush_buffer(MPI_Comm comm, MPI_Request* request) {
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_iflush_buffer(call.process, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -259,11 +259,11 @@ extern "C" decltype(PMPI_Grequest_start) MPI_Grequest_start __attribute__((weak,
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(dest));
+  call.note(&CallLine::tag, tag);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::ibsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -294,9 +294,9 @@ extern "C" int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_M
     null_out<Message>(message);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(source));
-  call.tell(&CallLine::tag, abi::tag_to_core(tag));
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(source));
+  call.note(&CallLine::tag, abi::tag_to_core(tag));
   const Code code = api::improbe(call.process, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_flag, &core_message, core_status.get());
   if (code == 0) {
     *flag = core_flag;
@@ -319,8 +319,8 @@ extern "C" decltype(PMPI_Improbe) MPI_Improbe __attribute__((weak, alias("PMPI_I
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::imrecv(call.process, abi::buffer_to_core(buf), count, core_datatype, &core_message, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -349,9 +349,9 @@ extern "C" int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_St
       !core_status.ready(call, "status")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(source));
-  call.tell(&CallLine::tag, abi::tag_to_core(tag));
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(source));
+  call.note(&CallLine::tag, abi::tag_to_core(tag));
   const Code code = api::iprobe(call.process, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_flag, core_status.get());
   if (code == 0) {
     *flag = core_flag;
@@ -374,11 +374,11 @@ extern "C" decltype(PMPI_Iprobe) MPI_Iprobe __attribute__((weak, alias("PMPI_Ipr
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(source));
-  call.tell(&CallLine::tag, abi::tag_to_core(tag));
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(source));
+  call.note(&CallLine::tag, abi::tag_to_core(tag));
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::irecv(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -407,11 +407,11 @@ extern "C" decltype(PMPI_Irecv_c) MPI_Irecv_c __attribute__((weak, alias("PMPI_I
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(dest));
+  call.note(&CallLine::tag, tag);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::irsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -440,11 +440,11 @@ extern "C" decltype(PMPI_Irsend_c) MPI_Irsend_c __attribute__((weak, alias("PMPI
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(dest));
+  call.note(&CallLine::tag, tag);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::isend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -477,11 +477,11 @@ extern "C" decltype(PMPI_Isend_c) MPI_Isend_c __attribute__((weak, alias("PMPI_I
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, sendtag);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(dest));
+  call.note(&CallLine::tag, sendtag);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::isendrecv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::rank_to_core(dest), sendtag, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -512,11 +512,11 @@ extern "C" decltype(PMPI_Isendrecv_c) MPI_Isendrecv_c __attribute__((weak, alias
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, sendtag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(dest));
+  call.note(&CallLine::tag, sendtag);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::isendrecv_replace(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), sendtag, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -545,11 +545,11 @@ extern "C" decltype(PMPI_Isendrecv_replace_c) MPI_Isendrecv_replace_c __attribut
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(dest));
+  call.note(&CallLine::tag, tag);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::issend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -578,9 +578,9 @@ extern "C" int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* mess
     null_out<Message>(message);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(source));
-  call.tell(&CallLine::tag, abi::tag_to_core(tag));
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(source));
+  call.note(&CallLine::tag, abi::tag_to_core(tag));
   const Code code = api::mprobe(call.process, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_message, core_status.get());
   if (code == 0) {
     *message = call.give<Message>(core_message);
@@ -601,8 +601,8 @@ extern "C" decltype(PMPI_Mprobe) MPI_Mprobe __attribute__((weak, alias("PMPI_Mpr
       !core_status.ready(call, "status")) {
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::mrecv(call.process, abi::buffer_to_core(buf), count, core_datatype, &core_message, core_status.get());
   call.settle<Message>(core_message, message);
   core_status.store();
@@ -680,11 +680,11 @@ extern "C" int PMPI_Precv_init(void* buf, int partitions, MPI_Count count, MPI_D
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(source));
-  call.tell(&CallLine::tag, abi::tag_to_core(tag));
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(source));
+  call.note(&CallLine::tag, abi::tag_to_core(tag));
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::precv_init(call.process, abi::buffer_to_core(buf), partitions, count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -703,9 +703,9 @@ extern "C" int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status
       !core_status.ready(call, "status")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(source));
-  call.tell(&CallLine::tag, abi::tag_to_core(tag));
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(source));
+  call.note(&CallLine::tag, abi::tag_to_core(tag));
   const Code code = api::probe(call.process, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, core_status.get());
   if (code == 0) {
     core_status.store();
@@ -729,11 +729,11 @@ extern "C" int PMPI_Psend_init(const void* buf, int partitions, MPI_Count count,
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(dest));
+  call.note(&CallLine::tag, tag);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::psend_init(call.process, abi::buffer_to_core(buf), partitions, count, core_datatype, abi::rank_to_core(dest), tag, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -754,11 +754,11 @@ extern "C" decltype(PMPI_Psend_init) MPI_Psend_init __attribute__((weak, alias("
       !core_status.ready(call, "status")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(source));
-  call.tell(&CallLine::tag, abi::tag_to_core(tag));
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(source));
+  call.note(&CallLine::tag, abi::tag_to_core(tag));
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::recv(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, core_status.get());
   core_status.store();
   return call.end(code);
@@ -785,11 +785,11 @@ extern "C" decltype(PMPI_Recv_c) MPI_Recv_c __attribute__((weak, alias("PMPI_Rec
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(source));
-  call.tell(&CallLine::tag, abi::tag_to_core(tag));
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(source));
+  call.note(&CallLine::tag, abi::tag_to_core(tag));
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::recv_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(source), abi::tag_to_core(tag), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -850,7 +850,7 @@ extern "C" int PMPI_Request_get_status_all(int count, const MPI_Request array_of
   if (!core_array_of_statuses.ready(call, "array_of_statuses")) {
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
+  call.note(&CallLine::count, count);
   const Code code = api::request_get_status_all(call.process, count, core_array_of_requests.data(), &core_flag, core_array_of_statuses.get());
   *flag = core_flag;
   if (core_flag) { core_array_of_statuses.store(count); }
@@ -873,7 +873,7 @@ extern "C" int PMPI_Request_get_status_any(int count, const MPI_Request array_of
       !core_status.ready(call, "status")) {
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
+  call.note(&CallLine::count, count);
   const Code code = api::request_get_status_any(call.process, count, core_array_of_requests.data(), &core_indx, &core_flag, core_status.get());
   *indx = core_indx;
   *flag = core_flag;
@@ -898,7 +898,7 @@ extern "C" int PMPI_Request_get_status_some(int incount, const MPI_Request array
   if (!core_array_of_statuses.ready(call, "array_of_statuses")) {
     return call.fail();
   }
-  call.tell(&CallLine::count, incount);
+  call.note(&CallLine::count, incount);
   const Code code = api::request_get_status_some(call.process, incount, core_array_of_requests.data(), &core_outcount, array_of_indices, core_array_of_statuses.get());
   store_count(core_outcount, outcount);
   core_array_of_statuses.store(core_outcount);
@@ -916,11 +916,11 @@ extern "C" decltype(PMPI_Request_get_status_some) MPI_Request_get_status_some __
       !call.tag(tag, "tag")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(dest));
+  call.note(&CallLine::tag, tag);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   return call.end(api::rsend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
 extern "C" int PMPI_Rsend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
@@ -945,11 +945,11 @@ extern "C" decltype(PMPI_Rsend_c) MPI_Rsend_c __attribute__((weak, alias("PMPI_R
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(dest));
+  call.note(&CallLine::tag, tag);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::rsend_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -975,11 +975,11 @@ extern "C" decltype(PMPI_Rsend_init_c) MPI_Rsend_init_c __attribute__((weak, ali
       !call.tag(tag, "tag")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(dest));
+  call.note(&CallLine::tag, tag);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   return call.end(api::send(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
 extern "C" int PMPI_Send(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
@@ -1004,11 +1004,11 @@ extern "C" decltype(PMPI_Send_c) MPI_Send_c __attribute__((weak, alias("PMPI_Sen
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(dest));
+  call.note(&CallLine::tag, tag);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::send_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1040,11 +1040,11 @@ extern "C" decltype(PMPI_Send_init_c) MPI_Send_init_c __attribute__((weak, alias
       !core_status.ready(call, "status")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, sendtag);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(dest));
+  call.note(&CallLine::tag, sendtag);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::sendrecv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::rank_to_core(dest), sendtag, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, core_status.get());
   core_status.store();
   return call.end(code);
@@ -1072,11 +1072,11 @@ extern "C" decltype(PMPI_Sendrecv_c) MPI_Sendrecv_c __attribute__((weak, alias("
       !core_status.ready(call, "status")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, sendtag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(dest));
+  call.note(&CallLine::tag, sendtag);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::sendrecv_replace(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), sendtag, abi::rank_to_core(source), abi::tag_to_core(recvtag), core_comm, core_status.get());
   core_status.store();
   return call.end(code);
@@ -1100,11 +1100,11 @@ extern "C" decltype(PMPI_Sendrecv_replace_c) MPI_Sendrecv_replace_c __attribute_
       !call.tag(tag, "tag")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(dest));
+  call.note(&CallLine::tag, tag);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   return call.end(api::ssend(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm));
 }
 extern "C" int PMPI_Ssend(const void* buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm) {
@@ -1129,11 +1129,11 @@ extern "C" decltype(PMPI_Ssend_c) MPI_Ssend_c __attribute__((weak, alias("PMPI_S
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, abi::rank_to_core(dest));
-  call.tell(&CallLine::tag, tag);
-  call.tell(&CallLine::count, count);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, abi::rank_to_core(dest));
+  call.note(&CallLine::tag, tag);
+  call.note(&CallLine::count, count);
+  call.note(&CallLine::type, core_datatype);
   const Code code = api::ssend_init(call.process, abi::buffer_to_core(buf), count, core_datatype, abi::rank_to_core(dest), tag, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -1171,7 +1171,7 @@ extern "C" int PMPI_Startall(int count, MPI_Request array_of_requests[]) {
   if (!core_array_of_requests.load(call, array_of_requests, "array_of_requests", false)) {
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
+  call.note(&CallLine::count, count);
   const Code code = api::startall(call.process, count, core_array_of_requests.data());
   core_array_of_requests.settle(call, array_of_requests);
   return call.end(code);
@@ -1212,7 +1212,7 @@ extern "C" int PMPI_Testall(int count, MPI_Request array_of_requests[], int* fla
   if (!core_array_of_statuses.ready(call, "array_of_statuses")) {
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
+  call.note(&CallLine::count, count);
   const Code code = api::testall(call.process, count, core_array_of_requests.data(), &core_flag, core_array_of_statuses.get());
   core_array_of_requests.settle(call, array_of_requests);
   *flag = core_flag;
@@ -1236,7 +1236,7 @@ extern "C" int PMPI_Testany(int count, MPI_Request array_of_requests[], int* ind
       !core_status.ready(call, "status")) {
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
+  call.note(&CallLine::count, count);
   const Code code = api::testany(call.process, count, core_array_of_requests.data(), &core_indx, &core_flag, core_status.get());
   core_array_of_requests.settle(call, array_of_requests);
   *indx = core_indx;
@@ -1262,7 +1262,7 @@ extern "C" int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* 
   if (!core_array_of_statuses.ready(call, "array_of_statuses")) {
     return call.fail();
   }
-  call.tell(&CallLine::count, incount);
+  call.note(&CallLine::count, incount);
   const Code code = api::testsome(call.process, incount, core_array_of_requests.data(), &core_outcount, array_of_indices, core_array_of_statuses.get());
   core_array_of_requests.settle(call, array_of_requests);
   store_count(core_outcount, outcount);
@@ -1300,7 +1300,7 @@ extern "C" int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Stat
   if (!core_array_of_statuses.ready(call, "array_of_statuses")) {
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
+  call.note(&CallLine::count, count);
   const Code code = api::waitall(call.process, count, core_array_of_requests.data(), core_array_of_statuses.get());
   core_array_of_requests.settle(call, array_of_requests);
   core_array_of_statuses.store(count);
@@ -1321,7 +1321,7 @@ extern "C" int PMPI_Waitany(int count, MPI_Request array_of_requests[], int* ind
       !core_status.ready(call, "status")) {
     return call.fail();
   }
-  call.tell(&CallLine::count, count);
+  call.note(&CallLine::count, count);
   const Code code = api::waitany(call.process, count, core_array_of_requests.data(), &core_indx, core_status.get());
   core_array_of_requests.settle(call, array_of_requests);
   *indx = core_indx;
@@ -1346,7 +1346,7 @@ extern "C" int PMPI_Waitsome(int incount, MPI_Request array_of_requests[], int* 
   if (!core_array_of_statuses.ready(call, "array_of_statuses")) {
     return call.fail();
   }
-  call.tell(&CallLine::count, incount);
+  call.note(&CallLine::count, incount);
   const Code code = api::waitsome(call.process, incount, core_array_of_requests.data(), &core_outcount, array_of_indices, core_array_of_statuses.get());
   core_array_of_requests.settle(call, array_of_requests);
   store_count(core_outcount, outcount);

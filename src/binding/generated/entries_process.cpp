@@ -34,8 +34,8 @@ extern "C" int PMPI_Comm_accept(const char* port_name, MPI_Info info, int root, 
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
   const Code code = api::comm_accept(call.process, port_name, core_info, roles.root, core_comm, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -58,8 +58,8 @@ extern "C" int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root,
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::peer, roles.root);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::peer, roles.root);
   const Code code = api::comm_connect(call.process, port_name, core_info, roles.root, core_comm, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -76,7 +76,7 @@ extern "C" int PMPI_Comm_disconnect(MPI_Comm* comm) {
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::comm_disconnect(call.process, &core_comm);
   call.settle<Comm>(core_comm, comm);
   return call.end(code);
@@ -180,7 +180,7 @@ extern "C" decltype(PMPI_Publish_name) MPI_Publish_name __attribute__((weak, ali
       !call.count(size, "size", kErrArg)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_session);
+  call.note(&CallLine::comm, core_session);
   return call.end(api::session_attach_buffer(call.process, core_session, abi::buffer_to_core(buffer), size));
 }
 extern "C" int PMPI_Session_attach_buffer(MPI_Session session, void* buffer, int size) {
@@ -200,7 +200,7 @@ extern "C" int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) 
       !call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_session);
+  call.note(&CallLine::comm, core_session);
   return call.end_with_handler(api::session_call_errhandler(call.process, core_session, core_errorcode));
 }
 extern "C" decltype(PMPI_Session_call_errhandler) MPI_Session_call_errhandler __attribute__((weak, alias("PMPI_Session_call_errhandler")));
@@ -231,7 +231,7 @@ extern "C" decltype(PMPI_Session_create_errhandler) MPI_Session_create_errhandle
       !call.pointer(size, "size")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_session);
+  call.note(&CallLine::comm, core_session);
   const Code code = api::session_detach_buffer(call.process, core_session, &core_buffer_addr, &core_size);
   if (code == 0) {
     *static_cast<void**>(buffer_addr) = abi::buffer_from_core(core_buffer_addr);
@@ -254,7 +254,7 @@ extern "C" int PMPI_Session_flush_buffer(MPI_Session session) {
   if (!call.handle<Session>(session, "session", &core_session)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_session);
+  call.note(&CallLine::comm, core_session);
   return call.end(api::session_flush_buffer(call.process, core_session));
 }
 extern "C" decltype(PMPI_Session_flush_buffer) MPI_Session_flush_buffer __attribute__((weak, alias("PMPI_Session_flush_buffer")));
@@ -268,7 +268,7 @@ extern "C" int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* 
     null_out<Errhandler>(errhandler);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_session);
+  call.note(&CallLine::comm, core_session);
   const Code code = api::session_get_errhandler(call.process, core_session, &core_errhandler);
   if (code == 0) {
     *errhandler = call.give<Errhandler>(core_errhandler);
@@ -286,7 +286,7 @@ extern "C" int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
     null_out<Info>(info_used);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_session);
+  call.note(&CallLine::comm, core_session);
   const Code code = api::session_get_info(call.process, core_session, &core_info_used);
   if (code == 0) {
     *info_used = call.give<Info>(core_info_used);
@@ -306,7 +306,7 @@ extern "C" int PMPI_Session_get_nth_pset(MPI_Session session, MPI_Info info, int
       !call.array(pset_name, *pset_len, "pset_name")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_session);
+  call.note(&CallLine::comm, core_session);
   const Code code = api::session_get_nth_pset(call.process, core_session, core_info, n, &core_pset_name);
   if (code == 0) {
     store_info_value(core_pset_name, pset_name, pset_len);
@@ -325,7 +325,7 @@ extern "C" int PMPI_Session_get_num_psets(MPI_Session session, MPI_Info info, in
       !call.pointer(npset_names, "npset_names")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_session);
+  call.note(&CallLine::comm, core_session);
   const Code code = api::session_get_num_psets(call.process, core_session, core_info, &core_npset_names);
   if (code == 0) {
     *npset_names = core_npset_names;
@@ -344,7 +344,7 @@ extern "C" int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_
     null_out<Info>(info);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_session);
+  call.note(&CallLine::comm, core_session);
   const Code code = api::session_get_pset_info(call.process, core_session, pset_name, &core_info);
   if (code == 0) {
     *info = call.give<Info>(core_info);
@@ -362,7 +362,7 @@ extern "C" int PMPI_Session_iflush_buffer(MPI_Session session, MPI_Request* requ
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_session);
+  call.note(&CallLine::comm, core_session);
   const Code code = api::session_iflush_buffer(call.process, core_session, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -379,7 +379,7 @@ extern "C" int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler e
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_session);
+  call.note(&CallLine::comm, core_session);
   return call.end(api::session_set_errhandler(call.process, core_session, core_errhandler));
 }
 extern "C" decltype(PMPI_Session_set_errhandler) MPI_Session_set_errhandler __attribute__((weak, alias("PMPI_Session_set_errhandler")));

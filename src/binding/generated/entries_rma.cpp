@@ -25,11 +25,11 @@ using namespace tasuki;
       !call.count(target_count, "target_count")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_target_rank);
-  call.tell(&CallLine::count, origin_count);
-  call.tell(&CallLine::type, core_origin_datatype);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_win);
+  call.note(&CallLine::peer, core_target_rank);
+  call.note(&CallLine::count, origin_count);
+  call.note(&CallLine::type, core_origin_datatype);
+  call.note(&CallLine::op, core_op);
   return call.end(api::accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win));
 }
 extern "C" int PMPI_Accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
@@ -54,9 +54,9 @@ extern "C" int PMPI_Compare_and_swap(const void* origin_addr, const void* compar
       !call.constant(target_rank, core_target_rank, "target_rank", kErrRank)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_target_rank);
-  call.tell(&CallLine::type, core_datatype);
+  call.note(&CallLine::comm, core_win);
+  call.note(&CallLine::peer, core_target_rank);
+  call.note(&CallLine::type, core_datatype);
   return call.end(api::compare_and_swap(call.process, abi::buffer_to_core(origin_addr), abi::buffer_to_core(compare_addr), abi::buffer_to_core(result_addr), core_datatype, core_target_rank, target_disp, core_win));
 }
 extern "C" decltype(PMPI_Compare_and_swap) MPI_Compare_and_swap __attribute__((weak, alias("PMPI_Compare_and_swap")));
@@ -75,10 +75,10 @@ extern "C" int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI
       !call.constant(target_rank, core_target_rank, "target_rank", kErrRank)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_target_rank);
-  call.tell(&CallLine::type, core_datatype);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_win);
+  call.note(&CallLine::peer, core_target_rank);
+  call.note(&CallLine::type, core_datatype);
+  call.note(&CallLine::op, core_op);
   return call.end(api::fetch_and_op(call.process, abi::buffer_to_core(origin_addr), abi::buffer_to_core(result_addr), core_datatype, core_target_rank, target_disp, core_op, core_win));
 }
 extern "C" decltype(PMPI_Fetch_and_op) MPI_Fetch_and_op __attribute__((weak, alias("PMPI_Fetch_and_op")));
@@ -96,10 +96,10 @@ extern "C" decltype(PMPI_Fetch_and_op) MPI_Fetch_and_op __attribute__((weak, ali
       !call.count(target_count, "target_count")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_target_rank);
-  call.tell(&CallLine::count, origin_count);
-  call.tell(&CallLine::type, core_origin_datatype);
+  call.note(&CallLine::comm, core_win);
+  call.note(&CallLine::peer, core_target_rank);
+  call.note(&CallLine::count, origin_count);
+  call.note(&CallLine::type, core_origin_datatype);
   return call.end(api::get(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win));
 }
 extern "C" int PMPI_Get(void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
@@ -128,11 +128,11 @@ extern "C" decltype(PMPI_Get_c) MPI_Get_c __attribute__((weak, alias("PMPI_Get_c
       !call.count(target_count, "target_count")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_target_rank);
-  call.tell(&CallLine::count, origin_count);
-  call.tell(&CallLine::type, core_origin_datatype);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_win);
+  call.note(&CallLine::peer, core_target_rank);
+  call.note(&CallLine::count, origin_count);
+  call.note(&CallLine::type, core_origin_datatype);
+  call.note(&CallLine::op, core_op);
   return call.end(api::get_accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, abi::buffer_to_core(result_addr), result_count, core_result_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win));
 }
 extern "C" int PMPI_Get_accumulate(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, void* result_addr, int result_count, MPI_Datatype result_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Op op, MPI_Win win) {
@@ -157,10 +157,10 @@ extern "C" decltype(PMPI_Get_accumulate_c) MPI_Get_accumulate_c __attribute__((w
       !call.count(target_count, "target_count")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_target_rank);
-  call.tell(&CallLine::count, origin_count);
-  call.tell(&CallLine::type, core_origin_datatype);
+  call.note(&CallLine::comm, core_win);
+  call.note(&CallLine::peer, core_target_rank);
+  call.note(&CallLine::count, origin_count);
+  call.note(&CallLine::type, core_origin_datatype);
   return call.end(api::put(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win));
 }
 extern "C" int PMPI_Put(const void* origin_addr, int origin_count, MPI_Datatype origin_datatype, int target_rank, MPI_Aint target_disp, int target_count, MPI_Datatype target_datatype, MPI_Win win) {
@@ -190,11 +190,11 @@ extern "C" decltype(PMPI_Put_c) MPI_Put_c __attribute__((weak, alias("PMPI_Put_c
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_target_rank);
-  call.tell(&CallLine::count, origin_count);
-  call.tell(&CallLine::type, core_origin_datatype);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_win);
+  call.note(&CallLine::peer, core_target_rank);
+  call.note(&CallLine::count, origin_count);
+  call.note(&CallLine::type, core_origin_datatype);
+  call.note(&CallLine::op, core_op);
   const Code code = api::raccumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -226,10 +226,10 @@ extern "C" decltype(PMPI_Raccumulate_c) MPI_Raccumulate_c __attribute__((weak, a
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_target_rank);
-  call.tell(&CallLine::count, origin_count);
-  call.tell(&CallLine::type, core_origin_datatype);
+  call.note(&CallLine::comm, core_win);
+  call.note(&CallLine::peer, core_target_rank);
+  call.note(&CallLine::count, origin_count);
+  call.note(&CallLine::type, core_origin_datatype);
   const Code code = api::rget(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -265,11 +265,11 @@ extern "C" decltype(PMPI_Rget_c) MPI_Rget_c __attribute__((weak, alias("PMPI_Rge
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_target_rank);
-  call.tell(&CallLine::count, origin_count);
-  call.tell(&CallLine::type, core_origin_datatype);
-  call.tell(&CallLine::op, core_op);
+  call.note(&CallLine::comm, core_win);
+  call.note(&CallLine::peer, core_target_rank);
+  call.note(&CallLine::count, origin_count);
+  call.note(&CallLine::type, core_origin_datatype);
+  call.note(&CallLine::op, core_op);
   const Code code = api::rget_accumulate(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, abi::buffer_to_core(result_addr), result_count, core_result_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_op, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -301,10 +301,10 @@ extern "C" decltype(PMPI_Rget_accumulate_c) MPI_Rget_accumulate_c __attribute__(
     null_out<Request>(request);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_target_rank);
-  call.tell(&CallLine::count, origin_count);
-  call.tell(&CallLine::type, core_origin_datatype);
+  call.note(&CallLine::comm, core_win);
+  call.note(&CallLine::peer, core_target_rank);
+  call.note(&CallLine::count, origin_count);
+  call.note(&CallLine::type, core_origin_datatype);
   const Code code = api::rput(call.process, abi::buffer_to_core(origin_addr), origin_count, core_origin_datatype, core_target_rank, target_disp, target_count, core_target_datatype, core_win, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -334,7 +334,7 @@ extern "C" decltype(PMPI_Rput_c) MPI_Rput_c __attribute__((weak, alias("PMPI_Rpu
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::win_allocate(call.process, size, disp_unit, core_info, core_comm, &core_baseptr, &core_win);
   if (code == 0) {
     *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
@@ -365,7 +365,7 @@ extern "C" decltype(PMPI_Win_allocate_c) MPI_Win_allocate_c __attribute__((weak,
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::win_allocate_shared(call.process, size, disp_unit, core_info, core_comm, &core_baseptr, &core_win);
   if (code == 0) {
     *static_cast<void**>(baseptr) = abi::buffer_from_core(core_baseptr);
@@ -388,7 +388,7 @@ extern "C" int PMPI_Win_attach(MPI_Win win, void* base, MPI_Aint size) {
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   return call.end(api::win_attach(call.process, core_win, abi::buffer_to_core(base), size));
 }
 extern "C" decltype(PMPI_Win_attach) MPI_Win_attach __attribute__((weak, alias("PMPI_Win_attach")));
@@ -401,7 +401,7 @@ extern "C" int PMPI_Win_call_errhandler(MPI_Win win, int errorcode) {
       !call.constant(errorcode, core_errorcode, "errorcode", kErrArg)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   return call.end_with_handler(api::win_call_errhandler(call.process, core_win, core_errorcode));
 }
 extern "C" decltype(PMPI_Win_call_errhandler) MPI_Win_call_errhandler __attribute__((weak, alias("PMPI_Win_call_errhandler")));
@@ -412,7 +412,7 @@ extern "C" int PMPI_Win_complete(MPI_Win win) {
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   return call.end(api::win_complete(call.process, core_win));
 }
 extern "C" decltype(PMPI_Win_complete) MPI_Win_complete __attribute__((weak, alias("PMPI_Win_complete")));
@@ -429,7 +429,7 @@ extern "C" decltype(PMPI_Win_complete) MPI_Win_complete __attribute__((weak, ali
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::win_create(call.process, abi::buffer_to_core(base), size, disp_unit, core_info, core_comm, &core_win);
   if (code == 0) {
     *win = call.give<Win>(core_win);
@@ -457,7 +457,7 @@ extern "C" int PMPI_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win* wi
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::win_create_dynamic(call.process, core_info, core_comm, &core_win);
   if (code == 0) {
     *win = call.give<Win>(core_win);
@@ -505,7 +505,7 @@ extern "C" int PMPI_Win_delete_attr(MPI_Win win, int win_keyval) {
       !call.constant(win_keyval, core_win_keyval, "win_keyval", kErrKeyval)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   return call.end(api::win_delete_attr(call.process, core_win, core_win_keyval));
 }
 extern "C" decltype(PMPI_Win_delete_attr) MPI_Win_delete_attr __attribute__((weak, alias("PMPI_Win_delete_attr")));
@@ -516,7 +516,7 @@ extern "C" int PMPI_Win_detach(MPI_Win win, const void* base) {
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   return call.end(api::win_detach(call.process, core_win, abi::buffer_to_core(base)));
 }
 extern "C" decltype(PMPI_Win_detach) MPI_Win_detach __attribute__((weak, alias("PMPI_Win_detach")));
@@ -530,7 +530,7 @@ extern "C" int PMPI_Win_fence(int assert, MPI_Win win) {
     return call.fail();
   }
   ++core_win->collective_calls;
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   return call.end(api::win_fence(call.process, core_assert, core_win));
 }
 extern "C" decltype(PMPI_Win_fence) MPI_Win_fence __attribute__((weak, alias("PMPI_Win_fence")));
@@ -543,8 +543,8 @@ extern "C" int PMPI_Win_flush(int rank, MPI_Win win) {
       !call.constant(rank, core_rank, "rank", kErrRank)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_rank);
+  call.note(&CallLine::comm, core_win);
+  call.note(&CallLine::peer, core_rank);
   return call.end(api::win_flush(call.process, core_rank, core_win));
 }
 extern "C" decltype(PMPI_Win_flush) MPI_Win_flush __attribute__((weak, alias("PMPI_Win_flush")));
@@ -555,7 +555,7 @@ extern "C" int PMPI_Win_flush_all(MPI_Win win) {
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   return call.end(api::win_flush_all(call.process, core_win));
 }
 extern "C" decltype(PMPI_Win_flush_all) MPI_Win_flush_all __attribute__((weak, alias("PMPI_Win_flush_all")));
@@ -568,8 +568,8 @@ extern "C" int PMPI_Win_flush_local(int rank, MPI_Win win) {
       !call.constant(rank, core_rank, "rank", kErrRank)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_rank);
+  call.note(&CallLine::comm, core_win);
+  call.note(&CallLine::peer, core_rank);
   return call.end(api::win_flush_local(call.process, core_rank, core_win));
 }
 extern "C" decltype(PMPI_Win_flush_local) MPI_Win_flush_local __attribute__((weak, alias("PMPI_Win_flush_local")));
@@ -580,7 +580,7 @@ extern "C" int PMPI_Win_flush_local_all(MPI_Win win) {
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   return call.end(api::win_flush_local_all(call.process, core_win));
 }
 extern "C" decltype(PMPI_Win_flush_local_all) MPI_Win_flush_local_all __attribute__((weak, alias("PMPI_Win_flush_local_all")));
@@ -593,7 +593,7 @@ extern "C" int PMPI_Win_free(MPI_Win* win) {
     return call.fail();
   }
   ++core_win->collective_calls;
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   const Code code = api::win_free(call.process, &core_win);
   call.settle<Win>(core_win, win);
   return call.end(code);
@@ -629,7 +629,7 @@ extern "C" int PMPI_Win_get_attr(MPI_Win win, int win_keyval, void* attribute_va
       !call.pointer(flag, "flag")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   const Code code = api::win_get_attr(call.process, core_win, core_win_keyval, &core_attribute_val, &core_flag);
   if (code == 0) {
     *flag = core_flag;
@@ -648,7 +648,7 @@ extern "C" int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) 
     null_out<Errhandler>(errhandler);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   const Code code = api::win_get_errhandler(call.process, core_win, &core_errhandler);
   if (code == 0) {
     *errhandler = call.give<Errhandler>(core_errhandler);
@@ -666,7 +666,7 @@ extern "C" int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) {
     null_out<Group>(group);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   const Code code = api::win_get_group(call.process, core_win, &core_group);
   if (code == 0) {
     *group = call.give<Group>(core_group);
@@ -684,7 +684,7 @@ extern "C" int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
     null_out<Info>(info_used);
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   const Code code = api::win_get_info(call.process, core_win, &core_info_used);
   if (code == 0) {
     *info_used = call.give<Info>(core_info_used);
@@ -702,7 +702,7 @@ extern "C" int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) {
       !call.pointer(resultlen, "resultlen")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   const Code code = api::win_get_name(call.process, core_win, &core_win_name);
   if (code == 0) {
     *resultlen = store_string(core_win_name, win_name, MPI_MAX_OBJECT_NAME);
@@ -723,8 +723,8 @@ extern "C" int PMPI_Win_lock(int lock_type, int rank, int assert, MPI_Win win) {
       !call.constant(assert, core_assert, "assert", kErrAssert)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_rank);
+  call.note(&CallLine::comm, core_win);
+  call.note(&CallLine::peer, core_rank);
   return call.end(api::win_lock(call.process, core_lock_type, core_rank, core_assert, core_win));
 }
 extern "C" decltype(PMPI_Win_lock) MPI_Win_lock __attribute__((weak, alias("PMPI_Win_lock")));
@@ -737,7 +737,7 @@ extern "C" int PMPI_Win_lock_all(int assert, MPI_Win win) {
       !call.constant(assert, core_assert, "assert", kErrAssert)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   return call.end(api::win_lock_all(call.process, core_assert, core_win));
 }
 extern "C" decltype(PMPI_Win_lock_all) MPI_Win_lock_all __attribute__((weak, alias("PMPI_Win_lock_all")));
@@ -752,7 +752,7 @@ extern "C" int PMPI_Win_post(MPI_Group group, int assert, MPI_Win win) {
       !call.constant(assert, core_assert, "assert", kErrAssert)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   return call.end(api::win_post(call.process, core_group, core_assert, core_win));
 }
 extern "C" decltype(PMPI_Win_post) MPI_Win_post __attribute__((weak, alias("PMPI_Win_post")));
@@ -765,7 +765,7 @@ extern "C" int PMPI_Win_set_attr(MPI_Win win, int win_keyval, void* attribute_va
       !call.constant(win_keyval, core_win_keyval, "win_keyval", kErrKeyval)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   return call.end(api::win_set_attr(call.process, core_win, core_win_keyval, attribute_val));
 }
 extern "C" decltype(PMPI_Win_set_attr) MPI_Win_set_attr __attribute__((weak, alias("PMPI_Win_set_attr")));
@@ -778,7 +778,7 @@ extern "C" int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler) {
       !call.handle<Errhandler>(errhandler, "errhandler", &core_errhandler)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   return call.end(api::win_set_errhandler(call.process, core_win, core_errhandler));
 }
 extern "C" decltype(PMPI_Win_set_errhandler) MPI_Win_set_errhandler __attribute__((weak, alias("PMPI_Win_set_errhandler")));
@@ -792,7 +792,7 @@ extern "C" int PMPI_Win_set_info(MPI_Win win, MPI_Info info) {
     return call.fail();
   }
   ++core_win->collective_calls;
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   return call.end(api::win_set_info(call.process, core_win, core_info));
 }
 extern "C" decltype(PMPI_Win_set_info) MPI_Win_set_info __attribute__((weak, alias("PMPI_Win_set_info")));
@@ -804,7 +804,7 @@ extern "C" int PMPI_Win_set_name(MPI_Win win, const char* win_name) {
       !call.pointer(win_name, "win_name")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   return call.end(api::win_set_name(call.process, core_win, win_name));
 }
 extern "C" decltype(PMPI_Win_set_name) MPI_Win_set_name __attribute__((weak, alias("PMPI_Win_set_name")));
@@ -823,8 +823,8 @@ extern "C" decltype(PMPI_Win_set_name) MPI_Win_set_name __attribute__((weak, ali
       !call.pointer(baseptr, "baseptr")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_rank);
+  call.note(&CallLine::comm, core_win);
+  call.note(&CallLine::peer, core_rank);
   const Code code = api::win_shared_query(call.process, core_win, core_rank, &core_size, &core_disp_unit, &core_baseptr);
   if (code == 0) {
     store_count(core_size, size);
@@ -852,7 +852,7 @@ extern "C" int PMPI_Win_start(MPI_Group group, int assert, MPI_Win win) {
       !call.constant(assert, core_assert, "assert", kErrAssert)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   return call.end(api::win_start(call.process, core_group, core_assert, core_win));
 }
 extern "C" decltype(PMPI_Win_start) MPI_Win_start __attribute__((weak, alias("PMPI_Win_start")));
@@ -863,7 +863,7 @@ extern "C" int PMPI_Win_sync(MPI_Win win) {
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   return call.end(api::win_sync(call.process, core_win));
 }
 extern "C" decltype(PMPI_Win_sync) MPI_Win_sync __attribute__((weak, alias("PMPI_Win_sync")));
@@ -876,7 +876,7 @@ extern "C" int PMPI_Win_test(MPI_Win win, int* flag) {
       !call.pointer(flag, "flag")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   const Code code = api::win_test(call.process, core_win, &core_flag);
   if (code == 0) {
     *flag = core_flag;
@@ -893,8 +893,8 @@ extern "C" int PMPI_Win_unlock(int rank, MPI_Win win) {
       !call.constant(rank, core_rank, "rank", kErrRank)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
-  call.tell(&CallLine::peer, core_rank);
+  call.note(&CallLine::comm, core_win);
+  call.note(&CallLine::peer, core_rank);
   return call.end(api::win_unlock(call.process, core_rank, core_win));
 }
 extern "C" decltype(PMPI_Win_unlock) MPI_Win_unlock __attribute__((weak, alias("PMPI_Win_unlock")));
@@ -905,7 +905,7 @@ extern "C" int PMPI_Win_unlock_all(MPI_Win win) {
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   return call.end(api::win_unlock_all(call.process, core_win));
 }
 extern "C" decltype(PMPI_Win_unlock_all) MPI_Win_unlock_all __attribute__((weak, alias("PMPI_Win_unlock_all")));
@@ -916,7 +916,7 @@ extern "C" int PMPI_Win_wait(MPI_Win win) {
   if (!call.handle<Win>(win, "win", &core_win)) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_win);
+  call.note(&CallLine::comm, core_win);
   return call.end(api::win_wait(call.process, core_win));
 }
 extern "C" decltype(PMPI_Win_wait) MPI_Win_wait __attribute__((weak, alias("PMPI_Win_wait")));

@@ -20,7 +20,7 @@ extern "C" int PMPI_Cart_coords(MPI_Comm comm, int rank, int maxdims, int coords
       !call.array(coords, maxdims, "coords")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   return call.end(api::cart_coords(call.process, core_comm, core_rank, maxdims, coords));
 }
 extern "C" decltype(PMPI_Cart_coords) MPI_Cart_coords __attribute__((weak, alias("PMPI_Cart_coords")));
@@ -38,7 +38,7 @@ extern "C" int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], 
     return call.fail();
   }
   ++core_comm_old->collective_calls;
-  call.tell(&CallLine::comm, core_comm_old);
+  call.note(&CallLine::comm, core_comm_old);
   const Code code = api::cart_create(call.process, core_comm_old, ndims, dims, periods, reorder != 0, &core_comm_cart);
   if (code == 0) {
     *comm_cart = call.give<Comm>(core_comm_cart);
@@ -57,7 +57,7 @@ extern "C" int PMPI_Cart_get(MPI_Comm comm, int maxdims, int dims[], int periods
       !call.array(coords, maxdims, "coords")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   return call.end(api::cart_get(call.process, core_comm, maxdims, dims, periods, coords));
 }
 extern "C" decltype(PMPI_Cart_get) MPI_Cart_get __attribute__((weak, alias("PMPI_Cart_get")));
@@ -74,7 +74,7 @@ extern "C" int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const i
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::cart_map(call.process, core_comm, ndims, dims, periods, &core_newrank);
   if (code == 0) {
     *newrank = abi::rank_from_core(core_newrank);
@@ -91,7 +91,7 @@ extern "C" int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
       !call.pointer(rank, "rank")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::cart_rank(call.process, core_comm, coords, &core_rank);
   if (code == 0) {
     *rank = abi::rank_from_core(core_rank);
@@ -110,7 +110,7 @@ extern "C" int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank
       !call.pointer(rank_dest, "rank_dest")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::cart_shift(call.process, core_comm, direction, disp, &core_rank_source, &core_rank_dest);
   if (code == 0) {
     *rank_source = abi::rank_from_core(core_rank_source);
@@ -130,7 +130,7 @@ extern "C" int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* n
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::cart_sub(call.process, core_comm, remain_dims, &core_newcomm);
   if (code == 0) {
     *newcomm = call.give<Comm>(core_newcomm);
@@ -147,7 +147,7 @@ extern "C" int PMPI_Cartdim_get(MPI_Comm comm, int* ndims) {
       !call.pointer(ndims, "ndims")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::cartdim_get(call.process, core_comm, &core_ndims);
   if (code == 0) {
     *ndims = core_ndims;
@@ -187,7 +187,7 @@ extern "C" int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int source
     return call.fail();
   }
   ++core_comm_old->collective_calls;
-  call.tell(&CallLine::comm, core_comm_old);
+  call.note(&CallLine::comm, core_comm_old);
   const Code code = api::dist_graph_create(call.process, core_comm_old, n, core_sources.get(), degrees, destinations, weights_to_core(weights), core_info, reorder != 0, &core_comm_dist_graph);
   if (code == 0) {
     *comm_dist_graph = call.give<Comm>(core_comm_dist_graph);
@@ -222,7 +222,7 @@ extern "C" int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, 
     return call.fail();
   }
   ++core_comm_old->collective_calls;
-  call.tell(&CallLine::comm, core_comm_old);
+  call.note(&CallLine::comm, core_comm_old);
   const Code code = api::dist_graph_create_adjacent(call.process, core_comm_old, indegree, core_sources.get(), weights_to_core(sourceweights), outdegree, core_destinations.get(), weights_to_core(destweights), core_info, reorder != 0, &core_comm_dist_graph);
   if (code == 0) {
     *comm_dist_graph = call.give<Comm>(core_comm_dist_graph);
@@ -241,7 +241,7 @@ extern "C" int PMPI_Dist_graph_neighbors(MPI_Comm comm, int maxindegree, int sou
       !call.array(destinations, maxoutdegree, "destinations")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   return call.end(api::dist_graph_neighbors(call.process, core_comm, maxindegree, sources, weights_to_core(sourceweights), maxoutdegree, destinations, weights_to_core(destweights)));
 }
 extern "C" decltype(PMPI_Dist_graph_neighbors) MPI_Dist_graph_neighbors __attribute__((weak, alias("PMPI_Dist_graph_neighbors")));
@@ -258,7 +258,7 @@ extern "C" int PMPI_Dist_graph_neighbors_count(MPI_Comm comm, int* indegree, int
       !call.pointer(weighted, "weighted")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::dist_graph_neighbors_count(call.process, core_comm, &core_indegree, &core_outdegree, &core_weighted);
   if (code == 0) {
     *indegree = core_indegree;
@@ -281,7 +281,7 @@ extern "C" int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int indx[]
     return call.fail();
   }
   ++core_comm_old->collective_calls;
-  call.tell(&CallLine::comm, core_comm_old);
+  call.note(&CallLine::comm, core_comm_old);
   const Code code = api::graph_create(call.process, core_comm_old, nnodes, indx, edges, reorder != 0, &core_comm_graph);
   if (code == 0) {
     *comm_graph = call.give<Comm>(core_comm_graph);
@@ -300,7 +300,7 @@ extern "C" int PMPI_Graph_get(MPI_Comm comm, int maxindex, int maxedges, int ind
       !call.array(edges, maxedges, "edges")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   return call.end(api::graph_get(call.process, core_comm, maxindex, maxedges, indx, edges));
 }
 extern "C" decltype(PMPI_Graph_get) MPI_Graph_get __attribute__((weak, alias("PMPI_Graph_get")));
@@ -316,7 +316,7 @@ extern "C" int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int indx[], const
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::graph_map(call.process, core_comm, nnodes, indx, edges, &core_newrank);
   if (code == 0) {
     *newrank = abi::rank_from_core(core_newrank);
@@ -335,7 +335,7 @@ extern "C" int PMPI_Graph_neighbors(MPI_Comm comm, int rank, int maxneighbors, i
       !call.array(neighbors, maxneighbors, "neighbors")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   return call.end(api::graph_neighbors(call.process, core_comm, core_rank, maxneighbors, neighbors));
 }
 extern "C" decltype(PMPI_Graph_neighbors) MPI_Graph_neighbors __attribute__((weak, alias("PMPI_Graph_neighbors")));
@@ -350,7 +350,7 @@ extern "C" int PMPI_Graph_neighbors_count(MPI_Comm comm, int rank, int* nneighbo
       !call.pointer(nneighbors, "nneighbors")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::graph_neighbors_count(call.process, core_comm, core_rank, &core_nneighbors);
   if (code == 0) {
     *nneighbors = core_nneighbors;
@@ -369,7 +369,7 @@ extern "C" int PMPI_Graphdims_get(MPI_Comm comm, int* nnodes, int* nedges) {
       !call.pointer(nedges, "nedges")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::graphdims_get(call.process, core_comm, &core_nnodes, &core_nedges);
   if (code == 0) {
     *nnodes = core_nnodes;
@@ -395,9 +395,9 @@ extern "C" decltype(PMPI_Graphdims_get) MPI_Graphdims_get __attribute__((weak, a
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::ineighbor_allgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -429,9 +429,9 @@ extern "C" decltype(PMPI_Ineighbor_allgather_c) MPI_Ineighbor_allgather_c __attr
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::ineighbor_allgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -463,9 +463,9 @@ extern "C" decltype(PMPI_Ineighbor_allgatherv_c) MPI_Ineighbor_allgatherv_c __at
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::ineighbor_alltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -497,8 +497,8 @@ extern "C" decltype(PMPI_Ineighbor_alltoall_c) MPI_Ineighbor_alltoall_c __attrib
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::ineighbor_alltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -536,7 +536,7 @@ extern "C" decltype(PMPI_Ineighbor_alltoallv_c) MPI_Ineighbor_alltoallv_c __attr
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::ineighbor_alltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -565,9 +565,9 @@ extern "C" decltype(PMPI_Ineighbor_alltoallw_c) MPI_Ineighbor_alltoallw_c __attr
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   return call.end(api::neighbor_allgather(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
 extern "C" int PMPI_Neighbor_allgather(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
@@ -597,9 +597,9 @@ extern "C" decltype(PMPI_Neighbor_allgather_c) MPI_Neighbor_allgather_c __attrib
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::neighbor_allgather_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -628,9 +628,9 @@ extern "C" decltype(PMPI_Neighbor_allgather_init_c) MPI_Neighbor_allgather_init_
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   return call.end(api::neighbor_allgatherv(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm));
 }
 extern "C" int PMPI_Neighbor_allgatherv(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int displs[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -660,9 +660,9 @@ extern "C" decltype(PMPI_Neighbor_allgatherv_c) MPI_Neighbor_allgatherv_c __attr
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::neighbor_allgatherv_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(displs), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -691,9 +691,9 @@ extern "C" decltype(PMPI_Neighbor_allgatherv_init_c) MPI_Neighbor_allgatherv_ini
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   return call.end(api::neighbor_alltoall(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm));
 }
 extern "C" int PMPI_Neighbor_alltoall(const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf, int recvcount, MPI_Datatype recvtype, MPI_Comm comm) {
@@ -723,9 +723,9 @@ extern "C" decltype(PMPI_Neighbor_alltoall_c) MPI_Neighbor_alltoall_c __attribut
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::count, sendcount);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::count, sendcount);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::neighbor_alltoall_init(call.process, abi::buffer_to_core(sendbuf), sendcount, core_sendtype, abi::buffer_to_core(recvbuf), recvcount, core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -754,8 +754,8 @@ extern "C" decltype(PMPI_Neighbor_alltoall_init_c) MPI_Neighbor_alltoall_init_c 
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::type, core_sendtype);
   return call.end(api::neighbor_alltoallv(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm));
 }
 extern "C" int PMPI_Neighbor_alltoallv(const void* sendbuf, const int sendcounts[], const int sdispls[], MPI_Datatype sendtype, void* recvbuf, const int recvcounts[], const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm) {
@@ -785,8 +785,8 @@ extern "C" decltype(PMPI_Neighbor_alltoallv_c) MPI_Neighbor_alltoallv_c __attrib
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
-  call.tell(&CallLine::type, core_sendtype);
+  call.note(&CallLine::comm, core_comm);
+  call.note(&CallLine::type, core_sendtype);
   const Code code = api::neighbor_alltoallv_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtype, abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtype, core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -819,7 +819,7 @@ extern "C" decltype(PMPI_Neighbor_alltoallv_init_c) MPI_Neighbor_alltoallv_init_
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   return call.end(api::neighbor_alltoallw(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm));
 }
 extern "C" int PMPI_Neighbor_alltoallw(const void* sendbuf, const int sendcounts[], const MPI_Aint sdispls[], const MPI_Datatype sendtypes[], void* recvbuf, const int recvcounts[], const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm) {
@@ -855,7 +855,7 @@ extern "C" decltype(PMPI_Neighbor_alltoallw_c) MPI_Neighbor_alltoallw_c __attrib
     return call.fail();
   }
   ++core_comm->collective_calls;
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::neighbor_alltoallw_init(call.process, abi::buffer_to_core(sendbuf), count_array(sendcounts), count_array(sdispls), core_sendtypes.data(), abi::buffer_to_core(recvbuf), count_array(recvcounts), count_array(rdispls), core_recvtypes.data(), core_comm, core_info, &core_request);
   if (code == 0) {
     *request = call.give<Request>(core_request);
@@ -879,7 +879,7 @@ extern "C" int PMPI_Topo_test(MPI_Comm comm, int* status) {
       !call.pointer(status, "status")) {
     return call.fail();
   }
-  call.tell(&CallLine::comm, core_comm);
+  call.note(&CallLine::comm, core_comm);
   const Code code = api::topo_test(call.process, core_comm, &core_status);
   if (code == 0) {
     *status = topology_from_core(core_status);

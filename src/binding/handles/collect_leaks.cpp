@@ -1,4 +1,4 @@
-// Collecting what the program leaves behind.
+// Collects leaks: see collect_leaks.hpp.
 #include "binding/handles/collect_leaks.hpp"
 
 #include <map>
@@ -90,13 +90,13 @@ std::map<Context, std::string> comm_names(const Objects& objects) {
   return names;
 }
 
-void tell(const std::vector<Leak>& leaks) {
+void report(const std::vector<Leak>& leaks) {
   if (!leaks.empty()) binding.process->bootstrap.tell_leaks(leaks);
 }
 
 }  // namespace
 
-void tell_what_is_left() {
+void report_leaked_handles() {
   const Objects& objects = *binding.process->objects;
   std::vector<Leak> leaks;
   binding.handles.for_each([&](const Object* object, std::uint32_t value, std::uint32_t uses) {
@@ -109,10 +109,10 @@ void tell_what_is_left() {
     add_leak(&leaks, std::move(leak));
   });
   add_keyvals(objects, &leaks);
-  tell(leaks);
+  report(leaks);
 }
 
-void tell_messages_left() {
+void report_unreceived_messages() {
   const std::map<Context, std::string> names = comm_names(*binding.process->objects);
   std::vector<Leak> leaks;
   for (const LeftMessage& message : left_messages(*binding.process)) {
@@ -127,7 +127,7 @@ void tell_messages_left() {
               {},
               "not received"});
   }
-  tell(leaks);
+  report(leaks);
 }
 
 }  // namespace tasuki

@@ -1,19 +1,19 @@
-// What the program leaves behind when it ends MPI: collected from the handles that it still has, and handed
-// to the launcher (Bootstrap::tell_leaks). For TASUKI_CHECK=3.
+// Collects what the program has not freed or received when it ends MPI, and hands it to the launcher
+// (Bootstrap::tell_leaks). For TASUKI_CHECK=3.
 //
-// What counts: handles that the program was to free, and has not; requests that it never completed; messages
-// that a matched probe took and nobody received; attribute keys; messages that nobody received. What MPI
-// frees by itself does not count: attached buffers (MPI 3.6), nor the handle of MPI_Comm_get_parent, which
-// nobody has to disconnect. Objects that may be freed after MPI_Finalize, too, count where they were made
-// before it: infos, error handlers.
+// A leak is: a handle that the program had to free; a request that it never completed; a message that a
+// matched probe took and the program never received; an attribute key; a message that was never received.
+// What MPI frees by itself is none: attached buffers (MPI 3.6), and the communicator of MPI_Comm_get_parent.
+// An info or an error handler, which may be freed after MPI_Finalize, is a leak where it was made before.
 #pragma once
 
 namespace tasuki {
 
-/// Handles and attribute keys. REQUIRES: the process is still there, and has its origins noted.
-void tell_what_is_left();
+/// Handles and attribute keys. REQUIRES: the Process is running, and Binding::notes_origins was set all
+/// along.
+void report_leaked_handles();
 
-/// Messages, once all ranks have met in MPI_Finalize.
-void tell_messages_left();
+/// Messages. REQUIRES: all ranks have met in MPI_Finalize.
+void report_unreceived_messages();
 
 }  // namespace tasuki

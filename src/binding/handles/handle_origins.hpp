@@ -1,5 +1,5 @@
-// Origins: by which call the program got each of its handles, kept with TASUKI_CHECK=3 alone: for what it
-// leaves behind at the end (leaks.cpp).
+// Origins: the call that gave the program each of its handles. Kept with TASUKI_CHECK=3 alone, for the report
+// on leaks (collect_leaks.hpp).
 //
 // Thread safety: the caller holds the process lock, if there is one.
 #pragma once
@@ -20,7 +20,7 @@ struct Origin {
 
 class Origins {
  public:
-  /// The call that gave the program the handle `value`. Of several that give out the same object, the first.
+  /// Remembers the call that gave the program the handle `value`. Of several calls the first counts.
   void note(std::uint32_t value, const Origin& origin) {
     const std::size_t index = value & HandleTable::kIndexMask;
     if (index >= entries_.size()) entries_.resize(index + 1);

@@ -1,8 +1,8 @@
-// HandleTable: from the handles that a program holds to the objects of the core, and back.
+// HandleTable: the handles that a program holds, and the objects of the core that they stand for.
 //
 // A value is [kind 4][generation 7][index 20] bits, never 0, bit 31 clear; each ABI codes it into its handles
-// (abi.hpp). A slot's generation changes when it is freed, so a freed handle is told from the one that took
-// its place until the slot was used 128 times more.
+// (abi.hpp). A slot's generation changes when it is freed, so a freed handle is recognised until the
+// slot has been used 128 times more.
 //
 // The same object may be handed out several times (MPI_Comm_get_errhandler) and is freed as often: a slot
 // counts its uses and lives until the last is dropped.

@@ -2,8 +2,8 @@
 // a status is laid out. See standard/abi.hpp, which offers the same names.
 //
 // A handle is an int. Predefined ones have fixed values with bit 31 clear, pair types excepted (0x8c00000N);
-// ours are the values of the handle table (handle_table.hpp) with bit 31 set, whose kinds are
-// numbered so that none is like those. An MPI_File is such an int as a pointer.
+// ours are the values of the handle table (handle_table.hpp) with bit 31 set. The table numbers its kinds so
+// that none of ours looks like a pair type. An MPI_File is such an int as a pointer.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ inline bool is_in_place(const void* buffer) {
   return buffer == MPI_IN_PLACE;
 }
 
-/// Status: 63 bits of bytes, of which the upper 31 lie over the bit that says cancelled.
+/// Status: 63 bits of bytes, of which the upper 31 lie above the cancelled bit.
 inline void write_status(const Status& status, MPI_Status* to) {
   const auto bytes = static_cast<std::uint64_t>(status.bytes);
   to->count_lo = static_cast<int>(bytes & 0xffffffff);
