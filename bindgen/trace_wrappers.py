@@ -1,5 +1,5 @@
 """Writes src/trace/generated/: the functions that the trace records, their wrappers for either ABI, and the
-front.
+interposed functions.
 
 A function is recorded when it sends, receives, waits, or may take long. Of the others (MPI_Comm_rank,
 MPI_Wtime, the types, groups, infos, statuses and MPI_T) the program calls the library's own. What is to be
@@ -196,7 +196,7 @@ def _wrappers(recorded: list[Function]) -> tuple[list[str], dict[str, str]]:
     ], entries
 
 
-def _front(function: Function) -> str:
+def _interposed(function: Function) -> str:
     if function.name == "MPI_Pcontrol":  # its further argument goes on as it came, if it came
         return (
             "int MPI_Pcontrol(const int level, ...) {\n"
@@ -237,7 +237,7 @@ def generate() -> dict[str, str]:
     numbers = wrapped(f"k{short(function)}" for function in recorded)
     templates, entries = _wrappers(recorded)
     table = "".join(f"    {entries[function.name]},\n" for function in recorded)
-    front = "".join(map(_front, recorded))
+    interposed = "".join(map(_interposed, recorded))
     place = "src/trace/generated"
     return {
         f"{place}/functions.hpp": (
@@ -260,7 +260,7 @@ def generate() -> dict[str, str]:
             HEAD.format(title="MPI's functions as a program finds them in the preloaded library")
             + '#include <cstdarg>\n\n#include "trace/interposed.hpp"\n\n'
             + 'using tasuki::trace::functions;\n\nextern "C" {\n\n'
-            + front
+            + interposed
             + "\n}\n"
         ),
     }

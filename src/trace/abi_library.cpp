@@ -1,4 +1,4 @@
-// The tables of one ABI, as the front sees them.
+// The tables of one ABI, for the interposed functions.
 #include "trace/abi_library.hpp"
 #include "trace/call.hpp"
 

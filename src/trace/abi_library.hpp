@@ -1,4 +1,5 @@
-// What the front knows of the wrappers of either ABI: tables of pointers in the order of kFunctionNames.
+// All that the interposed functions know of an ABI: tables of pointers, in the order of kFunctionNames, to
+// the wrappers and to the MPI library's own functions.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +7,8 @@
 namespace tasuki::trace {
 
 struct AbiLibrary {
-  const void* traced;  // the wrappers: Functions
-  void** real;         // to be filled: the library's own, functions and helpers
+  const void* traced;  // the wrappers, as a struct Functions
+  void** real;         // to be filled with the library's own functions, then with the helpers
   std::size_t functions;
   std::size_t helpers;
 };

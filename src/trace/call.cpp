@@ -1,4 +1,4 @@
-// Looking up what a call names, and taking down what it did.
+// Looks up the groups, types and ranks that a call names, and notes what it did.
 #include "trace/call.hpp"
 
 namespace tasuki::trace::TASUKI_TRACE_ABI {

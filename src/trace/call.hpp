@@ -1,10 +1,10 @@
-// One call of the program's while it runs, for one ABI: what the wrappers (generated/wrappers.cpp,
-// wrappers_by_hand.cpp) tell of it becomes a Record. Compiled once for each ABI, in a namespace of its own
-// (TASUKI_TRACE_ABI).
+// One call of the program's while it runs, for one ABI. The wrappers (generated/wrappers.cpp,
+// wrappers_by_hand.cpp) describe it by Call's methods, and it becomes a Record. Compiled once for each ABI,
+// in a namespace of its own (TASUKI_TRACE_ABI).
 //
 // A Call that another one encloses on the same thread records nothing: MPI libraries call their own
-// functions. What it looks up stands before begin() and after end(), so it counts to the program's time and
-// not to MPI's.
+// functions. Look-ups come before begin() and after end(), so they count as the program's time and not as
+// MPI's.
 #pragma once
 
 #include <mpi.h>
@@ -24,7 +24,7 @@ namespace tasuki::trace::TASUKI_TRACE_ABI {
 struct Real : Functions, Helpers {};
 extern Real real;
 
-/// The number by which tables know a handle.
+/// A handle as the key of a table.
 template <class Handle>
 std::uintptr_t key_of(Handle handle) {
   if constexpr (std::is_pointer_v<Handle>) {

@@ -1,6 +1,6 @@
-// The clock of the trace: the processor's cycle counter where it runs evenly, else CLOCK_MONOTONIC. Reading
-// the counter takes half the time. The recorder turns ticks into nanoseconds of CLOCK_MONOTONIC, which all
-// processes of a machine share, by readings of both clocks before and after.
+// The clock of the trace: the processor's cycle counter where that runs at a constant rate, else
+// CLOCK_MONOTONIC. Reading the counter takes half the time. The recorder turns ticks into nanoseconds of
+// CLOCK_MONOTONIC, which all processes of a machine share, by readings of both clocks before and after.
 #pragma once
 
 #include <time.h>

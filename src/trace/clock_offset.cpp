@@ -1,4 +1,4 @@
-// One collective tells whether all ranks have the same kernel; only otherwise messages are sent.
+// One collective shows whether all ranks run on the same kernel; only otherwise ping-pongs are needed.
 #include "trace/clock_offset.hpp"
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@ namespace {
 constexpr int kRounds = 50;
 constexpr int kTag = 0;
 
-/// A number that the processes of one kernel have in common.
+/// A number that is the same for all processes on one kernel.
 long long kernel_number() {
   char text[64] = "";
   const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
-// What rank 0's CLOCK_MONOTONIC shows more than this process's: 0 on one machine, where all read the same
-// clock; on several, from ping-pongs with rank 0 in MPI_Init, to half the shortest one's time.
+// By how much rank 0's CLOCK_MONOTONIC is ahead of this process's: 0 on one machine, where all read the same
+// clock; on several measured by ping-pongs with rank 0 in MPI_Init, to half the time of the shortest.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Columns, varints, blocks.
+// Writes columns, varints and blocks.
 #include "trace/encode.hpp"
 
 #include <algorithm>

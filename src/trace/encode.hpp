@@ -1,6 +1,6 @@
-// Encoding: what the recorder collected becomes the payload of a DATA block (docs/trace.md): definitions,
+// Encodes what the recorder collected as the payload of a DATA block (docs/trace.md): definitions,
 // then one column after the other. A column whose values are all alike is that value; any other is a stream
-// of varints. So a block needs nothing of the blocks before it, and a reader takes a column of a whole trace
+// of varints. A block needs nothing of the blocks before it, and a reader can take a column of a whole trace
 // at once.
 #pragma once
 
@@ -27,7 +27,7 @@ struct TickLine {
   }
 };
 
-/// The number of requests that were made before a call is the base of what it says of requests.
+/// Numbers of requests are written relative to the number of requests that were made before the call.
 struct Calls {
   const std::vector<Record>& records;
   const std::vector<Done>& done;                // of all records, one after the other
@@ -45,7 +45,7 @@ inline std::uint64_t zigzag(std::int64_t value) {
 /// The payload of a DATA block.
 std::string encode(const Calls& calls, const TickLine& line);
 
-/// The sum that stands in a block's head: of its words, each times its odd number, modulo 2^64.
+/// The checksum in a block's head: the sum of its words, each times an odd number of its own, modulo 2^64.
 std::uint64_t checksum(const char* bytes, std::size_t size);
 
 /// The head of a block ("HEAD", "DATA", "END ") and its payload.

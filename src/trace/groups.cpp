@@ -1,4 +1,4 @@
-// Communicators, windows and files as groups of ranks of MPI_COMM_WORLD, and who this process is.
+// Communicators, windows and files as groups of ranks of MPI_COMM_WORLD, and the identity of this process.
 #include <cstdlib>
 #include <cstring>
 
@@ -25,7 +25,7 @@ int number_of_launcher(const char* own, const char* pmi, int fallback) {
 }
 
 /// The world ranks of a group's members. Frees the group. Where a program has sessions alone there is no
-/// world to ask: as many members as the launcher started are taken for all of them.
+/// MPI_COMM_WORLD: a group of as many members as the launcher started counts as all of them.
 std::vector<std::int32_t> take_members(MPI_Group* group) {
   int size = 0;
   real.Group_size(*group, &size);

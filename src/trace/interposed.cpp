@@ -1,6 +1,6 @@
-// Which ABI it is: that of the library whose functions the program would have had without us. Programs that
-// are linked to one have it in the global scope, behind us; mpi4py loads one for itself alone, so it is asked
-// for by its name, which finds what is loaded and loads nothing.
+// Finds out which ABI the program uses: that of the library whose functions it would call without the trace.
+// A program that is linked to a library has it in the global scope, behind this one; mpi4py loads a library
+// for itself alone, so dlopen asks for it by name, which finds what is loaded and loads nothing.
 #include "trace/interposed.hpp"
 
 #include <dlfcn.h>
@@ -28,7 +28,7 @@ void look_up(void* library, const char* prefix, const char* const* names, std::s
   }
 }
 
-/// In place of a function that the library does not have.
+/// Stands for a function that the library does not have.
 int not_there(...) {
   constexpr int kErrOther = 15;  // MPI_ERR_OTHER of the MPICH ABI; the standard ABI's libraries have them all
   return kErrOther;
@@ -68,7 +68,7 @@ const void* choose() {
   void* const of_standard = loaded("libmpi_abi.so.1");
   void* const of_mpich = loaded("libmpi.so.12");
   if (of_standard != nullptr && of_mpich != nullptr) {
-    // Both: the one that comes first for those who look for a function in the global scope.
+    // Both are loaded: take the one whose functions the global scope finds first.
     void* const next = dlsym(RTLD_NEXT, "MPI_Init");
     return next == dlsym(of_standard, "MPI_Init") ? traced(standard_abi, of_standard)
                                                   : traced(mpich_abi, of_mpich);
@@ -80,7 +80,7 @@ const void* choose() {
 
 std::atomic<const void*> chosen = nullptr;
 
-/// A process that ends without MPI_Finalize leaves what it recorded.
+/// Writes what was recorded, also where a process ends without MPI_Finalize.
 struct AtEnd {
   ~AtEnd() {
     if (chosen.load() != nullptr) Recorder::get().flush();

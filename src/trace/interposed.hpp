@@ -1,7 +1,8 @@
-// The front: the library that is preloaded has every function that is recorded under its MPI name, and passes
-// the call on to the wrappers of the ABI that the program uses, which is known once an MPI library is loaded.
+// The interposed functions: the preloaded library defines every function that is recorded under its MPI name,
+// and passes the call on to the wrapper of the ABI that the program uses. Which one that is is known once an
+// MPI library is loaded.
 //
-// The front is compiled with the standard ABI's types and passes arguments on as they come. That serves the
+// They are compiled with the standard ABI's types and pass arguments on as they come. That serves the
 // other ABI as well: the parameters of a function are the same in both, and differ only in whether a handle
 // is a pointer or an int, which travel in the same registers and the same slots of the stack on the machines
 // there are.
@@ -13,7 +14,8 @@
 
 namespace tasuki::trace {
 
-/// What the calls go to: the wrappers, or an MPI library's own functions where it has neither ABI.
+/// The functions that the calls are passed on to: the wrappers, or an MPI library's own functions where it
+/// has neither ABI.
 const standard::Functions& functions();
 
 }  // namespace tasuki::trace

@@ -13,7 +13,7 @@ inline constexpr std::int32_t kNullProcess = -3;
 inline constexpr std::int32_t kOtherWorld = -4;
 
 inline constexpr std::uint32_t kFailed = 1;       // the call returned an error
-inline constexpr std::uint32_t kWildcard = 2;     // it named MPI_ANY_SOURCE; `source` is whom it got
+inline constexpr std::uint32_t kWildcard = 2;     // it named MPI_ANY_SOURCE; `source` is the sender
 inline constexpr std::uint32_t kPersistent = 4;   // what it made is not started yet
 inline constexpr std::uint32_t kStarts = 8;       // what it made are operations of persistent requests
 inline constexpr std::uint32_t kUnanswered = 16;  // a test or a probe that found nothing
@@ -38,7 +38,7 @@ struct Record {
   std::uint16_t function = 0;
 };
 
-/// A request that a call completed, and what its status says where it is a receive.
+/// A request that a call completed, and the contents of its status where it is a receive.
 struct Done {
   std::int64_t serial = 0;
   std::int32_t source = kNobody;

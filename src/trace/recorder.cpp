@@ -1,4 +1,4 @@
-// Buffers, blocks, the part file.
+// The buffers, the blocks, the part file.
 #include "trace/recorder.hpp"
 
 #include <fcntl.h>
@@ -59,7 +59,7 @@ std::uint64_t hash_of(const std::vector<std::int32_t>& ranks) {
   return hash;
 }
 
-/// Empty: nobody wants a trace of this process, which has the library from a job around its own.
+/// Empty where no trace of this process is wanted: it inherited the preloaded library from an outer job.
 std::string part_path(int rank) {
   const char* part = std::getenv("TASUKI_TRACE_PART");
   if (part != nullptr && *part != '\0') return part;
@@ -110,7 +110,7 @@ std::int64_t Recorder::monotonic_ticks() {
   return monotonic_ns();
 }
 
-/// Two readings of both clocks, so far apart that the rate is known to a thousandth; every block mends it.
+/// Two readings of both clocks, so far apart that the rate is known to a thousandth; every block improves it.
 Recorder::Recorder() : counter_(has_even_counter()), pid_(getpid()) {
   line_ = {ticks(), monotonic_ns(), 1};
   if (counter_) {
@@ -192,7 +192,7 @@ void Recorder::flush() {
   write_records();
 }
 
-/// What the flush took is a record, too: it is neither the program's time nor MPI's.
+/// The time of a flush is a record of its own: it is neither the program's time nor MPI's.
 void Recorder::add_own_record(std::int64_t begin) {
   Record own;
   own.begin = begin;

@@ -1,5 +1,5 @@
 // The recorder of one process: collects calls in memory and appends them, a block at a time, to the rank's
-// part file. It knows nothing of MPI's types, so both ABIs share it (call.hpp stands over it).
+// part file. It knows nothing of MPI's types, so both ABIs share it (call.hpp uses it).
 //
 // There is one, made at its first use and never destroyed, since calls may come until the process ends.
 // Threads may call it at the same time once `set_threaded()` was called; Lock is its lock then. What it holds
@@ -7,7 +7,8 @@
 //
 // Invariants:
 //  1. A part file holds whole blocks, but for the one that is being written when the process dies.
-//  2. Nothing is written before open(), which says who this process is; and nothing by a child of fork().
+//  2. Nothing is written before open(), which gives the identity of this process; and nothing by a child of
+//  fork().
 #pragma once
 
 #include <pthread.h>
@@ -43,14 +44,14 @@ struct Group {
   std::uint32_t number = 0;
   int size = 0;      // of the local group
   int rank = 0;      // in it
-  int sources = -1;  // how many neighbours send to this rank and receive from it; -1: nobody asked yet
+  int sources = -1;  // how many neighbours send to this rank and receive from it; -1: not known yet
   int destinations = -1;
   const RankMap* peers = nullptr;  // of an intercommunicator: the remote group
 };
 
 enum class Holder : std::uint8_t { kCommunicator, kWindow, kFile };
 
-/// Who a process is, for the head of its part.
+/// The identity of a process, for the head of its part.
 struct Identity {
   int rank = 0;
   int size = 1;
@@ -68,7 +69,7 @@ class Recorder {
   bool opened() const { return fd_ >= 0; }
   std::int64_t ticks() const { return counter_ ? read_counter_ticks() : monotonic_ticks(); }
 
-  /// Says who this process is, and makes the part file. Where that fails nothing is recorded.
+  /// Sets the identity of this process, and makes the part file. Where that fails nothing is recorded.
   void open(const Identity& identity);
   /// Writes what is there, and that the trace is whole.
   void close();

@@ -1,4 +1,4 @@
-// The open requests by their handles: what a completion call completes. A handle may stand here several
+// The open requests by their handles, for the completion calls. A handle may stand here several
 // times: libraries give out one handle for all sends that are done at once. The recorder's lock protects it.
 #pragma once
 

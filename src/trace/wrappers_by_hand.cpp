@@ -1,5 +1,5 @@
 // Start and end of the recording; and the completion calls, which must remember handles before the library
-// sets them to MPI_REQUEST_NULL, and need the statuses of receives that the program may not want.
+// sets them to MPI_REQUEST_NULL, and need the statuses of receives even where the program ignores them.
 #include "trace/wrappers_by_hand.hpp"
 
 #include <cstdarg>

@@ -1,5 +1,5 @@
-// The wrappers that bindgen does not write: start and end, completion, what changes what is known of a
-// handle.
+// The wrappers that bindgen does not write: start and end of the recording, completion calls, and calls that
+// change what the trace knows of a handle.
 #pragma once
 
 #include <mpi.h>
