@@ -67,7 +67,8 @@ struct Process {
   ThreadLevel thread_level = ThreadLevel::kSingle;  // of the world model
   bool locking = false;                             // each call holds the mutex
   std::mutex mutex;
-  Callbacks* callbacks = nullptr;     // how to call a user's functions; owned by the binding
+  Callbacks* callbacks = nullptr;                // how to call a user's functions; owned by the binding
+  void (*forget_communicator)(Comm&) = nullptr;  // called at the end of each; set by PointToPoint
   ErrorOwner* error_owner = nullptr;  // whose error handler is to be called, when no argument says it
   Counters counters;                  // beside what every call writes anyway
   EventSwitch events;

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "coll/byte_collectives.hpp"
-#include "object/api.hpp"
+#include "communicator/api.hpp"
 #include "object/group.hpp"
 #include "object/objects.hpp"
 #include "p2p/core_calls.hpp"

@@ -12,9 +12,6 @@ namespace tasuki {
 /// A new communicator of these processes, with `parent`'s error handler. The caller owns the reference.
 Comm* make_comm(Comm& parent, Context context, Ref<Group> group);
 
-/// Takes over the hints in `info` that this library knows; `info` may be null.
-void take_hints(Comm& comm, const Info* info);
-
 /// A process's share in the exchange that splits a communicator.
 struct SplitShare {
   std::int64_t color;

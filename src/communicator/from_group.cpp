@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "coll/byte_collectives.hpp"
+#include "communicator/api.hpp"
 #include "communicator/comm_create.hpp"
-#include "object/api.hpp"
 #include "object/errhandler.hpp"
 #include "object/session.hpp"
 #include "p2p/remote_job.hpp"

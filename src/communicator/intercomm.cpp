@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "coll/byte_collectives.hpp"
+#include "communicator/api.hpp"
 #include "communicator/comm_create.hpp"
-#include "object/api.hpp"
 #include "object/group.hpp"
 #include "p2p/remote_job.hpp"
 

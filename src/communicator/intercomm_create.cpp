@@ -11,9 +11,9 @@
 
 #include "base/predefined.hpp"
 #include "coll/byte_collectives.hpp"
+#include "communicator/api.hpp"
 #include "communicator/comm_create.hpp"
 #include "job/bootstrap.hpp"
-#include "object/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/core_calls.hpp"
 #include "p2p/remote_job.hpp"

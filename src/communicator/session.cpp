@@ -1,6 +1,6 @@
 // Sessions: process sets, groups from them, hints and error handlers (MPI 11.3, 9.3). Their buffers are in
 // p2p/call/buffered.cpp, communicators from groups in from_group.cpp.
-#include "object/session.hpp"
+#include "communicator/sessions.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "object/api.hpp"
+#include "communicator/api.hpp"
 #include "object/errhandler.hpp"
 #include "p2p/buffer_pool.hpp"
 #include "progress/progress.hpp"
@@ -55,15 +55,6 @@ bool is_set_name(std::string_view name, std::string_view set) {
   return std::ranges::equal(name, set, [](char one, char other) { return lower(one) == lower(other); });
 }
 
-Session::Session(Process& owner, ThreadLevel level, Errhandler* handler)
-    : ErrorOwner(Kind::kSession), process(owner), thread_level(level) {
-  errhandler = Ref<Errhandler>::share(handler);
-}
-
-Session::~Session() {
-  delete buffer;
-}
-
 Code requested_thread_level(Process& process, const Info* info, ThreadLevel* level) {
   const std::string* value = find_info(info, kThreadLevelKey);
   if (value == nullptr) return kSuccess;
@@ -79,8 +70,10 @@ Code requested_thread_level(Process& process, const Info* info, ThreadLevel* lev
 }
 
 Code finish_session(Session& session) {
-  session.process.progress->wait_until([&] { return session.buffer == nullptr || session.buffer->empty(); });
-  delete std::exchange(session.buffer, nullptr);
+  if (const BufferPool* buffer = session.slots.get(kBufferSlot)) {
+    session.process.progress->wait_until([buffer] { return buffer->empty(); });
+    session.slots.clear(kBufferSlot);
+  }
   return kSuccess;
 }
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "coll/byte_collectives.hpp"
+#include "communicator/api.hpp"
 #include "communicator/comm_create.hpp"
-#include "object/api.hpp"
-#include "object/session.hpp"
+#include "communicator/sessions.hpp"
 #include "p2p/remote_job.hpp"
 #include "placement/hardware.hpp"
 #include "placement/node_map.hpp"
@@ -145,18 +145,6 @@ Code comm_split_type(Process& process, Comm* comm, int split_type, int key, Info
   *newcomm = make_split_by_place(*comm, shares);
   if (*newcomm != nullptr && mine.unguided != 0 && info != nullptr && info->predefined == 0)
     set_info(info, kResourceKey, std::string(hardware_name(static_cast<HardwareLevel>(level))));
-  return kSuccess;
-}
-
-Code get_hw_resource_info(Process&, Info** hw_info) {
-  const HardwarePlace place = hardware_place();
-  Info* made = new Info;
-  set_info(made, std::string(kSharedMemory), "true");
-  for (int level = 0; level < kHardwareLevels; ++level) {
-    set_info(made, std::string(hardware_name(static_cast<HardwareLevel>(level))),
-             place[static_cast<std::size_t>(level)] >= 0 ? "true" : "false");
-  }
-  *hw_info = made;
   return kSuccess;
 }
 

@@ -1,6 +1,6 @@
-// What all kinds of virtual topologies share (MPI chapter 8): see topology.hpp; and the balanced
+// What all kinds of virtual topologies share (MPI chapter 8): see topology_exchange.hpp; and the balanced
 // factorisation of MPI_Dims_create.
-#include "object/topology.hpp"
+#include "communicator/topology_exchange.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "coll/byte_collectives.hpp"
+#include "communicator/api.hpp"
 #include "communicator/comm_create.hpp"
-#include "object/api.hpp"
 #include "placement/node_map.hpp"
 
 namespace tasuki {
@@ -41,7 +41,7 @@ bool power_reaches(int base, int exponent, std::int64_t number) {
 }
 
 /// Writes `number` as a product of `count` factors, largest first, as MPI_Dims_create's contract has it
-/// (object/api.hpp).
+/// (communicator/api.hpp).
 ///
 /// The search chooses the largest factor first. None of the others may then be further below it than the best
 /// product found so far allows, and the smallest is at most the root of what is left: so a branch lives only
@@ -105,32 +105,6 @@ class BalancedFactors {
 };
 
 }  // namespace
-
-Code check_topology(const Comm& comm, TopologyKind kind) {
-  if (comm.topology && comm.topology->kind == kind) return kSuccess;
-  const char* expected = kind == TopologyKind::kCart    ? "a Cartesian one, from MPI_Cart_create"
-                         : kind == TopologyKind::kGraph ? "a graph, from MPI_Graph_create"
-                                                        : "a distributed graph, from MPI_Dist_graph_create";
-  return comm.process.fail(kErrTopology, "comm has %s topology, expected %s",
-                           comm.topology ? "another kind of" : "no", expected);
-}
-
-Code check_neighborhood(const Comm& comm) {
-  if (!comm.topology) {
-    return comm.process.fail(kErrTopology,
-                             "comm has no topology, expected one from MPI_Cart_create, MPI_Graph_create, "
-                             "MPI_Dist_graph_create or MPI_Dist_graph_create_adjacent");
-  }
-  if (comm.topology->matched) return kSuccess;
-  if (comm.topology->kind == TopologyKind::kGraph) {
-    return comm.process.fail(kErrTopology,
-                             "the graph of comm is not symmetric, expected as many edges from each rank to "
-                             "another as back");
-  }
-  return comm.process.fail(kErrTopology,
-                           "the destinations that ranks gave when comm was made are not the sources that "
-                           "others gave, expected each edge at both its ends");
-}
 
 Code check_can_take_topology(const Comm& comm) {
   if (!comm.is_inter()) return kSuccess;

@@ -4,9 +4,9 @@
 
 #include "base/user_memory.hpp"
 #include "coll/byte_collectives.hpp"
+#include "communicator/api.hpp"
 #include "communicator/comm_create.hpp"
-#include "object/api.hpp"
-#include "object/topology.hpp"
+#include "communicator/topology_exchange.hpp"
 
 namespace tasuki {
 namespace {
@@ -87,33 +87,6 @@ Code check_room(const Comm& comm, int maxdims) {
 }
 
 }  // namespace
-
-int Topology::rank_at(const std::vector<int>& place) const {
-  int rank = 0;
-  for (std::size_t i = 0; i < dims.size(); ++i) rank = rank * dims[i] + place[i];
-  return rank;
-}
-
-std::vector<int> Topology::coords_of(int rank) const {
-  std::vector<int> place(dims.size());
-  for (std::size_t i = dims.size(); i-- > 0;) {
-    place[i] = rank % dims[i];
-    rank /= dims[i];
-  }
-  return place;
-}
-
-int Topology::shifted(int dimension, std::int64_t distance) const {
-  const auto i = static_cast<std::size_t>(dimension);
-  std::int64_t coordinate = coords[i] + distance;
-  if (coordinate < 0 || coordinate >= dims[i]) {
-    if (periods[i] == 0) return kProcNull;
-    coordinate = (coordinate % dims[i] + dims[i]) % dims[i];
-  }
-  std::vector<int> place = coords;
-  place[i] = static_cast<int>(coordinate);
-  return rank_at(place);
-}
 
 namespace api {
 

@@ -6,9 +6,9 @@
 
 #include "base/user_memory.hpp"
 #include "coll/byte_collectives.hpp"
+#include "communicator/api.hpp"
+#include "communicator/topology_exchange.hpp"
 #include "job/bootstrap.hpp"
-#include "object/api.hpp"
-#include "object/topology.hpp"
 
 namespace tasuki {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/user_memory.hpp"
-#include "object/api.hpp"
-#include "object/topology.hpp"
+#include "communicator/api.hpp"
+#include "communicator/topology_exchange.hpp"
 
 namespace tasuki {
 namespace {

@@ -95,4 +95,12 @@ Code unpack_external(Process& process, const char* datarep, const void* inbuf, C
 Code pack_external_size(Process& process, const char* datarep, Count incount, Datatype* datatype,
                         Count* size);
 
+// Attributes (MPI 7.7.4); see object/api.hpp.
+Code type_create_keyval(Process& process, AnyFunction type_copy_attr_fn, bool duplicate,
+                        AnyFunction type_delete_attr_fn, int* type_keyval, void* extra_state);
+Code type_free_keyval(Process& process, int* type_keyval);
+Code type_set_attr(Process& process, Datatype* datatype, int type_keyval, void* attribute_val);
+Code type_get_attr(Process& process, Datatype* datatype, int type_keyval, void** attribute_val, bool* flag);
+Code type_delete_attr(Process& process, Datatype* datatype, int type_keyval);
+
 }  // namespace tasuki::api

@@ -8,9 +8,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "communicator/api.hpp"
 #include "dynamic/api.hpp"
 #include "dynamic/dynamic.hpp"
-#include "object/api.hpp"
+#include "object/comm.hpp"
 #include "object/objects.hpp"
 #include "p2p/remote_job.hpp"
 #include "progress/progress.hpp"

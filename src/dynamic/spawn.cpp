@@ -9,10 +9,11 @@
 #include "base/settings.hpp"
 #include "base/user_memory.hpp"
 #include "coll/byte_collectives.hpp"
+#include "communicator/api.hpp"
 #include "dynamic/api.hpp"
 #include "dynamic/dynamic.hpp"
 #include "job/bootstrap.hpp"
-#include "object/api.hpp"
+#include "object/comm.hpp"
 #include "object/info.hpp"
 #include "object/objects.hpp"
 

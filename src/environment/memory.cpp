@@ -3,8 +3,9 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "environment/api.hpp"
 #include "memory/global_memory.hpp"
-#include "object/api.hpp"
+#include "object/comm.hpp"
 
 namespace tasuki {
 namespace {

@@ -11,6 +11,7 @@
 #include "coll/byte_collectives.hpp"
 #include "coll/run/execution.hpp"
 #include "communicator/world.hpp"
+#include "datatype/predefined.hpp"
 #include "dynamic/dynamic.hpp"
 #include "environment/environment.hpp"
 #include "io/file/file.hpp"
@@ -24,11 +25,21 @@
 #include "p2p/remote_job.hpp"
 #include "progress/progress.hpp"
 #include "progress/reporter.hpp"
+#include "reduction/op.hpp"
 #include "rma/message/messengers.hpp"
 #include "tuning/table.hpp"
 
 namespace tasuki {
 namespace {
+
+/// With every predefined object but the communicators.
+std::unique_ptr<Objects> make_objects(Process& process) {
+  auto objects = std::make_unique<Objects>(process);
+  make_predefined_datatypes(objects->predefined);
+  make_predefined_ops(*objects);
+  make_predefined_message(*objects);
+  return objects;
+}
 
 /// Polls before a waiting rank first offers its processor to others. With a processor for each rank it is a
 /// millisecond or more: were it near the time that a sleeper takes to wake (some 50 us), two ranks that
@@ -102,7 +113,7 @@ Process::Process(Bootstrap& starter, Config configuration)
   }
   if (config.checks(kCheckLocal)) checks = std::make_unique<Checks>(*this);
   p2p = std::make_unique<PointToPoint>(*this);
-  objects = std::make_unique<Objects>(*this);
+  objects = make_objects(*this);
   collectives = std::make_unique<Collectives>(*this);
   load_tuning(*this);
   dynamic = std::make_unique<Dynamic>(*this);
@@ -119,7 +130,7 @@ Process::Process(Bootstrap& starter)
       bootstrap(starter),
       board(starter.board()),
       line(board.line),
-      objects(std::make_unique<Objects>(*this)) {}
+      objects(make_objects(*this)) {}
 
 Process::~Process() = default;
 

@@ -7,15 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include "coll/byte_collectives.hpp"
-#include "communicator/comm_create.hpp"
 #include "job/bootstrap.hpp"
 #include "object/api.hpp"
 #include "object/group.hpp"
 #include "object/objects.hpp"
-#include "p2p/core_calls.hpp"
-#include "p2p/remote_job.hpp"
-#include "progress/progress.hpp"
 
 namespace tasuki {
 namespace {
@@ -53,12 +48,6 @@ Group* copy_group(const Comm& comm, const Group& group) {
   return copy;
 }
 
-Code refuse_predefined(Process& process, const Comm& comm) {
-  if (comm.predefined == 0) return kSuccess;
-  return process.fail(kErrComm, "comm = %s, which cannot be freed, expected one that the program made",
-                      comm.predefined == kMpiCommWorld ? "MPI_COMM_WORLD" : "MPI_COMM_SELF");
-}
-
 }  // namespace
 
 void enlist(Process& process, ErrorOwner* owner) {
@@ -78,7 +67,7 @@ Comm::~Comm() {
     --process.counters.communicators;
     tell(*this, Event::kCommFreed);
   }
-  forget_communicator(*this);
+  if (process.forget_communicator != nullptr) process.forget_communicator(*this);
 }
 
 std::string Comm::description() const {
@@ -187,32 +176,6 @@ Code comm_get_info(Process&, Comm* comm, Info** info_used) {
   }
   *info_used = made;
   return kSuccess;
-}
-
-namespace {
-
-Code let_go(Process& process, Comm** comm, bool disconnect) {
-  if (const Code code = refuse_predefined(process, **comm)) return code;
-  if (const Code code = delete_attributes(process, *comm, &(*comm)->attributes)) return code;
-  if (process.p2p != nullptr) disconnect ? end_connection(**comm) : keep_connected(**comm);
-  if (*comm == process.objects->parent) process.objects->parent = nullptr;
-  (*comm)->freed = true;
-  release(*comm);
-  *comm = nullptr;
-  return kSuccess;
-}
-
-}  // namespace
-
-Code comm_free(Process& process, Comm** comm) {
-  return let_go(process, comm, false);
-}
-
-Code comm_disconnect(Process& process, Comm** comm) {
-  if (const Code code = refuse_predefined(process, **comm)) return code;
-  process.progress->wait_until(
-      [comm] { return !has_open_operations(**comm) && !has_open_collectives(**comm); });
-  return let_go(process, comm, true);
 }
 
 }  // namespace api

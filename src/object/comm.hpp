@@ -12,14 +12,11 @@
 #include "base/types.hpp"
 #include "object/attribute.hpp"
 #include "object/object.hpp"
+#include "object/slots.hpp"
 
 namespace tasuki {
 
-struct Topology;    // object/topology.hpp
-class NodeSegment;  // coll/shm/node_segment.hpp: shared memory of the collectives
-class Hierarchy;    // coll/hierarchy/communicators.hpp: communicators within nodes and between them
-class NodeMap;      // placement/node_map.hpp
-class BufferPool;   // p2p/buffer_pool.hpp: attached buffers of the buffered mode
+struct Topology;  // object/topology.hpp
 
 struct Errhandler : Object {
   Errhandler() : Object(Kind::kErrhandler) {}
@@ -70,8 +67,7 @@ struct Info : Object {
 enum class Plane : std::uint8_t { kPointToPoint = 0, kCollective = 1, kCreation = 2, kOther = 3 };
 
 struct Comm : ErrorOwner {
-  /// `is_hidden`: made by the collectives for themselves (coll/hierarchy/communicators.hpp); no tool sees it,
-  /// nor what runs on it.
+  /// `is_hidden`: made by the collectives for themselves; no tool sees it, nor what runs on it.
   explicit Comm(Process& owner, bool is_hidden = false)
       : ErrorOwner(Kind::kComm), process(owner), hidden(is_hidden) {
     if (hidden) return;
@@ -96,15 +92,9 @@ struct Comm : ErrorOwner {
   std::string name;
   Attributes attributes;
   Ref<Info> info;                            // hints in force, may be null
-  BufferPool* buffer = nullptr;              // MPI_Comm_attach_buffer
   std::shared_ptr<const Topology> topology;  // null: none; of a duplicate: the same one
-  std::shared_ptr<const NodeMap> node_map;   // null: not made yet; ask tasuki::node_map()
   Ref<ErrorOwner> session;                   // that it is derived from, null in the world model
-  std::shared_ptr<NodeSegment> stage;        // null: there is none (yet)
-  bool stage_tried = false;                  // to make one: by the first blocking collective
-  std::shared_ptr<Hierarchy> levels;         // null: there are none (yet)
-  bool levels_tried = false;                 // to make them: by the first collective that wants them
-  int processors = -1;     // that its ranks share, as the collectives see it; -1: not asked for yet
+  Slots slots;                               // what upper floors keep with it
   bool recurring = false;  // its context is used again: messages that are early stay when it goes
   bool freed = false;
 
@@ -122,6 +112,9 @@ void tell(const Comm& comm, Event event);
 /// the job's number, this process's rank and a counter. All members of a new communicator use the one of its
 /// first member, who hands it to the others.
 Context make_context(Process& process);
+
+/// Takes over the hints in `info` that this library knows; `info` may be null.
+void take_hints(Comm& comm, const Info* info);
 
 /// The most characters of a key and of a value of an Info, without the final NUL (MPI 10): those of the ABIs.
 inline constexpr std::size_t kInfoKeyMax = 255;

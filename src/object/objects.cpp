@@ -3,23 +3,8 @@
 
 #include <utility>
 
-#include "datatype/predefined.hpp"
-#include "p2p/arrived_message.hpp"
-#include "reduction/op.hpp"
-
 namespace tasuki {
 namespace {
-
-void make_ops(Objects& objects) {
-  constexpr Predefined kOps[] = {kMpiSum,  kMpiMin, kMpiMax,  kMpiProd,   kMpiBand,   kMpiBor,     kMpiBxor,
-                                 kMpiLand, kMpiLor, kMpiLxor, kMpiMinloc, kMpiMaxloc, kMpiReplace, kMpiNoOp};
-  for (const Predefined number : kOps) {
-    Op* op = new Op;
-    op->predefined = number;
-    op->commutative = number != kMpiReplace && number != kMpiNoOp;
-    objects.predefined[number] = op;
-  }
-}
 
 void make_errhandlers(Objects& objects) {
   for (const Predefined number : {kMpiErrorsAreFatal, kMpiErrorsAbort, kMpiErrorsReturn}) {
@@ -32,8 +17,6 @@ void make_errhandlers(Objects& objects) {
 }  // namespace
 
 Objects::Objects(Process& process) {
-  make_predefined_datatypes(predefined);
-  make_ops(*this);
   make_errhandlers(*this);
   const Predefined initial = process.config.initial_errhandler == kReturnFirst  ? kMpiErrorsReturn
                              : process.config.initial_errhandler == kAbortFirst ? kMpiErrorsAbort
@@ -44,10 +27,6 @@ Objects::Objects(Process& process) {
   Group* empty = new Group;
   empty->predefined = kMpiGroupEmpty;
   predefined[kMpiGroupEmpty] = empty;
-
-  Message* no_proc = new Message;
-  no_proc->predefined = kMpiMessageNoProc;
-  predefined[kMpiMessageNoProc] = no_proc;
 
   Info* environment = new Info;
   environment->predefined = kMpiInfoEnv;

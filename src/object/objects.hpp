@@ -47,7 +47,9 @@ struct NullSession final : ErrorOwner {
 };
 
 struct Objects {
-  explicit Objects(Process& process);  // makes every predefined object but the communicators
+  /// Makes the predefined objects that this folder knows: error handlers, MPI_GROUP_EMPTY, MPI_INFO_ENV.
+  /// Upper floors put theirs into `predefined`.
+  explicit Objects(Process& process);
   ~Objects();
 
   std::array<Object*, kPredefinedCount> predefined{};  // by number; null where there is none; owned

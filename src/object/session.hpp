@@ -5,9 +5,7 @@
 // no handle any more.
 #pragma once
 
-#include <memory>
 #include <string>
-#include <string_view>
 
 #include "base/process.hpp"
 #include "base/types.hpp"
@@ -16,24 +14,16 @@
 namespace tasuki {
 
 struct Session final : ErrorOwner {
-  Session(Process& owner, ThreadLevel level, Errhandler* handler);
-  ~Session() override;
+  Session(Process& owner, ThreadLevel level, Errhandler* handler)
+      : ErrorOwner(Kind::kSession), process(owner), thread_level(level) {
+    errhandler = Ref<Errhandler>::share(handler);
+  }
   std::string description() const override { return "session"; }
 
   Process& process;
   const ThreadLevel thread_level;  // that it was granted
-  BufferPool* buffer = nullptr;    // MPI_Session_attach_buffer
+  Slots slots;                     // its buffer (MPI_Session_attach_buffer)
 };
-
-/// Whether `name` is that of the process set `set`: no case counts (MPI 11.3.2).
-bool is_set_name(std::string_view name, std::string_view set);
-
-/// What the info of MPI_Session_init asks for; `level` stays as it is where it asks for nothing.
-/// kErrInfoValue: a thread level that is none. `info` may be null.
-Code requested_thread_level(Process& process, const Info* info, ThreadLevel* level);
-
-/// What MPI_Session_finalize does: waits for the messages in its buffer. The caller releases the session.
-Code finish_session(Session& session);
 
 /// The name of a thread level: "MPI_THREAD_SINGLE".
 const char* thread_level_name(ThreadLevel level);

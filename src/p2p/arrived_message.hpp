@@ -19,6 +19,7 @@
 
 namespace tasuki {
 
+struct Objects;
 struct PointToPoint;
 
 struct Message : Object, ArrivedMessage {
@@ -42,5 +43,8 @@ struct Message : Object, ArrivedMessage {
   std::unique_ptr<MessageSeal> seal;  // with TASUKI_CHECK
   alignas(16) std::byte small[kInlineBytes];
 };
+
+/// Makes MPI_MESSAGE_NO_PROC.
+void make_predefined_message(Objects& objects);
 
 }  // namespace tasuki

@@ -16,6 +16,7 @@
 
 #include "base/counters.hpp"
 #include "base/types.hpp"
+#include "object/slots.hpp"
 #include "p2p/request.hpp"
 
 namespace tasuki {
@@ -72,5 +73,8 @@ class BufferPool {
   Place newest_ = entries_.end();
   std::vector<FlushRequest*> flushes_;
 };
+
+/// Of a communicator or a session: the buffer that is attached to it.
+inline constexpr Slot<BufferPool> kBufferSlot{SlotNumber::kBuffer};
 
 }  // namespace tasuki

@@ -41,9 +41,6 @@ Code send_message(const void* buffer, Count count, Datatype& datatype, int dest,
 Code receive_message(void* buffer, Count count, Datatype& datatype, int source, int tag, Comm& comm,
                      Plane plane, Status* status);
 
-/// A communicator is going away (its destructor calls this): drops its matching queues and its buffer.
-void forget_communicator(Comm& comm);
-
 /// Whether a send or receive of this rank on `comm`, in any plane, has been started and is not over.
 bool has_open_operations(Comm& comm);
 

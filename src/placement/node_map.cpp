@@ -6,9 +6,7 @@
 #include <memory>
 
 #include "job/bootstrap.hpp"
-#include "object/comm.hpp"
-#include "p2p/remote_job.hpp"
-#include "placement/hardware.hpp"
+#include "link/link.hpp"
 
 namespace tasuki {
 
@@ -54,7 +52,7 @@ NodeMap make_node_map(const Comm& comm) {
   std::map<std::uint64_t, int> jobs;
   for (const int endpoint : endpoints) {
     if (several_jobs) {
-      const std::uint64_t job = process_name(process, endpoint).job;
+      const std::uint64_t job = process.transport->name(endpoint).job;
       numbers.push_back(jobs.try_emplace(job, static_cast<int>(jobs.size())).first->second);
     } else {
       numbers.push_back(process.bootstrap.node(endpoint));
@@ -66,8 +64,9 @@ NodeMap make_node_map(const Comm& comm) {
 }  // namespace
 
 const NodeMap& node_map(Comm& comm) {
-  if (comm.node_map == nullptr) comm.node_map = std::make_shared<const NodeMap>(make_node_map(comm));
-  return *comm.node_map;
+  if (const NodeMap* known = comm.slots.get(kNodeMapSlot)) return *known;
+  comm.slots.set(kNodeMapSlot, std::make_shared<const NodeMap>(make_node_map(comm)));
+  return *comm.slots.get(kNodeMapSlot);
 }
 
 std::uint64_t node_number(Process& process) {

@@ -13,9 +13,10 @@
 #include <span>
 #include <vector>
 
+#include "object/comm.hpp"
+
 namespace tasuki {
 
-struct Comm;
 struct Process;
 
 class NodeMap {
@@ -68,6 +69,9 @@ class NodeMap {
   std::vector<int> first_;     // of each node in ranks_, and the end
   std::vector<Place> places_;  // by rank
 };
+
+/// Where a communicator keeps its map; ask node_map().
+inline constexpr Slot<const NodeMap> kNodeMapSlot{SlotNumber::kNodeMap};
 
 /// The map of an intracommunicator, or of an intercommunicator's local group. Made when it is first asked
 /// for, without a message, and kept with the communicator.

@@ -9,8 +9,9 @@
 #include "base/predefined.hpp"
 #include "datatype/datatype.hpp"
 #include "datatype/predefined.hpp"
-#include "object/api.hpp"
 #include "object/callbacks.hpp"
+#include "object/objects.hpp"
+#include "reduction/api.hpp"
 #include "reduction/op_kernels.hpp"
 
 namespace tasuki {
@@ -36,6 +37,17 @@ void reduce_by_user(Process& process, const Op& op, const void* in, void* inout,
 ReductionKernel find_reduction_kernel(const Op& op, const Datatype& datatype) {
   const BasicInfo* info = basic_info(datatype);
   return info != nullptr ? find_reduction_kernel(op.predefined, *info) : nullptr;
+}
+
+void make_predefined_ops(Objects& objects) {
+  constexpr Predefined kOps[] = {kMpiSum,  kMpiMin, kMpiMax,  kMpiProd,   kMpiBand,   kMpiBor,     kMpiBxor,
+                                 kMpiLand, kMpiLor, kMpiLxor, kMpiMinloc, kMpiMaxloc, kMpiReplace, kMpiNoOp};
+  for (const Predefined number : kOps) {
+    Op* op = new Op;
+    op->predefined = number;
+    op->commutative = number != kMpiReplace && number != kMpiNoOp;
+    objects.predefined[number] = op;
+  }
 }
 
 bool op_accepts(const Op& op, const Datatype& datatype) {

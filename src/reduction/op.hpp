@@ -8,6 +8,7 @@ namespace tasuki {
 
 struct Process;
 struct Datatype;
+struct Objects;
 
 struct Op : Object {
   Op() : Object(Kind::kOp) {}
@@ -15,6 +16,9 @@ struct Op : Object {
   bool wide = false;               // made by MPI_Op_create_c
   AnyFunction function = nullptr;  // a user's; null for the predefined ones
 };
+
+/// Makes the predefined operations.
+void make_predefined_ops(Objects& objects);
 
 /// Whether the predefined `op` is defined for `datatype` (MPI 6.9.2); always true for a user's op.
 bool op_accepts(const Op& op, const Datatype& datatype);

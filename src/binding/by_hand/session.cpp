@@ -1,5 +1,5 @@
 // The entries that begin and end a session (MPI 11.3): they are users of the Process, as MPI_Init is.
-#include "object/session.hpp"
+#include "communicator/sessions.hpp"
 
 #include <string>
 

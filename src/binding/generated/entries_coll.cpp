@@ -6,7 +6,7 @@
 #include "binding/call/callbacks.hpp"
 #include "binding/call/translate.hpp"
 #include "coll/api.hpp"
-#include "object/api.hpp"
+#include "reduction/api.hpp"
 
 using namespace tasuki;
 

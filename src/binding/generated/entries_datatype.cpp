@@ -6,7 +6,6 @@
 #include "binding/call/callbacks.hpp"
 #include "binding/call/translate.hpp"
 #include "datatype/api.hpp"
-#include "object/api.hpp"
 
 using namespace tasuki;
 

@@ -5,7 +5,10 @@
 #include "binding/call/call.hpp"
 #include "binding/call/callbacks.hpp"
 #include "binding/call/translate.hpp"
+#include "communicator/api.hpp"
+#include "environment/api.hpp"
 #include "object/api.hpp"
+#include "reduction/api.hpp"
 
 using namespace tasuki;
 

@@ -6,6 +6,7 @@
 #include "binding/call/callbacks.hpp"
 #include "binding/call/translate.hpp"
 #include "p2p/call/api.hpp"
+#include "p2p/partitioned/api.hpp"
 
 using namespace tasuki;
 

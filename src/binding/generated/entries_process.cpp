@@ -5,7 +5,9 @@
 #include "binding/call/call.hpp"
 #include "binding/call/callbacks.hpp"
 #include "binding/call/translate.hpp"
+#include "communicator/api.hpp"
 #include "dynamic/api.hpp"
+#include "environment/api.hpp"
 #include "object/api.hpp"
 #include "p2p/call/api.hpp"
 

@@ -42,7 +42,7 @@ Code barrier_by_messages(Comm& comm) {
 }
 
 Code allgather_bytes(Comm& comm, const void* mine, void* all, Count bytes) {
-  if (NodeSegment* segment = comm.stage.get(); segment != nullptr) {
+  if (NodeSegment* segment = comm.slots.get(kNodeSegmentSlot); segment != nullptr) {
     const auto* byte = predefined_object<Datatype>(*comm.process.objects, kMpiByte);
     Code code = kSuccess;
     if (flag_allgather(comm, *segment, mine, bytes, byte, all, bytes, *byte, &code)) return code;

@@ -32,7 +32,7 @@ std::shared_ptr<Hierarchy> Hierarchy::make(Comm& comm) {
 
 Hierarchy::Hierarchy(Comm& comm) {
   node_map(comm);
-  map_ = comm.node_map;
+  map_ = comm.slots.share(kNodeMapSlot);
 }
 
 bool Hierarchy::connect(Comm& comm) {

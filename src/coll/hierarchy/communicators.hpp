@@ -53,6 +53,10 @@ class Hierarchy {
   Ref<Comm> lane_;
 };
 
+/// Where a communicator keeps its hierarchy: null before the first collective that wants it, and where there
+/// is none.
+inline constexpr Slot<Hierarchy> kHierarchySlot{SlotNumber::kHierarchy};
+
 /// Whether `operation` is made of calls on a hierarchy where the nodes have different numbers of ranks, too.
 constexpr bool takes_any_nodes(Operation operation) {
   return operation == Operation::kBarrier || operation == Operation::kBcast ||

@@ -38,31 +38,32 @@ void set_flag_limits(NodeSegment& segment) {
 }
 
 NodeSegment* try_to_make_node_segment(Comm& comm) {
-  comm.stage_tried = true;
+  comm.slots.set(kNodeSegmentSlot, std::shared_ptr<NodeSegment>());
   if (comm.size() < 2 || comm.is_inter()) return nullptr;
   if (node_map(comm).nodes() > 1) return nullptr;
   if (comm.process.config.checks(kCheckCompare))
     return nullptr;  // all collectives run schedules, which compare first
-  comm.stage = NodeSegment::make(comm, comm.process.collectives->node_segments);
-  if (comm.stage) set_flag_limits(*comm.stage);
-  return comm.stage.get();
+  comm.slots.set(kNodeSegmentSlot, NodeSegment::make(comm, comm.process.collectives->node_segments));
+  NodeSegment* segment = comm.slots.get(kNodeSegmentSlot);
+  if (segment != nullptr) set_flag_limits(*segment);
+  return segment;
 }
 
 bool may_have_hierarchy(Comm& comm, Operation operation) {
-  if (comm.levels == nullptr && comm.levels_tried) return false;
+  if (comm.slots.is_set(kHierarchySlot) && comm.slots.get(kHierarchySlot) == nullptr) return false;
   if (comm.is_inter() || comm.process.config.checks(kCheckCompare)) return false;  // no node segment either
   const NodeMap& map = node_map(comm);
   return map.nodes() > 1 && map.largest() > 1 && (map.is_uniform() || takes_any_nodes(operation));
 }
 
 Hierarchy* hierarchy_of(Comm& comm) {
-  if (comm.levels_tried) return comm.levels.get();
-  comm.levels_tried = true;
+  if (comm.slots.is_set(kHierarchySlot)) return comm.slots.get(kHierarchySlot);
+  comm.slots.set(kHierarchySlot, std::shared_ptr<Hierarchy>());  // making it runs collectives on `comm`
   std::shared_ptr<Hierarchy> hierarchy = Hierarchy::make(comm);
   if (hierarchy == nullptr) return nullptr;
   const bool is_ready = hierarchy->is_alone() || node_segment_of(hierarchy->node()) != nullptr;
-  if (all_agree(comm, is_ready)) comm.levels = std::move(hierarchy);
-  return comm.levels.get();
+  if (all_agree(comm, is_ready)) comm.slots.set(kHierarchySlot, std::move(hierarchy));
+  return comm.slots.get(kHierarchySlot);
 }
 
 }  // namespace tasuki

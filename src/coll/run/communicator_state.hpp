@@ -16,9 +16,9 @@ namespace tasuki {
 /// The node segment of `comm`, made by the first call; null where there is none. Collective in that sense: to
 /// be asked by a blocking collective alone.
 inline NodeSegment* node_segment_of(Comm& comm) {
-  if (comm.stage_tried) [[likely]]
-    return comm.stage.get();
-  return try_to_make_node_segment(comm);
+  if (NodeSegment* segment = comm.slots.get(kNodeSegmentSlot)) [[likely]]
+    return segment;
+  return comm.slots.is_set(kNodeSegmentSlot) ? nullptr : try_to_make_node_segment(comm);
 }
 
 /// Sets up to which sizes collectives on `segment` are flag-based, by the choice among all algorithms.

@@ -20,16 +20,18 @@ constexpr int kFormShift = 29;  // of a tag: the form of the collective; its num
 // not that of the local communicator's own collectives, whose tags are counted apart.
 constexpr Plane kLocalPlane = Plane::kOther;
 
+inline constexpr Slot<const int> kProcessorsSlot{SlotNumber::kProcessors};
+
 /// The processors that the ranks of `comm` share, where all know alike how many there are: not where some are
 /// of other jobs, which may have been given others. 0 else.
 int processors_of(Comm& comm) {
-  if (comm.processors < 0) {
-    const auto& endpoints = comm.group->endpoints;
-    const bool one_job = std::all_of(endpoints.begin(), endpoints.end(),
-                                     [&](int endpoint) { return endpoint < comm.process.size; });
-    comm.processors = one_job ? comm.process.bootstrap.processors_available() : 0;
-  }
-  return comm.processors;
+  if (const int* known = comm.slots.get(kProcessorsSlot)) return *known;
+  const auto& endpoints = comm.group->endpoints;
+  const bool one_job = std::all_of(endpoints.begin(), endpoints.end(),
+                                   [&](int endpoint) { return endpoint < comm.process.size; });
+  const int processors = one_job ? comm.process.bootstrap.processors_available() : 0;
+  comm.slots.set(kProcessorsSlot, std::make_shared<const int>(processors));
+  return processors;
 }
 
 /// The grid that the communicator was given, without the dimensions of one rank.

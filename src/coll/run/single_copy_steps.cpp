@@ -21,7 +21,7 @@ constexpr Count kCut = Count{LineWord::kInPage} - 1;
 /// Begins the collective on the node segment. The schedule is run once: single-copy schedules are those of
 /// blocking calls.
 void Execution::begin_single_copy() {
-  segment_ = comm_->stage.get();
+  segment_ = comm_->slots.get(kNodeSegmentSlot);
   for (const ExposedBuffer& exposed : schedule.exposed) {
     if (exposed.count == 0) {  // it may have no datatype
       exposed_.add_empty();

@@ -75,7 +75,7 @@ Code ExposedBuffers::prepare(Comm& comm) {
 
 /// Null where there is none.
 std::byte* ExposedBuffers::memory_of(Count bytes, bool kept) {
-  if (kept) return comm_->stage->keep(bytes);
+  if (kept) return comm_->slots.get(kNodeSegmentSlot)->keep(bytes);
   if (bytes <= memory_bytes_) return memory_;
   GlobalMemory& memory = *process_.global_memory;
   if (memory_ != nullptr) memory.deallocate(memory_);
@@ -104,7 +104,7 @@ Count ExposedBuffers::offer() {
   const bool follows = offered_ <= kEntriesInRoom;
   if (!follows && table_ == nullptr) table.entries = 0;
   const std::size_t bytes = sizeof table + (follows ? table.entries * sizeof(Entry) : 0);
-  std::byte* room = comm_->stage->room(static_cast<Count>(bytes));
+  std::byte* room = comm_->slots.get(kNodeSegmentSlot)->room(static_cast<Count>(bytes));
   std::memcpy(room, &table, sizeof table);
   std::byte* out = follows ? room + sizeof table : table_;
   for (std::size_t number = 0; number < table.entries; ++number, out += sizeof(Entry)) {
@@ -145,7 +145,7 @@ const ExposedBuffers::Own* ExposedBuffers::own(Place place) const {
 }
 
 ExposedBuffers::Entry ExposedBuffers::entry(int member, std::size_t number) const {
-  const std::byte* room = comm_->stage->data(member);
+  const std::byte* room = comm_->slots.get(kNodeSegmentSlot)->data(member);
   Table table;
   std::memcpy(&table, room, sizeof table);
   Entry found{0, 0};

@@ -370,6 +370,10 @@ class NodeSegment {
   bool released_ = false;
 };
 
+/// Where a communicator keeps its node segment: null before the first blocking collective, and where there is
+/// none.
+inline constexpr Slot<NodeSegment> kNodeSegmentSlot{SlotNumber::kNodeSegment};
+
 /// The node segments of a process, and the blocks of those that are gone: part of Collectives.
 class NodeSegments {
  public:

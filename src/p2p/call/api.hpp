@@ -3,7 +3,7 @@
 // itself.
 //
 // Where the calls live: send.cpp, receive.cpp, probe.cpp, sendrecv.cpp, persistent.cpp, buffered.cpp,
-// completion.cpp, generalized.cpp, partitioned.cpp.
+// completion.cpp, generalized.cpp. Partitioned ones: p2p/partitioned/.
 #pragma once
 
 #include "base/types.hpp"
@@ -15,8 +15,7 @@
 
 namespace tasuki::api {
 
-// --- 3.2, 3.4: blocking
-// -------------------------------------------------------------------------------------
+// 3.2, 3.4: blocking
 Code send(Process& process, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm);
 Code bsend(Process& process, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm);
 Code ssend(Process& process, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm);
@@ -24,8 +23,7 @@ Code rsend(Process& process, const void* buf, Count count, Datatype* datatype, i
 Code recv(Process& process, void* buf, Count count, Datatype* datatype, int source, int tag, Comm* comm,
           Status* status);
 
-// --- 3.7: nonblocking
-// ---------------------------------------------------------------------------------------
+// 3.7: nonblocking
 Code isend(Process& process, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
            Request** request);
 Code ibsend(Process& process, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
@@ -37,8 +35,7 @@ Code irsend(Process& process, const void* buf, Count count, Datatype* datatype, 
 Code irecv(Process& process, void* buf, Count count, Datatype* datatype, int source, int tag, Comm* comm,
            Request** request);
 
-// --- 3.7.3 - 3.7.6: completion
-// ------------------------------------------------------------------------------
+// 3.7.3 - 3.7.6: completion
 Code wait(Process& process, Request** request, Status* status);
 Code test(Process& process, Request** request, bool* flag, Status* status);
 Code waitany(Process& process, Count count, Request** requests, int* index, Status* status);
@@ -58,8 +55,7 @@ Code request_get_status_some(Process& process, Count incount, Request* const* re
                              int* indices, Status* statuses);
 Code request_free(Process& process, Request** request);
 
-// --- 3.8: probe and cancel
-// ----------------------------------------------------------------------------------
+// 3.8: probe and cancel
 Code probe(Process& process, int source, int tag, Comm* comm, Status* status);
 Code iprobe(Process& process, int source, int tag, Comm* comm, bool* flag, Status* status);
 Code mprobe(Process& process, int source, int tag, Comm* comm, Message** message, Status* status);
@@ -70,16 +66,14 @@ Code imrecv(Process& process, void* buf, Count count, Datatype* datatype, Messag
             Request** request);
 Code cancel(Process& process, Request* request);
 
-// --- 13.2: generalised requests. Errors of the user's functions come back as they are.
-// ----------------------------------------------------------------------------------------
+// 13.2: generalised requests. Errors of the user's functions come back as they are.
 Code grequest_start(Process& process, AnyFunction query_fn, AnyFunction free_fn, AnyFunction cancel_fn,
                     void* extra_state, Request** request);
 /// The handle's second use ends: `*request` becomes null. kErrRequest for a request of another kind, and for
 /// one that is complete already.
 Code grequest_complete(Process& process, Request** request);
 
-// --- 3.9: persistent
-// ----------------------------------------------------------------------------------------
+// 3.9: persistent
 Code send_init(Process& process, const void* buf, Count count, Datatype* datatype, int dest, int tag,
                Comm* comm, Request** request);
 Code bsend_init(Process& process, const void* buf, Count count, Datatype* datatype, int dest, int tag,
@@ -93,25 +87,7 @@ Code recv_init(Process& process, void* buf, Count count, Datatype* datatype, int
 Code start(Process& process, Request** request);
 Code startall(Process& process, Count count, Request** requests);
 
-// --- 4.2: partitioned
-// ----------------------------------------------------------------------------------------
-/// kErrArg: negative partitions; kErrCount: more bytes than a Count holds; kErrRank, kErrTag: a wildcard. No
-/// info key is known.
-Code psend_init(Process& process, const void* buf, int partitions, Count count, Datatype* datatype, int dest,
-                int tag, Comm* comm, Info* info, Request** request);
-Code precv_init(Process& process, void* buf, int partitions, Count count, Datatype* datatype, int source,
-                int tag, Comm* comm, Info* info, Request** request);
-/// kErrRequest: not a partitioned send, or not started; kErrArg: no such partition, or ready already. Then
-/// none of the partitions has become ready.
-Code pready(Process& process, int partition, Request* request);
-Code pready_range(Process& process, int partition_low, int partition_high, Request* request);
-Code pready_list(Process& process, int length, const int* array_of_partitions, Request* request);
-/// True for null and inactive requests. A message of another size than the receive's shows at completion:
-/// kErrTruncate, or kErrCount where it is shorter.
-Code parrived(Process& process, Request* request, int partition, bool* flag);
-
-// --- 3.10, 3.11: send-receive
-// -------------------------------------------------------------------------------
+// 3.10, 3.11: send-receive
 Code sendrecv(Process& process, const void* sendbuf, Count sendcount, Datatype* sendtype, int dest,
               int sendtag, void* recvbuf, Count recvcount, Datatype* recvtype, int source, int recvtag,
               Comm* comm, Status* status);
@@ -123,8 +99,7 @@ Code isendrecv(Process& process, const void* sendbuf, Count sendcount, Datatype*
 Code isendrecv_replace(Process& process, void* buf, Count count, Datatype* datatype, int dest, int sendtag,
                        int source, int recvtag, Comm* comm, Request** request);
 
-// --- 3.6: buffers of the buffered mode. kBufferAutomatic: the library allocates.
-// --------------------------------
+// 3.6: buffers of the buffered mode. kBufferAutomatic: the library allocates.
 Code buffer_attach(Process& process, void* buffer, Count size);
 Code buffer_detach(Process& process, void** buffer_addr, Count* size);
 Code buffer_flush(Process& process);

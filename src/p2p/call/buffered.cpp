@@ -1,102 +1,17 @@
-// Buffered mode: the pool's accounting, bsend, and attach, detach and flush.
-#include "p2p/buffer_pool.hpp"
+// The buffered mode: bsend, and attach, detach and flush (MPI 3.6).
 
 #include <algorithm>
-#include <iterator>
+#include <memory>
 
 #include "base/user_memory.hpp"
 #include "object/objects.hpp"
+#include "object/session.hpp"
+#include "p2p/buffer_pool.hpp"
 #include "p2p/call/api.hpp"
 #include "p2p/core_calls.hpp"
 #include "p2p/point_to_point.hpp"
 
 namespace tasuki {
-
-// ----- the pool --------------------------------------------------------------------------------------------
-
-BufferPool::BufferPool(void* buffer, Count size, Counters& counters)
-    : counters_(counters), start_(static_cast<std::byte*>(buffer)), size_(size) {
-  counters_.buffer_bytes += static_cast<std::uint64_t>(this->size());
-}
-
-BufferPool::~BufferPool() {
-  for (const BufferEntry& entry : entries_) count(-entry.bytes);
-  counters_.buffer_bytes -= static_cast<std::uint64_t>(size());
-}
-
-void BufferPool::count(Count bytes) {
-  bytes_used_ += bytes;
-  if (automatic()) return;
-  if (bytes > 0) {
-    counters_.buffered_bytes.add(static_cast<std::uint64_t>(bytes));
-  } else {
-    counters_.buffered_bytes.subtract(static_cast<std::uint64_t>(-bytes));
-  }
-}
-
-Count BufferPool::bytes_taken_by(Count message_bytes) {
-  // Rounding up to 16 adds 15 at most, so this stays below message_bytes + kBsendOverhead.
-  return (message_bytes + 15) / 16 * 16 + kBsendOverhead - 16;
-}
-
-BufferEntry* BufferPool::put(Place before, Count offset, Count bytes) {
-  const Place place = entries_.insert(before, BufferEntry{});
-  place->offset = offset;
-  place->bytes = bytes;
-  place->serial = serial_next_++;
-  place->place = place;
-  count(bytes);
-  newest_ = place;
-  return &*place;
-}
-
-BufferEntry* BufferPool::take(Count message_bytes) {
-  if (message_bytes > kBufferedBytesMax) return nullptr;
-  const Count bytes = bytes_taken_by(message_bytes);
-  if (automatic()) {
-    std::unique_ptr<std::byte[]> own = allocate_for_user(message_bytes);
-    if (own == nullptr) return nullptr;
-    BufferEntry* entry = put(entries_.end(), 0, bytes);
-    entry->own = std::move(own);
-    entry->data = entry->own.get();
-    return entry;
-  }
-  if (bytes > size_ - bytes_used_) return nullptr;
-  BufferEntry* entry = nullptr;
-  if (newest_ != entries_.end()) {
-    const Count from = newest_->offset + newest_->bytes;
-    if (gap_end(std::next(newest_)) - from >= bytes) entry = put(std::next(newest_), from, bytes);
-  }
-  Count from = 0;
-  for (Place next = entries_.begin(); entry == nullptr; ++next) {
-    if (gap_end(next) - from >= bytes) entry = put(next, from, bytes);
-    if (next == entries_.end()) break;
-    from = next->offset + next->bytes;
-  }
-  if (entry != nullptr) entry->data = start_ + entry->offset;
-  return entry;
-}
-
-void BufferPool::give_back(BufferEntry* entry) {
-  const Place place = entry->place;
-  const std::uint64_t serial = entry->serial;
-  count(-entry->bytes);
-  if (newest_ == place) newest_ = place == entries_.begin() ? entries_.end() : std::prev(place);
-  entries_.erase(place);
-  std::erase_if(flushes_, [serial](FlushRequest* flush) {
-    if (serial >= flush->serial_end || --flush->entries_left != 0) return false;
-    flush->complete();
-    release(flush);
-    return true;
-  });
-}
-
-void BufferPool::notify(FlushRequest* request) {
-  request->serial_end = serial_next_;
-  request->entries_left = entries_.size();
-  if (entries_.empty()) return request->complete();
-  flushes_.push_back(retain(request));
-}
 
 // ----- sending ---------------------------------------------------------------------------------------------
 
@@ -104,8 +19,8 @@ namespace {
 
 /// The communicator's own buffer, else its session's, else the process's (MPI 3.6).
 BufferPool* pool_for(const Comm& comm) {
-  if (comm.buffer != nullptr) return comm.buffer;
-  if (comm.session) return static_cast<const Session&>(*comm.session).buffer;
+  if (BufferPool* own = comm.slots.get(kBufferSlot)) return own;
+  if (comm.session) return static_cast<const Session&>(*comm.session).slots.get(kBufferSlot);
   return comm.process.p2p->buffer.get();
 }
 
@@ -231,43 +146,43 @@ Code buffer_iflush(Process& process, Request** request) {
 }
 
 Code session_attach_buffer(Process& process, Session* session, void* buffer, Count size) {
-  if (Code code = attach(process, session->buffer != nullptr, buffer, size)) return code;
-  session->buffer = new BufferPool(buffer, size, process.counters);
+  if (Code code = attach(process, session->slots.get(kBufferSlot) != nullptr, buffer, size)) return code;
+  session->slots.set(kBufferSlot, std::make_shared<BufferPool>(buffer, size, process.counters));
   return kSuccess;
 }
 
 Code session_detach_buffer(Process& process, Session* session, void** buffer_addr, Count* size) {
-  if (Code code = detach(process, session->buffer, buffer_addr, size)) return code;
-  delete std::exchange(session->buffer, nullptr);
+  if (Code code = detach(process, session->slots.get(kBufferSlot), buffer_addr, size)) return code;
+  session->slots.clear(kBufferSlot);
   return kSuccess;
 }
 
 Code session_flush_buffer(Process& process, Session* session) {
-  return flush(process, session->buffer);
+  return flush(process, session->slots.get(kBufferSlot));
 }
 
 Code session_iflush_buffer(Process& process, Session* session, Request** request) {
-  return start_flush(*process.objects->self, session->buffer, request);
+  return start_flush(*process.objects->self, session->slots.get(kBufferSlot), request);
 }
 
 Code comm_attach_buffer(Process& process, Comm* comm, void* buffer, Count size) {
-  if (Code code = attach(process, comm->buffer != nullptr, buffer, size)) return code;
-  comm->buffer = new BufferPool(buffer, size, process.counters);
+  if (Code code = attach(process, comm->slots.get(kBufferSlot) != nullptr, buffer, size)) return code;
+  comm->slots.set(kBufferSlot, std::make_shared<BufferPool>(buffer, size, process.counters));
   return kSuccess;
 }
 
 Code comm_detach_buffer(Process& process, Comm* comm, void** buffer_addr, Count* size) {
-  if (Code code = detach(process, comm->buffer, buffer_addr, size)) return code;
-  delete std::exchange(comm->buffer, nullptr);
+  if (Code code = detach(process, comm->slots.get(kBufferSlot), buffer_addr, size)) return code;
+  comm->slots.clear(kBufferSlot);
   return kSuccess;
 }
 
 Code comm_flush_buffer(Process& process, Comm* comm) {
-  return flush(process, comm->buffer);
+  return flush(process, comm->slots.get(kBufferSlot));
 }
 
 Code comm_iflush_buffer(Process&, Comm* comm, Request** request) {
-  return start_flush(*comm, comm->buffer, request);
+  return start_flush(*comm, comm->slots.get(kBufferSlot), request);
 }
 
 }  // namespace api

@@ -8,6 +8,12 @@
 
 namespace tasuki {
 
+void make_predefined_message(Objects& objects) {
+  Message* no_proc = new Message;
+  no_proc->predefined = kMpiMessageNoProc;
+  objects.predefined[kMpiMessageNoProc] = no_proc;
+}
+
 namespace {
 
 constexpr Status kProcNullStatus{.source = kProcNull};

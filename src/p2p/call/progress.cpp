@@ -18,6 +18,26 @@ namespace {
 constexpr int kFlushPacketsMax =
     32;  // to one peer in one turn, so that the others and the arrivals get theirs
 
+/// `comm` ends: drops its queues and what is left in them.
+void forget_communicator(Comm& comm) {
+  PointToPoint* p2p = comm.process.p2p.get();
+  if (p2p == nullptr) return;
+  if (comm.process.config.check >= 3 && !comm.recurring) remember_left_messages(comm);
+  for (Context plane = 0; plane < 4; ++plane) {
+    MatchQueue* queue = p2p->matching.find(comm.context | plane);
+    if (queue == nullptr || (comm.recurring && queue->arrived.first != nullptr)) continue;
+    while (queue->arrived.first != nullptr) {
+      auto* message = static_cast<Message*>(queue->arrived.first);
+      p2p->matching.remove(message);
+      Peer& peer = p2p->peer(message->endpoint);
+      if (peer.eager_message == message) peer.eager_message = nullptr;
+      release(message);
+    }
+    p2p->matching.forget(comm.context | plane);
+  }
+  p2p->partitioned->forget(comm.context);
+}
+
 }  // namespace
 
 // ----- queues ----------------------------------------------------------------------------------------------
@@ -74,6 +94,7 @@ PointToPoint::PointToPoint(Process& owner)
   read_settings();
   peers.resize(static_cast<std::size_t>(transport.endpoints()));
   process.progress->add(this);
+  process.forget_communicator = &forget_communicator;
 }
 
 void PointToPoint::read_settings() {
@@ -157,26 +178,6 @@ void SendReceiveRequest::part_done() {
   if (send->status.error != 0) status.error = send->status.error;
   complete();
   release(this);
-}
-
-void forget_communicator(Comm& comm) {
-  PointToPoint* p2p = comm.process.p2p.get();
-  delete std::exchange(comm.buffer, nullptr);
-  if (p2p == nullptr) return;
-  if (comm.process.config.check >= 3 && !comm.recurring) remember_left_messages(comm);
-  for (Context plane = 0; plane < 4; ++plane) {
-    MatchQueue* queue = p2p->matching.find(comm.context | plane);
-    if (queue == nullptr || (comm.recurring && queue->arrived.first != nullptr)) continue;
-    while (queue->arrived.first != nullptr) {
-      auto* message = static_cast<Message*>(queue->arrived.first);
-      p2p->matching.remove(message);
-      Peer& peer = p2p->peer(message->endpoint);
-      if (peer.eager_message == message) peer.eager_message = nullptr;
-      release(message);
-    }
-    p2p->matching.forget(comm.context | plane);
-  }
-  p2p->partitioned->forget(comm.context);
 }
 
 bool has_open_operations(Comm& comm) {

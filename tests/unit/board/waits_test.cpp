@@ -17,6 +17,7 @@
 #include "coll/shm/node_segment.hpp"
 #include "object/api.hpp"
 #include "p2p/awaiting.hpp"
+#include "p2p/call/api.hpp"
 #include "p2p/ranks.hpp"
 #include "p2p/request.hpp"
 #include "rma/api.hpp"
@@ -221,7 +222,8 @@ TEST(Waits, StopInAnyOrder) {
 // --------------------------------------------------------------------------------------------
 
 void find_missing_of_collectives(Rank& rank, Found* found) {
-  if (rank.world->stage != nullptr) rank.world->stage->add_missing(&found->missing);
+  if (const NodeSegment* segment = rank.world->slots.get(kNodeSegmentSlot))
+    segment->add_missing(&found->missing);
   for (const auto& execution : rank.process.collectives->executions()) {
     if (execution->is_open()) execution->add_missing(&found->missing);
   }

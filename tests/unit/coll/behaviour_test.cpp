@@ -14,6 +14,7 @@
 #include "coll/api.hpp"
 #include "coll/byte_collectives.hpp"
 #include "coll/run/execution.hpp"
+#include "communicator/api.hpp"
 #include "datatype/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"

@@ -7,6 +7,7 @@
 
 #include "coll/api.hpp"
 #include "coll/call_comparison_support.hpp"
+#include "communicator/api.hpp"
 #include "p2p/call/api.hpp"
 #include "support/world.hpp"
 

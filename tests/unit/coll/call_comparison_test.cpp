@@ -12,6 +12,7 @@
 #include "base/predefined.hpp"
 #include "coll/api.hpp"
 #include "coll/call_comparison_support.hpp"
+#include "communicator/api.hpp"
 #include "datatype/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"

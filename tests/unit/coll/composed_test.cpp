@@ -12,6 +12,7 @@
 #include "coll/choice/composed.hpp"
 #include "coll/move_cases.hpp"
 #include "coll/run/execution.hpp"
+#include "communicator/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/call/api.hpp"

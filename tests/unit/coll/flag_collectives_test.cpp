@@ -18,9 +18,11 @@
 #include "base/predefined.hpp"
 #include "coll/api.hpp"
 #include "coll/run/execution.hpp"
+#include "communicator/api.hpp"
 #include "datatype/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
+#include "reduction/api.hpp"
 #include "support/world.hpp"
 
 namespace tasuki {

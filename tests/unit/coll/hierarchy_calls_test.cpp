@@ -62,19 +62,19 @@ TEST(Hierarchy, AreMadeByTheFirstCollectiveThatWantsThem) {
               Rank rank(process);
               rank.want(Operation::kAllreduce, "ring");
               rank.allreduce(rank.world);
-              EXPECT_FALSE(rank.world.levels_tried);
+              EXPECT_FALSE(rank.world.slots.is_set(kHierarchySlot));
               rank.want(Operation::kAllreduce, "two_level");
               Request* request = nullptr;
               ASSERT_EQ(api::ibarrier(process, &rank.world, &request), 0);
               ASSERT_EQ(wait_and_release(request, nullptr), 0);
-              EXPECT_FALSE(rank.world.levels_tried) << "nonblocking ones write schedules";
+              EXPECT_FALSE(rank.world.slots.is_set(kHierarchySlot)) << "nonblocking ones write schedules";
               rank.allreduce(rank.world);
-              ASSERT_NE(rank.world.levels, nullptr);
-              const Hierarchy& hierarchy = *rank.world.levels;
+              ASSERT_NE(rank.world.slots.get(kHierarchySlot), nullptr);
+              const Hierarchy& hierarchy = *rank.world.slots.get(kHierarchySlot);
               EXPECT_EQ(hierarchy.node().size(), process.rank == 4 ? 1 : 2);
-              EXPECT_EQ(hierarchy.node().stage != nullptr, process.rank != 4);
+              EXPECT_EQ(hierarchy.node().slots.get(kNodeSegmentSlot) != nullptr, process.rank != 4);
               EXPECT_EQ(hierarchy.lane().size(), process.rank < 2 || process.rank == 4 ? 3 : 2);
-              EXPECT_EQ(hierarchy.lane().stage, nullptr);
+              EXPECT_EQ(hierarchy.lane().slots.get(kNodeSegmentSlot), nullptr);
               EXPECT_TRUE(hierarchy.has_lane_of(0) && hierarchy.has_lane_of(4));
               EXPECT_FALSE(hierarchy.has_lane_of(3)) << "the last node has no second rank";
             },
@@ -90,7 +90,7 @@ TEST(Hierarchy, AreNotWhereTheyWouldBeNothing) {
                 rank.want(Operation::kAllreduce, "two_level");
                 rank.allreduce(rank.world);
                 EXPECT_EQ(rank.times(), 0u);
-                EXPECT_EQ(rank.world.levels, nullptr);
+                EXPECT_EQ(rank.world.slots.get(kHierarchySlot), nullptr);
               },
               {.nodes = nodes});
   }

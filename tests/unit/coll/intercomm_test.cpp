@@ -12,6 +12,7 @@
 
 #include "base/predefined.hpp"
 #include "coll/api.hpp"
+#include "communicator/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/call/api.hpp"

@@ -18,6 +18,7 @@
 #include "coll/algorithm/algorithms.hpp"
 #include "coll/api.hpp"
 #include "coll/simulation.hpp"
+#include "communicator/api.hpp"
 #include "datatype/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"

@@ -17,6 +17,7 @@
 #include "coll/byte_collectives.hpp"
 #include "coll/run/execution.hpp"
 #include "coll/shm/node_segment.hpp"
+#include "communicator/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/call/api.hpp"

@@ -5,7 +5,9 @@
 #include <string>
 #include <thread>
 
+#include "communicator/api.hpp"
 #include "object/api.hpp"
+#include "p2p/call/api.hpp"
 #include "p2p/ranks.hpp"
 
 namespace tasuki::test {
@@ -237,7 +239,7 @@ TEST(Session, BufferOfItsCommunicators) {
     EXPECT_EQ(bsend(), 0);
     EXPECT_EQ(api::recv(process, in.data(), 3000, on.byte, 1 - on.rank, 1, comm, nullptr), 0);
     EXPECT_EQ(finish_session(*session), 0) << "waits for the message in the buffer";
-    EXPECT_EQ(session->buffer, nullptr);
+    EXPECT_EQ(session->slots.get(kBufferSlot), nullptr);
     release(comm);
   });
 }

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "communicator/api.hpp"
+#include "environment/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "placement/hardware.hpp"

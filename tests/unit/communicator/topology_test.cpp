@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "communicator/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "object/topology.hpp"

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "coll/api.hpp"
+#include "communicator/api.hpp"
 #include "dynamic/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "communicator/api.hpp"
 #include "datatype/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"

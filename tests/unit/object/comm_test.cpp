@@ -8,6 +8,7 @@
 
 #include "coll/api.hpp"
 #include "coll/byte_collectives.hpp"
+#include "communicator/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/call/api.hpp"

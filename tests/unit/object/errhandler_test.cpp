@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/call_board.hpp"
+#include "communicator/api.hpp"
 #include "object/api.hpp"
 #include "object/errhandler.hpp"
 #include "object/objects.hpp"

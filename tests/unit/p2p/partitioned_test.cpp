@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <thread>
 
+#include "communicator/api.hpp"
 #include "datatype/api.hpp"
 #include "object/api.hpp"
+#include "p2p/call/api.hpp"
+#include "p2p/partitioned/api.hpp"
 #include "p2p/ranks.hpp"
 
 namespace tasuki::test {

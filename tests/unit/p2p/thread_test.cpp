@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "coll/api.hpp"
+#include "communicator/api.hpp"
 #include "object/api.hpp"
+#include "p2p/call/api.hpp"
 #include "p2p/ranks.hpp"
 
 namespace tasuki::test {

@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "communicator/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "support/world.hpp"

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "coll/api.hpp"
+#include "communicator/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "object/topology.hpp"

@@ -13,8 +13,10 @@
 
 #include "datatype/api.hpp"
 #include "datatype/predefined.hpp"
+#include "environment/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
+#include "reduction/api.hpp"
 #include "reduction/op_kernels.hpp"
 #include "support/world.hpp"
 

@@ -203,7 +203,7 @@ TEST(DamagedStages, AFlagThatCannotBeIsTold) {
   const auto body = [](Process& process) {
     Rank rank(process);
     for (int i = 0; i < 10; ++i) api::barrier(process, rank.world);
-    NodeSegment* const segment = rank.world->stage.get();
+    NodeSegment* const segment = rank.world->slots.get(kNodeSegmentSlot);
     ASSERT_NE(segment, nullptr);
     if (rank.rank == 1) {
       // The flag of the barrier that rank 0 is in: of a collective that never had that line.

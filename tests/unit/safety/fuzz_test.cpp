@@ -148,8 +148,8 @@ void access(Rank& rank, Win* win) {
 void work(Rank& rank, What what, unsigned seed, Targets& targets) {
   std::mt19937_64 random(seed * 64 + static_cast<unsigned>(rank.rank));
   api::barrier(rank.process, rank.world);
-  if (what == What::kStages && rank.world->stage) {
-    SegmentBlock& block = rank.world->stage->own_block();
+  if (what == What::kStages && rank.world->slots.get(kNodeSegmentSlot)) {
+    SegmentBlock& block = rank.world->slots.get(kNodeSegmentSlot)->own_block();
     for (FlagLine& line : block.lines) targets.add(&line.word, sizeof line.word);
     targets.add(&block.left, sizeof block.left + sizeof block.awaited);
   }

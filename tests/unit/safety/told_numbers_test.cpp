@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "coll/byte_collectives.hpp"
+#include "communicator/api.hpp"
 #include "dynamic/api.hpp"
 #include "io/file/agreement.hpp"
 #include "io/hints/hint_table.hpp"
