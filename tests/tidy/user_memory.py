@@ -42,7 +42,7 @@ BOUNDED = {
     "src/coll/shm/single_copy_move.cpp": (5, RANKS),
     "src/coll/shm/node_segment.cpp": (2, RANKS),
     "src/coll/hierarchy/schedules_of_blocks.cpp": (1, NODES),
-    "src/datatype/life.cpp": (1, NAMES),
+    "src/datatype/call/commit_dup_free.cpp": (1, NAMES),
     "src/dynamic/names.cpp": (1, NAMES),
     "src/dynamic/spawn.cpp": (1, ASKED),
     "src/io/two_phase/window_mover.cpp": (3, RANKS),

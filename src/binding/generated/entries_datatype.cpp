@@ -5,7 +5,7 @@
 #include "binding/call/call.hpp"
 #include "binding/call/callbacks.hpp"
 #include "binding/call/translate.hpp"
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 
 using namespace tasuki;
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/user_memory.hpp"
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 #include "datatype/signature.hpp"
 #include "object/callbacks.hpp"
 #include "object/objects.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/predefined.hpp"
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 #include "object/objects.hpp"
 #include "reduction/op.hpp"
 #include "support/predefined.hpp"

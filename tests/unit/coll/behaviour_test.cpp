@@ -15,7 +15,7 @@
 #include "coll/byte_collectives.hpp"
 #include "coll/run/execution.hpp"
 #include "communicator/api.hpp"
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/call/api.hpp"

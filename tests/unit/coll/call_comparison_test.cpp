@@ -13,7 +13,7 @@
 #include "coll/api.hpp"
 #include "coll/call_comparison_support.hpp"
 #include "communicator/api.hpp"
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/call/api.hpp"

@@ -14,7 +14,7 @@
 #include "base/predefined.hpp"
 #include "coll/api.hpp"
 #include "coll/run/execution.hpp"
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/call/api.hpp"
 #include "support/sanitized.hpp"

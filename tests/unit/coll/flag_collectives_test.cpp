@@ -19,7 +19,7 @@
 #include "coll/api.hpp"
 #include "coll/run/execution.hpp"
 #include "communicator/api.hpp"
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "reduction/api.hpp"

@@ -19,7 +19,7 @@
 #include "coll/api.hpp"
 #include "coll/simulation.hpp"
 #include "communicator/api.hpp"
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/call/api.hpp"

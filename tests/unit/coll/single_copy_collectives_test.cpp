@@ -14,7 +14,7 @@
 #include "coll/api.hpp"
 #include "coll/run/execution.hpp"
 #include "coll/shm/single_copy.hpp"
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 #include "object/objects.hpp"
 #include "support/world.hpp"
 

@@ -11,8 +11,8 @@
 #include <optional>
 #include <vector>
 
-#include "datatype/api.hpp"
-#include "datatype/construct.hpp"
+#include "datatype/call/api.hpp"
+#include "datatype/call/construct.hpp"
 #include "datatype/predefined.hpp"
 #include "object/objects.hpp"
 #include "support/world.hpp"

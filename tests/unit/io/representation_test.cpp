@@ -5,7 +5,7 @@
 #include <cstring>
 #include <functional>
 
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 #include "io/support.hpp"
 #include "p2p/call/api.hpp"
 

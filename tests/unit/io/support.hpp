@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "coll/api.hpp"
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 #include "io/api.hpp"
 #include "io/file/file.hpp"
 #include "object/objects.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "communicator/api.hpp"
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/call/api.hpp"

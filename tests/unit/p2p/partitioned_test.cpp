@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "communicator/api.hpp"
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 #include "object/api.hpp"
 #include "p2p/call/api.hpp"
 #include "p2p/partitioned/api.hpp"

@@ -10,7 +10,7 @@
 
 #include "base/predefined.hpp"
 #include "base/process.hpp"
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/call/api.hpp"
 #include "p2p/core_calls.hpp"

@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 #include "datatype/predefined.hpp"
 #include "environment/api.hpp"
 #include "object/api.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/predefined.hpp"
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 #include "object/objects.hpp"
 #include "support/world.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "base/predefined.hpp"
 #include "coll/api.hpp"
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/call/api.hpp"

@@ -1,6 +1,6 @@
 // What a status says in units of a datatype (MPI 3.2.5, 5.1.12, 13.3). A status knows bytes.
-#include "datatype/api.hpp"
-#include "datatype/construct.hpp"
+#include "datatype/call/api.hpp"
+#include "datatype/call/construct.hpp"
 
 namespace tasuki::api {
 

@@ -1,7 +1,7 @@
 // The attributes of datatypes (MPI 7.7.4).
 #include "object/attribute.hpp"
 
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 
 namespace tasuki::api {
 

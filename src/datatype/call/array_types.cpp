@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/user_memory.hpp"
-#include "datatype/api.hpp"
-#include "datatype/construct.hpp"
+#include "datatype/call/api.hpp"
+#include "datatype/call/construct.hpp"
 
 namespace tasuki {
 namespace {

@@ -1,8 +1,8 @@
 // Commit, free, dup, names, sizes and bounds of datatypes.
 #include <cstring>
 
-#include "datatype/api.hpp"
-#include "datatype/construct.hpp"
+#include "datatype/call/api.hpp"
+#include "datatype/call/construct.hpp"
 #include "object/attribute.hpp"
 
 namespace tasuki {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string>
 
-#include "datatype/api.hpp"
-#include "datatype/construct.hpp"
+#include "datatype/call/api.hpp"
+#include "datatype/call/construct.hpp"
 #include "datatype/external32.hpp"
 
 namespace tasuki {

@@ -1,10 +1,10 @@
 // The constructors that place blocks: contiguous, vector, indexed and struct with their variants, resized.
-#include "datatype/construct.hpp"
+#include "datatype/call/construct.hpp"
 
 #include <algorithm>
 
 #include "base/user_memory.hpp"
-#include "datatype/api.hpp"
+#include "datatype/call/api.hpp"
 
 namespace tasuki {
 

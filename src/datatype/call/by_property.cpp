@@ -1,8 +1,8 @@
 // Datatypes asked for by what they must hold: Fortran kinds (MPI 19.1.9), sizes, and value-index pairs.
 #include <cfloat>
 
-#include "datatype/api.hpp"
-#include "datatype/construct.hpp"
+#include "datatype/call/api.hpp"
+#include "datatype/call/construct.hpp"
 #include "object/objects.hpp"
 
 namespace tasuki {
