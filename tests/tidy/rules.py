@@ -7,7 +7,6 @@ lies in a folder `generated`) is held to formatting by its generator and is left
 """
 
 import ast
-import fnmatch
 import json
 import pathlib
 import re
@@ -54,6 +53,10 @@ class Tree:
         """The part of it whose paths begin so."""
         part = {name: text for name, text in self.files.items() if name.startswith(tuple(places))}
         return Tree(part, self.root)
+
+    def has_folder(self, folder):
+        """Whether src/<folder>/ holds a file of its own."""
+        return any(name.rpartition("/")[0] == f"src/{folder}" for name in self.files)
 
     def select(self, *suffixes, generated=True):
         for name, text in sorted(self.files.items()):
@@ -224,42 +227,6 @@ def opens_with_comment(tree):
 
 
 # ---- who may include whom ------------------------------------------------------------------------------
-
-
-def allowed_includes(architecture):
-    """The table in ARCHITECTURE.md: folder of src/ -> patterns of what it may include."""
-    rows = re.findall(r"^\| `src/(\w+)/` \|[^|]*\|([^|]*)\|$", architecture, flags=re.M)
-    below_the_binding = [f"{folder}/*" for folder, _ in rows if folder not in ("binding", "launch")]
-    table = {}
-    for folder, words in rows:
-        patterns = []
-        for word in (word.strip().strip("`") for word in words.split(",")):
-            if word == "all below the binding":
-                patterns += below_the_binding
-            elif word != "nothing":
-                patterns.append(word if "." in word else f"{word}/*")
-        table[folder] = patterns
-    return table
-
-
-def one_way_includes(tree):
-    table = allowed_includes(tree.files["ARCHITECTURE.md"])
-    wrong = []
-    for name, text in tree.select(*C_FAMILY):
-        if not name.startswith("src/"):
-            continue
-        folder = folder_of(name)
-        if folder not in table:
-            wrong.append(f"{name}: src/{folder}/ is not in ARCHITECTURE.md's table")
-            continue
-        for number, target in includes(text):
-            inner = target[1:-1]
-            if target[0] != '"' or f"src/{inner}" not in tree.files:
-                continue
-            patterns = [f"{folder}/*", "base/*", *table[folder]]
-            if not any(fnmatch.fnmatch(inner, pattern) for pattern in patterns):
-                wrong.append(f"{name}:{number}: src/{folder}/ must not include {inner} (ARCHITECTURE.md)")
-    return wrong
 
 
 def programs_include_only_mpi(tree):

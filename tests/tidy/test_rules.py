@@ -4,6 +4,7 @@ import json
 import subprocess
 
 import definitions
+import floor_plan
 import pytest
 import rules
 import user_memory
@@ -13,31 +14,46 @@ TABLE = """
 | folder | what | may include |
 |---|---|---|
 | `src/base/` | scalars | nothing |
-| `src/p2p/` | messages | object, `transport/transport.hpp` |
-| `src/object/` | objects | `*/api.hpp` |
-| `src/environment/` | init | all below the binding |
 | `src/transport/` | bytes | nothing |
-| `src/binding/` | entries | environment |
+| `src/object/` | objects | nothing |
+| `src/p2p/` | messages | object, transport |
+| `src/binding/` | entries | p2p |
 """
 
 
 def house(**files):
-    """A tree of src/<folder>/<file>: dots as __ in the names, e.g. p2p__send_cpp."""
+    """A tree of src/<folder>/<file>, which TABLE fits where no file is given: __ for / in the names."""
     tree = {
         "ARCHITECTURE.md": TABLE,
-        "src/transport/transport.hpp": "//",
-        "src/transport/ring.hpp": "//",
-        "src/object/comm.hpp": "//",
         "src/base/types.hpp": "//",
-        "src/p2p/api.hpp": "//",
-        "src/p2p/request.hpp": "//",
-        "src/environment/environment.hpp": "//",
-        "src/binding/entry.hpp": "//",
+        "src/transport/transport.hpp": '#include "base/types.hpp"\n',
+        "src/object/comm.hpp": '#include "object/object.hpp"\n',
+        "src/object/object.hpp": "//",
+        "src/p2p/request.hpp": '#include "object/comm.hpp"\n',
+        "src/p2p/large/large.hpp": '#include "transport/transport.hpp"\n#include "p2p/request.hpp"\n',
+        "src/binding/generated/entry.cpp": '#include "p2p/large/large.hpp"\n',
     }
-    for name, text in files.items():
-        folder, base = name.split("__")
-        tree[f"src/{folder}/{base.replace('_cpp', '.cpp')}"] = text
+    tree.update({f"src/{name.replace('__', '/')}.cpp": text for name, text in files.items()})
     return Tree(tree)
+
+
+def one_way(tree):
+    return floor_plan.no_circles(tree, {})
+
+
+def with_a_circle_less(tree):
+    return floor_plan.no_circles(tree, {("p2p", "p2p/large"): "known"})
+
+
+def at_most_25(tree):
+    return floor_plan.small_folders(tree, {"rma": (27, "known")})
+
+
+def folder_of_files(folder, count, generated=0):
+    names = [f"src/{folder}/a{i}.cpp" for i in range(count)]
+    return Tree(
+        dict.fromkeys([*names, *(f"src/{folder}/generated/g{i}.cpp" for i in range(generated))], "//")
+    )
 
 
 def long_function(lines):
@@ -56,27 +72,6 @@ BAD_AND_GOOD = [
     (rules.opens_with_comment, Tree({"a.cpp": "#include <x>\n"}), Tree({"a.cpp": "// What it is.\n"})),
     (rules.opens_with_comment, Tree({"a.sh": "#!/bin/sh\nset -e\n"}), Tree({"a.sh": "#!/bin/sh\n# Why.\n"})),
     (rules.opens_with_comment, Tree({"a.py": "import os\n"}), Tree({"a.py": '"""What."""\n'})),
-    (
-        rules.one_way_includes,
-        house(transport__x_cpp='#include "p2p/request.hpp"\n'),
-        house(transport__x_cpp='#include "transport/ring.hpp"\n#include "base/types.hpp"\n'),
-    ),
-    (
-        rules.one_way_includes,
-        house(p2p__x_cpp='#include "transport/ring.hpp"\n'),
-        house(p2p__x_cpp='#include "transport/transport.hpp"\n#include "object/comm.hpp"\n'),
-    ),
-    (
-        rules.one_way_includes,
-        house(object__x_cpp='#include "p2p/request.hpp"\n'),
-        house(object__x_cpp='#include "p2p/api.hpp"\n'),
-    ),
-    (
-        rules.one_way_includes,
-        house(environment__x_cpp='#include "binding/entry.hpp"\n'),
-        house(environment__x_cpp='#include "transport/ring.hpp"\n'),
-    ),
-    (rules.one_way_includes, house(nowhere__x_cpp="//\n"), house()),
     (
         rules.programs_include_only_mpi,
         Tree({"bench/a.cpp": '#include "base/types.hpp"\n', "src/base/types.hpp": ""}),
@@ -130,6 +125,47 @@ BAD_AND_GOOD += [
         ("void f() { a->reserve(n); }", "std::vector<int> all(const Comm& comm);"),
         ("void f() { std::vector<int> a(static_cast<std::size_t>(n)); }", "std::vector<int> all(int n);"),
     ]
+]
+
+
+UPWARDS = '#include "p2p/request.hpp"\n'
+LARGE = '#include "p2p/large/large.hpp"\n'
+SCALARS = '#include "base/types.hpp"\n'
+CALL = '#include "p2p/call/y.cpp"\n'
+OBJECT = '#include "object/comm.hpp"\n'
+ENTRY = '#include "binding/generated/entry.cpp"\n'
+BAD_AND_GOOD += [
+    (one_way, house(object__x=UPWARDS), house(binding__x=UPWARDS)),
+    (one_way, house(p2p__x=LARGE), house(p2p__large__x=UPWARDS)),
+    (
+        one_way,
+        house(
+            p2p__large__generated__x=CALL,
+            p2p__call__y=LARGE,
+        ),
+        house(),
+    ),
+    (with_a_circle_less, house(), house(p2p__x=LARGE)),
+    (
+        floor_plan.table_is_what_is_included,
+        house(binding__x=SCALARS, binding__y=OBJECT),
+        house(),
+    ),
+    (
+        floor_plan.table_is_what_is_included,
+        house(p2p__large__x=ENTRY),
+        house(),
+    ),
+    (floor_plan.table_is_what_is_included, house(nowhere__x="//"), house(object__x="//")),
+    (
+        floor_plan.table_is_what_is_included,
+        Tree({"ARCHITECTURE.md": TABLE, **{name: "//" for name in house().files if name.startswith("src/")}}),
+        house(),
+    ),
+    (at_most_25, folder_of_files("p2p", 26), folder_of_files("p2p", 25, generated=9)),
+    (at_most_25, folder_of_files("p2p/large", 26), folder_of_files("p2p", 20)),
+    (at_most_25, folder_of_files("rma", 28), folder_of_files("rma", 27)),
+    (at_most_25, folder_of_files("rma", 25), folder_of_files("rma", 26)),
 ]
 
 

@@ -1,4 +1,5 @@
-"""The repository keeps to its own style (STYLE.md). Each rule is told, and explained, in rules.py.
+"""The repository keeps to its own style (STYLE.md). rules.py and the modules beside it explain each
+rule.
 
 TASUKI_TIDY_ONLY, beginnings of paths (src/p2p/ tests/unit/p2p/), restricts the rules that look at each file
 for itself to these: make check.
@@ -8,6 +9,7 @@ import os
 import pathlib
 
 import definitions
+import floor_plan
 import pytest
 import rules
 import user_memory
@@ -20,13 +22,15 @@ PURE_RULES = [
     rules.narrow_lines,
     rules.short_functions,
     rules.opens_with_comment,
-    rules.one_way_includes,
     rules.programs_include_only_mpi,
     rules.headers_are_included,
     rules.scripts_are_used,
     rules.few_macros,
     rules.no_exceptions,
     rules.links_resolve,
+    floor_plan.no_circles,
+    floor_plan.table_is_what_is_included,
+    floor_plan.small_folders,
     definitions.one_definition,
     user_memory.user_memory_is_asked_for,
     rules.clang_format_clean,
