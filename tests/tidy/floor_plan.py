@@ -15,10 +15,6 @@ FOLDER_FILES_MAX = 25
 # Folders with more files, and why.
 MORE_FILES = {
     "base": (40, "headers that know nobody, each on its own: there are no parts to divide them into"),
-    "coll": (80, "not divided yet"),
-    "io": (70, "not divided yet"),
-    "launch": (95, "not divided yet"),
-    "rma": (30, "not divided yet"),
 }
 
 # Rooms that include each other, and why. Between floors there is no exception.
