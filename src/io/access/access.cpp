@@ -1,4 +1,4 @@
-// The one way of all data accesses: the user's memory, by its datatype, over the bytes that the view shows.
+// What all data accesses end in: the user's memory, by its datatype, over the bytes that the view shows.
 //
 // Three ways for the memory, one for the file (FileStream):
 //   direct     the runs of the memory are what the driver moves: dense buffers, and datatypes of long runs

@@ -26,7 +26,7 @@ Code measure(Access* access);
 /// Checks that the access lies within what the view can reach.
 Code check_place(const Access& access);
 
-/// Moves the data. `status` (not null) tells how many bytes of the user's arrived, also beside an error. A
+/// Moves the data. `status` (not null) says how many bytes of the user's arrived, also beside an error. A
 /// read at the end of the file is short. REQUIRES: measure() and check_place() found nothing wrong.
 Code transfer(const Access& access, Status* status);
 

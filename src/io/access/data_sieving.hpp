@@ -1,6 +1,6 @@
 // Data sieving: many short runs of a view by few long accesses to the file. What a window of the file holds
 // is read as one piece, and the runs are picked out of it; or put into it, and the window is written back,
-// under an exclusive lock on it (io/shared/range_locks.hpp), so that nobody's bytes in its holes are lost.
+// under an exclusive lock on it (io/shared/range_locks.hpp), so that no bytes in its holes are lost.
 //
 // Windows begin and end at multiples of their size, but for what begins and ends with the data: nothing is
 // written behind the last byte of the data. So the memory is that of one window, whatever the view.

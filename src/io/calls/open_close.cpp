@@ -1,8 +1,8 @@
 // Opening, closing and deleting files (MPI 14.2.1 to 14.2.3).
 //
 // Opening takes two agreements and a broadcast between them: all arguments are right; rank 0 opens (and
-// makes, if asked) the file and the shared block, and tells; the others open theirs; all have got there. So
-// no rank returns before the file is open everywhere, and an error at one is an error at all.
+// makes, if asked) the file and the shared state, and sends where they are; the others open theirs; all
+// agree. So no rank returns before the file is open everywhere, and an error at one is an error at all.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -17,7 +17,6 @@
 #include "io/file/agreement.hpp"
 #include "io/file/explain_file.hpp"
 #include "io/file/phase_times.hpp"
-#include "io/hints/hint_table.hpp"
 #include "io/shared/mapped_state.hpp"
 #include "io/shared/served_state.hpp"
 #include "job/bootstrap.hpp"
@@ -105,7 +104,7 @@ Code find_first_position(File& file) {
   return error == 0 ? kSuccess : fail_system(file.process, error, "find the size of", file.name);
 }
 
-/// What rank 0 tells the others once the file is there.
+/// What rank 0 sends the others once the file is there.
 struct Opened {
   std::int32_t failed;
   std::int32_t in_memory;

@@ -8,7 +8,6 @@
 #include "io/api.hpp"
 #include "io/file/agreed_hints.hpp"
 #include "io/file/agreement.hpp"
-#include "io/hints/hint_table.hpp"
 
 namespace tasuki {
 namespace {

@@ -113,7 +113,7 @@ void explain_overruled(const File& file, const HintList& own, const HintList& of
   }
 }
 
-/// At rank 0: who gave other hints than it did.
+/// At rank 0: which ranks gave other hints than it did.
 void explain_others(const File& file, const std::vector<Ballot>& ballots) {
   int others = 0;
   int first = 0;
@@ -166,7 +166,7 @@ Code take_hints(File& file, const Info* info, bool opening) {
   const bool first = comm.rank == 0;
   const HintList own = hints_of(info, HintScope::kFile);
   const HintList all = first ? hints_for_all(file, info, opening) : own;
-  // The lowest bit: there is something to tell; the others: a number that differs where hints do.
+  // The lowest bit: there are hints to send; the others: a number that differs where hints do.
   const std::uint64_t number = own.empty() ? 0 : std::hash<std::string>()(pack(own));
   const auto value = static_cast<std::int64_t>(number << 1 | (all.empty() ? 0 : 1));
   std::vector<Ballot> ballots;
@@ -177,7 +177,7 @@ Code take_hints(File& file, const Info* info, bool opening) {
     if (const Code failed = share_text(comm, &text)) return failed;
     told = unpack(text);
   }
-  // What concerns all is told by the file's rank 0, and by the job's where that is another one.
+  // What concerns all is explained by the file's rank 0, and by the job's where that is another one.
   const bool speaks_for_all = first || file.process.rank == 0;
   take_list(&file, told, opening, speaks_for_all);
   take_list(&file, hints_of(info, HintScope::kRank), opening, true);

@@ -1,4 +1,4 @@
-// What the ranks of a file tell each other about errors, and how errors of the system become MPI's.
+// How the ranks of a file agree on errors and arguments, and how errors of the system become MPI's.
 #pragma once
 
 #include <cstdint>

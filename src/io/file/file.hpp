@@ -99,13 +99,13 @@ struct File final : ErrorOwner {
   View view;
   std::unique_ptr<const FileMap> map;          // of the view; null: map_of_view() makes it
   bool has_first_view = true;                  // the one that opening sets, which is alike at all ranks
-  std::unique_ptr<const ViewTable> views;      // all ranks'; null: not told since they were set
-  const ViewTable* undecided_views = nullptr;  // of which it could not be told whether they leave holes
+  std::unique_ptr<const ViewTable> views;      // all ranks'; null: not exchanged since they were set
+  const ViewTable* undecided_views = nullptr;  // of which it is not known whether they leave holes
   Offset position = 0;                         // the individual file pointer, in etypes
   bool atomic = false;
   bool written = false;           // by this rank, since the last sync
   bool written_together = false;  // by some for others, since the last sync: alike at all ranks
-  IoHints hints;                  // what this file goes by
+  IoHints hints;                  // in force
   std::vector<int> aggregators;   // in their order, as hints or the last two-phase access have them; or empty
   SplitState split;
   std::uint32_t collective_accesses = 0;  // begun so far (io/file/phase_times.hpp)
@@ -128,7 +128,7 @@ struct Files {
 
   std::unique_ptr<Storage> storage;
   std::map<std::string, std::shared_ptr<DataRepresentation>> representations;
-  std::unique_ptr<PhaseSpans> spans;        // null: nobody wants them
+  std::unique_ptr<PhaseSpans> spans;        // null: not asked for
   std::unique_ptr<OwnerService> job_locks;  // io/file/job_locks.hpp; null: the job is on one node, or ends
   Ref<File> closed_in_error;                // alive until its error handler has heard of it
   SystemHints system_hints;

@@ -10,7 +10,7 @@
 //
 // Invariants:
 //  1. At most kSpansMax spans are kept. Those beyond are counted, and the file says how many they were.
-//  2. Nothing here fails an access: what cannot be written is told once, in one line, and then no
+//  2. Nothing here fails an access: what cannot be written is reported once, in one line, and then no
 //     more is kept.
 #pragma once
 
@@ -29,7 +29,7 @@ class PhaseSpans {
  public:
   static constexpr std::size_t kSpansMax = 65'536;
 
-  /// Who writes: numbers of the rank in its world, and of its node.
+  /// The writer: numbers of the rank in its world, and of its node.
   struct Writer {
     std::uint64_t job = 0;
     int rank = 0;

@@ -2,7 +2,7 @@
 // writing, cycle by cycle. The sums are counters (base/counters.hpp), and so performance variables of MPI_T;
 // where the user wants to see them one by one they are kept (io/file/phase_spans.hpp).
 //
-// A collective access is told twice, begin_collective() and end_collective(), and each phase of it once in
+// A collective access is noted twice, begin_collective() and end_collective(), and each phase of it once in
 // between, as it ends. Phases may overlap.
 //
 // Thread safety: the process lock.

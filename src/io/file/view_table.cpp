@@ -1,4 +1,4 @@
-// How views are told: see view_table.hpp.
+// How ranks exchange their views: see view_table.hpp.
 //
 // One allgather of records of fixed size, in which a description of some levels has room; where some rank's
 // has not, another one of as many words as the longest has. What the records say decides alike at all ranks.
@@ -28,7 +28,7 @@ constexpr std::size_t kAllWordsMax = std::size_t{1} << 21;  // of all of them: 1
 /// What every rank says of its view.
 struct Record {
   std::int64_t displacement = 0;
-  std::int64_t words = 0;                      // of the description; 0: it is not told
+  std::int64_t words = 0;                      // of the description; 0: it is too long to be sent
   std::int64_t description[kShortWords] = {};  // if it has room
 };
 
@@ -60,7 +60,7 @@ void check(const Record& record, std::size_t words_max, Comm& comm, std::size_t 
   comm.process.bootstrap.end_damaged(comm.endpoint(static_cast<int>(rank)), "the description of its view");
 }
 
-/// Gives the maps of all ranks' views; those that are not told have no layout.
+/// Gives the maps of all ranks' views; those whose description is too long have no layout.
 Code exchange_views(const View& view, Comm& comm, std::vector<FileMap>* maps) {
   const auto ranks = static_cast<std::size_t>(comm.size());
   const std::size_t words_max = std::min(kWordsMax, kAllWordsMax / ranks);

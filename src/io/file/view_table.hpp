@@ -3,7 +3,7 @@
 //
 // Ranks describe their views to each other once after the views were set, at the first call that wants to
 // know. A description is as large as the filetype's layout (datatype/layout.hpp): a few words where it is
-// regular, two for each block where it is not. What is larger than a bound is not told, so that the memory
+// regular, two for each block where it is not. What is larger than a bound is not sent, so that the memory
 // for it is bounded whatever the views; all ranks know alike whose is not.
 //
 // Immutable once made. Thread safety: the process lock.
@@ -22,7 +22,7 @@ struct File;
 
 class ViewTable {
  public:
-  /// Where `rank` has its data; null: not told.
+  /// Where `rank` has its data; null: not known.
   const FileMap* map_of(int rank) const {
     const FileMap& map = maps_[maps_.size() > 1 ? static_cast<std::size_t>(rank) : 0];
     return map.layout() != nullptr ? &map : nullptr;

@@ -50,8 +50,8 @@ struct IoHints {
   Count lustre_collective_bytes_max = 0;           // romio_lustre_coll_threshold; 0: none
   int permissions = -1;                            // file_perm; -1: not given
 
-  /// Whether ranks open the file when they first need it: whoever said that all access will be collective,
-  /// and did not switch that off, means so.
+  /// Whether ranks open the file when they first need it: a program that said that all access will be
+  /// collective, and did not switch that off, means so.
   bool defers_open() const {
     return no_independent_access && collective_read != HintSwitch::kDisable &&
            collective_write != HintSwitch::kDisable;
@@ -77,7 +77,7 @@ struct HintRule {
   const char* expected;  // of the value, in words
   /// Returns false for a value that is not as expected, and changes nothing then.
   bool (*take)(IoHints* hints, const std::string& value);
-  /// The value in force; empty: there is none to be told.
+  /// The value in force; empty: there is none to show.
   std::string (*show)(const HintsInForce& file);
 };
 

@@ -15,7 +15,7 @@ enum class AggregatorPlacement : std::uint8_t {
   kRoundRobin,  // one of each node in turn, whatever the placement of ranks
 };
 
-/// Who aggregates where nobody says otherwise is up to the caller: `number` or `per_node`.
+/// How many ranks aggregate where no hint says it is up to the caller: `number` or `per_node`.
 struct AggregatorRequest {
   int number = 0;    // wanted in all; 0: as many as `per_node` gives
   int per_node = 0;  // at most; 0: no limit. REQUIRES: number, per_node or config_list is given

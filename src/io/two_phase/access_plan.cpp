@@ -1,4 +1,4 @@
-// The way of two-phase access that needs no message: see access_plan.hpp.
+// Two-phase access that needs no message: see access_plan.hpp.
 #include "io/two_phase/access_plan.hpp"
 
 #include <vector>

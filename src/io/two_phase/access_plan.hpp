@@ -28,9 +28,9 @@ namespace tasuki {
 struct RankPart {
   const FileMap* map = nullptr;  // alive as long as the plan; null at others where `is_told` is false
   PositionRange range;           // of `map`; empty: nothing
-  GlobalAddress data = 0;        // of the packed bytes of `range`, in that rank's memory; 0: not to be had
+  GlobalAddress data = 0;        // of the packed bytes of `range`, in that rank's memory; 0: not addressable
   bool is_told = true;           // all ranks know the map; else io/two_phase/oversized_views.hpp
-  FileRange hull{};              // of the file, from the first byte to the last; where the map is not told
+  FileRange hull{};              // of the file, from the first byte to the last; where the map is not known
 };
 
 struct AccessPlan {

@@ -29,7 +29,7 @@ namespace {
 constexpr Count kTravelWindowBytes = 2 << 20;
 constexpr Count kTravelPartBytes = 64 << 10;
 
-/// What a rank tells the others of its part.
+/// What a rank sends the others about its part.
 struct Facts {
   Count position = 0;      // of its view's data; bytes
   Count bytes = 0;         //
@@ -79,7 +79,7 @@ bool may_be_two_phase(const File& file, bool write) {
          file.view.representation->form == DataRepresentation::Form::kNative;
 }
 
-/// A collective access, from what the ranks tell each other to how it went.
+/// A collective access, from what the ranks send each other to how it went.
 class Meeting {
  public:
   Meeting(const Access& access, const ViewTable& views)
@@ -155,7 +155,7 @@ Code Meeting::tell(bool takes_part) {
   return kSuccess;
 }
 
-/// What others have told lay in shared memory: it must be possible.
+/// What others have sent lay in shared memory: it must be possible.
 void Meeting::check(int rank) const {
   const Facts& facts = facts_[static_cast<std::size_t>(rank)];
   Count end = 0;

@@ -1,9 +1,9 @@
 // Where collective access is decided. All ranks of the file come here, also those whose arguments were wrong:
 // they take part with nothing. In one small exchange each says what it brings; then all know where
-// everybody's data lies in the file, choose the same way (io/two_phase/cost_model.hpp), and go it:
+// all data lies in the file, choose the same of two ways (io/two_phase/cost_model.hpp), and take it:
 //   independent  each rank moves its own (io/access/access.hpp)
 //   two-phase    some ranks, the aggregators, access the file for all (io/two_phase/access_plan.hpp)
-// Two-phase access ends with an agreement: an error at one rank is an error at all, and nobody returns while
+// Two-phase access ends with an agreement: an error at one rank is an error at all, and no rank returns while
 // others use its memory.
 #pragma once
 

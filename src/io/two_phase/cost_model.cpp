@@ -9,7 +9,7 @@ namespace {
 
 // Nanoseconds, of files in memory on the machine that bench/io.cpp was written on. Slower storage has more
 // for a call and a byte on either side, so the choice stays.
-constexpr double kCallNs = 600;           // a run of the file that goes by itself
+constexpr double kCallNs = 600;           // a run of the file that is moved by itself
 constexpr double kOwnCallNs = 900;        // the same of each rank's own: ranks touch the same pages
 constexpr double kMeetingCallNs = 1050;   // a write that waits for those of others
 constexpr double kPieceNs = 150;          // a run that touches the next one: a piece of a call
@@ -25,7 +25,7 @@ constexpr double kSieveReadByteNs = 0.1;  // that stays in the cache until it is
 constexpr double kSieveByteNs = 0.05;
 constexpr double kSieveRunNs = 10;
 constexpr double kSendByteNs = 0.4;      // by a message, at either end
-constexpr double kTellRunNs = 50;        // to find a run, tell it, and make a map of it
+constexpr double kTellRunNs = 50;        // to find a run, send it, and make a map of it
 constexpr double kMeetNs = 15e3;         // all ranks agree on how it went
 constexpr double kAggregatorNs = 3e3;    // another one
 constexpr double kMarginToChange = 0.9;  // of the model's word

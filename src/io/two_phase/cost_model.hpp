@@ -22,7 +22,7 @@ struct AccessShape {
   Count bytes = 0;  // of data
   Count runs = 0;   // in the file, about: of each rank's data
   Count oversized_runs =
-      0;               // of these: of views that are told window by window (io/two_phase/oversized_views.hpp)
+      0;               // of these: of views that are sent window by window (io/two_phase/oversized_views.hpp)
   FileRange hull;      // from the first byte to the last
   bool apart = false;  // no rank's data begins before that of the one before it ends, and each is one run
   int nodes = 1;
@@ -45,8 +45,8 @@ struct CollectiveChoice {
 /// `per_node`: how many aggregators the user wants of a node; 0: as many as pay.
 CollectiveChoice choose_collective(const AccessShape& shape, HintSwitch wanted, int per_node);
 
-/// Who is to aggregate where the hints do not say it: as the model says, or so many for each storage target,
-/// so that none of them has stripes of several targets.
+/// Which ranks aggregate where the hints do not say it: as the model says, or so many for each storage
+/// target, so that none of them has stripes of several targets.
 AggregatorRequest request_aggregators(const IoHints& hints, const CollectiveChoice& choice,
                                       const Striping& striping, const NodeMap& nodes);
 

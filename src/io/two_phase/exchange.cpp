@@ -220,7 +220,7 @@ void Exchange::begin_window(Count number) {
   oversized_.announce(number + 1);
 }
 
-/// Finds whose turn it is: as many ranks' parts as there is room for. Nobody's, once all have had theirs.
+/// Finds whose turn it is: as many ranks' parts as there is room for. None, once all have had theirs.
 void Exchange::begin_turn(Count number) {
   Cycle& now = cycle(number);
   now.turn.clear();

@@ -4,7 +4,7 @@
 //
 // What overlaps: the messages of the next cycle are under way while an aggregator writes the window of this
 // one, and those of this one while it reads the next. Messages are synchronous, so that no rank runs ahead of
-// those it sends to by more than a cycle, and nobody has to keep what comes too early.
+// those it sends to by more than a cycle, and no rank has to keep what comes too early.
 //
 // Memory: an aggregator has room for the messages of two windows, each at most as long as the window (where
 // ranks read or write the same bytes, they take turns). A rank whose memory is not dense has besides its

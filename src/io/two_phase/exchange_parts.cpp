@@ -71,7 +71,7 @@ std::vector<Count> ExchangeParts::amounts(Count cycle) const {
   return bytes;
 }
 
-/// What a rank has in the window, as all ranks know it alike: of a view that is not told the part that it
+/// What a rank has in the window, as all ranks know it alike: of an oversized view the part that it
 /// would be if the data were spread evenly.
 Count ExchangeParts::amount(int rank, const FileRange& window) const {
   const RankPart& part = plan_.parts[static_cast<std::size_t>(rank)];

@@ -15,7 +15,7 @@ bool meet(const FileRange& one, const FileRange& other) {
   return std::max(one.begin, other.begin) < std::min(one.end, other.end);
 }
 
-/// Whether others have to be told what this part has in the window.
+/// Whether the aggregator has to be sent what this part has in the window.
 bool is_to_be_told(const RankPart& part, const FileRange& window) {
   return !part.is_told && part.range.bytes() > 0 && meet(part.hull, window);
 }

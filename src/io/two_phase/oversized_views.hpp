@@ -1,11 +1,11 @@
-// OversizedViews: two-phase access of ranks whose views are too large to be told to everybody
-// (io/file/view_table.hpp). Such a rank tells each aggregator, cycle by cycle, the runs of the file that it
-// has in that one's window: first how many they are, a cycle ahead, so that nobody has to keep room for the
+// OversizedViews: two-phase access of ranks whose views are too large to be sent to all ranks
+// (io/file/view_table.hpp). Such a rank sends each aggregator, cycle by cycle, the runs of the file that it
+// has in that one's window: first how many they are, a cycle ahead, so that no rank has to keep room for the
 // worst case; then the runs themselves, while the data is on its way. The aggregator makes a map of them that
 // serves for this window.
 //
 // Of each cycle, in this order, by all ranks: announce(), open(), take(). announce() of a cycle comes after
-// open() of the one before. Where all views are told none of them does anything.
+// open() of the one before. Where all ranks know all views none of them does anything.
 //
 // Memory: of three cycles; 16 bytes for each run that this rank has in the windows, and 32 for each that
 // ranks have in its own window (80 while the map is made). At worst, every second byte of a window is a run.
@@ -31,7 +31,7 @@ class OversizedViews {
 
   void announce(Count cycle);
   /// Adds what ranks of such views have in this rank's window to `parts`, which stay ascending by rank.
-  /// `travelling` tells which ones travel.
+  /// `travelling` says which ones travel.
   void open(Count cycle, const ExchangeParts& travelling, std::vector<ExchangePart>* parts);
   /// Returns once the maps are there.
   void take(Count cycle);

@@ -16,8 +16,8 @@ enum class ExchangeMessage : int {
   kRuns,       //
 };
 
-/// Starts to send `bytes` at `memory` to `peer`, or to receive them. Whoever waits for what it sent has not
-/// run ahead of the receiver.
+/// Starts to send `bytes` at `memory` to `peer`, or to receive them. A rank that waits for what it sent
+/// has not run ahead of the receiver.
 inline Request* start_message(Comm& comm, bool send, void* memory, Count bytes, int peer,
                               ExchangeMessage what, Count cycle) {
   constexpr Count kKinds = 3;

@@ -10,8 +10,9 @@
 namespace tasuki {
 namespace {
 
-constexpr std::size_t kPiecesMax = 1024;     // in one batch: as many as one system call takes
-constexpr Count kRunsWindowBytes = 8 << 20;  // of a slice that goes by runs: how long others are kept waiting
+constexpr std::size_t kPiecesMax = 1024;  // in one batch: as many as one system call takes
+constexpr Count kRunsWindowBytes =
+    8 << 20;  // of a slice that is moved by runs: how long others wait for its lock
 
 // What decides between the two ways of a slice, in nanoseconds; io/two_phase/cost_model.cpp has more of them.
 constexpr double kCallNs = 600;       // a run that the file's next run does not touch: one more system call
@@ -84,8 +85,9 @@ void WindowMover::move(Count cycle, const FileRange& window, std::span<const Win
   finish_write();
 }
 
-/// Whether `parts` have every byte of `hull`: by their sum where that tells. Views of which it could not be
-/// told are not looked at again: to read what may lie in holes costs less than to merge their runs.
+/// Whether `parts` have every byte of `hull`: by their sum where that decides. Views for which this was too
+/// costly to find out are not looked at again: to read what may lie in holes costs less than to merge their
+/// runs.
 bool WindowMover::fills(std::span<const WindowPart> parts, const FileRange& hull) {
   const Count bytes = bytes_of(parts);
   if (bytes < hull.bytes()) return false;
@@ -175,7 +177,7 @@ void WindowMover::write_buffered() {
   writing_ = Writing{hull, clock_ns()};
   const FilePiece piece{hull.begin, buffer, hull.bytes()};
   file_.driver->begin(true, {&piece, 1});
-  if (!file_.driver->is_under_way()) finish_write();  // nobody has to wait for its lock
+  if (!file_.driver->is_under_way()) finish_write();  // so that no rank waits for its lock
 }
 
 /// The bytes of the file in the hull to `buffer`; behind its end zeros. Returns whether all went well.

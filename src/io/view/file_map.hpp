@@ -71,7 +71,7 @@ struct MappedRange {
 };
 
 /// Whether the bytes [begin, end) of the file are all among the data of `parts`. False may also mean that it
-/// could not be told within a reasonable time; true is certain. Parts may overlap.
+/// could not be found out within a reasonable time; true is certain. Parts may overlap.
 /// REQUIRES: the maps are ordered over the ranges, which lie in [begin, end).
 bool covers(std::span<const MappedRange> parts, Offset begin, Offset end);
 
