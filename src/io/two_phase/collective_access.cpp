@@ -345,7 +345,7 @@ Code place_in_order(Access* access, Code code) {
       file.process.bootstrap.end_damaged(comm.endpoint(rank), "how much it moves in the order of ranks");
   }
   Offset begin = 0;
-  if (comm.rank == 0) begin = file.one_for_all->advance(total);
+  if (comm.rank == 0) begin = file.shared->advance(total);
   if (const Code failed = bcast_bytes(comm, &begin, sizeof begin, 0)) return failed;
   access->offset = begin + before;
   return code;
