@@ -1,5 +1,8 @@
 // The table behind base/operation.hpp. Included where a name must be known when it is compiled: the settings,
 // the counters and the registry (coll/choice/registry.cpp).
+//
+// The names are seen from outside, in settings, tables, counters and MPI_T. So `shared` stays the name of the
+// single-copy algorithms, and `two_level` that of the hierarchical ones.
 #pragma once
 
 #include <cstddef>
@@ -52,7 +55,7 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kAllgather, "recursive_doubling", "allgathers by recursive doubling"},
     {Operation::kAllgather, "bruck", "allgathers by Bruck's algorithm"},
     {Operation::kAllgather, "ring", "allgathers around a ring"},
-    {Operation::kAllgather, "flags", "allgathers over the flags of the stage"},
+    {Operation::kAllgather, "flags", "allgathers over the flags of the node segment"},
     {Operation::kAllgather, "multi_ring", "allgathers around rings in several directions"},
     {Operation::kAllgather, "two_level", "allgathers within nodes and between them"},
     {Operation::kAllgather, "shared", "allgathers out of shared buffers"},
@@ -60,7 +63,7 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kAllreduce, "recursive_doubling", "allreduces by recursive doubling"},
     {Operation::kAllreduce, "halving_doubling", "allreduces by halving and doubling"},
     {Operation::kAllreduce, "ring", "allreduces around a ring"},
-    {Operation::kAllreduce, "flags", "allreduces over the flags of the stage"},
+    {Operation::kAllreduce, "flags", "allreduces over the flags of the node segment"},
     {Operation::kAllreduce, "chain", "allreduces pipelined along a chain, to a rank and back"},
     {Operation::kAllreduce, "binary_tree", "allreduces pipelined along a binary tree, up and down"},
     {Operation::kAllreduce, "grid_2", "allreduces pipelined along the two dimensions of a grid"},
@@ -72,7 +75,7 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kAlltoall, "pairwise", "all-to-alls, pair by pair"},
     {Operation::kAlltoall, "exchange", "all-to-alls in place, pair by pair"},
     {Operation::kAlltoall, "bruck", "all-to-alls by Bruck's algorithm"},
-    {Operation::kAlltoall, "flags", "all-to-alls over the flags of the stage"},
+    {Operation::kAlltoall, "flags", "all-to-alls over the flags of the node segment"},
     {Operation::kAlltoall, "two_level", "all-to-alls within nodes and between them"},
     {Operation::kAlltoall, "shared", "all-to-alls out of shared buffers"},
 
@@ -81,12 +84,12 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kAlltoallv, "shared", "all-to-alls of blocks that differ, out of shared buffers"},
 
     {Operation::kBarrier, "dissemination", "barriers by dissemination"},
-    {Operation::kBarrier, "flags", "barriers over the flags of the stage"},
+    {Operation::kBarrier, "flags", "barriers over the flags of the node segment"},
     {Operation::kBarrier, "two_level", "barriers within nodes and between them"},
 
     {Operation::kBcast, "binomial", "broadcasts down a binomial tree"},
     {Operation::kBcast, "scatter_ring", "broadcasts by scattering, then around a ring"},
-    {Operation::kBcast, "flags", "broadcasts over the flags of the stage"},
+    {Operation::kBcast, "flags", "broadcasts over the flags of the node segment"},
     {Operation::kBcast, "scatter_doubling", "broadcasts by scattering, then by recursive doubling"},
     {Operation::kBcast, "knomial_4", "broadcasts down a tree of radix 4"},
     {Operation::kBcast, "knomial_8", "broadcasts down a tree of radix 8"},
@@ -100,13 +103,13 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kBcast, "shared_copy", "broadcasts out of a shared copy"},
 
     {Operation::kExscan, "recursive_doubling", "exclusive scans by recursive doubling"},
-    {Operation::kExscan, "flags", "exclusive scans over the flags of the stage"},
+    {Operation::kExscan, "flags", "exclusive scans over the flags of the node segment"},
     {Operation::kExscan, "shared", "exclusive scans in shared buffers"},
     {Operation::kExscan, "two_level", "exclusive scans within nodes and between them"},
 
     {Operation::kGather, "linear", "gathers straight to the root"},
     {Operation::kGather, "binomial", "gathers up a binomial tree"},
-    {Operation::kGather, "flags", "gathers over the flags of the stage"},
+    {Operation::kGather, "flags", "gathers over the flags of the node segment"},
     {Operation::kGather, "knomial_4", "gathers up a tree of radix 4"},
     {Operation::kGather, "knomial_8", "gathers up a tree of radix 8"},
     {Operation::kGather, "two_level", "gathers within nodes and between them"},
@@ -118,7 +121,7 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
 
     {Operation::kReduce, "binomial", "reductions up a binomial tree"},
     {Operation::kReduce, "halving", "reductions by halves"},
-    {Operation::kReduce, "flags", "reductions over the flags of the stage"},
+    {Operation::kReduce, "flags", "reductions over the flags of the node segment"},
     {Operation::kReduce, "knomial_4", "reductions up a tree of radix 4"},
     {Operation::kReduce, "knomial_8", "reductions up a tree of radix 8"},
     {Operation::kReduce, "chain", "reductions pipelined along a chain"},
@@ -132,18 +135,18 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
     {Operation::kReduceScatter, "pairwise", "reduce-scatters, pair by pair"},
     {Operation::kReduceScatter, "halving", "reduce-scatters by halves"},
     {Operation::kReduceScatter, "recursive_doubling", "reduce-scatters by recursive doubling"},
-    {Operation::kReduceScatter, "flags", "reduce-scatters over the flags of the stage"},
+    {Operation::kReduceScatter, "flags", "reduce-scatters over the flags of the node segment"},
     {Operation::kReduceScatter, "shared", "reduce-scatters in shared buffers"},
     {Operation::kReduceScatter, "two_level", "reduce-scatters within nodes and between them"},
 
     {Operation::kScan, "recursive_doubling", "scans by recursive doubling"},
-    {Operation::kScan, "flags", "scans over the flags of the stage"},
+    {Operation::kScan, "flags", "scans over the flags of the node segment"},
     {Operation::kScan, "shared", "scans in shared buffers"},
     {Operation::kScan, "two_level", "scans within nodes and between them"},
 
     {Operation::kScatter, "linear", "scatters straight from the root"},
     {Operation::kScatter, "binomial", "scatters down a binomial tree"},
-    {Operation::kScatter, "flags", "scatters over the flags of the stage"},
+    {Operation::kScatter, "flags", "scatters over the flags of the node segment"},
     {Operation::kScatter, "knomial_4", "scatters down a tree of radix 4"},
     {Operation::kScatter, "knomial_8", "scatters down a tree of radix 8"},
     {Operation::kScatter, "two_level", "scatters between nodes and within them"},

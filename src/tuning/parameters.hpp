@@ -37,11 +37,11 @@ struct Parameters {
   double cache_bytes = 1680000;     // that a processor has for itself
   double node_bytes_per_ns = 31.4;  // that all processors of a node together get from further away
 
-  // The stage of ranks that share memory (coll/shm/node_segment.hpp).
+  // The node segment of ranks that share memory (coll/shm/node_segment.hpp).
   double call_ns = 88.3;                        // of a collective that runs straight over the flags
   double flag_ns = 168;                         // until another rank sees a flag
   double flag_read_ns = 20;                     // for each further flag that a rank has to read
-  double cell_bytes_per_ns = 12.2;              // written on the stage, or read there
+  double cell_bytes_per_ns = 12.2;              // written on the node segment, or read there
   double shared_ns = 328;                       // to plan work in shared buffers, and to offer a rank's own
   double pulled_bytes_per_ns = 42;              // copied by one rank straight from another one's memory
   double reduced_in_place_bytes_per_ns = 27.7;  // combined by one rank straight out of the others' memory

@@ -95,7 +95,7 @@ constexpr ParameterRow kParameterTable[] = {
     {"stage.flag_read_ns", of<&Parameters::flag_read_ns>, 0, kNsMax,
      "time for each further flag that a rank reads"},
     {"stage.cell_bytes_per_ns", of<&Parameters::cell_bytes_per_ns>, kRateMin, kRateMax,
-     "bytes written on the stage, or read there"},
+     "bytes written on the node segment, or read there"},
     {"stage.shared_ns", of<&Parameters::shared_ns>, 0, kNsMax,
      "time to plan work in shared buffers, and to offer a rank's own"},
     {"stage.pulled_bytes_per_ns", of<&Parameters::pulled_bytes_per_ns>, kRateMin, kRateMax,
