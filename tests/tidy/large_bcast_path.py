@@ -32,8 +32,8 @@ PATH = {
     },
     "src/coll/choice/selector.hpp": {"choose": ()},
     "src/coll/shm/single_copy_move.cpp": {
-        "single_copy_bcast": ("exposed", "pull_vector"),
-        "pull_vector": ("exposed", "input_of", "output_of"),
+        "single_copy_bcast": ("exposed", "get_vector"),
+        "get_vector": ("exposed", "input_of", "output_of"),
         "exposed": (),
         "input_of": (),
         "output_of": (),

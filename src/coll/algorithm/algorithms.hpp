@@ -32,8 +32,8 @@ void take_own_block(Schedule& schedule, Member self, const Blocks& all, const El
 
 // Barrier: coll/algorithm/barrier.cpp.
 
-/// In round k every rank tells the one 2^k after it, and hears from the one 2^k before it. Steps: ceil(log2
-/// P); bytes: none.
+/// In round k every rank sends to the one 2^k after it, and receives from the one 2^k before it. Steps:
+/// ceil(log2 P); bytes: none.
 void barrier_dissemination(Schedule& schedule, Member self);
 Cost barrier_dissemination_cost(int size);
 
@@ -73,7 +73,7 @@ Cost allgather_ring_cost(int size, double total_bytes);
 
 // Gather: coll/algorithm/gather.cpp. `all`, in the root's receive buffer, counts at the root only.
 
-/// Everybody to the root. Steps: P-1; bytes: (P-1) b. Open to MPI_Gatherv.
+/// Every rank sends to the root. Steps: P-1; bytes: (P-1) b. Open to MPI_Gatherv.
 void gather_linear(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all);
 Cost gather_linear_cost(int size, double block_bytes);
 
@@ -84,7 +84,7 @@ Cost gather_binomial_cost(int size, double block_bytes);
 
 // Scatter: coll/algorithm/scatter.cpp. `all`, in the root's send buffer, counts at the root only.
 
-/// The root to everybody. Steps: P-1; bytes: (P-1) b. Open to MPI_Scatterv.
+/// The root sends to every rank. Steps: P-1; bytes: (P-1) b. Open to MPI_Scatterv.
 void scatter_linear(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine);
 Cost scatter_linear_cost(int size, double block_bytes);
 

@@ -108,7 +108,7 @@ Code plan_inter_bcast(Execution& execution, void* buffer, Count count, Datatype*
   return 0;
 }
 
-/// Everybody to the root. Steps: Q.
+/// Every rank sends to the root. Steps: Q.
 Code plan_inter_gather(Execution& execution, const void* sendbuf, Count sendcount, Datatype* sendtype,
                        void* recvbuf, Datatype* recvtype, int root, const Blocks& all) {
   if (root == kProcNull) return 0;
@@ -134,7 +134,7 @@ Code plan_inter_gather(Execution& execution, const void* sendbuf, Count sendcoun
   return 0;
 }
 
-/// The root to everybody. Steps: Q.
+/// The root sends to every rank. Steps: Q.
 Code plan_inter_scatter(Execution& execution, const void* sendbuf, Datatype* sendtype, void* recvbuf,
                         Count recvcount, Datatype* recvtype, int root, const Blocks& all) {
   if (root == kProcNull) return 0;
@@ -177,7 +177,7 @@ Code plan_inter_allgather(Execution& execution, const void* sendbuf, Count sendc
                     .element = ElementType::kSendType,
                     .type = type,
                     .count = sendcount,
-                    .one_for_all = true};  // one block, for everybody
+                    .one_for_all = true};  // one block, for all
   if (const Code code = check_distinct(process, sendbuf, mine, 1, recvbuf, all, size); code != 0) return code;
   execution.describe_ends([&](Schedule& ends) { write_ends(ends, mine, all, size); });
   inter_exchange(execution.schedule, execution.self(), mine, all, size);

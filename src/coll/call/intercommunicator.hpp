@@ -18,18 +18,18 @@ namespace tasuki {
 
 inline constexpr const char* kNotOnInter = "nowhere on an intercommunicator";
 
-/// Local dissemination; the two ranks 0 tell each other; local binomial tree. Steps: 2 ceil(log2 P) + 1.
+/// Local dissemination; the two ranks 0 exchange a message; local binomial tree. Steps: 2 ceil(log2 P) + 1.
 void inter_barrier(Schedule& schedule, Member self);
 
 /// Both groups' ranks 0 exchange `bytes`, and hand both to all: at the front of the receive buffer the local
 /// ones (given by rank 0 there), behind them the remote ones. Steps: 1 + ceil(log2 P).
 void inter_exchange_of_leaders(Schedule& schedule, Member self, Count bytes);
 
-/// Everybody sends its block for each remote rank and receives one from each; all at once, in turn from this
+/// Every rank sends its block for each remote rank and receives one from each; all at once, in turn from this
 /// rank's number on. Steps: max(P, Q); bytes: Q blocks. Empty blocks are not sent.
 void inter_exchange(Schedule& schedule, Member self, const Blocks& out, const Blocks& in, int remote_size);
 
-/// What everybody sends and expects in an exchange with `size` ranks, empty blocks too
+/// What every rank sends and expects in an exchange with `size` ranks, empty blocks too
 /// (coll/check/call_comparison.hpp); `self`: this rank, where it is one of them.
 void write_ends(Schedule& ends, const Blocks& out, const Blocks& in, int size, int self = -1);
 

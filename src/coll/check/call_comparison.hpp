@@ -1,4 +1,4 @@
-// Comparing calls (TASUKI_CHECK=2): before a collective runs, its ranks tell each other what they are in, and
+// Comparing calls (TASUKI_CHECK=2): before a collective runs, its ranks exchange which call they are in, and
 // where that does not fit together every rank gets the same error ("rank 2 is in MPI_Bcast root 1, the others
 // root 0") instead of a hang, of cut data or of wrong sums.
 //
@@ -9,8 +9,8 @@
 //  1. Every rank gets the records of all calls, and compares what MPI wants to be the same: the function, its
 //     root and operation, MPI_IN_PLACE, the amount of data and its types.
 //  2. Where an amount is known to its two ends alone (gatherv, scatterv, alltoallv and alltoallw,
-//     neighbourhoods, blocks to oneself, the other group of an intercommunicator), the sender tells the
-//     receiver what it will send, and the receiver compares that with what it expects.
+//     neighbourhoods, blocks to oneself, the other group of an intercommunicator), the sender announces to
+//     the receiver what it will send, and the receiver compares that with what it expects.
 //  3. Every rank gets the verdicts of all.
 // On an intercommunicator each step is among the ranks of both groups.
 //

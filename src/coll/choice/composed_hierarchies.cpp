@@ -284,7 +284,7 @@ double hierarchical_alltoall_ns(const Problem& problem, const Parameters& parame
   const Count ranks = problem.node_ranks_max;
   const Count row = problem.size * problem.bytes;
   const double leaving = static_cast<double>(ranks * (problem.size - ranks) * problem.bytes);
-  // A leader packs and unpacks the rows of all its ranks, and everybody packs and unpacks his own.
+  // A leader packs and unpacks the rows of all its ranks, and every rank packs and unpacks its own.
   const double copied = 2.0 * static_cast<double>((ranks + 1) * row);
   return best_ns(within(problem, Operation::kGather, row), parameters) +
          best_ns(within(problem, Operation::kScatter, row), parameters) +

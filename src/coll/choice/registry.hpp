@@ -18,7 +18,8 @@
 
 namespace tasuki {
 
-/// Who takes part, and what was chosen beside the algorithm: what a schedule is written from, with the data.
+/// The ranks that take part, and what was chosen beside the algorithm: with the data, what a schedule is
+/// written from.
 struct Team {
   Member self;
   int root = 0;

@@ -59,7 +59,7 @@ class Selector {
   /// What the settings say of an operation, else what was measured.
   Wanted wanted(const Problem& problem) const;
 
-  /// Whether the user wants to know what is chosen; tells it, where it is a new case.
+  /// Whether the user wants to know what is chosen; explain() says so, where it is a new case.
   bool explains() const { return explainer_ != nullptr; }
   void explain(const Problem& problem, const Selection& selection) {
     if (explainer_) explainer_->chosen(problem, selection);
@@ -80,7 +80,7 @@ class Selector {
   Parameters parameters_;
   std::vector<MeasuredChoice> measured_;
   std::array<Remembered, kSlots> memory_{};
-  std::unique_ptr<SelectionExplainer> explainer_;  // null where nobody wants to know
+  std::unique_ptr<SelectionExplainer> explainer_;  // null where the user does not want to know
 };
 
 }  // namespace tasuki

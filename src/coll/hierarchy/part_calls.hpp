@@ -11,8 +11,8 @@
 
 namespace tasuki::hierarchy {
 
-/// The calls of one collective: who takes part in which, and the first error, which is that of the whole. An
-/// error does not stop the others, since other ranks wait in them.
+/// The calls of one collective: which ranks take part in which, and the first error, which is that of the
+/// whole. An error does not stop the others, since other ranks wait in them.
 class Calls {
  public:
   Calls(BoundSchedule& bound, Hierarchy& hierarchy, int root)

@@ -1,5 +1,5 @@
-// What the hierarchical collectives share: who runs a part, with which buffers, and how its steps become
-// part of the whole.
+// What the hierarchical collectives share: which ranks run a part, with which buffers, and how its steps
+// become part of the whole.
 #pragma once
 
 #include <cstddef>

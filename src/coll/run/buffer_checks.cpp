@@ -1,4 +1,4 @@
-// The memory of the user's that a collective uses while it runs (TASUKI_CHECK=3), as its schedule tells it:
+// The memory of the user's that a collective uses while it runs (TASUKI_CHECK=3), as its schedule says:
 // see check/checks.hpp. So what an algorithm does not touch, like the gaps between the blocks of
 // MPI_Igatherv, is the program's all the time.
 #include <algorithm>

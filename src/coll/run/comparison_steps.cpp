@@ -56,7 +56,7 @@ std::vector<Item> gathered(const std::byte* all, Member self, int remote_size) {
   return items;
 }
 
-/// Each sender tells what it will send, each receiver compares; the verdicts go to all.
+/// Each sender announces what it will send, each receiver compares; the verdicts go to all.
 void compare_amounts(Schedule& prefix, Member self, int remote_size, const CallEvidence& evidence) {
   const Place out = prefix.scratch(static_cast<Count>(evidence.sent.size()) * kAmountBytes);
   const Place in = prefix.scratch(static_cast<Count>(evidence.expected.size()) * kAmountBytes);

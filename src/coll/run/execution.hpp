@@ -104,9 +104,9 @@ class Execution : public BoundSchedule {
 
   Code error() const { return error_; }
 
-  /// Adds the endpoints of those that the steps under way wait for: who has not come to a phase, and those
-  /// whose messages have not come or have not left. Nothing of a composition, whose parts are executions of
-  /// their own.
+  /// Adds the endpoints of those that the steps under way wait for: ranks that have not come to a phase, and
+  /// those whose messages have not come or have not left. Nothing of a composition, whose parts are
+  /// executions of their own.
   void add_missing(std::vector<int>* endpoints) const;
 
   bool is_open() const { return comm_ != nullptr; }
@@ -165,7 +165,7 @@ class Execution : public BoundSchedule {
   ExposedBuffers exposed_;
   std::size_t await_ = 0, await_end_ = 0;  // the steps of the round whose awaits are not known to hold
   int await_member_ = 0;                   // of a step that awaits everyone: the next to look at
-  bool may_sleep_ = false;                 // who is awaited has to know it
+  bool may_sleep_ = false;                 // the awaited rank has to know it
   bool has_cut_ = false;                   // what it pushed was too long
   std::vector<Operands> operands_;         // of the group that runs
 };

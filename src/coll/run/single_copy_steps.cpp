@@ -13,7 +13,7 @@ namespace tasuki {
 namespace {
 
 constexpr unsigned kOffered = 1;
-// In the word of a line, in place of bytes that are shown: what this member pushed was longer than its room.
+// In the word of a line, in place of bytes that are shown: what this member put was longer than its room.
 constexpr Count kCut = Count{LineWord::kInPage} - 1;
 
 }  // namespace
@@ -86,7 +86,7 @@ void Execution::add_missing_members(std::vector<int>* endpoints) const {
   }
 }
 
-/// Looks at memory until the schedule is over, or it is time to sleep: until then nobody needs to know whom
+/// Looks at memory until the schedule is over, or it is time to sleep: until then no rank needs to know whom
 /// this rank waits for. Returns whether it is over; if not, wait_until() has to go on with `waiter`.
 bool Execution::ends_awake(Progress::Waiter& waiter) {
   Progress& progress = *process_.progress;
@@ -178,27 +178,28 @@ ExposedBuffers::Bytes Execution::find(Place place, Count bytes) {
   return {.at = address(place), .bytes = bytes};
 }
 
-/// What one rank sends to another has to fit where it goes. Of an input that is cut up, whoever pulls looks.
+/// What one rank sends to another has to fit where it goes. Of an input that is cut up, the rank that gets
+/// checks it.
 void Execution::check_length(const Step& step) {
   if (step.action != Step::Action::kMove || !is_exposed(step.from) || !is_exposed(step.to)) return;
-  const bool pulls = step.from.space != Space::kBlockFrom && step.from.member != comm_->rank;
-  const bool pushes = step.to.space != Space::kBlockFrom && step.to.member != comm_->rank;
-  const bool own_block = !pulls && !pushes && step.to.space != Space::kOutput;
-  const bool own_block_away = pushes && step.to.space == Space::kBlockForMe;
-  if (!pulls && !own_block && !own_block_away) return;
+  const bool gets = step.from.space != Space::kBlockFrom && step.from.member != comm_->rank;
+  const bool puts = step.to.space != Space::kBlockFrom && step.to.member != comm_->rank;
+  const bool own_block = !gets && !puts && step.to.space != Space::kOutput;
+  const bool own_block_away = puts && step.to.space == Space::kBlockForMe;
+  if (!gets && !own_block && !own_block_away) return;
   const Count sent = exposed_.length(step.from);
   const Count room = exposed_.length(step.to);
   if (sent <= room) return;
-  if (pushes) {
-    has_cut_ = true;  // the owner tells of it
+  if (puts) {
+    has_cut_ = true;  // the owner reports it
     return;
   }
   note(process_.fail(kErrTruncate, "rank %d sends %lld bytes to rank %d, which has room to receive %lld",
-                     pulls ? step.from.member : comm_->rank, static_cast<long long>(sent), comm_->rank,
+                     gets ? step.from.member : comm_->rank, static_cast<long long>(sent), comm_->rank,
                      static_cast<long long>(room)));
 }
 
-/// Whether all that the others pushed here had room.
+/// Whether all that the others put here had room.
 void Execution::look_for_cuts() {
   for (int member = 0; member < segment_->size(); ++member) {
     if (member == segment_->rank() || !segment_->has_come(member, kOffered) ||

@@ -1,4 +1,4 @@
-// What an algorithm is told of its call: which rank it writes the schedule of, and the data as elements,
+// What an algorithm knows of its call: the rank whose schedule it writes, and the data as elements,
 // blocks or a vector to reduce, in buffers that are named by their space alone. Pure.
 #pragma once
 

@@ -96,7 +96,7 @@ struct ExposedBuffer {
     kResult,   // only this rank touches it, but it combines there: it is not offered
     kRead,     // others read what it holds when it is offered
     kSaved,    // the same, but others see a copy, so that this rank may overwrite the buffer meanwhile
-    kKept,     // the same, and the copy outlives the schedule: its owner waits for nobody who reads it
+    kKept,     // the same, and the copy outlives the schedule: its owner does not wait for its readers
     kWritten,  // this rank and others write it, and may read what is written
   };
   Place place = {};
@@ -119,7 +119,7 @@ struct Step {
     kCopy,
     kSign,  // `count` is an Evidence, also in kCompare
     kCompare,
-    kOffer,    // make the exposed buffers, tell the others: phase 1
+    kOffer,    // expose the buffers and publish phase 1
     kSignal,   // phase `count`
     kAwait,    // the round lasts until `peer`, or everyone where it is kEveryone, has reached phase `count`
     kMove,     // `count` * `element_bytes` from `from` to `to`: exposed buffers, or bytes in scratch memory

@@ -109,7 +109,7 @@ std::byte* NodeSegment::keep(Count bytes) {
 void NodeSegment::find_kernel(const Op& op, const Datatype& datatype) {
   kernel_op_ = op.predefined;
   kernel_type_ = datatype.predefined;
-  // Without numbers they are nobody's that could be told again.
+  // Objects without numbers cannot be recognised.
   const bool can_be_told = kernel_op_ != 0 && kernel_type_ != 0;
   kernel_ = can_be_told ? find_reduction_kernel(op, datatype) : nullptr;
 }
@@ -149,7 +149,7 @@ bool NodeSegment::wait(Done&& done, Progress::Waiter& waiter) {
 }
 
 /// A line holds a word of this collective, or of one that had the line before. So many a word that was
-/// overwritten, and would keep this rank waiting for ever, is told from one that is still to come.
+/// overwritten, and would keep this rank waiting for ever, is told apart from one that is still to come.
 void NodeSegment::check_line(int member) const {
   const std::uint64_t number =
       LineWord::stamp_of(line(member).word.load(std::memory_order_relaxed)) / kPhases;

@@ -14,7 +14,7 @@
 // member it waits for; a member that publishes looks at these announcements alone, and wakes only those that
 // wait for it. A meeting of all (await_all) needs no such look: a member that finds that all have come wakes
 // those that announced that they wait for everybody. At least one member does find it, since of all looks
-// that go before a sleep the last one sees everybody.
+// that go before a sleep the last one sees all.
 //
 // What a member shows that is more than a page holds it may *keep*: in memory that goes with the page, and is
 // written again only when that is. So it need not wait for those that read it.
@@ -108,15 +108,16 @@ static_assert(kInlineBytes < Count{LineWord::kInPage});
 /// A member's part of the node segment. All zero at first, but for the pages.
 struct SegmentBlock {
   FlagLine lines[kLines];
-  alignas(
-      64) std::atomic<std::uint64_t> left;  // writer: owner; the last collective that it told to have left
+  alignas(64)
+      std::atomic<std::uint64_t> left;  // writer: owner; the last collective that it published to have left
   alignas(64) std::atomic<std::uint32_t> awaited;  // writer: owner; seq_cst; whom it may sleep for, see below
   alignas(64) std::atomic<std::uint32_t> released;  // writers: the other members, each once
   SegmentPage pages[kPages];
 };
 
 /// The line of collective `number`. Lines of collectives that follow one another are not neighbours: a
-/// processor that waits for one fetches its neighbour too, and would take it from who writes it next.
+/// processor that waits for one fetches its neighbour too, and would take it from the member that writes it
+/// next.
 constexpr std::uint64_t line_of(std::uint64_t number) {
   return number % (kLines / 2) * 2 + number / (kLines / 2) % 2;
 }
@@ -166,7 +167,7 @@ class NodeSegment {
   using Explain = std::function<void(FlagOperation, Count bytes)>;
 
   /// Alike at all members; no collective is flag-based until they are set. Where the user wants explanations,
-  /// no collective is within the limits that every call looks at, so that nobody else pays for them.
+  /// no collective is within the limits that every call looks at, so that other users pay nothing for them.
   void set_flag_limits(const FlagLimits& limits, Explain explain) {
     explained_bytes_max_ = limits;
     flag_bytes_max_ = limits;
@@ -209,11 +210,11 @@ class NodeSegment {
     return in_line ? own_->lines[line_].data : own_->pages[number_ % kPages].data;
   }
 
-  /// Memory of this member's that the others can reach, for what it shows in this collective: nobody writes
+  /// Memory of this member's that the others can reach, for what it shows in this collective: no rank writes
   /// it before all have left. Waits as room() does for a page. Null when there is none.
   std::byte* keep(Count bytes);
 
-  /// Shows `phase` to all, and wakes who waits for this member. REQUIRES: room() was called in this
+  /// Shows `phase` to all, and wakes those that wait for this member. REQUIRES: room() was called in this
   /// collective; `phase` rises within it.
   void publish(unsigned phase, Count bytes) {
     show(phase, bytes);
@@ -275,7 +276,7 @@ class NodeSegment {
   /// Adds the endpoints of those that a wait under way is for, once it has announced them: before it sleeps.
   void add_missing(std::vector<int>* endpoints) const;
 
-  /// Ends this collective: this member reads nobody's data of it any more.
+  /// Ends this collective: this member reads no data of it any more.
   void leave() {
     if (number_ % kLeavesTold == 0) tell_left();
   }
@@ -297,12 +298,12 @@ class NodeSegment {
   const FlagLine& line(int member) const {
     return members_[static_cast<std::size_t>(member)].block->lines[line_];
   }
-  /// The last collective that `member` told to have left.
+  /// The last collective that `member` published to have left.
   std::uint64_t left(int member) const {
     return members_[static_cast<std::size_t>(member)].block->left.load(std::memory_order_seq_cst);
   }
   std::uint64_t find_least_left() const;
-  /// A store that a member who is about to sleep does not miss: see Progress::sleeps_with_fence().
+  /// A store that a member which is about to sleep does not miss: see Progress::sleeps_with_fence().
   template <class T>
   void store(std::atomic<T>& field, T value) const {
     if (all_sleep_with_fence_) [[likely]] {

@@ -50,42 +50,43 @@ double single_copy_ns(const SingleCopyCost& cost, const Problem& problem, const 
 
 // Moving data: coll/shm/single_copy_move.cpp.
 
-/// Everybody pulls the root's data; nobody waits but the root. Syncs: 2; bytes moved by the busiest: n.
+/// Each rank gets the root's data; only the root waits. Syncs: 2; bytes moved by the busiest: n.
 void single_copy_bcast(Schedule& schedule, Member self, int root, const Elements& data);
 SingleCopyCost single_copy_bcast_cost(int size, double bytes);
 
-/// The root pushes a share of 1/P to each, who pulls the rest meanwhile. Syncs: 2; bytes moved: n (P-1)/P.
+/// The root puts a share of 1/P to each rank, which gets the rest meanwhile. Syncs: 2; bytes moved: n
+/// (P-1)/P.
 void single_copy_bcast_split(Schedule& schedule, Member self, int root, const Elements& data);
 SingleCopyCost single_copy_bcast_split_cost(int size, double bytes);
 
-/// Everybody pulls from a copy of the root's data. Syncs: 1; bytes moved: n.
+/// Each rank gets from a copy of the root's data. Syncs: 1; bytes moved: n.
 void single_copy_bcast_copy(Schedule& schedule, Member self, int root, const Elements& data);
 SingleCopyCost single_copy_bcast_copy_cost(int size, double bytes);
 
-/// Everybody pushes its block into the root's buffer. Syncs: 2; bytes moved: b. Open to MPI_Gatherv.
+/// Each rank puts its block into the root's buffer. Syncs: 2; bytes moved: b. Open to MPI_Gatherv.
 void single_copy_gather(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all);
 SingleCopyCost single_copy_gather_cost(int size, double block_bytes);
 
-/// The root pulls all blocks out of copies. Syncs: 1; bytes moved: P b.
+/// The root gets all blocks out of copies. Syncs: 1; bytes moved: P b.
 void single_copy_gather_copy(Schedule& schedule, Member self, int root, const Elements& mine,
                              const Blocks& all);
 SingleCopyCost single_copy_gather_copy_cost(int size, double block_bytes);
 
-/// Everybody pulls its block out of the root's buffer. Syncs: 2; bytes moved: b. Open to MPI_Scatterv.
+/// Each rank gets its block out of the root's buffer. Syncs: 2; bytes moved: b. Open to MPI_Scatterv.
 void single_copy_scatter(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine);
 SingleCopyCost single_copy_scatter_cost(int size, double block_bytes);
 
-/// Everybody pulls its block out of a copy of the root's. Syncs: 1; bytes moved: P b.
+/// Each rank gets its block out of a copy of the root's. Syncs: 1; bytes moved: P b.
 void single_copy_scatter_copy(Schedule& schedule, Member self, int root, const Blocks& all,
                               const Elements& mine);
 SingleCopyCost single_copy_scatter_copy_cost(int size, double block_bytes);
 
-/// Everybody pulls the others' blocks, beginning with the rank after it. Syncs: 2; bytes moved: P b. Open to
+/// Each rank gets the others' blocks, beginning with the rank after it. Syncs: 2; bytes moved: P b. Open to
 /// MPI_Allgatherv.
 void single_copy_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all);
 SingleCopyCost single_copy_allgather_cost(int size, double total_bytes);
 
-/// Everybody pulls its blocks, beginning with that of the rank after it. Syncs: 2; bytes moved: P b (in
+/// Each rank gets its blocks, beginning with that of the rank after it. Syncs: 2; bytes moved: P b (in
 /// place: 2 (P-1) b). Open to MPI_Alltoallv and MPI_Alltoallw.
 void single_copy_alltoall(Schedule& schedule, Member self, const Blocks& out, const Blocks& in);
 SingleCopyCost single_copy_alltoall_cost(int size, double block_bytes, bool in_place);

@@ -43,10 +43,10 @@ ExposedBuffer& room_for(Schedule& schedule, Member self, int rank) {
   return schedule.exposed[static_cast<std::size_t>(self.size + rank)];
 }
 
-/// Pulls what each of the others offers this rank, beginning with the rank after it.
+/// Gets what each of the others offers this rank, beginning with the rank after it.
 /// `source(peer)`: where it lies; `bytes(peer)`: how much there is room for.
 template <class Source, class Bytes>
-void pull_from_all(Schedule& schedule, Member self, Source&& source, Bytes&& bytes) {
+void get_from_all(Schedule& schedule, Member self, Source&& source, Bytes&& bytes) {
   for (int distance = 1; distance < self.size; ++distance) {
     const int peer = neighbour(self, distance);
     schedule.await(peer, kOffered);
@@ -56,7 +56,7 @@ void pull_from_all(Schedule& schedule, Member self, Source&& source, Bytes&& byt
 }
 
 /// Of a broadcast, once the root offers.
-void pull_vector(Schedule& schedule, Member self, int root, const Elements& data) {
+void get_vector(Schedule& schedule, Member self, int root, const Elements& data) {
   schedule.exposed.push_back({});
   schedule.exposed.push_back(exposed(data, ExposedBuffer::Use::kOwn));
   schedule.await(root, kOffered);
@@ -70,7 +70,7 @@ void finish(Schedule& schedule) {
   schedule.end_round();
 }
 
-/// All of a scatter but its end: the root shows the others their blocks, by `use`, and they pull them.
+/// All of a scatter but its end: the root shows the others their blocks, by `use`, and they get them.
 void begin_scatter(Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine,
                    ExposedBuffer::Use use) {
   schedule.exposed.resize(static_cast<std::size_t>(2 * self.size));
@@ -100,7 +100,7 @@ double single_copy_ns(const SingleCopyCost& cost, const Problem& problem, const 
       cost.moved_bytes / moved_bytes_per_ns + cost.reduced_bytes / parameters.reduced_in_place_bytes_per_ns;
   // Where the data goes one way, a rank waits for half of its pages, and then not for as many collectives.
   const double syncs = cost.one_way ? 2.0 / static_cast<double>(kPages) : cost.syncs;
-  // Who comes last to a meeting of all goes on at once; the others learn of it a turn later.
+  // The rank that comes last to a meeting of all goes on at once; the others notice a turn later.
   const double turns = syncs + (cost.all_meet ? 1 : 0);
   return crowd * parameters.shared_ns + (cost.alone ? 1 : crowd) * busiest_ns + syncs * flags_ns +
          turns * turns_ns(problem, parameters) +
@@ -115,7 +115,7 @@ void single_copy_bcast(Schedule& schedule, Member self, int root, const Elements
     schedule.end_round();
     return;
   }
-  pull_vector(schedule, self, root, data);
+  get_vector(schedule, self, root, data);
   schedule.signal(kThrough);
   schedule.end_round();
 }
@@ -129,7 +129,7 @@ void single_copy_bcast_copy(Schedule& schedule, Member self, int root, const Ele
     schedule.exposed.push_back(exposed(data, ExposedBuffer::Use::kKept));
     schedule.offer();
   } else {
-    pull_vector(schedule, self, root, data);
+    get_vector(schedule, self, root, data);
   }
   schedule.end_round();
 }
@@ -139,8 +139,8 @@ SingleCopyCost single_copy_bcast_copy_cost(int size, double bytes) {
 }
 
 void single_copy_bcast_split(Schedule& schedule, Member self, int root, const Elements& data) {
-  const Count pushed = data.bytes() / self.size / kCacheLineBytes * kCacheLineBytes;
-  const Count pulled = data.bytes() - pushed;
+  const Count put = data.bytes() / self.size / kCacheLineBytes * kCacheLineBytes;
+  const Count got = data.bytes() - put;
   if (self.rank == root) {
     schedule.exposed.push_back(exposed(data, ExposedBuffer::Use::kRead));
     schedule.offer();
@@ -148,7 +148,7 @@ void single_copy_bcast_split(Schedule& schedule, Member self, int root, const El
       const int peer = neighbour(self, distance);
       schedule.await(peer, kOffered);
       schedule.end_round();
-      schedule.move(input_of(root) + pulled, output_of(peer) + pulled, pushed);
+      schedule.move(input_of(root) + got, output_of(peer) + got, put);
     }
     return finish(schedule);
   }
@@ -157,7 +157,7 @@ void single_copy_bcast_split(Schedule& schedule, Member self, int root, const El
   schedule.offer();
   schedule.await(root, kOffered);
   schedule.end_round();
-  schedule.move(input_of(root), output_of(self.rank), pulled);
+  schedule.move(input_of(root), output_of(self.rank), got);
   schedule.signal(kThrough);
   schedule.await(root, kThrough);
   schedule.end_round();
@@ -167,9 +167,9 @@ void single_copy_bcast_split(Schedule& schedule, Member self, int root, const El
 
 SingleCopyCost single_copy_bcast_split_cost(int size, double bytes) {
   const double lines = bytes / size / kCacheLineBytes;
-  const double pushed = static_cast<double>(static_cast<Count>(lines)) * kCacheLineBytes;
+  const double put = static_cast<double>(static_cast<Count>(lines)) * kCacheLineBytes;
   return {.syncs = 2,
-          .moved_bytes = std::max(bytes - pushed, (size - 1) * pushed),
+          .moved_bytes = std::max(bytes - put, (size - 1) * put),
           .total_bytes = (size - 1) * bytes,
           .all_meet = true};
 }
@@ -215,7 +215,7 @@ void single_copy_gather_copy(Schedule& schedule, Member self, int root, const El
     if (rank != root || !mine.in_place)
       room_for(schedule, self, rank) = exposed(all, rank, ExposedBuffer::Use::kOwn);
   if (!mine.in_place) schedule.move(block_for_me(root), block_from(root), mine.bytes());
-  pull_from_all(schedule, self, input_of, [&](int peer) { return all.bytes_of(peer); });
+  get_from_all(schedule, self, input_of, [&](int peer) { return all.bytes_of(peer); });
   schedule.end_round();
 }
 
@@ -249,7 +249,7 @@ void single_copy_scatter_copy(Schedule& schedule, Member self, int root, const B
 
 SingleCopyCost single_copy_scatter_copy_cost(int size, double block_bytes) {
   return single_copy_gather_copy_cost(size,
-                                      block_bytes);  // the root copies what all pull, instead of pulling it
+                                      block_bytes);  // the root copies what all get, instead of getting it
 }
 
 void single_copy_allgather(Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {
@@ -261,7 +261,7 @@ void single_copy_allgather(Schedule& schedule, Member self, const Elements& mine
       room_for(schedule, self, rank) = exposed(all, rank, ExposedBuffer::Use::kOwn);
   schedule.offer();
   if (!mine.in_place) schedule.move(input_of(self.rank), block_from(self.rank), mine.bytes());
-  pull_from_all(schedule, self, input_of, [&](int peer) { return all.bytes_of(peer); });
+  get_from_all(schedule, self, input_of, [&](int peer) { return all.bytes_of(peer); });
   finish(schedule);
 }
 
@@ -281,7 +281,7 @@ void single_copy_alltoall(Schedule& schedule, Member self, const Blocks& out, co
   schedule.offer();
   if (!out.in_place)
     schedule.move(block_for_me(self.rank), block_from(self.rank), offered.bytes_of(self.rank));
-  pull_from_all(schedule, self, block_for_me, [&](int peer) { return in.bytes_of(peer); });
+  get_from_all(schedule, self, block_for_me, [&](int peer) { return in.bytes_of(peer); });
   finish(schedule);
 }
 
