@@ -1,9 +1,9 @@
 """What communication should take, from first principles: the throughput model's formulas, by which the K
 computer's MPI was once judged (docs/model.md), and textbook trees and rings where nothing better is known.
 
-The pipelines' formulas stand here a second time, beside src/coll/pipeline/throughput.hpp: this package prices
-recorded runs and machines where no library is built. tests/models and tests/unit/coll/throughput_test.cpp hold
-either to the published numbers.
+The pipelines' formulas stand here a second time, beside src/coll/pipeline/throughput.hpp: this package
+prices recorded runs and machines where no library is built. tests/analysis and
+tests/unit/coll/throughput_test.cpp hold either to the published numbers.
 
 Pure functions in seconds, bytes and bytes per second (any other units that fit together do as well). A
 `Line` is t = latency + factor·M/B. The paper's symbols are named beside each function.
