@@ -1,10 +1,10 @@
 """The budget of a large broadcast: what runs between api::bcast and the copy of a large message, as a list.
 
 The call is blocking, on an intracommunicator of one node, and its data is dense: the algorithm is
-single-copy, one copy from the root's buffer to each other rank's. Small data goes over flags, which api::bcast
-asks first (flag_bcast, whose first line says no to what is large). The buffer has two names on the way:
-`buffer`, the user's, which a schedule calls a Place in the receive buffer; and the exposed buffer that it is to
-the other ranks. `budget` of short_path.py checks the list against the source. Flags and steps are one-line
+single-copy, one copy from the root's buffer to each other rank's. Small data goes over flags, which
+api::bcast asks first (flag_bcast, whose first line says no to what is large). The buffer has two names on the
+way: `buffer`, the user's, which a schedule calls a Place in the receive buffer; and the exposed buffer that
+it is to the other ranks. `budget` of short_path.py checks the list against the source. Flags and steps are one-line
 accessors in headers.
 """
 
