@@ -4,8 +4,8 @@ The call is blocking, on an intracommunicator of one node, and its data is dense
 single-copy, one copy from the root's buffer to each other rank's. Small data goes over flags, which
 api::bcast asks first (flag_bcast, whose first line says no to what is large). The buffer has two names on the
 way: `buffer`, the user's, which a schedule calls a Place in the receive buffer; and the exposed buffer that
-it is to the other ranks. `budget` of short_path.py checks the list against the source. Flags and steps are one-line
-accessors in headers.
+it is to the other ranks. `budget` of short_path.py checks the list against the source. Flags and steps are
+one-line accessors in headers.
 """
 
 import short_path
