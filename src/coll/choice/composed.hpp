@@ -1,4 +1,4 @@
-// How the registry (coll/choice/registry.cpp) prices and calls those of the general algorithms that are more
+// How the registry (coll/choice/registry.cpp) prices and calls those of those algorithms that are more
 // than a formula and a function: with segments, in several directions, or hierarchical, whose parts are
 // chosen in their turn. A price is in nanoseconds; what else it is a function of is only what all ranks know
 // alike.
@@ -9,7 +9,7 @@
 #include "coll/choice/registry.hpp"
 #include "coll/pipeline/grid.hpp"
 
-namespace tasuki::general {
+namespace tasuki::composed {
 
 inline constexpr Count kSegmentsWorthTrying[] = {4 << 10, 16 << 10, 64 << 10, 256 << 10};  // bytes
 
@@ -81,4 +81,4 @@ void hierarchical_scatter(Schedule& schedule, const Team& team, const Blocks& al
 void hierarchical_allgather(Schedule& schedule, const Team& team, const Elements& mine, const Blocks& all);
 void hierarchical_alltoall(Schedule& schedule, const Team& team, const Blocks& out, const Blocks& in);
 
-}  // namespace tasuki::general
+}  // namespace tasuki::composed

@@ -9,7 +9,7 @@
 #include "coll/hierarchy/schedules.hpp"
 #include "tuning/cost.hpp"
 
-namespace tasuki::general {
+namespace tasuki::composed {
 namespace {
 
 /// Where the parts are collectives of their own, they have what these have.
@@ -332,4 +332,4 @@ double hierarchical_exscan_ns(const Problem& problem, const Parameters& paramete
   return scan_in_hierarchy_ns(problem, parameters);
 }
 
-}  // namespace tasuki::general
+}  // namespace tasuki::composed

@@ -9,7 +9,7 @@
 #include "coll/pipeline/throughput.hpp"
 #include "tuning/cost.hpp"
 
-namespace tasuki::general {
+namespace tasuki::composed {
 namespace {
 
 /// The longest segment of each of so many parts.
@@ -173,4 +173,4 @@ void allgather_multi_ring(Schedule& schedule, const Team& team, const Elements& 
                                all);
 }
 
-}  // namespace tasuki::general
+}  // namespace tasuki::composed

@@ -1,4 +1,4 @@
-// The general algorithms as the registry has them: prices that make sense, parts in two levels that are
+// Composed algorithms as the registry has them: prices that make sense, hierarchical parts that are
 // chosen in their turn and give the right result on every placement, chains that go through the nodes one
 // after the other, and grids that follow the communicator's topology.
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ double price(const Candidate& candidate, const Problem& problem, Count segment_b
   return candidate.predicted_ns(problem, Parameters{}, candidate.segments.empty() ? 0 : segment_bytes);
 }
 
-TEST(GeneralPrices, GrowWithTheBytes) {
+TEST(ComposedPrices, GrowWithTheBytes) {
   for (std::size_t number = 0; number < algorithm_table().size(); ++number) {
     const Candidate& candidate = candidate_of(static_cast<int>(number));
     const AlgorithmRow& row = algorithm_table()[number];
@@ -43,7 +43,7 @@ TEST(GeneralPrices, GrowWithTheBytes) {
       if (size > kSimulatedRanksMax) break;
       for (int nodes : {1, 2, size}) {
         if (nodes > size) continue;
-        for (Count segment : general::kSegmentsWorthTrying) {
+        for (Count segment : composed::kSegmentsWorthTrying) {
           double last = 0;
           for (Count bytes = 1; bytes <= 1 << 24; bytes *= 16) {
             const Problem problem = problem_on(row.operation, size, nodes, bytes * size);
@@ -68,7 +68,7 @@ bool has_two_levels(const std::string& name) {
   return name == "two_level" || name == "lanes";
 }
 
-TEST(GeneralPrices, TwoLevelsAreChosenWhereTheyPay) {
+TEST(ComposedPrices, HierarchiesAreChosenWhereTheyPay) {
   EXPECT_EQ(chosen(problem_on(Operation::kBcast, 32, 4, 8)), "two_level");
   EXPECT_EQ(chosen(problem_on(Operation::kBarrier, 32, 4, 0)), "two_level");
   EXPECT_TRUE(has_two_levels(chosen(problem_on(Operation::kAllreduce, 32, 4, 8))));
@@ -81,12 +81,12 @@ TEST(GeneralPrices, TwoLevelsAreChosenWhereTheyPay) {
   EXPECT_TRUE(has_two_levels(chosen(ordered)));
 }
 
-TEST(GeneralPrices, SeveralDirectionsPayOnANetworkOfLinks) {
+TEST(ComposedPrices, SeveralDirectionsPayOnANetworkOfLinks) {
   const Problem links = problem_on(Operation::kBcast, 64, 64, 64 << 20);
   EXPECT_EQ(chosen(links), "grid_3");
   Problem line = links;
   line.extents = {64, 0, 0};
-  EXPECT_FALSE(general::is_grid<3>(line)) << "the topology says otherwise";
+  EXPECT_FALSE(composed::is_grid<3>(line)) << "the topology says otherwise";
 }
 
 /// Runs the broadcast of this name from the registry on ranks that are on these nodes.
@@ -116,7 +116,7 @@ std::vector<SimulatedRank> run_registered(const char* name, const std::vector<in
                    });
 }
 
-TEST(GeneralSchedules, ChainsGoThroughTheNodesInTurn) {
+TEST(ComposedSchedules, ChainsGoThroughTheNodesInTurn) {
   const std::vector<int> interleaved = {0, 1, 2, 0, 1, 2, 0, 1, 2};
   for (int root = 0; root < 9; ++root) {
     const auto chain = run_registered("chain", interleaved, root, 64, 64);
@@ -127,7 +127,7 @@ TEST(GeneralSchedules, ChainsGoThroughTheNodesInTurn) {
   }
 }
 
-TEST(GeneralSchedules, TwoLevelsOfChosenParts) {
+TEST(ComposedSchedules, HierarchiesOfChosenParts) {
   const std::vector<int> placements[] = {{0, 1, 2, 0, 1, 2, 0, 1, 2},
                                          {0, 0, 0, 1, 1, 1, 1, 1, 2},
                                          {3, 3, 1, 3, 3, 3, 1},
@@ -166,7 +166,7 @@ std::uint64_t grid_broadcasts(Process& process, Comm* comm) {
   return process.counters.algorithms[number] - before;
 }
 
-TEST(GeneralSchedules, GridsFollowTheTopology) {
+TEST(ComposedSchedules, GridsFollowTheTopology) {
   run_ranks(6, [](Process& process) {
     Comm* world = process.objects->world;
     EXPECT_EQ(grid_broadcasts(process, world), 1u);
