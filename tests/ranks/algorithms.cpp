@@ -359,7 +359,8 @@ struct Size {
   std::uint64_t seed;
 };
 
-/// Sizes at which things change: none, one, fewer than ranks, one line, a cell of a stage, an eager message.
+/// Sizes at which things change: none, one, fewer than ranks, one line, a page of a node segment, an eager
+/// message.
 int draw_count(std::uint64_t word, int words_max) {
   constexpr int kCounts[] = {0, 1, 3, 7, 13, 64, 500, 1000, 1025, 5000};
   const auto kinds = std::size(kCounts) + 1;

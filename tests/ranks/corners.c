@@ -161,7 +161,7 @@ static void callbacks(void) {
   MPI_Comm_free(&other);
 }
 
-/* ---- more calls under way than a stage has cells, and the blocking ones overtake them ---- */
+/* ---- more calls under way than a node segment has lines, and the blocking ones overtake them ---- */
 
 static void many_under_way(void) {
   enum { kMany = 40 };

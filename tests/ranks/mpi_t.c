@@ -329,7 +329,7 @@ static void bound_to_a_communicator(void) {
   GOOD(MPI_T_pvar_get_info(index, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, &bind, NULL, NULL, NULL));
   CHECK(bind == MPI_T_BIND_MPI_COMM, "bind %d", bind);
   MPI_Comm_dup(MPI_COMM_WORLD, &copy);
-  MPI_Barrier(copy); /* the first one may make a stage, by collectives of its own */
+  MPI_Barrier(copy); /* the first one may make a node segment, by collectives of its own */
   GOOD(MPI_T_pvar_session_create(&session));
   FAILS(MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count), MPI_T_ERR_INVALID_HANDLE);
   FAILS(MPI_T_pvar_handle_alloc(session, index, &null, &handle, &count), MPI_T_ERR_INVALID_HANDLE);

@@ -254,7 +254,7 @@ void expect_missing(const WorldOptions& options, const std::vector<int>& expecte
       });
 }
 
-TEST(Waits, TellWhomAStageWaitsFor) {
+TEST(Waits, TellWhomANodeSegmentWaitsFor) {
   expect_missing(sleepy(), {1}, barrier);
 }
 

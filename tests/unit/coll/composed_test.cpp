@@ -64,21 +64,21 @@ std::string chosen(const Problem& problem) {
   return algorithm_table()[static_cast<std::size_t>(best.algorithm)].name;
 }
 
-bool has_two_levels(const std::string& name) {
+bool is_hierarchical(const std::string& name) {
   return name == "two_level" || name == "lanes";
 }
 
 TEST(ComposedPrices, HierarchiesAreChosenWhereTheyPay) {
   EXPECT_EQ(chosen(problem_on(Operation::kBcast, 32, 4, 8)), "two_level");
   EXPECT_EQ(chosen(problem_on(Operation::kBarrier, 32, 4, 0)), "two_level");
-  EXPECT_TRUE(has_two_levels(chosen(problem_on(Operation::kAllreduce, 32, 4, 8))));
+  EXPECT_TRUE(is_hierarchical(chosen(problem_on(Operation::kAllreduce, 32, 4, 8))));
   EXPECT_NE(chosen(problem_on(Operation::kBcast, 4, 4, 8)), "two_level");
   EXPECT_NE(chosen(problem_on(Operation::kBcast, 32, 1, 8)), "two_level");
   Problem ordered = problem_on(Operation::kAllreduce, 32, 4, 8);
   ordered.commutative = false;
-  EXPECT_FALSE(has_two_levels(chosen(ordered))) << "the order of ranks would be lost";
+  EXPECT_FALSE(is_hierarchical(chosen(ordered))) << "the order of ranks would be lost";
   ordered.consecutive = true;
-  EXPECT_TRUE(has_two_levels(chosen(ordered)));
+  EXPECT_TRUE(is_hierarchical(chosen(ordered)));
 }
 
 TEST(ComposedPrices, SeveralDirectionsPayOnANetworkOfLinks) {

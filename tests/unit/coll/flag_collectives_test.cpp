@@ -306,9 +306,9 @@ void play_at_random(Process& process, unsigned seed, int steps) {
   }
 }
 
-class QuickCollectives : public testing::TestWithParam<std::tuple<int, Network, int>> {};
+class FlagCollectives : public testing::TestWithParam<std::tuple<int, Network, int>> {};
 
-TEST_P(QuickCollectives, AreRightAtRandom) {
+TEST_P(FlagCollectives, AreRightAtRandom) {
   const auto [size, network, spin_count] = GetParam();
   WorldOptions options{.network = network};
   options.config.spin_count = spin_count;
@@ -317,12 +317,12 @@ TEST_P(QuickCollectives, AreRightAtRandom) {
       options);
 }
 
-INSTANTIATE_TEST_SUITE_P(Worlds, QuickCollectives,
+INSTANTIATE_TEST_SUITE_P(Worlds, FlagCollectives,
                          testing::Combine(testing::Values(2, 3, 4, 8),
                                           testing::Values(Network::kSharedMemory, Network::kInproc),
                                           testing::Values(0, 16)));
 
-TEST(QuickCollective, RunWithoutAMessage) {
+TEST(FlagCollective, RunWithoutAMessage) {
   run_ranks(2, [](Process& process) {
     Comm* world = process.objects->world;
     ASSERT_EQ(api::barrier(process, world), 0);  // makes the node segment
@@ -346,7 +346,7 @@ double price_of_turns(const Problem& problem, double more_ns) {
   return flag_collective_ns(problem, slower, 0) - flag_collective_ns(problem, {}, 0);
 }
 
-TEST(QuickPrice, OneWayOnesPayForTurnsOnlyWhenTheyWaitForRoom) {
+TEST(FlagPrice, OneWayOnesPayForTurnsOnlyWhenTheyWaitForRoom) {
   Problem problem{
       .operation = Operation::kAllreduce, .size = 8, .bytes = 8, .node_ranks_max = 8, .processors = 2};
   const double turns = 3;  // four ranks a processor

@@ -168,9 +168,9 @@ void report_often(Process& process, Comm& comm, unsigned seed, int times) {
   }
 }
 
-class StageUnderLoad : public testing::TestWithParam<std::tuple<int, Network>> {};
+class NodeSegmentUnderLoad : public testing::TestWithParam<std::tuple<int, Network>> {};
 
-TEST_P(StageUnderLoad, NobodySleepsForEverAndNothingIsWrittenOver) {
+TEST_P(NodeSegmentUnderLoad, NoRankSleepsForEverAndNothingIsWrittenOver) {
   const auto [size, network] = GetParam();
   run_ranks(
       size,
@@ -190,7 +190,7 @@ TEST_P(StageUnderLoad, NobodySleepsForEverAndNothingIsWrittenOver) {
       sleepy(network));
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, StageUnderLoad,
+INSTANTIATE_TEST_SUITE_P(Sizes, NodeSegmentUnderLoad,
                          testing::Combine(testing::Values(2, 3, 4, 8),
                                           testing::Values(Network::kSharedMemory, Network::kInproc)));
 

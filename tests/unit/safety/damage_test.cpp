@@ -199,7 +199,7 @@ TEST(DamagedBoards, ATransferThatCannotBeIsTold) {
       << ending.text;
 }
 
-TEST(DamagedStages, AFlagThatCannotBeIsTold) {
+TEST(DamagedNodeSegments, AFlagThatCannotBeIsTold) {
   const auto body = [](Process& process) {
     Rank rank(process);
     for (int i = 0; i < 10; ++i) api::barrier(process, rank.world);

@@ -45,7 +45,7 @@ constexpr bool kRacesAreTold = false;
 constexpr double kSecondsMax = test::kSanitized ? 12 : 4;
 constexpr int kRounds = test::kSanitized ? 15 : 60;
 
-enum class What { kRings, kStages, kWindows, kPackets };
+enum class What { kRings, kNodeSegments, kWindows, kPackets };
 
 /// Pieces of memory in which bits may be flipped. The ranks add to it, the gremlin takes from it.
 class Targets {
@@ -148,7 +148,7 @@ void access(Rank& rank, Win* win) {
 void work(Rank& rank, What what, unsigned seed, Targets& targets) {
   std::mt19937_64 random(seed * 64 + static_cast<unsigned>(rank.rank));
   api::barrier(rank.process, rank.world);
-  if (what == What::kStages && rank.world->slots.get(kNodeSegmentSlot)) {
+  if (what == What::kNodeSegments && rank.world->slots.get(kNodeSegmentSlot)) {
     SegmentBlock& block = rank.world->slots.get(kNodeSegmentSlot)->own_block();
     for (FlagLine& line : block.lines) targets.add(&line.word, sizeof line.word);
     targets.add(&block.left, sizeof block.left + sizeof block.awaited);
@@ -190,7 +190,7 @@ void run_case(What what, unsigned seed) {
   const int size = 3;
   // Where ranks are threads, all memory is everybody's, and no address is told from another: so only flags
   // are damaged where addresses are used. tests/safety has processes, whose memory has bounds.
-  options.global_memory = what == What::kStages;
+  options.global_memory = what == What::kNodeSegments;
   if (what == What::kRings) {
     options.with_memory = [&](std::byte* memory, std::size_t bytes) {
       add_rings(targets, memory, bytes, size);
@@ -237,7 +237,7 @@ TEST(Fuzz, Rings) {
 }
 
 TEST(Fuzz, NodeSegments) {
-  if (!kRacesAreTold) fuzz(What::kStages, 16, false);
+  if (!kRacesAreTold) fuzz(What::kNodeSegments, 16, false);
 }
 
 TEST(Fuzz, Windows) {
