@@ -23,19 +23,19 @@ SIZES = [64 << n for n in range(16)] + [3 << n for n in range(9, 16)]
 NOISE = 1.03
 LONG = {"TASUKI_EAGER_BYTES_MAX": "0"}
 WAYS = {
-    "eager": {"TASUKI_EAGER_BYTES_MAX": "4M", "TASUKI_PROTOCOL_SEND_REQUESTS": "0"},
-    "write": {**LONG, "TASUKI_PROTOCOL_WRITE_BYTES_MIN": "1"},
-    "pull": {**LONG, "TASUKI_PROTOCOL_SEND_REQUESTS": "0", "TASUKI_PROTOCOL_COOPERATIVE": "0"},
+    "eager": {"TASUKI_EAGER_BYTES_MAX": "4M", "TASUKI_PROTOCOL_ADVERTISED_RECEIVES": "0"},
+    "sender-write": {**LONG, "TASUKI_PROTOCOL_SENDER_WRITE_BYTES_MIN": "1"},
+    "get": {**LONG, "TASUKI_PROTOCOL_ADVERTISED_RECEIVES": "0", "TASUKI_PROTOCOL_COOPERATIVE": "0"},
     "cooperative": {
         **LONG,
-        "TASUKI_PROTOCOL_SEND_REQUESTS": "0",
+        "TASUKI_PROTOCOL_ADVERTISED_RECEIVES": "0",
         "TASUKI_PROTOCOL_COOPERATIVE_BYTES_MIN": "1",
     },
     "two-copy": {
         **LONG,
-        "TASUKI_PROTOCOL_SEND_REQUESTS": "0",
-        "TASUKI_PROTOCOL_PULL": "0",
-        "TASUKI_PROTOCOL_PUSH": "0",
+        "TASUKI_PROTOCOL_ADVERTISED_RECEIVES": "0",
+        "TASUKI_PROTOCOL_GET": "0",
+        "TASUKI_PROTOCOL_PUT": "0",
     },
 }
 
@@ -54,9 +54,9 @@ def launch(mpiexec, program, way, sizes, **settings):
 
 def distance(mpiexec, program):
     """What the two ranks have in common, as the library sees it."""
-    told = launch(mpiexec, program, "pull", SIZES[-1:], TASUKI_EXPLAIN="1").stderr
-    found = re.search(r"pull: .*; the ranks have (.*)", told)
-    return found.group(1) if found else sys.exit(f"no message was pulled:\n{told}")
+    told = launch(mpiexec, program, "get", SIZES[-1:], TASUKI_EXPLAIN="1").stderr
+    found = re.search(r"get: .*; the ranks have (.*)", told)
+    return found.group(1) if found else sys.exit(f"the receiver got no message:\n{told}")
 
 
 def run(mpiexec, program, way, sizes):
@@ -114,9 +114,9 @@ def main():
         print_table(best, WAYS, touched, console)
     console.print(f"Thresholds for ranks that have {distance(mpiexec, program)}:")
     for name, earlier, later in (
-        ("TASUKI_PROTOCOL_WRITE_BYTES_MIN", "eager", "write"),
+        ("TASUKI_PROTOCOL_SENDER_WRITE_BYTES_MIN", "eager", "sender-write"),
         ("TASUKI_EAGER_BYTES_MAX", "eager", "cooperative"),
-        ("TASUKI_PROTOCOL_COOPERATIVE_BYTES_MIN", "pull", "cooperative"),
+        ("TASUKI_PROTOCOL_COOPERATIVE_BYTES_MIN", "get", "cooperative"),
     ):
         console.print(
             f"{name}: {later} is no slower than {earlier} from {first_size(best, earlier, later)} bytes on"

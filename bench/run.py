@@ -48,7 +48,7 @@ QUICK_RUNS = [("pingpong", 2)] + [("collectives", ranks, "barrier", "allreduce",
 # Ourselves in other ways (--variants): name -> environment
 VARIANTS = {
     "private heap": {"TASUKI_HEAP": "private"},
-    "no send requests": {"TASUKI_PROTOCOL_SEND_REQUESTS": "0"},
+    "no advertised receives": {"TASUKI_PROTOCOL_ADVERTISED_RECEIVES": "0"},
 }
 WHOLE_RUNS = ("start",)  # programs whose run itself is what is timed
 # (implementation, program) -> how many ranks are too many: it waits for milliseconds for its own turn

@@ -1,5 +1,5 @@
 /* The protocol of messages between SENDERS senders and one receiver: eager messages, descriptors that the
- * receiver pulls with the sender's help, and send requests (advertised receives) that the sender claims and
+ * receiver gets with the sender's help, and advertised receives that the sender claims and
  * writes to. README.md says what is modelled, what is left out, and how to run it.
  *
  * What two processes share is touched in steps of their own; what one process does between two such steps, and
@@ -28,7 +28,7 @@
 #define RECEIVES 2
 #endif
 #ifndef SLOTS
-#define SLOTS 1 /* of the table of send requests of a pair */
+#define SLOTS 1 /* of the advertised receives of a pair */
 #endif
 #ifndef CHUNKS
 #define CHUNKS 2 /* of a large message; a small one is one chunk */
@@ -66,8 +66,8 @@
 #define EAGER 1
 #define DESCRIPTOR 2
 #define WRITING 3
-#define PULLING 1
-#define PULLED 2
+#define GET_BEGINS 1
+#define GET_DONE 2
 
 typedef Message {
   byte tag;
@@ -97,7 +97,7 @@ typedef Transfer {
   bool receiver_helps;
 }
 
-/* A send request. Writer of all: the receiver; but the sender writes `word` when it claims. */
+/* An advertised receive. Writer of all: the receiver; but the sender writes `word` when it claims. */
 typedef Slot {
   byte word;   /* FREE, CLAIMED, or the generation: different for each receive that is advertised */
   byte serial; /* its place in the order of advertisements */
@@ -195,7 +195,7 @@ inline help(m_, at_front) {
 
 /* ----- a sender ------------------------------------------------------------------------------------------- */
 
-/* Looks for the send request that the message may take, and claims it. `best`: its slot + 1, or 0. Only
+/* Looks for the advertised receive that the message may take, and claims it. `best`: its slot + 1, or 0. Only
  * requests that were advertised before the look began are considered: of those all are seen, so that none is
  * overlooked that is older than the one that is taken. */
 inline claim(s_, m_) {
@@ -292,7 +292,7 @@ end:
      m = 0
   :: atomic { answers[s]?kind, m ->
        if
-       :: kind == PULLING -> transfers[m].sender_helps = true
+       :: kind == GET_BEGINS -> transfers[m].sender_helps = true
        :: else -> messages[m].sent = true
        fi;
        kind = 0; m = 0
@@ -407,7 +407,7 @@ inline take(r_, m_) {
      transfers[m_].chunks = SMALLER(CHUNKS, receives[r_].capacity);
      transfers[m_].receiver_helps = true;
      if /* with or without the sender's help */
-     :: answers[SENDER_OF(m_)]!PULLING, m_
+     :: answers[SENDER_OF(m_)]!GET_BEGINS, m_
      :: true
      fi
   fi
@@ -512,7 +512,7 @@ inline complete(m_) {
       receives[messages[m_].taker - 1].state = COMPLETE
     }
     if
-    :: !transfers[m_].sender_helps -> answers[SENDER_OF(m_)]!PULLED, m_
+    :: !transfers[m_].sender_helps -> answers[SENDER_OF(m_)]!GET_DONE, m_
     :: else
     fi
   }

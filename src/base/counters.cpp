@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <iterator>
 
 #include "base/algorithm_table.hpp"
@@ -16,6 +17,13 @@ using enum Verbosity;
 constexpr const char* kStateItems[] = {"awake", "asleep"};
 constexpr EnumRow kStates = {"progress_state", kStateItems, 2};
 
+/// Writes `parts` one behind the other. REQUIRES: room for them.
+constexpr void join(char* to, std::initializer_list<const char*> parts) {
+  for (const char* part : parts) {
+    while (*part != '\0') *to++ = *part++;
+  }
+}
+
 /// "bcast_binomial": what counts an algorithm is named by.
 struct AlgorithmName {
   char text[64] = {};
@@ -24,10 +32,7 @@ constexpr std::array<AlgorithmName, kAlgorithms> kAlgorithmNames = [] {
   std::array<AlgorithmName, kAlgorithms> names;
   for (std::size_t number = 0; number < names.size(); ++number) {
     const AlgorithmRow& row = kAlgorithmTable[number];
-    char* to = names[number].text;
-    for (const char* part : {kOperationTable[static_cast<int>(row.operation)].name, "_", row.name}) {
-      while (*part != '\0') *to++ = *part++;
-    }
+    join(names[number].text, {kOperationTable[static_cast<int>(row.operation)].name, "_", row.name});
   }
   return names;
 }();
@@ -41,152 +46,55 @@ constexpr CounterRow algorithm(int number) {
           kAlgorithmTable[number].description};
 }
 
-/// Where a number of one way stands in Counters.
-constexpr std::size_t way(Way which, Traffic WayTraffic::*traffic, std::uint64_t Traffic::*number) {
-  std::size_t offset = offsetof(Counters, ways) + sizeof(WayTraffic) * static_cast<std::size_t>(which);
-  if (traffic == &WayTraffic::received) offset += offsetof(WayTraffic, received);
-  if (traffic == &WayTraffic::message_first) offset += offsetof(WayTraffic, message_first);
-  return offset + (number == &Traffic::bytes ? offsetof(Traffic, bytes) : 0);
+/// What is counted of a way: messages and bytes, sent, received, and received before their receive.
+constexpr int kRowsOfWay = 6;
+constexpr int kWayRows = [] {
+  int rows = 0;
+  for (const WayRow& way : kWayTable) rows += way.message_first ? kRowsOfWay : kRowsOfWay - 2;
+  return rows;
+}();
+
+struct WayTexts {
+  char name[64] = {};
+  char description[128] = {};
+};
+
+struct WayCounter {
+  WayTexts texts;
+  bool bytes = false;
+  std::size_t offset = 0;
+};
+
+constexpr std::array<WayCounter, kWayRows> kWayCounters = [] {
+  constexpr const char* kNames[] = {"sent_", "received_", "message_first_"};
+  constexpr const char* kVerbs[] = {"messages sent ", "messages received ", "messages received "};
+  constexpr std::size_t kTraffic[] = {offsetof(WayTraffic, sent), offsetof(WayTraffic, received),
+                                      offsetof(WayTraffic, message_first)};
+  std::array<WayCounter, kWayRows> counters;
+  std::size_t next = 0;
+  for (std::size_t way = 0; way < kWays; ++way) {
+    const WayRow& row = kWayTable[way];
+    for (int number = 0; number < (row.message_first ? kRowsOfWay : kRowsOfWay - 2); ++number) {
+      const int what = number / 2;
+      WayCounter& one = counters[next++];
+      one.bytes = number % 2 == 1;
+      one.offset = offsetof(Counters, ways) + sizeof(WayTraffic) * way + kTraffic[what] +
+                   (one.bytes ? offsetof(Traffic, bytes) : 0);
+      join(one.texts.name, {kNames[what], row.counter, one.bytes ? "_bytes" : "_messages"});
+      join(one.texts.description, {one.bytes ? "bytes of the " : "", kVerbs[what], row.how,
+                                   what == 2 ? ", before their receive" : ""});
+    }
+  }
+  return counters;
+}();
+
+constexpr CounterRow way_counter(const WayCounter& one) {
+  return {one.texts.name,       one.bytes ? kAggregate : kCounter, kUserDetail, Part::kProtocol, one.offset,
+          one.texts.description};
 }
 
 // clang-format off: one line, one variable
 constexpr CounterRow kRows[] = {
-    {"sent_short_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kShort, &WayTraffic::sent, &Traffic::messages), "messages sent in slots of the ring"},
-    {"sent_short_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kShort, &WayTraffic::sent, &Traffic::bytes), "bytes of the messages sent in slots of the ring"},
-    {"received_short_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kShort, &WayTraffic::received, &Traffic::messages), "messages received in slots of the ring"},
-    {"received_short_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kShort, &WayTraffic::received, &Traffic::bytes),
-     "bytes of the messages received in slots of the ring"},
-    {"message_first_short_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kShort, &WayTraffic::message_first, &Traffic::messages),
-     "messages received in slots of the ring, before their receive"},
-    {"message_first_short_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kShort, &WayTraffic::message_first, &Traffic::bytes),
-     "bytes of the messages received in slots of the ring, before their receive"},
-    {"sent_eager_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kEager, &WayTraffic::sent, &Traffic::messages),
-     "messages sent at once through the ring, in two copies"},
-    {"sent_eager_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kEager, &WayTraffic::sent, &Traffic::bytes),
-     "bytes of the messages sent at once through the ring, in two copies"},
-    {"received_eager_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kEager, &WayTraffic::received, &Traffic::messages),
-     "messages received at once through the ring, in two copies"},
-    {"received_eager_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kEager, &WayTraffic::received, &Traffic::bytes),
-     "bytes of the messages received at once through the ring, in two copies"},
-    {"message_first_eager_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kEager, &WayTraffic::message_first, &Traffic::messages),
-     "messages received at once through the ring, in two copies, before their receive"},
-    {"message_first_eager_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kEager, &WayTraffic::message_first, &Traffic::bytes),
-     "bytes of the messages received at once through the ring, in two copies, before their receive"},
-    {"sent_pull_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kPull, &WayTraffic::sent, &Traffic::messages),
-     "messages sent as a descriptor, and the receiver copied"},
-    {"sent_pull_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kPull, &WayTraffic::sent, &Traffic::bytes),
-     "bytes of the messages sent as a descriptor, and the receiver copied"},
-    {"received_pull_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kPull, &WayTraffic::received, &Traffic::messages),
-     "messages received as a descriptor, and the receiver copied"},
-    {"received_pull_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kPull, &WayTraffic::received, &Traffic::bytes),
-     "bytes of the messages received as a descriptor, and the receiver copied"},
-    {"message_first_pull_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kPull, &WayTraffic::message_first, &Traffic::messages),
-     "messages received as a descriptor, and the receiver copied, before their receive"},
-    {"message_first_pull_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kPull, &WayTraffic::message_first, &Traffic::bytes),
-     "bytes of the messages received as a descriptor, and the receiver copied, before their receive"},
-    {"sent_cooperative_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kCooperative, &WayTraffic::sent, &Traffic::messages),
-     "messages sent as a descriptor, and both copied"},
-    {"sent_cooperative_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kCooperative, &WayTraffic::sent, &Traffic::bytes),
-     "bytes of the messages sent as a descriptor, and both copied"},
-    {"received_cooperative_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kCooperative, &WayTraffic::received, &Traffic::messages),
-     "messages received as a descriptor, and both copied"},
-    {"received_cooperative_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kCooperative, &WayTraffic::received, &Traffic::bytes),
-     "bytes of the messages received as a descriptor, and both copied"},
-    {"message_first_cooperative_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kCooperative, &WayTraffic::message_first, &Traffic::messages),
-     "messages received as a descriptor, and both copied, before their receive"},
-    {"message_first_cooperative_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kCooperative, &WayTraffic::message_first, &Traffic::bytes),
-     "bytes of the messages received as a descriptor, and both copied, before their receive"},
-    {"sent_write_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kWrite, &WayTraffic::sent, &Traffic::messages),
-     "messages sent into the buffer that the receiver had advertised"},
-    {"sent_write_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kWrite, &WayTraffic::sent, &Traffic::bytes),
-     "bytes of the messages sent into the buffer that the receiver had advertised"},
-    {"received_write_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kWrite, &WayTraffic::received, &Traffic::messages),
-     "messages received into the buffer that the receiver had advertised"},
-    {"received_write_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kWrite, &WayTraffic::received, &Traffic::bytes),
-     "bytes of the messages received into the buffer that the receiver had advertised"},
-    {"sent_push_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kPush, &WayTraffic::sent, &Traffic::messages),
-     "messages sent as a descriptor, and the sender copied"},
-    {"sent_push_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kPush, &WayTraffic::sent, &Traffic::bytes),
-     "bytes of the messages sent as a descriptor, and the sender copied"},
-    {"received_push_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kPush, &WayTraffic::received, &Traffic::messages),
-     "messages received as a descriptor, and the sender copied"},
-    {"received_push_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kPush, &WayTraffic::received, &Traffic::bytes),
-     "bytes of the messages received as a descriptor, and the sender copied"},
-    {"message_first_push_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kPush, &WayTraffic::message_first, &Traffic::messages),
-     "messages received as a descriptor, and the sender copied, before their receive"},
-    {"message_first_push_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kPush, &WayTraffic::message_first, &Traffic::bytes),
-     "bytes of the messages received as a descriptor, and the sender copied, before their receive"},
-    {"sent_attach_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kAttach, &WayTraffic::sent, &Traffic::messages),
-     "messages sent as a descriptor, and the kernel copied"},
-    {"sent_attach_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kAttach, &WayTraffic::sent, &Traffic::bytes),
-     "bytes of the messages sent as a descriptor, and the kernel copied"},
-    {"received_attach_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kAttach, &WayTraffic::received, &Traffic::messages),
-     "messages received as a descriptor, and the kernel copied"},
-    {"received_attach_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kAttach, &WayTraffic::received, &Traffic::bytes),
-     "bytes of the messages received as a descriptor, and the kernel copied"},
-    {"message_first_attach_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kAttach, &WayTraffic::message_first, &Traffic::messages),
-     "messages received as a descriptor, and the kernel copied, before their receive"},
-    {"message_first_attach_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kAttach, &WayTraffic::message_first, &Traffic::bytes),
-     "bytes of the messages received as a descriptor, and the kernel copied, before their receive"},
-    {"sent_two_copy_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kTwoCopy, &WayTraffic::sent, &Traffic::messages),
-     "messages sent as a descriptor, then in fragments through the ring"},
-    {"sent_two_copy_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kTwoCopy, &WayTraffic::sent, &Traffic::bytes),
-     "bytes of the messages sent as a descriptor, then in fragments through the ring"},
-    {"received_two_copy_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kTwoCopy, &WayTraffic::received, &Traffic::messages),
-     "messages received as a descriptor, then in fragments through the ring"},
-    {"received_two_copy_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kTwoCopy, &WayTraffic::received, &Traffic::bytes),
-     "bytes of the messages received as a descriptor, then in fragments through the ring"},
-    {"message_first_two_copy_messages", kCounter, kUserDetail, Part::kProtocol,
-     way(Way::kTwoCopy, &WayTraffic::message_first, &Traffic::messages),
-     "messages received as a descriptor, then in fragments through the ring, before their receive"},
-    {"message_first_two_copy_bytes", kAggregate, kUserDetail, Part::kProtocol,
-     way(Way::kTwoCopy, &WayTraffic::message_first, &Traffic::bytes),
-     "bytes of the messages received as a descriptor, then in fragments through the ring, before their "
-     "receive"},
     {"sends_queued", kCounter, kTunerBasic, Part::kProtocol, offsetof(Counters, sends_queued),
      "messages that found the ring full, or others waiting before them"},
     {"buffered_bytes", kLevel, kUserDetail, Part::kProtocol, offsetof(Counters, buffered_bytes),
@@ -279,12 +187,13 @@ constexpr CounterRow kRows[] = {
 };
 // clang-format on
 
-/// The rows above, and one for each algorithm.
-constexpr std::array<CounterRow, std::size(kRows) + kAlgorithms> kTable = [] {
-  std::array<CounterRow, std::size(kRows) + kAlgorithms> table{};
-  std::copy(std::begin(kRows), std::end(kRows), table.begin());
-  for (int number = 0; number < kAlgorithms; ++number)
-    table[std::size(kRows) + static_cast<std::size_t>(number)] = algorithm(number);
+/// Those of the ways, the rows above, and one for each algorithm.
+constexpr std::array<CounterRow, kWayRows + std::size(kRows) + kAlgorithms> kTable = [] {
+  std::array<CounterRow, kWayRows + std::size(kRows) + kAlgorithms> table{};
+  std::size_t next = 0;
+  for (const WayCounter& one : kWayCounters) table[next++] = way_counter(one);
+  for (const CounterRow& row : kRows) table[next++] = row;
+  for (int number = 0; number < kAlgorithms; ++number) table[next++] = algorithm(number);
   return table;
 }();
 
@@ -306,13 +215,6 @@ void hand_on_counters(Counters& from, Counters* to) {
       highest = std::max(highest, value);
     }
   }
-}
-
-const char* way_name(Way way) {
-  constexpr const char* kNames[] = {"short", "eager", "pull",   "cooperative",
-                                    "write", "push",  "attach", "two-copy"};
-  static_assert(std::size(kNames) == kWays);
-  return kNames[static_cast<int>(way)];
 }
 
 const char* counter_class_name(CounterClass kind) {

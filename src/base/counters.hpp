@@ -17,6 +17,7 @@
 #include <span>
 
 #include "base/variable.hpp"
+#include "base/ways.hpp"
 
 namespace tasuki {
 
@@ -31,23 +32,6 @@ struct Level {
   }
   void subtract(std::uint64_t amount = 1) { value -= amount; }
 };
-
-/// The ways that a message can take (protocol/choose.hpp), as they are counted and told. Both ends of a
-/// message count the same way, once it is known which one it went.
-enum class Way : std::uint8_t {
-  kShort,        // in slots of the ring
-  kEager,        // at once through the ring, two copies
-  kPull,         // the receiver copied, straight from the sender's buffer
-  kCooperative,  // the sender sent its address, and both copied
-  kWrite,        // into the buffer that the receiver had advertised
-  kPush,         // the sender copied, into the buffer that the receiver named in its answer
-  kAttach,       // the receiver had the kernel copy (process_vm_readv)
-  kTwoCopy,      // in fragments through the ring, after the receiver's answer
-};
-inline constexpr int kWays = 8;
-
-/// "write", "two-copy": as people and JSON read it.
-const char* way_name(Way way);
 
 /// Messages and their bytes.
 struct Traffic {

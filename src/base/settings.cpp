@@ -11,6 +11,7 @@
 #include <iterator>
 
 #include "base/algorithm_table.hpp"
+#include "base/former_names.hpp"
 
 namespace tasuki {
 namespace {
@@ -102,13 +103,13 @@ constexpr Setting kRows[] = {
     number("TASUKI_EAGER_BYTES_MAX", SettingType::kBytes, &Config::eager_bytes_max, 0, kGiB, Change::kAnyTime,
            Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
            "the longest message that is sent at once; a longer one waits for its receive"),
-    number("TASUKI_PROTOCOL_WRITE_BYTES_MIN", SettingType::kBytes, &Config::write_bytes_min, 1, kGiB,
-           Change::kAnyTime, Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
+    number("TASUKI_PROTOCOL_SENDER_WRITE_BYTES_MIN", SettingType::kBytes, &Config::sender_write_bytes_min, 1,
+           kGiB, Change::kAnyTime, Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
            "the smallest receive that is advertised to its sender, and the smallest message written to one; "
            "automatic: by the distance of the two ranks"),
     number("TASUKI_PROTOCOL_COOPERATIVE_BYTES_MIN", SettingType::kBytes, &Config::cooperative_bytes_min, 1,
            kGiB, Change::kAnyTime, Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
-           "the smallest message that the sender helps to copy when the receiver pulls it; automatic: by the "
+           "the smallest message that the sender helps to copy when the receiver gets it; automatic: by the "
            "distance of the two ranks"),
     number("TASUKI_PROTOCOL_ATTACH_BYTES_MIN", SettingType::kBytes, &Config::attach_bytes_min, 1, kGiB,
            Change::kAnyTime, Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
@@ -117,14 +118,14 @@ constexpr Setting kRows[] = {
      Change::kAnyTime, Scope::kLocal, Verbosity::kTunerDetail, Part::kProtocol,
      "what the ranks count as sharing, for the thresholds that depend on it: a last-level cache, a package "
      "(socket), or the machine alone; automatic: what they do share"},
-    protocol("TASUKI_PROTOCOL_SEND_REQUESTS", &Config::send_requests,
+    protocol("TASUKI_PROTOCOL_ADVERTISED_RECEIVES", &Config::advertised_receives,
              "advertise receives, so that their sender writes straight into the buffer"),
-    protocol("TASUKI_PROTOCOL_PULL", &Config::pull,
+    protocol("TASUKI_PROTOCOL_GET", &Config::get,
              "copy a long message straight out of the sender's buffer, where that is global memory"),
     protocol("TASUKI_PROTOCOL_COOPERATIVE", &Config::cooperative,
-             "let both ranks copy a message that is pulled, where both buffers are global memory"),
+             "let both ranks copy a message that the receiver gets, where both buffers are global memory"),
     protocol(
-        "TASUKI_PROTOCOL_PUSH", &Config::push,
+        "TASUKI_PROTOCOL_PUT", &Config::put,
         "let the sender of a long message copy it straight into the receiver's buffer, where only that is "
         "global memory"),
     protocol(
@@ -334,8 +335,12 @@ bool read_settings(const char* const* environment, Config* config, std::string* 
   for (const char* const* entry = environment; *entry != nullptr; ++entry) {
     const char* equals = std::strchr(*entry, '=');
     if (std::strncmp(*entry, "TASUKI_", 7) != 0 || equals == nullptr) continue;
-    const std::string name(*entry, static_cast<std::size_t>(equals - *entry));
+    std::string name(*entry, static_cast<std::size_t>(equals - *entry));
     bool known = false;
+    if (const char* present = present_name(name.c_str()); name != present) {
+      *warning = name + " is called " + present + " now; this release still takes the former name";
+      name = present;
+    }
     for (const char* other : kOtherNames) known = known || name == other;
     for (const TextSetting& setting : kTextSettings) {
       if (name != setting.name) continue;

@@ -11,21 +11,6 @@
 namespace tasuki {
 namespace {
 
-const char* way_text(Way way) {
-  constexpr const char* kTexts[] = {
-      "short: in slots of the ring",
-      "eager: at once through the ring, two copies",
-      "pull: the receiver copies",
-      "cooperative: both ranks copy",
-      "write: into the buffer of a receive that was advertised, both ranks copy",
-      "push: the sender copies",
-      "attach: the kernel copies for the receiver",
-      "two-copy: in fragments through the ring",
-  };
-  static_assert(std::size(kTexts) == kWays);
-  return kTexts[static_cast<int>(way)];
-}
-
 /// "4 KiB on", or "4 KiB on (a last-level cache in common), 8 KiB on (…)" where they differ.
 std::string thresholds(const ProtocolTable& table, Count DistanceTable::*value) {
   const auto least = [&](std::size_t i) { return table.by_distance[i].*value; };
@@ -73,9 +58,9 @@ void Explainer::start() const {
       "tasuki: rank %d: or the sender does%s; what neither rank can reach goes through the ring in "
       "pieces of %s, or is copied by the system%s, from %s\n",
       rank, BytesText(table.short_bytes_max).text, BytesText(table.eager_bytes_max).text, rank,
-      off(table.send_requests), thresholds(table, &DistanceTable::write_bytes_min).c_str(), rank,
-      off(table.pull), off(table.cooperative),
-      thresholds(table, &DistanceTable::cooperative_bytes_min).c_str(), rank, off(table.push),
+      off(table.advertised_receives), thresholds(table, &DistanceTable::sender_write_bytes_min).c_str(), rank,
+      off(table.get), off(table.cooperative),
+      thresholds(table, &DistanceTable::cooperative_bytes_min).c_str(), rank, off(table.put),
       BytesText(process_.p2p->bulk_bytes_max).text, off(table.attach),
       BytesText(table.attach_bytes_min).text);
 }
@@ -93,7 +78,7 @@ void Explainer::received(Way way, Count bytes, int endpoint, const char* why, bo
 }
 
 const char* Explainer::distance_of(Way way, int endpoint) {
-  const bool matters = way == Way::kWrite || way == Way::kCooperative || way == Way::kPull;
+  const bool matters = way == Way::kSenderWrite || way == Way::kCooperative || way == Way::kGet;
   return matters && endpoint < process_.size ? distance_text(process_.p2p->distances.to(endpoint)) : "";
 }
 
@@ -110,8 +95,9 @@ void Explainer::say(Way way, Count bytes, int endpoint, const char* direction, c
                     const char* first, const char* where) {
   char peer[32];
   std::snprintf(peer, sizeof peer, endpoint < process_.size ? "rank %d" : "another job", endpoint);
-  std::fprintf(stderr, "tasuki: rank %d: %s %s %s: %s: %s%s%s%s\n", process_.rank, BytesText(bytes).text,
-               direction, peer, way_text(way), why, first, *where != '\0' ? "; the ranks have " : "", where);
+  std::fprintf(stderr, "tasuki: rank %d: %s %s %s: %s: %s: %s%s%s%s\n", process_.rank, BytesText(bytes).text,
+               direction, peer, way_name(way), row_of_way(way).explains, why, first,
+               *where != '\0' ? "; the ranks have " : "", where);
 }
 
 }  // namespace tasuki

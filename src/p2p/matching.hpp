@@ -88,7 +88,7 @@ class Matching {
   void remove(PostedReceive* receive);
   void remove(ArrivedMessage* message);
 
-  /// From now on is_first() holds never: every message comes by the turn of the wheel.
+  /// From now on is_first() holds never: every message comes by the progress loop.
   void forbid_first() {
     may_be_first_ = false;
     ++entries_;

@@ -94,7 +94,7 @@ struct ReceiveRequest final : Request, PostedReceive {
   // Once matched:
   int endpoint = 0;        // where the message comes from
   bool streaming = false;  // fragments may come
-  bool pushed_to = false;  // the sender copies, and says when it has; or sends fragments
+  bool put_to = false;     // the sender copies, and says when it has; or sends fragments
   Count bytes_wanted = 0;  // of a long message: what the clear-to-send asked for
   SendReceiveRequest* pair = nullptr;
   std::unique_ptr<MessageNote> note;  // with TASUKI_CHECK

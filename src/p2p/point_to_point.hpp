@@ -1,8 +1,9 @@
 // PointToPoint: all that one rank knows about its messages: requests, matching, and what waits for room.
 //
-// One message, one story: send.cpp (choose, write, queue) -> protocol/write.hpp (into the transport's room)
-// -> receive.cpp (match, unpack). This file holds the state that they share and point_to_point.cpp the turn
-// of the wheel: what goes out when there is room, and who handles which packet.
+// One message, one story (in call/): send.cpp (choose, write, queue) -> protocol/write.hpp (into the
+// transport's room)
+// -> receive.cpp (match, unpack). This file holds the state that they share, call/progress.cpp its part of
+// the progress loop: what goes out when there is room, and which handler takes which packet.
 //
 // Thread safety: the process lock guards it all.
 //
@@ -99,8 +100,8 @@ struct PointToPoint final : PacketSink, ProgressHook {
   SendRequest& answered(const Packet& packet);  // the send that an answer names
   void acknowledged(const Packet& packet);
   void cleared_to_send(const Packet& packet);
-  void pulling(const Packet& packet);
-  void pulled(const Packet& packet);
+  void get_begins(const Packet& packet);
+  void get_done(const Packet& packet);
 
   // --- receive.cpp ---
   void begin(ReceiveRequest& request);                     // matches what has arrived, or posts it
@@ -116,11 +117,11 @@ struct PointToPoint final : PacketSink, ProgressHook {
   std::unique_ptr<MessageSeal> take_seal(int endpoint, Context context);
   void keep(Message& message, Context context, Protocol protocol);  // which came before its receive
 
-  // --- point_to_point.cpp ---
+  // --- progress.cpp ---
   void packet(const Packet& packet) override;
   bool poll() override;
 
-  // --- foreign.cpp: processes of other jobs ---
+  // --- other_jobs.cpp: processes of other jobs ---
   void peer_joined(int endpoint) override;
   void peer_ended(int endpoint, bool finalized) override;
   void peer_finishing(int endpoint) override;

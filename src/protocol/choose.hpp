@@ -17,17 +17,17 @@
 namespace tasuki {
 
 enum class Protocol : std::uint8_t {
-  kShort,  // header and payload in one packet's head
-  kEager,  // pushed to the receiver at once
-  kLong,   // waits for the receiver's answer
-  kWrite,  // written into a receive that the peer has advertised
+  kShort,        // header and payload in one packet's head
+  kEager,        // goes to the receiver at once
+  kLong,         // waits for the receiver's answer
+  kSenderWrite,  // written into a receive that the peer has advertised
 };
 
 /// What depends on how far apart the two ranks are.
 struct DistanceTable {
-  Count write_bytes_min;        // receives from here on are advertised, and written to
-  Count cooperative_bytes_min;  // pulls from here on are shared with the sender
-  Count claim_divisor;          // of a transfer: a rank claims this part of what is left at once
+  Count sender_write_bytes_min;  // receives from here on are advertised, and written to
+  Count cooperative_bytes_min;   // gets from here on are shared with the sender
+  Count claim_divisor;           // of a transfer: a rank claims this part of what is left at once
   Count claim_bytes_min;
   Count claim_bytes_max;
 };
@@ -47,15 +47,16 @@ inline constexpr std::array<DistanceTable, kDistances> kDistanceTables = {{
 struct ProtocolTable {
   Count short_bytes_max = kShortBytesMax;
   Count eager_bytes_max = 16 * 1024;
-  Count write_bytes_min = kDistanceTables[0].write_bytes_min;  // the least of all distances: a first look
+  Count sender_write_bytes_min =
+      kDistanceTables[0].sender_write_bytes_min;  // the least of all distances: a first test
   std::array<DistanceTable, kDistances> by_distance = kDistanceTables;
-  Count first_claim_divisor = 2;       // of a message that is written: the sender\'s first piece is this part
-  Count attach_bytes_min = 64 * 1024;  // the system copies from here on
+  Count first_claim_divisor = 2;        // of a sender write: the sender's first piece is this part
+  Count attach_bytes_min = 64 * 1024;   // the system copies from here on
   Count attach_block_bytes_min = 1024;  // of what it copies; smaller pieces cost it more than two copies
-  bool send_requests = true;
-  bool pull = true;
+  bool advertised_receives = true;
+  bool get = true;
   bool cooperative = true;
-  bool push = true;
+  bool put = true;
   bool attach = false;
 
   /// REQUIRES: the ranks share memory.
@@ -66,11 +67,11 @@ struct ProtocolTable {
   /// What the user wants to hold for all distances; 0: nothing, the built-in values.
   constexpr void set_thresholds(Count write_min, Count cooperative_min) {
     by_distance = kDistanceTables;
-    write_bytes_min = INT64_MAX;
+    sender_write_bytes_min = INT64_MAX;
     for (DistanceTable& one : by_distance) {
-      if (write_min != 0) one.write_bytes_min = write_min;
+      if (write_min != 0) one.sender_write_bytes_min = write_min;
       if (cooperative_min != 0) one.cooperative_bytes_min = cooperative_min;
-      write_bytes_min = std::min(write_bytes_min, one.write_bytes_min);
+      sender_write_bytes_min = std::min(sender_write_bytes_min, one.sender_write_bytes_min);
     }
   }
 };
@@ -127,17 +128,17 @@ constexpr Choice choose_long(const LongFacts& facts, const ProtocolTable& table)
   if (facts.far) return {Way::kTwoCopy, Why::kFar};
   const bool receiver_can = facts.source_global && (facts.destination_regular || facts.source_dense);
   const bool sender_can = facts.destination_global && (facts.source_regular || facts.destination_dense);
-  if (receiver_can && table.pull) {
-    if (!facts.destination_regular) return {Way::kPull, Why::kIrregular};
-    if (!facts.destination_global) return {Way::kPull, Why::kSourceGlobal};
-    if (facts.bytes < table.at(facts.distance).cooperative_bytes_min) return {Way::kPull, Why::kSmall};
-    if (!table.cooperative) return {Way::kPull, Why::kSwitchedOff};
-    if (!facts.transfer) return {Way::kPull, Why::kNoTransfer};
+  if (receiver_can && table.get) {
+    if (!facts.destination_regular) return {Way::kGet, Why::kIrregular};
+    if (!facts.destination_global) return {Way::kGet, Why::kSourceGlobal};
+    if (facts.bytes < table.at(facts.distance).cooperative_bytes_min) return {Way::kGet, Why::kSmall};
+    if (!table.cooperative) return {Way::kGet, Why::kSwitchedOff};
+    if (!facts.transfer) return {Way::kGet, Why::kNoTransfer};
     return {Way::kCooperative, Why::kBothGlobal};
   }
-  if (sender_can && table.push) {
-    if (receiver_can) return {Way::kPush, Why::kSwitchedOff};
-    return {Way::kPush, facts.source_global ? Why::kIrregular : Why::kDestinationGlobal};
+  if (sender_can && table.put) {
+    if (receiver_can) return {Way::kPut, Why::kSwitchedOff};
+    return {Way::kPut, facts.source_global ? Why::kIrregular : Why::kDestinationGlobal};
   }
   if (facts.source_attachable && table.attach && facts.bytes >= table.attach_bytes_min) {
     return {Way::kAttach, Why::kAttachable};

@@ -1,18 +1,18 @@
 // Packet headers: what stands at the head of every packet of point-to-point communication.
 //
-// A message travels in one of three ways (protocol/choose.hpp):
+// How a message travels (protocol/choose.hpp; base/ways.hpp has all ways):
 //   short   one kShort packet, header and payload in the packet's head (Transport::put)
 //   eager   one kEager packet with the payload in its bulk; kEagerMore packets with the rest, when it is
 //           larger than one bulk. They follow each other: between two endpoints no other message's kShort,
 //           kEager, kEagerMore or kRequestToSend comes in between.
 //   long    kRequestToSend, with the source's address and whether that is global memory -> (matched) ->
 //           one of
-//             kPulling back: the receiver copies, and the sender may help; both see the end in a Transfer
-//             kPulled back: the receiver has copied, itself or by the system's help; the send is over
-//             kClearToSend back with the destination's address -> the sender copies -> kPushed
+//             kGetBegins back: the receiver copies, and the sender may help; both see the end in a Transfer
+//             kGetDone back: the receiver has copied, itself or by the system's help; the send is over
+//             kClearToSend back with the destination's address -> the sender copies -> kPutDone
 //             kClearToSend back without -> kFragment packets, which may mix with anything
-//   write   kWriting: the sender has claimed the receive, which was advertised (board.hpp), and copies
-//           now; the receiver may help
+//   sender write  kWriting: the sender has claimed the receive, which was advertised (pair_page.hpp), and
+//           copies now; the receiver may help
 // An eager message whose sender wants to know that it was matched is answered by kAcknowledge.
 //
 // With TASUKI_CHECK=2 a kSignature packet goes ahead of each message of the user's and says of which types it
@@ -50,9 +50,9 @@ enum class PacketKind : std::uint32_t {
   kPartitionedOffer,
   kPartitionedStart,
   kPartition,
-  kPulling,
-  kPulled,
-  kPushed,
+  kGetBegins,
+  kGetDone,
+  kPutDone,
   kWriting,
   kSignature,
 };
@@ -119,10 +119,10 @@ struct RequestToSendHeader {
   std::int64_t stride;
   std::uint32_t block_bytes;
   std::uint16_t generation;  // of the transfer
-  std::uint8_t pull;         // PairBoard::pulls, the transfer's; kNoPull: the receiver copies alone
+  std::uint8_t get;          // PairPage::gets, the transfer's; kNoGet: the receiver copies alone
   SourceKind source_kind;
 };
-inline constexpr std::uint8_t kNoPull = 0xff;
+inline constexpr std::uint8_t kNoGet = 0xff;
 
 /// kWriting: the message goes to a receive that was advertised.
 struct WritingHeader {
@@ -134,7 +134,7 @@ struct WritingHeader {
       address;          // with the next two a Placement of the source, in global memory; 0: the sender copies
   std::int64_t stride;  // alone
   std::uint32_t block_bytes;
-  std::uint32_t line;  // of PairBoard::requests
+  std::uint32_t line;  // of PairPage::receives
 };
 
 /// The next bytes of the eager message that is on its way between the two endpoints.
@@ -144,15 +144,16 @@ struct EagerMoreHeader {
   std::uint64_t position;  // of the first byte of the bulk in the message
 };
 
-/// Answers: of a receiver kClearToSend, kPulling, kPulled, kAcknowledge and kPartitionedStart; of a sender
-/// kPushed.
+/// Answers: of a receiver kClearToSend, kGetBegins, kGetDone, kAcknowledge and kPartitionedStart; of a sender
+/// kPutDone.
 struct AnswerHeader {
   LeadWord lead = 0;
-  std::uint32_t block_bytes = 0;   // of the Placement, see below
-  RequestId sender = 0;            // kPushed: none
-  RequestId receiver = 0;          // kClearToSend: to whom fragments or kPushed go; kPushed: who it is
-  std::uint64_t bytes_wanted = 0;  // kClearToSend, kPulling: fewer than the message has when it is truncated
-  std::uint64_t address = 0;       // kPulling, kClearToSend: the Placement of the destination; 0: private
+  std::uint32_t block_bytes = 0;  // of the Placement, see below
+  RequestId sender = 0;           // kPutDone: none
+  RequestId receiver = 0;         // kClearToSend: to whom fragments or kPutDone go; kPutDone: who it is
+  std::uint64_t bytes_wanted =
+      0;                      // kClearToSend, kGetBegins: fewer than the message has when it is truncated
+  std::uint64_t address = 0;  // kGetBegins, kClearToSend: the Placement of the destination; 0: private
   std::int64_t stride = 0;
 };
 

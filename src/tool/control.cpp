@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/former_names.hpp"
 #include "base/settings.hpp"
 #include "object/objects.hpp"
 #include "tool/api.hpp"
@@ -42,6 +43,7 @@ Code t_cvar_get_info(Process& process, int cvar_index, std::string* name, int* v
 }
 
 Code t_cvar_get_index(Process&, const char* name, int* cvar_index) {
+  name = present_name(name);
   for (const Setting& setting : settings()) {
     if (std::strcmp(name, setting.name) != 0) continue;
     *cvar_index = static_cast<int>(&setting - settings().data());

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
+#include "base/former_names.hpp"
 #include "object/objects.hpp"
 #include "tool/api.hpp"
 #include "tool/tool.hpp"
@@ -205,6 +206,7 @@ Code t_pvar_get_info(Process& process, int pvar_index, std::string* name, int* v
 }
 
 Code t_pvar_get_index(Process&, const char* name, int var_class, int* pvar_index) {
+  name = present_name(name);
   int index = 0;
   for (const CounterRow& row : counter_table()) {
     if (std::strcmp(name, row.name) == 0 && static_cast<int>(row.kind) == var_class) {

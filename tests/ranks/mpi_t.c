@@ -63,6 +63,10 @@ static void strings(void) {
   memset(name, 'x', sizeof name);
   GOOD(MPI_T_cvar_get_info(index, name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL));
   CHECK(name[0] == 'x', "a name without a length was written");
+  CHECK(cvar("TASUKI_PROTOCOL_PULL") == cvar("TASUKI_PROTOCOL_GET"), "the former name of a setting");
+  CHECK(pvar("sent_pull_bytes", MPI_T_PVAR_CLASS_AGGREGATE) ==
+            pvar("sent_get_bytes", MPI_T_PVAR_CLASS_AGGREGATE),
+        "the former name of a counter");
   FAILS(MPI_T_cvar_get_index("tasuki_no_such_thing", &length), MPI_T_ERR_INVALID_NAME);
   FAILS(MPI_T_cvar_get_index(NULL, &length), MPI_T_ERR_INVALID);
   FAILS(MPI_T_cvar_get_index("TASUKI_EXPLAIN", NULL), MPI_T_ERR_INVALID);
@@ -190,7 +194,7 @@ static MPI_T_pvar_handle started(MPI_T_pvar_session session, const char* name, i
 /* The ways that a message of some size may go. */
 static const char* const kShort[] = {"short", NULL};
 static const char* const kEager[] = {"eager", NULL};
-static const char* const kLarge[] = {"pull", "cooperative", "write", "push", "attach", "two_copy", NULL};
+static const char* const kLarge[] = {"get", "cooperative", "sender_write", "put", "attach", "two_copy", NULL};
 
 /* Each rank sends `messages` of `bytes` around the ring: what was sent and what came is counted exactly. */
 static void count_messages(const char* const* ways, int bytes, int messages) {

@@ -30,7 +30,7 @@ def test_each_case_is_told_once(run, setting):
 
 
 def test_who_came_first_and_a_switched_off_protocol_are_told(run):
-    environment = {"TASUKI_EXPLAIN": "all", "TASUKI_PROTOCOL_PULL": 0, "TASUKI_PROTOCOL_PUSH": 0}
+    environment = {"TASUKI_EXPLAIN": "all", "TASUKI_PROTOCOL_GET": 0, "TASUKI_PROTOCOL_PUT": 0}
     done = run("statistics.c", 2, "well", "message", environment=environment)
     assert done.returncode == 0, done.text
     received = [line for line in lines_of(done, 1) if "488.3 KiB from rank 0" in line]
@@ -61,7 +61,7 @@ def test_the_distance_and_its_thresholds_are_told(run, distance, expected):
 
 
 def test_a_threshold_of_the_user_holds_for_all_distances(run):
-    environment = {"TASUKI_EXPLAIN": "1", "TASUKI_PROTOCOL_WRITE_BYTES_MIN": "5k"}
+    environment = {"TASUKI_EXPLAIN": "1", "TASUKI_PROTOCOL_SENDER_WRITE_BYTES_MIN": "5k"}
     done = run("statistics.c", 2, environment=environment)
     assert done.returncode == 0, done.text
     assert any(line.endswith("is advertised, from 5 KiB on") for line in lines_of(done, 0)), done.text

@@ -138,7 +138,7 @@ def test_the_table_stands_below_the_programs_output(terminal, ranks):
     heading = shown.wait_for(r"^rank +state")
     assert "sent/s" in heading
     if ranks > 1:
-        first = shown.wait_for(r"^0 .* MPI_\w+ .*\d .*(short|eager|write|pull|cooperative|two-copy)")
+        first = shown.wait_for(r"^0 .* MPI_\w+ .*\d .*(short|eager|sender-write|get|cooperative|two-copy)")
         assert "%" in first
     if ranks > 2:
         shown.wait_for(rf"^{ranks - 1} +waits in MPI_Recv \(source 0, tag 5")

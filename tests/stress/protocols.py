@@ -7,18 +7,18 @@ is no setting of the library any more is an error (test_stress.py looks), so tha
 GLOBAL = {"TASUKI_HEAP": "global"}
 
 # What has to be among the ways of a few hundred messages, and what must not.
-LARGE = {"write", "pull", "cooperative", "push"}
+LARGE = {"sender_write", "get", "cooperative", "put"}
 WAYS = {
     "private heap": ({"short", "eager", "two_copy"}, set()),
-    "nothing eager": ({"short", "write", "cooperative", "pull"}, set()),
-    "all eager": ({"short", "eager"}, {"pull", "cooperative", "push", "two_copy"}),
-    "all written": ({"short", "write", "cooperative"}, set()),
-    "pulled alone": ({"pull"}, {"write", "cooperative"}),
-    "pulled together": ({"pull", "cooperative"}, {"write"}),
-    "pushed": ({"push"}, {"write", "pull", "cooperative"}),
+    "nothing eager": ({"short", "sender_write", "cooperative", "get"}, set()),
+    "all eager": ({"short", "eager"}, {"get", "cooperative", "put", "two_copy"}),
+    "all written": ({"short", "sender_write", "cooperative"}, set()),
+    "got alone": ({"get"}, {"sender_write", "cooperative"}),
+    "got together": ({"get", "cooperative"}, {"sender_write"}),
+    "put": ({"put"}, {"sender_write", "get", "cooperative"}),
     "two copies": ({"two_copy"}, LARGE | {"attach"}),
     "attach": ({"short", "attach"}, LARGE),
-    "checked": ({"eager"}, {"short", "write"}),
+    "checked": ({"eager"}, {"short", "sender_write"}),
     "two nodes": ({"short", "eager", "two_copy"}, set()),
 }
 
@@ -35,35 +35,35 @@ PROTOCOLS = {
     "all written": GLOBAL
     | {
         "TASUKI_EAGER_BYTES_MAX": 0,
-        "TASUKI_PROTOCOL_WRITE_BYTES_MIN": 1,
+        "TASUKI_PROTOCOL_SENDER_WRITE_BYTES_MIN": 1,
         "TASUKI_PROTOCOL_COOPERATIVE_BYTES_MIN": 1,
     },
-    # The receiver pulls, alone or with the sender.
-    "pulled alone": GLOBAL
+    # The receiver gets, alone or with the sender.
+    "got alone": GLOBAL
     | {
         "TASUKI_EAGER_BYTES_MAX": 0,
-        "TASUKI_PROTOCOL_SEND_REQUESTS": "off",
+        "TASUKI_PROTOCOL_ADVERTISED_RECEIVES": "off",
         "TASUKI_PROTOCOL_COOPERATIVE": "off",
     },
-    "pulled together": GLOBAL
+    "got together": GLOBAL
     | {
         "TASUKI_EAGER_BYTES_MAX": 0,
-        "TASUKI_PROTOCOL_SEND_REQUESTS": "off",
+        "TASUKI_PROTOCOL_ADVERTISED_RECEIVES": "off",
         "TASUKI_PROTOCOL_COOPERATIVE_BYTES_MIN": 1,
     },
-    # The sender pushes into memory that the receiver names.
-    "pushed": GLOBAL
+    # The sender puts into memory that the receiver names.
+    "put": GLOBAL
     | {
         "TASUKI_EAGER_BYTES_MAX": 0,
-        "TASUKI_PROTOCOL_SEND_REQUESTS": "off",
-        "TASUKI_PROTOCOL_PULL": "off",
+        "TASUKI_PROTOCOL_ADVERTISED_RECEIVES": "off",
+        "TASUKI_PROTOCOL_GET": "off",
     },
     # The pipeline, though the memory is global.
     "two copies": GLOBAL
     | {
-        "TASUKI_PROTOCOL_SEND_REQUESTS": "off",
-        "TASUKI_PROTOCOL_PULL": "off",
-        "TASUKI_PROTOCOL_PUSH": "off",
+        "TASUKI_PROTOCOL_ADVERTISED_RECEIVES": "off",
+        "TASUKI_PROTOCOL_GET": "off",
+        "TASUKI_PROTOCOL_PUT": "off",
     },
     # Nothing is shared but among ranks 0 and 1, or 0 alone; the others are on another node.
     "two nodes": GLOBAL | {"TASUKI_NODES": 2, "TASUKI_NETWORK_LATENCY_NS": 5000},
@@ -75,8 +75,8 @@ PROTOCOLS = {
         "TASUKI_PROTOCOL_ATTACH": "on",
         "TASUKI_PROTOCOL_ATTACH_BYTES_MIN": 1,
         "TASUKI_EAGER_BYTES_MAX": 0,
-        "TASUKI_PROTOCOL_SEND_REQUESTS": "off",
-        "TASUKI_PROTOCOL_PULL": "off",
-        "TASUKI_PROTOCOL_PUSH": "off",
+        "TASUKI_PROTOCOL_ADVERTISED_RECEIVES": "off",
+        "TASUKI_PROTOCOL_GET": "off",
+        "TASUKI_PROTOCOL_PUT": "off",
     },
 }

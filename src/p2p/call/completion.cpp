@@ -183,7 +183,7 @@ inline Code check_unique(Process& process, Count count, Request* const* requests
   return process.checks == nullptr ? kSuccess : refuse_same(process, count, requests);
 }
 
-/// One turn of the wheel unless `over()` holds already. Returns whether it holds.
+/// Polls once unless `over()` holds already. Returns whether it holds.
 template <class Over>
 bool try_once(Process& process, Over&& over) {
   if (over()) return true;

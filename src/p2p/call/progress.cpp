@@ -1,5 +1,5 @@
-// PointToPoint: the turn of the wheel. What waits goes out where there is room, what arrives goes to its
-// handler.
+// PointToPoint: its part of the progress loop. What waits goes out where there is room, what arrives goes to
+// its handler.
 #include "p2p/point_to_point.hpp"
 
 #include <cstdio>
@@ -100,16 +100,16 @@ PointToPoint::PointToPoint(Process& owner)
 void PointToPoint::read_settings() {
   const Config& config = process.config;
   table.eager_bytes_max = config.eager_bytes_max;
-  table.set_thresholds(config.write_bytes_min, config.cooperative_bytes_min);
+  table.set_thresholds(config.sender_write_bytes_min, config.cooperative_bytes_min);
   distances.assume(config.distance != 0 ? std::optional(static_cast<Distance>(config.distance - 1))
                                         : std::nullopt);
   table.attach_bytes_min = config.attach_bytes_min;
   const bool compares = config.checks(kCheckCompare);  // see MessageChecks
   table.short_bytes_max = compares ? -1 : static_cast<Count>(kShortBytesMax);
-  table.send_requests = config.send_requests != 0 && !compares;
-  table.pull = config.pull != 0;
+  table.advertised_receives = config.advertised_receives != 0 && !compares;
+  table.get = config.get != 0;
   table.cooperative = config.cooperative != 0;
-  table.push = config.push != 0;
+  table.put = config.put != 0;
   table.attach = config.attach != 0;
   const bool explain = config.explain == kExplainAll || (config.explain != 0 && process.rank == 0);
   if (explain && explainer == nullptr) {
@@ -297,12 +297,12 @@ void PointToPoint::packet(const Packet& packet) {
       return fragment(packet);
     case PacketKind::kAcknowledge:
       return acknowledged(packet);
-    case PacketKind::kPulling:
-      return pulling(packet);
-    case PacketKind::kPulled:
-      return pulled(packet);
-    case PacketKind::kPushed:
-      return large->pushed(packet);
+    case PacketKind::kGetBegins:
+      return get_begins(packet);
+    case PacketKind::kGetDone:
+      return get_done(packet);
+    case PacketKind::kPutDone:
+      return large->put_done(packet);
     case PacketKind::kWriting:
       return large->writing(packet);
     case PacketKind::kSignature:  // of a job that checks what this one may not

@@ -115,7 +115,7 @@ void PointToPoint::begin(ReceiveRequest& request) {
   ArrivedMessage* arrived = matching.find_arrived(request.context, request.source, request.tag);
   if (arrived == nullptr) {
     matching.add(request.context, &request);
-    if (request.capacity() >= table.write_bytes_min) large->posted(request);
+    if (request.capacity() >= table.sender_write_bytes_min) large->posted(request);
     return;
   }
   matching.remove(arrived);
@@ -205,7 +205,7 @@ void PointToPoint::eager_message(const Packet& packet) {
     damaged(packet, "an eager message of a wrong size, or inside another one");
   }
   ++from.arrived;
-  from.expects_large = from.expects_large || bytes >= table.write_bytes_min;
+  from.expects_large = from.expects_large || bytes >= table.sender_write_bytes_min;
   from.eager_left = bytes - packet.bulk_bytes;
   process.counters.of(Way::kEager).received.add(static_cast<std::uint64_t>(bytes));
   std::unique_ptr<MessageSeal> seal = take_seal(packet.source, header.context);
@@ -255,7 +255,7 @@ void PointToPoint::request_to_send(const Packet& packet) {
   const LongMessage about{.sender = header.sender,
                           .source = {header.address, header.stride, header.block_bytes},
                           .generation = header.generation,
-                          .pull = header.pull,
+                          .get = header.get,
                           .kind = header.source_kind};
   if (bytes < 0) damaged(packet, "a request to send of a wrong size");
   Peer& from = peer(packet.source);
@@ -304,7 +304,7 @@ void PointToPoint::fragment(const Packet& packet) {
   if (receive == nullptr || !receive->streaming || receive->endpoint != packet.source) {
     damaged(packet, "a fragment for no receive that waits for one");
   }
-  receive->pushed_to = false;  // the sender cannot write to where it was told
+  receive->put_to = false;  // the sender cannot write to where it was told
   const Count position = receive->cursor.position();
   if (static_cast<Count>(header.position) != position || packet.bulk_bytes == 0 ||
       packet.bulk_bytes > receive->bytes_wanted - position) {
@@ -343,7 +343,7 @@ namespace {
   if (!p2p.matching.is_first(context, source, tag)) return false;
   const int endpoint = comm.endpoint(source);
   const auto capacity = static_cast<std::uint64_t>(count * datatype.size);
-  if (p2p.peer(endpoint).expects_large && static_cast<Count>(capacity) >= p2p.table.write_bytes_min)
+  if (p2p.peer(endpoint).expects_large && static_cast<Count>(capacity) >= p2p.table.sender_write_bytes_min)
     return false;
   const HeadFilter filter{
       head_words({lead_word(PacketKind::kShort, source), tag == kAnyTag ? 0 : tag, context}),

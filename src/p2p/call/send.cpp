@@ -26,7 +26,7 @@ namespace {
   const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
   if (p2p.checks != nullptr && plane == Plane::kPointToPoint) return false;
   const Count bytes = cursor.total_bytes();
-  if (bytes >= p2p.table.write_bytes_min && p2p.large->may_claim(endpoint, bytes)) return false;
+  if (bytes >= p2p.table.sender_write_bytes_min && p2p.large->may_claim(endpoint, bytes)) return false;
   const Protocol protocol = choose(bytes, false, p2p.table);
   switch (protocol) {
     case Protocol::kShort:
@@ -37,7 +37,7 @@ namespace {
       if (!write_eager(p2p.transport, endpoint, envelope, 0, buffer, cursor)) return false;
       break;
     case Protocol::kLong:
-    case Protocol::kWrite:
+    case Protocol::kSenderWrite:
       return false;
   }
   ++p2p.peer(endpoint).sent;
@@ -170,9 +170,9 @@ void PointToPoint::begin(SendRequest& request) {
   request.endpoint = request.comm->endpoint(request.dest);
   Peer& to = peer(request.endpoint);
   const Count bytes = request.cursor.total_bytes();
-  const bool written = bytes >= table.write_bytes_min && to.messages.empty() && large->claim(request);
+  const bool written = bytes >= table.sender_write_bytes_min && to.messages.empty() && large->claim(request);
   request.protocol =
-      written ? Protocol::kWrite : choose(bytes, request.mode == SendMode::kSynchronous, table);
+      written ? Protocol::kSenderWrite : choose(bytes, request.mode == SendMode::kSynchronous, table);
   if (process.events.is_wanted(Event::kSendChosen)) {
     tell_choice(request.protocol, request.dest, request.envelope.tag, bytes);
   }
@@ -197,15 +197,15 @@ bool PointToPoint::push_message(SendRequest& request) {
         break;
       }
       case Protocol::kLong:
-      case Protocol::kWrite:
+      case Protocol::kSenderWrite:
         request.opened = large->open(request);
         break;
     }
     if (!request.opened) return false;
-    if (request.protocol != Protocol::kWrite) ++peer(to).sent;
+    if (request.protocol != Protocol::kSenderWrite) ++peer(to).sent;
     if (request.protocol != Protocol::kLong) {
-      const bool written = request.protocol == Protocol::kWrite;
-      const Way way = written                                ? Way::kWrite
+      const bool written = request.protocol == Protocol::kSenderWrite;
+      const Way way = written                                ? Way::kSenderWrite
                       : request.protocol == Protocol::kShort ? Way::kShort
                                                              : Way::kEager;
       count_sent(way, cursor.total_bytes(), to, written ? kAdvertised : kSentAtOnce);
@@ -231,7 +231,7 @@ void PointToPoint::tell_choice(Protocol protocol, int dest, int tag, Count bytes
 }
 
 void PointToPoint::settle(SendRequest& request) {
-  if (request.protocol == Protocol::kWrite) return large->write(request);
+  if (request.protocol == Protocol::kSenderWrite) return large->sender_write(request);
   const bool waits =
       request.protocol == Protocol::kLong || (request.mode == SendMode::kSynchronous && !request.answered);
   if (!waits) complete(request);
@@ -278,7 +278,7 @@ void PointToPoint::cleared_to_send(const Packet& packet) {
   if (request.protocol != Protocol::kLong || wanted < 0 || wanted > request.cursor.total_bytes()) {
     damaged(packet, "a clear-to-send that does not fit its message");
   }
-  if (header.address != 0 && large->push(request, header)) return;
+  if (header.address != 0 && large->put(request, header)) return;
   count_sent(Way::kTwoCopy, request.cursor.total_bytes(), request.endpoint, kReceiverChose);
   request.receiver = header.receiver;
   request.bytes_wanted = wanted;
@@ -288,22 +288,22 @@ void PointToPoint::cleared_to_send(const Packet& packet) {
   flush(packet.source);
 }
 
-void PointToPoint::pulling(const Packet& packet) {
+void PointToPoint::get_begins(const Packet& packet) {
   SendRequest& request = answered(packet);
   if (request.protocol != Protocol::kLong) damaged(packet, "an offer to share that fits no message");
-  large->pulling(request, packet);
+  large->get_begins(request, packet);
 }
 
-void PointToPoint::pulled(const Packet& packet) {
+void PointToPoint::get_done(const Packet& packet) {
   SendRequest& request = answered(packet);
   if (request.protocol != Protocol::kLong) damaged(packet, "the end of a copy that fits no message");
-  const Way way = request.large->global != 0 ? Way::kPull : Way::kAttach;
+  const Way way = request.large->global != 0 ? Way::kGet : Way::kAttach;
   count_sent(way, request.cursor.total_bytes(), request.endpoint, kReceiverChose);
   complete(request);
 }
 
 Code SendRequest::cancel() {
-  if (!active || done || opened || dest == kProcNull || protocol == Protocol::kWrite) return kSuccess;
+  if (!active || done || opened || dest == kProcNull || protocol == Protocol::kSenderWrite) return kSuccess;
   if (note != nullptr && note->sealed) return kSuccess;  // the receiver expects it
   PointToPoint& p2p = *comm->process.p2p;
   if (!p2p.peer(endpoint).messages.remove(this)) return kSuccess;

@@ -1,5 +1,5 @@
-// Send requests: receives that are advertised to the rank that they wait for, which may write to them at
-// once. board.hpp says what the two ranks share and why that keeps MPI's order.
+// Advertised receives: posted receives that the rank which they wait for is told of, so that it may write to
+// them at once. protocol/pair_page.hpp says what the two ranks share and why that keeps MPI's order.
 #include <algorithm>
 
 #include "p2p/large/large.hpp"
@@ -8,10 +8,10 @@
 namespace tasuki {
 namespace {
 
-using Line = SendRequestLine;
+using Line = AdvertisedReceive;
 
-constexpr std::uint32_t kAllLines = (1u << kSendRequests) - 1;
-constexpr int kLooksMax = kSendRequests;  // at receives that were posted earlier
+constexpr std::uint32_t kAllLines = (1u << kAdvertisedReceives) - 1;
+constexpr int kLooksMax = kAdvertisedReceives;  // at receives that were posted earlier
 
 constexpr std::uint32_t generation_of(std::uint32_t state) {
   return state >> 2;
@@ -34,8 +34,8 @@ bool is_advertised(const PostedReceive& posted) {
 
 }  // namespace
 
-PairBoard* LargeMessages::board(PairBoard*& known, int from, int to) {
-  if (known == nullptr) known = reinterpret_cast<PairBoard*>(p2p_.transport.board(from, to));
+PairPage* LargeMessages::page(PairPage*& known, int from, int to) {
+  if (known == nullptr) known = reinterpret_cast<PairPage*>(p2p_.transport.board(from, to));
   return known;
 }
 
@@ -43,29 +43,29 @@ PairBoard* LargeMessages::board(PairBoard*& known, int from, int to) {
 
 bool LargeMessages::may_claim(int endpoint, Count bytes) {
   if (!is_local(endpoint)) return false;
-  const PairBoard* const shared = board(peer(endpoint).out, p2p_.transport.self(), endpoint);
+  const PairPage* const shared = page(peer(endpoint).out, p2p_.transport.self(), endpoint);
   if (shared == nullptr) return false;
-  __builtin_prefetch(&shared->requests[0], 1);  // likely to be claimed
+  __builtin_prefetch(&shared->receives[0], 1);  // likely to be claimed
   if ((shared->open.load(std::memory_order_relaxed) & kAllLines) == 0) return false;
-  return bytes >= table_for(endpoint).write_bytes_min;
+  return bytes >= table_for(endpoint).sender_write_bytes_min;
 }
 
 bool LargeMessages::claim(SendRequest& send) {
   if (!is_local(send.endpoint)) return false;
   Peer& to = peer(send.endpoint);
-  PairBoard* const shared = board(to.out, p2p_.transport.self(), send.endpoint);
+  PairPage* const shared = page(to.out, p2p_.transport.self(), send.endpoint);
   if (shared == nullptr) return false;
   const std::uint64_t word = shared->open.load(std::memory_order_acquire);
   std::uint32_t open = static_cast<std::uint32_t>(word) & kAllLines;
   const auto serial_end = static_cast<std::uint32_t>(word >> 32);
-  if (open == 0 || send.cursor.total_bytes() < table_for(send.endpoint).write_bytes_min) return false;
+  if (open == 0 || send.cursor.total_bytes() < table_for(send.endpoint).sender_write_bytes_min) return false;
   if (shared->processed.load(std::memory_order_acquire) != p2p_.peer(send.endpoint).sent) return false;
 
   Line* best = nullptr;
   std::uint32_t best_state = 0;
   std::uint32_t best_serial = 0;
   for (; open != 0; open &= open - 1) {
-    Line& line = shared->requests[__builtin_ctz(open)];
+    Line& line = shared->receives[__builtin_ctz(open)];
     const std::uint32_t state = line.state.load(std::memory_order_acquire);
     const std::int32_t tag = line.tag.load(std::memory_order_relaxed);
     if (state_of(state) != Line::kOpen || (tag != send.envelope.tag && tag != kAnyTag) ||
@@ -97,7 +97,7 @@ bool LargeMessages::claim(SendRequest& send) {
   retire(best->transfer);
   end.there = there;
   end.bytes = bytes;
-  end.line = static_cast<int>(best - shared->requests);
+  end.line = static_cast<int>(best - shared->receives);
   end.generation = ++to.claims[static_cast<std::size_t>(end.line)];
   end.transfer = &best->transfer;
   end.part = TransferPart(end.transfer, end.generation, bytes, true);
@@ -109,16 +109,16 @@ bool LargeMessages::claim(SendRequest& send) {
 // ----- the receiver ----------------------------------------------------------------------------------------
 
 void LargeMessages::posted(ReceiveRequest& receive) {
-  if (!p2p_.table.send_requests || receive.source == kAnySource) return;
+  if (!p2p_.table.advertised_receives || receive.source == kAnySource) return;
   const int endpoint = receive.comm->endpoint(receive.source);
   if (!is_local(endpoint)) return;
   Peer& from = peer(endpoint);
-  if (board(from.in, endpoint, p2p_.transport.self()) == nullptr) return;
+  if (page(from.in, endpoint, p2p_.transport.self()) == nullptr) return;
   const Placement here = receive.place();
   const std::size_t span = here.exists() ? here.span(receive.capacity()) : 0;
   const GlobalAddress global =
       span != 0 ? memory_.find(reinterpret_cast<const void*>(here.address), span) : 0;
-  if (global == 0 || receive.capacity() < table_for(endpoint).write_bytes_min) return;
+  if (global == 0 || receive.capacity() < table_for(endpoint).sender_write_bytes_min) return;
   LargeEnd& end = *ends_.make();
   receive.large = &end;
   end.receive = &receive;
@@ -152,7 +152,7 @@ bool LargeMessages::advertise(ReceiveRequest& receive) {
   Peer& from = peer(end.endpoint);
   if (from.open_lines == kAllLines || !may_advertise(receive)) return false;
   end.line = __builtin_ctz(~from.open_lines);
-  Line& line = from.in->requests[end.line];
+  Line& line = from.in->receives[end.line];
   end.line_generation = generation_of(line.state.load(std::memory_order_relaxed)) + 1;
   end.transfer = &line.transfer;
   line.tag.store(receive.tag, std::memory_order_relaxed);
@@ -174,7 +174,7 @@ bool LargeMessages::advertise(ReceiveRequest& receive) {
 bool LargeMessages::withdraw(ReceiveRequest& receive) {
   LargeEnd* const end = receive.large;
   if (end->line >= 0) {
-    Line& line = peer(end->endpoint).in->requests[end->line];
+    Line& line = peer(end->endpoint).in->receives[end->line];
     std::uint32_t open = state_word(end->line_generation, Line::kOpen);
     if (!line.state.compare_exchange_strong(open, state_word(end->line_generation, Line::kFree),
                                             std::memory_order_acq_rel, std::memory_order_relaxed)) {
@@ -190,7 +190,7 @@ bool LargeMessages::withdraw(ReceiveRequest& receive) {
 /// The line serves nobody any more.
 void LargeMessages::release_line(int endpoint, int line) {
   Peer& from = peer(endpoint);
-  Line& freed = from.in->requests[line];
+  Line& freed = from.in->receives[line];
   freed.state.store(state_word(generation_of(freed.state.load(std::memory_order_relaxed)), Line::kFree),
                     std::memory_order_relaxed);
   from.open_lines &= ~(1u << line);

@@ -56,13 +56,13 @@ LargeEnd& LargeMessages::end_of(SendRequest& send) {
   return *send.large;
 }
 
-void LargeMessages::lend_pull(LargeEnd& end) {
+void LargeMessages::lend_transfer(LargeEnd& end) {
   Peer& to = peer(end.endpoint);
-  if (to.pulls_used == UINT32_MAX || board(to.out, p2p_.transport.self(), end.endpoint) == nullptr) return;
-  end.line = __builtin_ctz(~to.pulls_used);
-  to.pulls_used |= 1u << end.line;
-  end.transfer = &to.out->pulls[end.line].transfer;
-  end.generation = ++to.pull_generations[static_cast<std::size_t>(end.line)];
+  if (to.gets_used == UINT32_MAX || page(to.out, p2p_.transport.self(), end.endpoint) == nullptr) return;
+  end.line = __builtin_ctz(~to.gets_used);
+  to.gets_used |= 1u << end.line;
+  end.transfer = &to.out->gets[end.line].transfer;
+  end.generation = ++to.get_generations[static_cast<std::size_t>(end.line)];
   end.transfer->start(end.generation);
 }
 
@@ -71,7 +71,7 @@ bool LargeMessages::open(SendRequest& send) {
   const Count bytes = send.cursor.total_bytes();
   Placement source;  // as it is told
   if (end.global != 0) source = {end.global, end.here.stride, end.here.block_bytes};
-  if (send.protocol == Protocol::kWrite) {
+  if (send.protocol == Protocol::kSenderWrite) {
     return write_writing(p2p_.transport, send.endpoint,
                          WritingHeader{.lead = lead_word(PacketKind::kWriting, send.envelope.source),
                                        .tag = send.envelope.tag,
@@ -84,7 +84,7 @@ bool LargeMessages::open(SendRequest& send) {
   }
   if (end.global != 0 && end.transfer == nullptr && p2p_.table.cooperative &&
       bytes >= table_for(end.endpoint).cooperative_bytes_min) {
-    lend_pull(end);
+    lend_transfer(end);
   }
   SourceKind kind = SourceKind::kIrregular;
   if (end.global != 0) {
@@ -104,11 +104,11 @@ bool LargeMessages::open(SendRequest& send) {
                           .stride = source.stride,
                           .block_bytes = source.block_bytes,
                           .generation = static_cast<std::uint16_t>(end.generation),
-                          .pull = end.transfer != nullptr ? static_cast<std::uint8_t>(end.line) : kNoPull,
+                          .get = end.transfer != nullptr ? static_cast<std::uint8_t>(end.line) : kNoGet,
                           .source_kind = kind});
 }
 
-void LargeMessages::write(SendRequest& send) {
+void LargeMessages::sender_write(SendRequest& send) {
   LargeEnd& end = *send.large;
   bool over = carry(end, kAll);
   // The receiver's last piece is on its way: where there are processors enough, it is there in a moment.
@@ -120,7 +120,7 @@ void LargeMessages::write(SendRequest& send) {
   over ? finish(end) : active_.push_back(&end);
 }
 
-void LargeMessages::pulling(SendRequest& send, const Packet& packet) {
+void LargeMessages::get_begins(SendRequest& send, const Packet& packet) {
   const AnswerHeader header = header_of<AnswerHeader>(packet);
   LargeEnd& end = *send.large;
   end.bytes = static_cast<Count>(header.bytes_wanted);
@@ -133,16 +133,16 @@ void LargeMessages::pulling(SendRequest& send, const Packet& packet) {
   begin(end, kTurnBytes);
 }
 
-bool LargeMessages::push(SendRequest& send, const AnswerHeader& header) {
+bool LargeMessages::put(SendRequest& send, const AnswerHeader& header) {
   const Placement there{header.address, header.stride, header.block_bytes};
   LargeEnd& end = *send.large;
   const auto bytes = static_cast<Count>(header.bytes_wanted);
   if (!reach(end.endpoint, there, bytes) || !(end.here.exists() || there.dense())) return false;
   end.bytes = bytes;
   end.other = header.receiver;
-  p2p_.count_sent(Way::kPush, send.cursor.total_bytes(), end.endpoint, kReceiverChose);
+  p2p_.count_sent(Way::kPut, send.cursor.total_bytes(), end.endpoint, kReceiverChose);
   if (end.transfer != nullptr) {  // lent in vain
-    peer(end.endpoint).pulls_used &= ~(1u << end.line);
+    peer(end.endpoint).gets_used &= ~(1u << end.line);
     end.transfer = nullptr;
   }
   end.there = there;
@@ -154,7 +154,7 @@ void LargeMessages::forget(SendRequest& send) {
   LargeEnd* const end = send.large;
   send.large = nullptr;
   if (end->transfer != nullptr && send.protocol == Protocol::kLong) {
-    peer(end->endpoint).pulls_used &= ~(1u << end->line);
+    peer(end->endpoint).gets_used &= ~(1u << end->line);
   }
   ends_.destroy(end);
 }
@@ -165,16 +165,16 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
                             bool message_first) {
   const Count wanted = std::min(bytes, receive.capacity());
   const Placement here = wanted != 0 ? receive.place() : Placement{};
-  const bool has_board = is_local(receive.endpoint);
+  const bool shares_page = is_local(receive.endpoint);
   const GlobalAddress global =
-      here.exists() && has_board
+      here.exists() && shares_page
           ? memory_.find(reinterpret_cast<const void*>(here.address), here.span(wanted))
           : 0;
-  const bool may_lend = message.pull < kPulls && has_board;
+  const bool may_lend = message.get < kGets && shares_page;
   const LongFacts facts{.bytes = wanted,
-                        .far = !has_board,
+                        .far = !shares_page,
                         .distance = global != 0 ? p2p_.distances.to(receive.endpoint) : Distance::kMachine,
-                        .source_global = wanted != 0 && p2p_.table.pull &&
+                        .source_global = wanted != 0 && p2p_.table.get &&
                                          message.kind == SourceKind::kGlobal &&
                                          reach(receive.endpoint, message.source, wanted),
                         .source_regular = message.kind != SourceKind::kIrregular,
@@ -183,7 +183,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
                         .destination_regular = here.exists(),
                         .destination_dense = here.dense(),
                         .transfer = may_lend,
-                        .source_attachable = has_board && is_attachable(message, here, wanted)};
+                        .source_attachable = shares_page && is_attachable(message, here, wanted)};
   Choice choice = choose_long(facts, p2p_.table);
   if (choice.way == Way::kAttach && !may_attach(receive.endpoint)) choice = {Way::kTwoCopy, Why::kForbidden};
   if (choice.way != Way::kAttach) {  // which is counted when it has gone well
@@ -200,13 +200,13 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
     if (wanted == 0) p2p_.complete(receive);
     return;
   }
-  if (choice.way == Way::kPush || choice.way == Way::kCooperative) {
+  if (choice.way == Way::kPut || choice.way == Way::kCooperative) {
     answer.address = global;
     answer.stride = here.stride;
     answer.block_bytes = here.block_bytes;
   }
-  if (choice.way == Way::kPush) {
-    receive.pushed_to = receive.streaming = true;
+  if (choice.way == Way::kPut) {
+    receive.put_to = receive.streaming = true;
     return p2p_.answer(receive.endpoint, answer);
   }
   LargeEnd& end = *ends_.make();
@@ -222,9 +222,9 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
   end.message_first = message_first;
   if (choice.way == Way::kCooperative) {
     Peer& from = peer(end.endpoint);
-    end.transfer = &board(from.in, end.endpoint, p2p_.transport.self())->pulls[message.pull].transfer;
+    end.transfer = &page(from.in, end.endpoint, p2p_.transport.self())->gets[message.get].transfer;
     end.generation = message.generation;
-    answer.lead = lead_word(PacketKind::kPulling);
+    answer.lead = lead_word(PacketKind::kGetBegins);
     p2p_.answer(end.endpoint, answer);
   }
   begin(end, kTurnBytes);
@@ -242,7 +242,7 @@ void LargeMessages::writing(const Packet& packet) {
   end->generation = ++peer(packet.source).peer_claims[static_cast<std::size_t>(end->line)];
   p2p_.matching.remove(receive);
   p2p_.peer(packet.source).expects_large = true;
-  p2p_.count_received(Way::kWrite, bytes, packet.source, "the receive buffer is global memory", false);
+  p2p_.count_received(Way::kSenderWrite, bytes, packet.source, "the receive buffer is global memory", false);
   p2p_.open(*receive, lead_source(header.lead), header.tag, bytes, packet.source);
   end->bytes = std::min(bytes, receive->capacity());
   const Placement there{header.address, header.stride, header.block_bytes};
@@ -250,12 +250,12 @@ void LargeMessages::writing(const Packet& packet) {
   begin(*end, kTurnBytes);
 }
 
-void LargeMessages::pushed(const Packet& packet) {
+void LargeMessages::put_done(const Packet& packet) {
   ReceiveRequest* const receive = p2p_.receives.find(header_of<AnswerHeader>(packet).receiver);
-  if (receive == nullptr || !receive->pushed_to || receive->endpoint != packet.source) {
+  if (receive == nullptr || !receive->put_to || receive->endpoint != packet.source) {
     p2p_.damaged(packet, "the end of a copy to no receive that waits for one");
   }
-  receive->pushed_to = false;
+  receive->put_to = false;
   p2p_.complete(*receive);
 }
 
@@ -360,7 +360,7 @@ void LargeMessages::retire(const Transfer& transfer) {
 void LargeMessages::finish(LargeEnd& end) {
   if (SendRequest* const send = end.send) {
     if (end.transfer == nullptr) {
-      p2p_.answer(end.endpoint, AnswerHeader{.lead = lead_word(PacketKind::kPushed), .receiver = end.other});
+      p2p_.answer(end.endpoint, AnswerHeader{.lead = lead_word(PacketKind::kPutDone), .receiver = end.other});
     }
     return p2p_.complete(*send);
   }
@@ -371,7 +371,7 @@ void LargeMessages::finish(LargeEnd& end) {
                         end.message_first);
   }
   if (end.transfer == nullptr) {
-    p2p_.answer(end.endpoint, AnswerHeader{.lead = lead_word(PacketKind::kPulled), .sender = end.other});
+    p2p_.answer(end.endpoint, AnswerHeader{.lead = lead_word(PacketKind::kGetDone), .sender = end.other});
   }
   receive.large = nullptr;
   if (end.line >= 0) release_line(end.endpoint, end.line);

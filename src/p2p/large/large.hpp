@@ -1,24 +1,24 @@
 // LargeMessages: messages whose bytes go straight from one buffer to the other, in one copy.
 //
 // Each of the two ranks has an End of such a message, beside its request. Four ways lead there:
-//   write   the receive was advertised (send_requests.cpp): the sender claims it and copies, the
-//           receiver joins in when it makes progress
-//   pull    the request to send says where the source lies: the receiver copies; where it is worth it,
-//           it says where the destination lies, and the sender joins in (cooperative copy)
-//   push    only the destination is global memory: the receiver says where, the sender copies
-//   attach  the source is private: the receiver has the system copy (attach.cpp), as a pull; if that fails
-//           on the way, the message goes through the ring from its start
-// Where two may copy they share a Transfer; where one copies alone it tells the other when it is done. Nobody
-// waits for the other's copying but through Progress: an End whose rank has nothing left to claim stays in
-// `active` until the transfer is over, and who finishes last wakes the other.
+//   sender write  the receive was advertised (advertised_receives.cpp): the sender claims it and copies, the
+//                 receiver joins in when it makes progress
+//   get           the request to send says where the source lies: the receiver copies; where it is worth it,
+//                 it says where the destination lies, and the sender joins in (cooperative copy)
+//   put           only the destination is global memory: the receiver says where, the sender copies
+//   attach        the source is private: the receiver has the system copy (attach.cpp), like a get; if that
+//                 fails on the way, the message goes through the ring from its start
+// Where both may copy they share a Transfer; where one copies alone it tells the other when it is done. A
+// rank waits for the other's copying in the progress loop alone: an End whose rank has nothing left to claim
+// stays in `active` until the transfer is over, and the rank that finishes last wakes the other.
 //
 // Ownership: an End belongs to its rank's pool and lives from when it is known that a request may go one of
 // these ways until the request is complete or goes another way.
-// Thread safety: the process lock guards it; what the ranks share is in PairBoard and Transfer.
+// Thread safety: the process lock guards it; what the ranks share is in PairPage and Transfer.
 //
 // Invariants:
 //  1. The request of an End in `active` is open, and only that End's carry() or finish() completes it.
-//  2. A line of an incoming board is marked in `open_lines` from its advertisement until it is free again.
+//  2. A line of an incoming page is marked in `open_lines` from its advertisement until it is free again.
 #pragma once
 
 #include <array>
@@ -30,9 +30,9 @@
 #include "memory/cross_memory.hpp"
 #include "memory/global_memory.hpp"
 #include "p2p/slot_pool.hpp"
-#include "protocol/board.hpp"
 #include "protocol/choose.hpp"
 #include "protocol/packet.hpp"
+#include "protocol/pair_page.hpp"
 #include "protocol/placement.hpp"
 #include "protocol/transfer.hpp"
 
@@ -47,7 +47,7 @@ struct LongMessage {
   RequestId sender = 0;
   Placement source;
   std::uint16_t generation = 0;
-  std::uint8_t pull = kNoPull;
+  std::uint8_t get = kNoGet;
   SourceKind kind = SourceKind::kIrregular;
 };
 
@@ -61,10 +61,10 @@ struct LargeEnd {
   Placement there;                    // the other end's, where this rank may copy; else none
   Transfer* transfer = nullptr;       // null: this rank copies alone
   std::uint32_t generation = 0;       // of the transfer
-  std::uint32_t line_generation = 0;  // of the send request
+  std::uint32_t line_generation = 0;  // of the advertised receive
   TransferPart part;                  // in the transfer, from when the copying begins
   ByteRange claimed;                  // what this rank has claimed before
-  int line = -1;                      // of the send request that this is; or of the pull that it has lent
+  int line = -1;                      // of the advertised receive, or of the transfer that it has lent
   Count bytes = 0;                    // to be copied
   Count copied = 0;                   // of them by this rank
   RequestId other = 0;                // alone: whom to tell
@@ -86,11 +86,11 @@ class LargeMessages {
   /// Writes the packet that opens the message: kWriting, or a request to send. False: there is no room.
   bool open(SendRequest& send);
   /// A claimed message has been opened: copies it, as far as the receiver does not.
-  void write(SendRequest& send);
-  /// The receiver's answers to a request to send. `push` is for one that has an address; false: this rank
+  void sender_write(SendRequest& send);
+  /// The receiver's answers to a request to send. `put` is for one that has an address; false: this rank
   /// cannot write there, so that fragments have to go (the receiver does not know what its peers can map).
-  void pulling(SendRequest& send, const Packet& packet);
-  bool push(SendRequest& send, const AnswerHeader& header);
+  void get_begins(SendRequest& send, const Packet& packet);
+  bool put(SendRequest& send, const AnswerHeader& header);
   /// The send is over.
   void forget(SendRequest& send);
 
@@ -102,7 +102,7 @@ class LargeMessages {
   /// A request to send has met its receive.
   void matched(ReceiveRequest& receive, const LongMessage& message, Count bytes, bool message_first);
   void writing(const Packet& packet);
-  void pushed(const Packet& packet);
+  void put_done(const Packet& packet);
 
   /// Whether poll() has anything to do.
   bool busy() const { return !active_.empty() || !advertising_.empty() || !held_back_.empty(); }
@@ -110,17 +110,17 @@ class LargeMessages {
   bool poll();
 
  private:
-  /// What this rank shares with one peer. The boards are null until they are first needed.
+  /// What this rank shares with one peer. The pages are null until they are first needed.
   struct Peer {
-    PairBoard* out = nullptr;      // for messages to it
-    PairBoard* in = nullptr;       // for messages from it
-    std::uint32_t pulls_used = 0;  // bit: out->pulls that are lent
-    std::array<std::uint16_t, kPulls> pull_generations{};
+    PairPage* out = nullptr;      // for messages to it
+    PairPage* in = nullptr;       // for messages from it
+    std::uint32_t gets_used = 0;  // bit: out->gets that are lent
+    std::array<std::uint16_t, kGets> get_generations{};
     // How often each line was claimed, by this rank and by the peer: the generations of their transfers. The
     // packets that say so arrive in order, so both ends count alike.
-    std::array<std::uint16_t, kSendRequests> claims{};
-    std::array<std::uint16_t, kSendRequests> peer_claims{};
-    std::uint32_t open_lines = 0;  // bit: in->requests that are not free
+    std::array<std::uint16_t, kAdvertisedReceives> claims{};
+    std::array<std::uint16_t, kAdvertisedReceives> peer_claims{};
+    std::uint32_t open_lines = 0;  // bit: in->receives that are not free
     std::uint32_t serial_next = 0;
     std::uint64_t published = 0;  // what in->processed says
     CrossMemory process;          // its private memory
@@ -129,7 +129,7 @@ class LargeMessages {
 
   // large.cpp
   LargeEnd& end_of(SendRequest& send);
-  void lend_pull(LargeEnd& end);
+  void lend_transfer(LargeEnd& end);
   bool carry(LargeEnd& end, Count budget);
   bool carry_alone(LargeEnd& end, Count budget);
   void move(LargeEnd& end, Count begin, Count to);
@@ -145,8 +145,8 @@ class LargeMessages {
   bool carry_attached(LargeEnd& end, Count budget);
   void fall_back(LargeEnd& end);
 
-  // send_requests.cpp
-  PairBoard* board(PairBoard*& known, int from, int to);
+  // advertised_receives.cpp
+  PairPage* page(PairPage*& known, int from, int to);
   /// The table for messages to and from a rank of this job.
   const DistanceTable& table_for(int endpoint);
   /// Whether that rank's memory may be reached: it is of this job, and of this node.

@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
+
+#include "base/counters.hpp"
+#include "base/former_names.hpp"
 
 namespace tasuki {
 namespace {
@@ -84,6 +88,31 @@ TEST(ConfigTest, UnknownNameWarns) {
   const Outcome outcome = read();
   EXPECT_TRUE(outcome.valid);
   EXPECT_NE(outcome.warning.find("TASUKI_EAGER_BYTE_MAX is set but unknown"), std::string::npos);
+}
+
+TEST(ConfigTest, FormerNamesAreTakenAndThePresentOneIsSaid) {
+  const Setting setting("TASUKI_PROTOCOL_PULL", "0");
+  const Outcome outcome = read();
+  EXPECT_TRUE(outcome.valid);
+  EXPECT_EQ(outcome.config.get, 0);
+  EXPECT_NE(outcome.warning.find("TASUKI_PROTOCOL_PULL is called TASUKI_PROTOCOL_GET now"),
+            std::string::npos);
+}
+
+TEST(FormerNamesTest, PresentOnesAreThoseOfSettingsAndCounters) {
+  for (const FormerName& row : kFormerNames) {
+    const auto is = [](const std::string& name) {
+      return [&name](const auto& one) { return one.name == name; };
+    };
+    EXPECT_TRUE(std::ranges::any_of(settings(), is(row.present)) ||
+                std::ranges::any_of(counter_table(), is(row.present)))
+        << row.present;
+    EXPECT_FALSE(std::ranges::any_of(settings(), is(row.former)) ||
+                 std::ranges::any_of(counter_table(), is(row.former)))
+        << row.former;
+    EXPECT_STREQ(present_name(row.former), row.present);
+  }
+  EXPECT_STREQ(present_name("polls"), "polls");
 }
 
 }  // namespace

@@ -26,15 +26,15 @@ JobStatistics example() {
   JobStatistics job;
   RankStatistics sender = rank("0");
   sender.counts.ways[static_cast<int>(Way::kShort)].sent = {3000, 24000};
-  sender.counts.ways[static_cast<int>(Way::kWrite)].sent = {1, 1 << 20};
-  sender.counts.ways[static_cast<int>(Way::kPull)].sent = {1, 1 << 20};
+  sender.counts.ways[static_cast<int>(Way::kSenderWrite)].sent = {1, 1 << 20};
+  sender.counts.ways[static_cast<int>(Way::kGet)].sent = {1, 1 << 20};
   RankStatistics receiver = rank("1");
   receiver.counts.running_ns = 1'000'000'000;
   receiver.counts.ways[static_cast<int>(Way::kShort)].received = {3000, 24000};
   receiver.counts.ways[static_cast<int>(Way::kShort)].message_first = {1500, 12000};
-  receiver.counts.ways[static_cast<int>(Way::kWrite)].received = {1, 1 << 20};
-  receiver.counts.ways[static_cast<int>(Way::kPull)].received = {1, 1 << 20};
-  receiver.counts.ways[static_cast<int>(Way::kPull)].message_first = {1, 1 << 20};
+  receiver.counts.ways[static_cast<int>(Way::kSenderWrite)].received = {1, 1 << 20};
+  receiver.counts.ways[static_cast<int>(Way::kGet)].received = {1, 1 << 20};
+  receiver.counts.ways[static_cast<int>(Way::kGet)].message_first = {1, 1 << 20};
   receiver.counts.asleep_ns = 500'000'000;
   job.add(sender);
   job.add(receiver);
@@ -60,7 +60,7 @@ TEST(Statistics, TheTableHasARowForEachWayThatWasUsed) {
   EXPECT_TRUE(has(row(text, "short"), "50.0 %")) << text;
   EXPECT_TRUE(has(row(text, "write"), "512 KiB/s")) << text;
   EXPECT_TRUE(has(row(text, "write"), "100.0 %")) << text;
-  EXPECT_TRUE(has(row(text, "pull"), "0.0 %")) << text;
+  EXPECT_TRUE(has(row(text, "get"), "0.0 %")) << text;
   EXPECT_EQ(row(text, "eager"), "") << text;
   EXPECT_TRUE(has(row(text, "all"), "3,002")) << text;
   EXPECT_TRUE(has(text, "1,501 messages, 50.0 % of the bytes")) << text;
@@ -115,14 +115,14 @@ TEST(Statistics, BytesHaveThreeDigits) {
 
 TEST(Statistics, AReportGoesThroughSharedMemoryWhole) {
   Counters counters;
-  counters.count_sent(Way::kPush, 77);
+  counters.count_sent(Way::kPut, 77);
   counters.count_received(Way::kAttach, 5, true);
   counters.unexpected_bytes.add(9);
   counters.unexpected_bytes.subtract(9);
   RunStatistics shared;
   store(statistics_of(counters), &shared);
   const RunStatistics read = load(shared);
-  EXPECT_EQ(read.of(Way::kPush).sent.bytes, 77u);
+  EXPECT_EQ(read.of(Way::kPut).sent.bytes, 77u);
   EXPECT_EQ(read.of(Way::kAttach).message_first.messages, 1u);
   EXPECT_EQ(read.all().received.messages, 1u);
   EXPECT_EQ(read.unexpected_bytes_highest, 9u);

@@ -121,7 +121,7 @@ TEST(TopLines, EachRankHasALine) {
   table.rows[0].call = "MPI_Recv (source 1, tag 7)";
   table.rows[1].state = State::kComputes;
   table.rows[1].function = "";
-  table.rows[1].ways[static_cast<int>(Way::kPull)].sent = {100, 72'000};
+  table.rows[1].ways[static_cast<int>(Way::kGet)].sent = {100, 72'000};
   const std::vector<std::string> lines = top_lines(table, 200, 50, false);
   ASSERT_EQ(lines.size(), 5u);
   EXPECT_EQ(lines[0], "ring, 2 ranks");
@@ -129,7 +129,7 @@ TEST(TopLines, EachRankHasALine) {
   EXPECT_TRUE(has(lines[2], "0     waits in MPI_Recv (source 1, tag 7)")) << lines[2];
   EXPECT_TRUE(has(lines[2], "3.2 s") && has(lines[2], "50 %") && has(lines[2], "1.00 k")) << lines[2];
   EXPECT_TRUE(has(lines[2], "short 100")) << lines[2];
-  EXPECT_TRUE(has(lines[3], "computes") && has(lines[3], "pull 90, short 10")) << lines[3];
+  EXPECT_TRUE(has(lines[3], "computes") && has(lines[3], "get 90, short 10")) << lines[3];
   EXPECT_TRUE(has(lines[4], "1 computes, 1 waits") && has(lines[4], "2.10 k")) << lines[4];
   EXPECT_TRUE(has(lines[4], "85.9 KiB")) << lines[4];
 }

@@ -107,11 +107,11 @@ TEST_F(TopTest, RatesFollowWhatTheRanksPublish) {
   RunStatistics counts;
   for (int second = 1; second <= 4; ++second) {
     counts.running_ns += 1000;
-    counts.ways[static_cast<int>(Way::kPull)].sent = {100ULL * second, 1'024'000ULL * second};
+    counts.ways[static_cast<int>(Way::kGet)].sent = {100ULL * second, 1'024'000ULL * second};
     store(counts, &ranks_[0]->block.statistics);
     const std::string told = line(top, second * kSecond);
     if (second > 1) {
-      EXPECT_TRUE(told.ends_with("; 100 messages/s, 1000 KiB/s; pull 100 %")) << told;
+      EXPECT_TRUE(told.ends_with("; 100 messages/s, 1000 KiB/s; get 100 %")) << told;
     }
   }
 }

@@ -121,14 +121,14 @@ TEST(Attach, ThresholdAndSwitch) {
   }
 }
 
-/// A private source and a global destination: the sender pushes; only where it must not, the system copies.
+/// A private source and a global destination: the sender puts; only where it must not, the system copies.
 TEST(Attach, WhereTheDestinationIsGlobal) {
-  for (const bool push : {true, false}) {
+  for (const bool put : {true, false}) {
     WorldOptions options = private_memory();
     options.global_memory = true;
     options.odd_ranks_private = true;
-    options.config.push = push;
-    options.config.send_requests = false;
+    options.config.put = put;
+    options.config.advertised_receives = false;
     run_pair(
         [&](Rank& on) {
           const Bytes data = pattern(kBytes, 6);
@@ -139,7 +139,7 @@ TEST(Attach, WhereTheDestinationIsGlobal) {
             EXPECT_EQ(on.recv(got, 1, 1), 0);
             EXPECT_EQ(got, data);
           }
-          const Way way = push ? Way::kPush : Way::kAttach;
+          const Way way = put ? Way::kPut : Way::kAttach;
           EXPECT_EQ(on.rank == 1 ? sent(on, way) : received(on, way), 1u) << way_name(way);
         },
         options);

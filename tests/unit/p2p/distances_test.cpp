@@ -195,14 +195,14 @@ TEST(Distances, AreLookedAtOnceTheRankIsThereAndThenKept) {
 TEST(DistanceTable, SharesLargerMessagesTheFartherTheRanksAre) {
   ProtocolTable table;
   table.set_thresholds(0, 0);
-  EXPECT_EQ(table.write_bytes_min, table.at(kCache).write_bytes_min);
+  EXPECT_EQ(table.sender_write_bytes_min, table.at(kCache).sender_write_bytes_min);
   for (std::size_t i = 0; i < kDistances; ++i) {
     const DistanceTable& one = table.by_distance[i];
-    EXPECT_LE(one.write_bytes_min, table.eager_bytes_max);
-    EXPECT_GE(one.cooperative_bytes_min, one.write_bytes_min);
+    EXPECT_LE(one.sender_write_bytes_min, table.eager_bytes_max);
+    EXPECT_GE(one.cooperative_bytes_min, one.sender_write_bytes_min);
     EXPECT_GE(one.cooperative_bytes_min, one.claim_bytes_min);
     if (i == 0) continue;
-    EXPECT_GT(one.write_bytes_min, table.by_distance[i - 1].write_bytes_min);
+    EXPECT_GT(one.sender_write_bytes_min, table.by_distance[i - 1].sender_write_bytes_min);
     EXPECT_GT(one.cooperative_bytes_min, table.by_distance[i - 1].cooperative_bytes_min);
   }
   const LongFacts facts{.bytes = 20'000,
@@ -216,21 +216,21 @@ TEST(DistanceTable, SharesLargerMessagesTheFartherTheRanksAre) {
   LongFacts far = facts;
   far.distance = kPackage;
   EXPECT_EQ(choose_long(facts, table).way, Way::kCooperative);
-  EXPECT_EQ(choose_long(far, table).way, Way::kPull);
+  EXPECT_EQ(choose_long(far, table).way, Way::kGet);
   EXPECT_EQ(choose_long(far, table).why, Why::kSmall);
 }
 
 TEST(DistanceTable, WhatTheUserSetsHoldsForAll) {
   ProtocolTable table;
   table.set_thresholds(100, 200);
-  EXPECT_EQ(table.write_bytes_min, 100);
+  EXPECT_EQ(table.sender_write_bytes_min, 100);
   for (const DistanceTable& one : table.by_distance) {
-    EXPECT_EQ(one.write_bytes_min, 100);
+    EXPECT_EQ(one.sender_write_bytes_min, 100);
     EXPECT_EQ(one.cooperative_bytes_min, 200);
     EXPECT_GT(one.claim_bytes_min, 0);
   }
   table.set_thresholds(0, 200);
-  EXPECT_EQ(table.at(kMachine).write_bytes_min, kDistanceTables[2].write_bytes_min);
+  EXPECT_EQ(table.at(kMachine).sender_write_bytes_min, kDistanceTables[2].sender_write_bytes_min);
   EXPECT_EQ(table.at(kMachine).cooperative_bytes_min, 200);
 }
 
@@ -270,9 +270,9 @@ std::uint64_t messages_by(Way way, Distance distance, std::size_t bytes) {
 TEST(DistanceTable, DecidesForEachPairOfRanks) {
   for (std::size_t i = 0; i < kDistances; ++i) {
     const auto distance = static_cast<Distance>(i);
-    const auto write = static_cast<std::size_t>(kDistanceTables[i].write_bytes_min);
-    EXPECT_EQ(messages_by(Way::kWrite, distance, write), 1u) << distance_text(distance);
-    EXPECT_EQ(messages_by(Way::kWrite, distance, write - 1), 0u) << distance_text(distance);
+    const auto write = static_cast<std::size_t>(kDistanceTables[i].sender_write_bytes_min);
+    EXPECT_EQ(messages_by(Way::kSenderWrite, distance, write), 1u) << distance_text(distance);
+    EXPECT_EQ(messages_by(Way::kSenderWrite, distance, write - 1), 0u) << distance_text(distance);
     const auto both = static_cast<std::size_t>(kDistanceTables[i].cooperative_bytes_min);
     EXPECT_EQ(messages_by(Way::kCooperative, distance, both), 1u) << distance_text(distance);
     EXPECT_EQ(messages_by(Way::kCooperative, distance, both - 1), 0u) << distance_text(distance);

@@ -70,10 +70,10 @@ class Round {
  public:
   Round(Rank& on, unsigned seed) : on_(on), types_(on), random_(seed * 97 + static_cast<unsigned>(on.rank)) {
     ProtocolTable& table = on.process.p2p->table;
-    table.send_requests = random_() % 4 != 0;
-    table.pull = random_() % 4 != 0;
+    table.advertised_receives = random_() % 4 != 0;
+    table.get = random_() % 4 != 0;
     table.cooperative = random_() % 4 != 0;
-    table.push = random_() % 4 != 0;
+    table.put = random_() % 4 != 0;
     table.attach = random_() % 4 != 0;
     table.attach_bytes_min = 2000;
     table.attach_block_bytes_min = random_() % 2 == 0 ? 8 : 400;

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "p2p/large_support.hpp"
-#include "protocol/board.hpp"
+#include "protocol/pair_page.hpp"
 
 namespace tasuki::test {
 namespace {
@@ -60,10 +60,10 @@ void exchange(Rank& on, Types& types, Lie from, Lie to, bool receive_first) {
 /// What is expected of a message that comes first, and of one that comes second.
 Way expected_way(Lie from, Lie to, bool receive_first) {
   const bool from_regular = from != Lie::kIrregular, to_regular = to != Lie::kIrregular;
-  if (receive_first && to_regular && (from_regular || to == Lie::kDense)) return Way::kWrite;
+  if (receive_first && to_regular && (from_regular || to == Lie::kDense)) return Way::kSenderWrite;
   if (from_regular && to_regular) return Way::kCooperative;
-  if (from == Lie::kDense) return Way::kPull;
-  if (to == Lie::kDense) return Way::kPush;
+  if (from == Lie::kDense) return Way::kGet;
+  if (to == Lie::kDense) return Way::kPut;
   return Way::kTwoCopy;
 }
 
@@ -94,23 +94,23 @@ TEST(Large, EachPairOfLayoutsTakesItsWay) {
 }
 
 struct Case {
-  bool send_requests, pull, cooperative, push, global;
+  bool advertised_receives, get, cooperative, put, global;
   Way way;  // of a dense message whose receive came first
 };
 
 TEST(Large, EachWayCanBeSwitchedOff) {
   const Case cases[] = {
-      {true, true, true, true, true, Way::kWrite},       {false, true, true, true, true, Way::kCooperative},
-      {false, true, false, true, true, Way::kPull},      {false, false, true, true, true, Way::kPush},
+      {true, true, true, true, true, Way::kSenderWrite}, {false, true, true, true, true, Way::kCooperative},
+      {false, true, false, true, true, Way::kGet},       {false, false, true, true, true, Way::kPut},
       {false, false, false, false, true, Way::kTwoCopy}, {true, true, true, true, false, Way::kTwoCopy},
   };
   for (const Case& one : cases) {
     WorldOptions options;
     options.global_memory = one.global;
-    options.config.send_requests = one.send_requests;
-    options.config.pull = one.pull;
+    options.config.advertised_receives = one.advertised_receives;
+    options.config.get = one.get;
     options.config.cooperative = one.cooperative;
-    options.config.push = one.push;
+    options.config.put = one.put;
     run_pair(
         [&](Rank& on) {
           Types types(on);
@@ -125,10 +125,10 @@ TEST(Large, EachWayCanBeSwitchedOff) {
 }
 
 TEST(Large, WhatNobodyCanMapGoesThroughTheRing) {
-  for (const bool pull : {true, false}) {
+  for (const bool get : {true, false}) {
     WorldOptions options;
     options.reach_nobody = true;
-    options.config.pull = pull;
+    options.config.get = get;
     run_pair(
         [](Rank& on) {
           Types types(on);
@@ -139,11 +139,11 @@ TEST(Large, WhatNobodyCanMapGoesThroughTheRing) {
               messages += std::size(kLies);
             }
           }
-          // The receiver, which does not know what its sender can map, may have offered to be pushed to.
+          // The receiver, which does not know what its sender can map, may have offered its buffer for a put.
           if (on.rank == 0) {
             EXPECT_EQ(sent(on, Way::kTwoCopy), messages);
           } else {
-            EXPECT_EQ(received(on, Way::kTwoCopy) + received(on, Way::kPush), messages);
+            EXPECT_EQ(received(on, Way::kTwoCopy) + received(on, Way::kPut), messages);
           }
         },
         options);
@@ -172,7 +172,7 @@ TEST(Large, AMessageToAPostedReceiveNeedsNothingOfItsReceiver) {
 TEST(Large, BothCopyWhenBothWait) {
   std::atomic<bool> helped = false;
   WorldOptions options;
-  options.config.send_requests = 0;
+  options.config.advertised_receives = 0;
   run_pair(
       [&](Rank& on) {
         Bytes data(32 << 20, 1);
@@ -202,13 +202,13 @@ TEST(Large, ToOneself) {
       EXPECT_EQ(on.waitall(requests), 0);
       EXPECT_EQ(got, data);
     }
-    EXPECT_EQ(sent(on, Way::kWrite), 1u);
+    EXPECT_EQ(sent(on, Way::kSenderWrite), 1u);
     EXPECT_EQ(sent(on, Way::kCooperative), 1u);
   });
 }
 
 TEST(Large, MoreReceivesThanCanBeAdvertised) {
-  constexpr int kReceives = 3 * kSendRequests + 5;
+  constexpr int kReceives = 3 * kAdvertisedReceives + 5;
   run_pair([](Rank& on) {
     Bytes go;
     std::vector<Request*> requests;
@@ -223,8 +223,8 @@ TEST(Large, MoreReceivesThanCanBeAdvertised) {
     for (int i = 0; i < kReceives; ++i) {
       EXPECT_EQ(data[static_cast<std::size_t>(i)], pattern(5000, static_cast<std::uint32_t>(i)));
     }
-    EXPECT_GE(on.rank == 0 ? sent(on, Way::kWrite) : received(on, Way::kWrite),
-              static_cast<std::uint64_t>(kSendRequests));
+    EXPECT_GE(on.rank == 0 ? sent(on, Way::kSenderWrite) : received(on, Way::kSenderWrite),
+              static_cast<std::uint64_t>(kAdvertisedReceives));
   });
 }
 
@@ -235,10 +235,10 @@ TEST(Large, AnEarlierReceiveFromAnySourceHoldsBack) {
     if (on.rank == 0) {
       on.recv(go, 1, 9);
       EXPECT_EQ(on.send(one, 1, 5), 0);
-      EXPECT_EQ(sent(on, Way::kWrite), 0u) << "the receive from any source comes first";
+      EXPECT_EQ(sent(on, Way::kSenderWrite), 0u) << "the receive from any source comes first";
       on.recv(go, 1, 9);
       EXPECT_EQ(on.send(two, 1, 5), 0);
-      EXPECT_EQ(sent(on, Way::kWrite), 1u) << "it is gone, the other one is advertised";
+      EXPECT_EQ(sent(on, Way::kSenderWrite), 1u) << "it is gone, the other one is advertised";
       return;
     }
     Bytes first(5000), second(5000);

@@ -16,8 +16,8 @@
 #include "p2p/partitioned/partitioned.hpp"
 #include "p2p/ranks.hpp"
 #include "progress/progress.hpp"
-#include "protocol/board.hpp"
 #include "protocol/packet.hpp"
+#include "protocol/pair_page.hpp"
 #include "rma/api.hpp"
 #include "rma/control/shared_control.hpp"
 #include "rma/window.hpp"
@@ -97,14 +97,14 @@ TEST(DamagedPackets, ThatNameNoRequestAreTold) {
   const RequestId stale = RequestId{1} << 32 | 5;
   for (const RequestId id : {RequestId{0}, stale, RequestId{UINT64_MAX}, RequestId{1} << 32 | 1000000}) {
     for (const PacketKind kind :
-         {PacketKind::kClearToSend, PacketKind::kAcknowledge, PacketKind::kPulling, PacketKind::kPulled}) {
+         {PacketKind::kClearToSend, PacketKind::kAcknowledge, PacketKind::kGetBegins, PacketKind::kGetDone}) {
       expect_told("an answer to no message", [&](Rank& rank) {
         forge(rank, AnswerHeader{.lead = lead(kind), .sender = id, .bytes_wanted = 100, .address = 4096});
       });
     }
   }
   expect_told("the end of a copy to no receive", [&](Rank& rank) {
-    forge(rank, AnswerHeader{.lead = lead(PacketKind::kPushed), .receiver = stale});
+    forge(rank, AnswerHeader{.lead = lead(PacketKind::kPutDone), .receiver = stale});
   });
   expect_told("a fragment for no receive", [&](Rank& rank) {
     forge(rank, FragmentHeader{lead(PacketKind::kFragment), 0, stale, 0}, 100);
@@ -134,13 +134,13 @@ TEST(DamagedPackets, FromARankThatTheCommunicatorHasNotAreTold) {
 
 /// Receives that are advertised fill all lines; one more waits for a line.
 void post_one_too_many(Rank& rank) {
-  static std::vector<Bytes> rooms(kSendRequests + 1, Bytes(4096));
+  static std::vector<Bytes> rooms(kAdvertisedReceives + 1, Bytes(4096));
   for (Bytes& room : rooms) rank.irecv(room, 1, 3);
 }
 
 TEST(DamagedPackets, AMessageIsWrittenOnlyToTheLineOfItsReceive) {
   for (const std::uint32_t line : {UINT32_MAX, 16u, 1u << 31}) {
-    for (std::uint32_t index = 0; index <= kSendRequests; ++index) {
+    for (std::uint32_t index = 0; index <= kAdvertisedReceives; ++index) {
       // The generations are those of the first objects in their slots, whatever was there before.
       const auto wrong = [&](Rank& rank) {
         for (std::uint64_t generation = 1; generation < 200; generation += 2) {
@@ -161,8 +161,8 @@ TEST(DamagedBoards, AStateThatChangedUnderAReceiveIsTold) {
   expect_told(
       "the state of a receive that was offered to it",
       [](Rank& rank) {
-        auto* board = reinterpret_cast<PairBoard*>(rank.process.transport->board(1, 0));
-        for (SendRequestLine& line : board->requests) line.state.store(0x12345677);
+        auto* board = reinterpret_cast<PairPage*>(rank.process.transport->board(1, 0));
+        for (AdvertisedReceive& line : board->receives) line.state.store(0x12345677);
         const ShortHeader header{lead(PacketKind::kShort), 3, rank.world->context};
         HeadWords words;
         std::memcpy(&words, &header, sizeof words);
@@ -182,10 +182,10 @@ TEST(DamagedBoards, ATransferThatCannotBeIsTold) {
     }
     for (int i = 0; i < 50; ++i) {
       Bytes room(1 << 20);
-      auto* board = reinterpret_cast<PairBoard*>(process.transport->board(0, 1));
+      auto* board = reinterpret_cast<PairPage*>(process.transport->board(0, 1));
       Status status;
       api::probe(process, 0, 3, rank.world, &status);
-      for (PullLine& line : board->pulls) {
+      for (LentTransfer& line : board->gets) {
         auto* word = reinterpret_cast<std::atomic<std::uint64_t>*>(&line);
         word->fetch_or(std::uint64_t{0x3ffff} << 18);  // everything is claimed from the front, and more
         word->fetch_or(std::uint64_t{0x3ffff} << 36);  // and from the back

@@ -29,7 +29,7 @@ struct WorldOptions {
   /// Called when all ranks have ended, before their memory goes: worlds that met ring each other's doorbells.
   std::function<void()> before_memory_goes = [] {};
   Config config{.eager_bytes_max = 1024,
-                .write_bytes_min = 512,
+                .sender_write_bytes_min = 512,
                 .cooperative_bytes_min = 8 * 1024,
                 .ring_bytes = 16 * 1024,
                 .spin_count = 16};  // small: full FIFOs are common

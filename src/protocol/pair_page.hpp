@@ -1,24 +1,23 @@
-// PairBoard: what two ranks of a node share for the large messages from one of them, the sender, to the
-// other.
+// PairPage: what two ranks of a node share for the large messages from one of them, the sender, to the other.
 //
-// On it the receiver advertises receives (send requests): where the sender may write a message's bytes at
-// once. The sender claims one by a compare-and-swap of its state; the receiver takes one back in the same way
-// when something else has matched the receive or it was cancelled. So exactly one of the two gets it. And
-// there lie the words of transfers: a send request holds its own, a message that the receiver pulls takes one
-// of `pulls`.
+// On it the receiver advertises posted receives: where the sender may write a message's bytes at once. The
+// sender claims one by a compare-and-swap of its state; the receiver takes one back in the same way when
+// something else has matched the receive or it was cancelled. So exactly one of the two gets it. The words of
+// transfers lie there too: an advertised receive holds its own, a message that the receiver gets takes one of
+// `gets`.
 //
 // Memory: one page of the transport for each ordered pair (Transport::board), touched when it is first used,
 // zero at first: nothing advertised, nothing processed.
 //
 // Invariants:
-//  1. The sender claims a request only while `processed` equals the number of messages that it has sent: then
+//  1. The sender claims a receive only while `processed` equals the number of messages that it has sent: then
 //     the receiver has matched them all, and none of them takes the receive.
 //  2. A receive is advertised only when every earlier open receive that could match the same message is, so
-//     the sender, who takes the one with the lowest serial number that matches, keeps MPI's order. It
-//     passes over those that are younger than its look at `open`: a request may have been taken back since,
+//     the sender, which takes the one with the lowest serial number that matches, keeps MPI's order. It
+//     passes over those that are younger than its load of `open`: a receive may have been taken back since,
 //     and a younger one have taken its line, while one between the two stands in a line that was not in use.
-//  3. The receiver changes a request's fields only while its state is kFree. What the sender reads
-//     before it has claimed the request counts only if the claim then succeeds: the state holds a
+//  3. The receiver changes the fields of an advertised receive only while its state is kFree. What the sender
+//     reads before it has claimed the receive counts only if the claim then succeeds: the state holds a
 //     generation.
 #pragma once
 
@@ -30,11 +29,11 @@
 
 namespace tasuki {
 
-inline constexpr int kSendRequests = 16;
-inline constexpr int kPulls = 32;
+inline constexpr int kAdvertisedReceives = 16;
+inline constexpr int kGets = 32;
 
 /// A receive that the sender may write to.
-struct alignas(64) SendRequestLine {
+struct alignas(64) AdvertisedReceive {
   enum State : std::uint32_t { kFree = 0, kOpen = 1, kClaimed = 2 };
 
   std::atomic<std::uint32_t> state;  // generation * 4 + State; receiver: free to open (release), open to free
@@ -49,22 +48,22 @@ struct alignas(64) SendRequestLine {
   std::atomic<std::uint64_t> receive;      // the receive's RequestId
   Transfer transfer;                       // writers: both
 };
-static_assert(sizeof(SendRequestLine) == 64);
+static_assert(sizeof(AdvertisedReceive) == 64);
 
-struct alignas(64) PullLine {
+struct alignas(64) LentTransfer {
   Transfer transfer;  // owner: sender; writers: both
 };
 
-struct PairBoard {
-  // In one line, which the sender looks at before each large message.
+struct PairPage {
+  // In one cache line, which the sender loads before each large message.
   alignas(64) std::atomic<std::uint64_t> processed;  // writer: receiver; messages of the sender that it has
                                                      // taken out of the FIFO and matched or kept; release
-  // Low half: bit i: requests[i] is not free. High half: the serial number that the next one to be advertised
-  // will get. One word, so that who reads it knows of all requests that are older. Writer: receiver; release.
+  // Low half: bit i: receives[i] is not free. High half: the serial number that the next one to be advertised
+  // will get. One word, so that its reader knows of all receives that are older. Writer: receiver; release.
   std::atomic<std::uint64_t> open;
-  SendRequestLine requests[kSendRequests];
-  PullLine pulls[kPulls];
+  AdvertisedReceive receives[kAdvertisedReceives];
+  LentTransfer gets[kGets];
 };
-static_assert(sizeof(PairBoard) <= kBoardBytes);
+static_assert(sizeof(PairPage) <= kBoardBytes);
 
 }  // namespace tasuki

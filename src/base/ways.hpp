@@ -1,0 +1,56 @@
+// Ways: how a message can travel, in one table. It names the counters (base/counters.cpp), the lines of
+// `mpiexec --stats` and what TASUKI_EXPLAIN says; protocol/choose.hpp decides which one a message takes.
+//
+// Pure data.
+#pragma once
+
+#include <cstdint>
+#include <iterator>
+
+namespace tasuki {
+
+/// Both ends of a message count the same way, once it is known which one it went.
+enum class Way : std::uint8_t {
+  kShort,
+  kEager,
+  kGet,
+  kCooperative,
+  kSenderWrite,
+  kPut,
+  kAttach,
+  kTwoCopy,
+};
+
+struct WayRow {
+  const char* name;      // as people and JSON read it
+  const char* counter;   // in the names of counters: "sent_NAME_bytes"
+  const char* how;       // "messages sent ...", in the descriptions of counters
+  const char* explains;  // for TASUKI_EXPLAIN
+  bool message_first;    // whether a message may come before its receive
+};
+
+/// By Way.
+inline constexpr WayRow kWayTable[] = {
+    {"short", "short", "in slots of the ring", "in slots of the ring", true},
+    {"eager", "eager", "at once through the ring, in two copies", "at once through the ring, two copies",
+     true},
+    {"get", "get", "as a descriptor, and the receiver copied", "the receiver copies", true},
+    {"cooperative", "cooperative", "as a descriptor, and both copied", "both ranks copy", true},
+    {"sender-write", "sender_write", "into the buffer that the receiver had advertised",
+     "into the buffer of a receive that was advertised, both ranks copy", false},
+    {"put", "put", "as a descriptor, and the sender copied", "the sender copies", true},
+    {"attach", "attach", "as a descriptor, and the kernel copied", "the kernel copies for the receiver",
+     true},
+    {"two-copy", "two_copy", "as a descriptor, then in fragments through the ring",
+     "in fragments through the ring", true},
+};
+inline constexpr int kWays = static_cast<int>(std::size(kWayTable));
+
+constexpr const WayRow& row_of_way(Way way) {
+  return kWayTable[static_cast<int>(way)];
+}
+constexpr const char* way_name(Way way) {
+  return row_of_way(way).name;
+}
+
+}  // namespace tasuki
