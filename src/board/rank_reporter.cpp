@@ -1,4 +1,4 @@
-// What a rank tells: its call, whom it waits for, what is open and what nobody has received.
+// What a rank reports: its call, which ranks it waits for, what is open and what has not been received.
 #include "board/rank_reporter.hpp"
 
 #include <execinfo.h>

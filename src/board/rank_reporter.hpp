@@ -1,5 +1,6 @@
-// RankReporter: answers who asks what this rank waits for (base/call_board.hpp). It looks through the parts
-// of the Process and writes what they know into the rank's report: nothing is kept for it while nobody asks.
+// RankReporter: answers the question what this rank waits for (base/call_board.hpp). It goes through the
+// parts of the Process and writes what they know into the rank's report: nothing is kept for it before the
+// question.
 //
 // It runs inside a wait (Progress), so whatever it looks at is at rest; it changes nothing and waits for
 // nothing. Addresses on the line are used only where they are those of a communicator, window or file that

@@ -6,7 +6,7 @@
 // MPI forbids it; and it tells who changed a buffer meanwhile, by a sum over it when the operation was
 // started and another when it is waited for.
 //
-// Below level 1 a Process has none of this: whoever asks looks at Process::checks first.
+// Below level 1 a Process has none of this: callers test Process::checks first.
 //
 // Ownership: Process::checks. Thread safety: the process lock guards it.
 #pragma once

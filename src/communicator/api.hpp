@@ -2,7 +2,7 @@
 // sessions (MPI 11.3). The rules of these signatures are in ARCHITECTURE.md.
 //
 // A collective call in which one rank finds its own arguments wrong fails on that rank, takes part in the
-// exchange all the same, and so hangs nobody. Freeing MPI_COMM_WORLD and MPI_COMM_SELF is an error.
+// exchange all the same, so no other rank hangs. Freeing MPI_COMM_WORLD and MPI_COMM_SELF is an error.
 #pragma once
 
 #include <string>

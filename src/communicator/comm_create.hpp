@@ -40,7 +40,7 @@ struct InterShares {
 };
 
 /// The intercommunicator of those with this process's color, each side in the order of (key, rank), or null:
-/// this process does not join, or the color has nobody on one of the two sides.
+/// this process does not join, or the color has no rank on one of the two sides.
 Comm* make_inter_split(Comm& parent, const InterShares& shares);
 
 /// MPI_Comm_create and MPI_Comm_split on an intercommunicator.

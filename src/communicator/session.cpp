@@ -22,7 +22,8 @@ constexpr const char* kThreadLevelKey = "thread_level";
 constexpr std::array<ThreadLevel, 4> kThreadLevels = {ThreadLevel::kSingle, ThreadLevel::kFunneled,
                                                       ThreadLevel::kSerialized, ThreadLevel::kMultiple};
 
-/// A process set: its name, and who is in it besides this process. All of a job share one machine's memory.
+/// A process set: its name, and whether it is the whole job or this process alone. All ranks of a job share
+/// one machine's memory.
 struct ProcessSet {
   const char* name;
   bool whole_job;

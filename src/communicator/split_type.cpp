@@ -42,7 +42,7 @@ void join_machine(PlaceShare* share) {
   share->split.color = static_cast<std::int64_t>(share->machine >> 1);
 }
 
-/// Those who run in the same instance of `level`; whoever is not confined to one instance does not join.
+/// The ranks that run in the same instance of `level`; a rank that is not confined to one does not join.
 void join_level(PlaceShare* share, int level) {
   const std::int32_t instance = share->place[static_cast<std::size_t>(level)];
   if (instance < 0) return;
@@ -50,7 +50,7 @@ void join_level(PlaceShare* share, int level) {
   share->split.color ^= static_cast<std::int64_t>(instance + 1) << 40 ^ (level + 1);
 }
 
-/// By the resource or process set that the hint names; a name that nobody knows makes no communicator.
+/// By the resource or process set that the hint names; an unknown name makes no communicator.
 void join_by_hints(PlaceShare* share, const Comm& comm, const Info* info, bool sets) {
   if (const std::string* resource = find_info(info, kResourceKey)) {
     if (*resource == kSharedMemory) return join_machine(share);
@@ -60,7 +60,7 @@ void join_by_hints(PlaceShare* share, const Comm& comm, const Info* info, bool s
   }
   const std::string* set = sets ? find_info(info, kSetKey) : nullptr;
   if (set == nullptr) return;
-  // Of several jobs that have met, each is a world of its own; a context is nobody else's.
+  // Of several jobs that have met, each is a world of its own; a context is unique.
   const ProcessName own = process_name(comm.process, comm.process.rank);
   std::int64_t color = -1;
   if (is_set_name(*set, "mpi://WORLD")) color = static_cast<std::int64_t>(own.job >> 1);

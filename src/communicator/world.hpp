@@ -18,7 +18,7 @@ void hide_world(Process& process);
 
 /// What MPI_Init and MPI_Finalize meet on: the world once more, since where a rank has left out a call that
 /// the others are in, its messages must not be taken for that call's. Where calls are compared, the world
-/// itself: then all are told of it.
+/// itself: then all ranks report the mistake.
 Ref<Comm> meeting_of_world(Process& process);
 
 /// The world once more, for the locks of files between nodes (io/file/job_locks.hpp).

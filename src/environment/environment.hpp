@@ -36,7 +36,7 @@ Code begin_end_of_world(Process& process);
 /// the job have come here. Sessions go on.
 Code finish_world(Process& process);
 
-/// The last user has gone: completes what this rank has to send, and tells whoever cares that it is
+/// The last user has gone: completes what this rank has to send, and reports that it is
 /// finalised. Afterwards the Process is destroyed, or used again.
 void rest(Process& process);
 

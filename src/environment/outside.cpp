@@ -1,4 +1,4 @@
-// The Process of the calls that need no MPI_Init: it belongs to no job, and nobody but itself ends it.
+// The Process of the calls that need no MPI_Init: it belongs to no job, and only the program itself ends it.
 #include <unistd.h>
 
 #include <cstdio>

@@ -3,7 +3,7 @@
 // ARCHITECTURE.md.
 //
 // A call that fails changes nothing, unless it says otherwise. A collective call in which one rank finds its
-// own arguments wrong fails on that rank, takes part in the exchange all the same, and so hangs nobody.
+// own arguments wrong fails on that rank, takes part in the exchange all the same, so no other rank hangs.
 //
 // A predefined object that a call hands out (MPI_GROUP_EMPTY, MPI_ERRORS_RETURN) may be freed: its handle
 // becomes NULL and nothing else happens. Freeing MPI_INFO_ENV is an error.

@@ -16,7 +16,8 @@ namespace tasuki {
 struct Process;
 
 /// A key made by MPI_{Comm,Type,Win}_create_keyval. A freed key lives on, under its number, until its last
-/// attribute is gone: whoever kept the number may ask for the attribute, change it and delete it (MPI 7.7.2).
+/// attribute is gone: a program that kept the number may ask for the attribute, change it and delete it
+/// (MPI 7.7.2).
 struct Keyval {
   int number = 0;
   Kind owner = Kind::kComm;

@@ -2,7 +2,7 @@
 // notes the handle it gave out. The core passes pointers; handles exist only in the binding.
 //
 // Life: an object is made with one reference, which belongs to the user (or to the Process for a predefined
-// one). Whoever keeps a pointer beyond a call retains it. MPI_X_free releases the user's reference.
+// one). What keeps a pointer beyond a call retains it. MPI_X_free releases the user's reference.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Slots: places in an object for what upper floors keep with it and the object itself knows nothing of: the
-// shared memory of a communicator's collectives, its buffer for the buffered mode. Who uses a slot says its
-// type, in its own header:
+// Slots: places in an object (a communicator, a session) where upper floors keep what belongs to it, such as
+// the shared memory of its collectives. The object knows the places, not what is in them. The user of a slot
+// gives it its type, in a header of its own:
 //
 //   inline constexpr Slot<NodeMap> kNodeMapSlot{SlotNumber::kNodeMap};
 //   NodeMap* map = comm.slots.get(kNodeMapSlot);

@@ -15,7 +15,7 @@ Request* start_send(const void* buffer, Count count, Datatype& datatype, int des
                     Plane plane);
 
 /// The same in the synchronous mode: the request is done only once the message has met its receive, so that
-/// who waits for it never runs far ahead of the receiver.
+/// a rank that waits for it never runs far ahead of the receiver.
 Request* start_synchronous_send(const void* buffer, Count count, Datatype& datatype, int dest, int tag,
                                 Comm& comm, Plane plane);
 

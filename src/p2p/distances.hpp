@@ -28,7 +28,7 @@ class Distances {
     return known != kUnknown ? static_cast<Distance>(known) : find(endpoint);
   }
 
-  /// All of this node are that far away; or, given nothing, as far as they are.
+  /// Takes all ranks of this node to be that far away; given nothing: where they really are.
   void assume(std::optional<Distance> distance);
 
  private:

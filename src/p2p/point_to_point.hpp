@@ -58,7 +58,8 @@ struct SendQueue {
 /// What this rank shares with one endpoint.
 struct Peer {
   // Messages that can match a receive, but for those that were written to an advertised one: how many have
-  // been sent, and how many that it sent have been matched or kept. Whoever sends or takes one counts it.
+  // been sent, and how many that it sent have been matched or kept. The function that sends or takes one
+  // counts it.
   std::uint64_t sent = 0;
   std::uint64_t arrived = 0;
   /// Whether a blocking receive of many bytes is advertised to it, or first waits for a short message: what
@@ -137,13 +138,14 @@ struct PointToPoint final : PacketSink, ProgressHook {
   bool may_end(const Awaiting& wait) const;
   void end_forsaken(int endpoint, bool finalized);
 
-  bool flush(int endpoint);   // sends what waits for this endpoint, as far as there is room
+  bool flush(int endpoint);   // sends of what waits for this endpoint what there is room for
   bool flush_bulk(Peer& to);  // of it: long and partitioned messages
   void mark_busy(int endpoint);
   void answer(int endpoint, const AnswerHeader& header);
   [[noreturn]] void damaged(const Packet& packet, const char* what);
   [[noreturn]] void damaged_source(int endpoint);
-  /// Of a message that waits for its receive: a rank that there is. (Of jobs that have met nobody knows all.)
+  /// Checks that a message which waits for its receive names a rank that exists. (Not where jobs have met: no
+  /// rank knows all of their ranks.)
   void check_source(const Packet& packet, int source) {
     if (source >= transport.endpoints() && transport.endpoints() == process.size) [[unlikely]]
       damaged(packet, "a message from a rank that there is not");
@@ -175,11 +177,11 @@ struct PointToPoint final : PacketSink, ProgressHook {
   SlotPool<Message> messages;
   std::unique_ptr<Partitioned> partitioned;
   std::unique_ptr<MessageChecks> checks;  // null without TASUKI_CHECK
-  std::unique_ptr<Explainer> explainer;   // null where nobody wants to know
+  std::unique_ptr<Explainer> explainer;   // null without TASUKI_EXPLAIN
   std::unique_ptr<LargeMessages> large;
-  std::unique_ptr<BufferPool> buffer;    // MPI_Buffer_attach
-  std::vector<LeftMessage> left_behind;  // of communicators that are gone; with TASUKI_CHECK=3
-  Ref<ErrorOwner> error_owner;           // keeps Process::error_owner alive
+  std::unique_ptr<BufferPool> buffer;         // MPI_Buffer_attach
+  std::vector<UnreceivedMessage> unreceived;  // of communicators that are gone; with TASUKI_CHECK=3
+  Ref<ErrorOwner> error_owner;                // keeps Process::error_owner alive
 };
 
 /// Of a receive or probe that takes messages of any rank: that this one's is one of `comm`.

@@ -23,7 +23,7 @@ void keep_connected(const Comm& comm);
 void end_connection(const Comm& comm);
 
 /// The end of MPI_Finalize, once all that this process sends has left: returns when all connected processes
-/// of other jobs are as far (MPI 11.2.2). Those that have died are told of, and not waited for.
+/// of other jobs are as far (MPI 11.2.2). It does not wait for those that have died, but reports them.
 void finish_with_connected(Process& process);
 
 }  // namespace tasuki

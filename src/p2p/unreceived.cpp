@@ -19,11 +19,11 @@ void for_each_arrived(MatchQueue& queue, Each&& each) {
 
 }  // namespace
 
-std::vector<LeftMessage> left_messages(Process& process) {
+std::vector<UnreceivedMessage> unreceived_messages(Process& process) {
   while (process.progress->poll()) {
   }
   PointToPoint& p2p = *process.p2p;
-  std::vector<LeftMessage> left = p2p.left_behind;
+  std::vector<UnreceivedMessage> left = p2p.unreceived;
   p2p.matching.for_each([&left](MatchQueue& queue) {
     if ((queue.context & kPlanes) != static_cast<Context>(Plane::kPointToPoint)) return;
     for_each_arrived(queue, [&](const Message& message) {
@@ -33,13 +33,13 @@ std::vector<LeftMessage> left_messages(Process& process) {
   return left;
 }
 
-void remember_left_messages(Comm& comm) {
+void remember_unreceived(Comm& comm) {
   PointToPoint& p2p = *comm.process.p2p;
   MatchQueue* queue = p2p.matching.find(comm.context | static_cast<Context>(Plane::kPointToPoint));
   if (queue == nullptr) return;
   for_each_arrived(*queue, [&](const Message& message) {
-    if (p2p.left_behind.size() < kRememberedMax)
-      p2p.left_behind.push_back({0, comm.name, message.source, message.tag, message.bytes});
+    if (p2p.unreceived.size() < kRememberedMax)
+      p2p.unreceived.push_back({0, comm.name, message.source, message.tag, message.bytes});
   });
 }
 

@@ -1,4 +1,4 @@
-// Messages that came to this rank and that nobody received, for what TASUKI_CHECK=3 tells at the end.
+// Messages that came to this rank and were never received: TASUKI_CHECK=3 reports them at the end.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace tasuki {
 
 struct Comm;
 
-struct LeftMessage {
+struct UnreceivedMessage {
   Context context = 0;  // of its communicator; 0: it has been freed, and
   std::string comm;     // was called so
   int source = 0;       // in the communicator
@@ -21,9 +21,9 @@ struct LeftMessage {
 
 /// Takes in what has come and returns what no receive has taken. That is all that the peers have sent.
 /// REQUIRES: all ranks have met since they sent it, as in MPI_Finalize.
-std::vector<LeftMessage> left_messages(Process& process);
+std::vector<UnreceivedMessage> unreceived_messages(Process& process);
 
-/// Keeps what left_messages() is to tell of a communicator whose messages go with it.
-void remember_left_messages(Comm& comm);
+/// `comm` ends, and its messages with it: keeps what unreceived_messages() is to report.
+void remember_unreceived(Comm& comm);
 
 }  // namespace tasuki

@@ -51,7 +51,7 @@ struct HardwareSurroundings {
   Processors cache;    // those that share the last-level cache; empty where several caches do, or none
   Processors package;  // those of the socket, likewise
   Processors machine;  // all that are online
-  bool known = false;  // the system tells of sockets or caches
+  bool known = false;  // the system reports sockets or caches
 
   /// The closest that holds for every processor of either set: no set means that it may run anywhere. Where
   /// the system tells nothing, the machine counts as one piece.

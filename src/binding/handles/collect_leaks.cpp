@@ -115,7 +115,7 @@ void report_leaked_handles() {
 void report_unreceived_messages() {
   const std::map<Context, std::string> names = comm_names(*binding.process->objects);
   std::vector<Leak> leaks;
-  for (const LeftMessage& message : left_messages(*binding.process)) {
+  for (const UnreceivedMessage& message : unreceived_messages(*binding.process)) {
     const auto name = names.find(message.context);
     const std::string comm = name != names.end()    ? name->second
                              : message.comm.empty() ? "a communicator that has been freed"

@@ -343,7 +343,7 @@ Code request_get_status_some(Process& process, Count incount, Request* const* re
 
 Code request_free(Process& process, Request** request) {
   const Ref<Request> last(std::exchange(*request, nullptr));
-  if (last->has_pending_buffers) give_buffers_back(process, *last);  // nobody will wait for it
+  if (last->has_pending_buffers) give_buffers_back(process, *last);  // no call will wait for it
   if (last->request_type != RequestType::kGeneralized) return kSuccess;
   return static_cast<GeneralizedRequest&>(*last).let_go();
 }

@@ -1,4 +1,4 @@
-// Probe and matched probe (MPI 3.8): a look at what has arrived.
+// Probe and matched probe (MPI 3.8): what has arrived, and is not received yet.
 #include "base/predefined.hpp"
 #include "object/objects.hpp"
 #include "p2p/call/api.hpp"

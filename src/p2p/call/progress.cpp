@@ -22,7 +22,7 @@ constexpr int kFlushPacketsMax =
 void forget_communicator(Comm& comm) {
   PointToPoint* p2p = comm.process.p2p.get();
   if (p2p == nullptr) return;
-  if (comm.process.config.check >= 3 && !comm.recurring) remember_left_messages(comm);
+  if (comm.process.config.check >= 3 && !comm.recurring) remember_unreceived(comm);
   for (Context plane = 0; plane < 4; ++plane) {
     MatchQueue* queue = p2p->matching.find(comm.context | plane);
     if (queue == nullptr || (comm.recurring && queue->arrived.first != nullptr)) continue;
@@ -121,7 +121,7 @@ void PointToPoint::read_settings() {
 
 PointToPoint::~PointToPoint() {
   process.progress->remove(this);
-  // Messages that nobody received: their data. What the user never waited for stays in the pools.
+  // Messages that were never received: their data. What the user never waited for stays in the pools.
   messages.for_each([](Message& message) {
     message.heap.reset();
     message.seal.reset();

@@ -54,8 +54,8 @@ void PointToPoint::peer_joined(int) {
   }
 }
 
-/// What was to go to it is dropped: there is nobody to take it. What is to come from it never comes, so this
-/// process would wait for ever; where it does wait, the job ends instead.
+/// What was to go to it is dropped: no process is there to take it. What is to come from it never comes, so
+/// this process would wait for ever; where it does wait, the job ends instead.
 void PointToPoint::peer_ended(int endpoint, bool finalized) {
   if (transport.endpoints_alive() <= process.bootstrap.processors_available()) {
     process.progress->set_spin_count(process.config.spin_count);
@@ -72,7 +72,7 @@ void PointToPoint::peer_finishing(int endpoint) {
 }
 
 void PointToPoint::end_forsaken(int endpoint, bool finalized) {
-  if (finishing) return;  // so does this one: what is open still nobody waits for
+  if (finishing) return;  // so does this one: no call waits for what is still open
   const ProcessName name = transport.name(endpoint);
   if (!finalized) process.bootstrap.leave_to_launcher();  // it may be of this job: spawned
   process.bootstrap.abort(1, "rank " + std::to_string(process.rank) + " waits for rank " +

@@ -1,5 +1,5 @@
-// Advertised receives: posted receives that the rank which they wait for is told of, so that it may write to
-// them at once. protocol/pair_page.hpp says what the two ranks share and why that keeps MPI's order.
+// Advertised receives: a receiver shows a posted receive to the rank that it waits for, which may then write
+// to it at once. protocol/pair_page.hpp says what the two ranks share and why that keeps MPI's order.
 #include <algorithm>
 
 #include "p2p/large/large.hpp"
@@ -187,7 +187,7 @@ bool LargeMessages::withdraw(ReceiveRequest& receive) {
   return true;
 }
 
-/// The line serves nobody any more.
+/// The line is free again.
 void LargeMessages::release_line(int endpoint, int line) {
   Peer& from = peer(endpoint);
   Line& freed = from.in->receives[line];

@@ -42,7 +42,7 @@ struct PointToPoint;
 struct SendRequest;
 struct ReceiveRequest;
 
-/// What a request to send tells of its message, as a Message keeps it.
+/// What a request to send says about its message, as a Message keeps it.
 struct LongMessage {
   RequestId sender = 0;
   Placement source;
@@ -85,7 +85,7 @@ class LargeMessages {
   bool claim(SendRequest& send);
   /// Writes the packet that opens the message: kWriting, or a request to send. False: there is no room.
   bool open(SendRequest& send);
-  /// A claimed message has been opened: copies it, as far as the receiver does not.
+  /// A claimed message has been opened: copies what the receiver does not copy.
   void sender_write(SendRequest& send);
   /// The receiver's answers to a request to send. `put` is for one that has an address; false: this rank
   /// cannot write there, so that fragments have to go (the receiver does not know what its peers can map).

@@ -141,7 +141,7 @@ struct Partitioned {
   void forget(Context context);
 
   PointToPoint& p2p;
-  QueueLevels levels;         // which nobody asks for
+  QueueLevels levels;         // not shown to anybody
   Matching matching{levels};  // offers and receives that wait for each other
   SlotPool<PartitionedSend> sends;
   SlotPool<PartitionedReceive> receives;
