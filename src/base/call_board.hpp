@@ -37,7 +37,7 @@ struct alignas(64) CallLine {
   std::atomic<std::int64_t> count;   // elements
   std::atomic<std::uint64_t> type;   // as `comm`
   std::atomic<std::uint64_t> op;     // as `comm`
-  std::atomic<std::uint64_t> moves;  // turns of the wheel that moved something: of a rank that stands still
+  std::atomic<std::uint64_t> moves;  // polls that moved something: of a rank that stands still
                                      // it stays as it is, as `word` does
 };
 static_assert(sizeof(CallLine) == 64);
@@ -50,8 +50,8 @@ constexpr std::uint64_t next_call(std::uint64_t word, Function function) {
   return (word | kInside | kFunctionBits) + 1 + (kInside | static_cast<std::uint64_t>(function));
 }
 
-/// Whether the call after `word` first turns the wheel of progress: every 128th does.
-constexpr bool is_turn_due(std::uint64_t word) {
+/// Whether the call after `word` polls first: every 128th does.
+constexpr bool is_poll_due(std::uint64_t word) {
   return (word & std::uint64_t{127} << 16) == 0;
 }
 

@@ -83,14 +83,14 @@ bool Progress::sleeps_with_fence(int endpoint) const {
   return transport_.sleeps_with_fence(endpoint);
 }
 
-bool Progress::look() {
+bool Progress::poll_once() {
   if (poll()) {
-    idle_looks_ = 0;
+    idle_polls_ = 0;
     return true;
   }
-  if (++idle_looks_ > spin_count_) {
+  if (++idle_polls_ > spin_count_) {
     look_at_board();
-    idle_looks_ = 0;
+    idle_polls_ = 0;
     offer_processor();
   }
   return false;

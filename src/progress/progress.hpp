@@ -67,8 +67,8 @@ class Progress {
   /// sleep.
   bool poll();
 
-  /// poll() in passing, by a rank that may never have to wait; and a look at its board.
-  void turn() {
+  /// For a rank that may never have to wait: poll(), and an answer where its board has a question.
+  void poll_in_passing() {
     poll();
     look_at_board();
   }
@@ -77,20 +77,20 @@ class Progress {
   /// poll() does it too.
   void note_move();
 
-  /// poll() for calls that look once and return (test, probe). A caller that looks in a loop and finds
-  /// nothing offers its processor to other ranks now and then.
-  bool look();
+  /// poll() for calls that poll once and return (test, probe). Where the program calls them in a loop and
+  /// nothing comes, the rank offers its processor to others now and then.
+  bool poll_once();
 
   /// Whether a processor that spins is not taken from another rank.
   bool may_spin() const { return spin_count_ != 0; }
 
-  /// For a wait that looks at one place only, where what it waits for most likely comes: how often it may
-  /// look there between two turns of the wheel. 1 where a processor that spins is taken from another rank.
-  std::uint32_t looks_per_turn() const { return std::clamp(spin_count_, 1U, kLooksPerTurnMax); }
+  /// For a wait that checks one place only, where what it waits for most likely comes: how often it may check
+  /// there between two polls. 1 where a processor that spins is taken from another rank.
+  std::uint32_t checks_per_poll() const { return std::clamp(spin_count_, 1U, kChecksPerPollMax); }
 
-  /// A turn of the wheel after `looks` of them in all. Returns whether to look on: false when anything moved,
-  /// which may be what is waited for, and when it is time for wait_until().
-  bool spins_on(std::uint32_t looks) { return looks < spin_count_ && !locking_ && !poll(); }
+  /// Polls, after `checks` of them in all. Returns whether to check on: false when anything moved, which may
+  /// be what is waited for, and when it is time for wait_until().
+  bool spins_on(std::uint32_t checks) { return checks < spin_count_ && !locking_ && !poll(); }
 
   /// Something that the rank's other threads may wait for has happened outside of poll().
   void wake();
@@ -151,7 +151,7 @@ class Progress {
   }
 
  private:
-  static constexpr std::uint32_t kLooksPerTurnMax = 64;
+  static constexpr std::uint32_t kChecksPerPollMax = 64;
 
   bool pause(Waiter& waiter);  // spins or yields, by how long it has been idle; false: it is time to sleep
   void offer_processor();      // the process lock with it
@@ -172,7 +172,7 @@ class Progress {
   bool locking_ = false;
   bool polling_ = false;
   bool look_again_ = false;
-  std::uint32_t idle_looks_ = 0;  // in a row
+  std::uint32_t idle_polls_ = 0;  // in a row
   CallBoard* board_ = nullptr;
   Answerer* answerer_ = nullptr;
   std::uint64_t answered_ = 0;       // the last question

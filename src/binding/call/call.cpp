@@ -131,7 +131,7 @@ std::uint64_t Call::prepare(std::uint64_t word) {
     keep_outer();
     return word;
   }
-  if (process.progress != nullptr) process.progress->turn();
+  if (process.progress != nullptr) process.progress->poll_in_passing();
   return process.line.word.load(std::memory_order_relaxed);
 }
 

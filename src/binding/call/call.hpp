@@ -300,7 +300,7 @@ class Call {
     if (locking) lock();
     std::uint64_t word = process.line.word.load(std::memory_order_relaxed);
     way_out_ = WayOut::kPlain;
-    if ((word & kInside) != 0 || is_turn_due(word)) [[unlikely]]
+    if ((word & kInside) != 0 || is_poll_due(word)) [[unlikely]]
       word = prepare(word);
     process.line.word.store(next_call(word, function_), std::memory_order_relaxed);
     process.line.site.store(reinterpret_cast<std::uint64_t>(site), std::memory_order_relaxed);

@@ -90,17 +90,17 @@ void Execution::add_missing_members(std::vector<int>* endpoints) const {
 /// this rank waits for. Returns whether it is over; if not, wait_until() has to go on with `waiter`.
 bool Execution::ends_awake(Progress::Waiter& waiter) {
   Progress& progress = *process_.progress;
-  const std::uint32_t looks_per_turn = progress.looks_per_turn();
+  const std::uint32_t checks_per_poll = progress.checks_per_poll();
   bool moved = false;
-  std::uint32_t looks = 0;
+  std::uint32_t checks = 0;
   do {
-    for (std::uint32_t look = 0; look < looks_per_turn; ++look) {
+    for (std::uint32_t check = 0; check < checks_per_poll; ++check) {
       if (!awaits_hold()) continue;
       if (advance(&moved)) return true;
-      looks = 0;
+      checks = 0;
     }
-    looks += looks_per_turn;
-  } while (progress.spins_on(looks));
+    checks += checks_per_poll;
+  } while (progress.spins_on(checks));
   const auto ends = [&] {
     moved = false;
     const bool ended = advance(&moved);

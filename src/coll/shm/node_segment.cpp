@@ -135,15 +135,15 @@ std::byte* NodeSegment::scratch(Count count, const Datatype& datatype) {
 template <class Done>
 bool NodeSegment::wait(Done&& done, Progress::Waiter& waiter) {
   if (progress_.may_spin()) {
-    const std::uint32_t looks_per_turn = progress_.looks_per_turn();
-    std::uint32_t looks = 0;
+    const std::uint32_t checks_per_poll = progress_.checks_per_poll();
+    std::uint32_t checks = 0;
     do {
-      for (std::uint32_t look = 0; look < looks_per_turn; ++look) {
+      for (std::uint32_t check = 0; check < checks_per_poll; ++check) {
         if (done()) return true;
         relax_processor();
       }
-      looks += looks_per_turn;
-    } while (progress_.spins_on(looks));
+      checks += checks_per_poll;
+    } while (progress_.spins_on(checks));
   }
   return progress_.wait_awake(done, waiter);
 }

@@ -40,7 +40,7 @@ Code send_buffered(const void* buffer, Count count, Datatype& datatype, int dest
   const Count bytes = count * datatype.size;
   BufferEntry* entry = pool->take(bytes);
   if (entry == nullptr) {
-    process.progress->look();  // earlier messages may have left by now
+    process.progress->poll_once();  // earlier messages may have left by now
     entry = pool->take(bytes);
   }
   if (entry == nullptr && pool->automatic()) return fail_memory(process, "count", count);

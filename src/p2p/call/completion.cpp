@@ -187,7 +187,7 @@ inline Code check_unique(Process& process, Count count, Request* const* requests
 template <class Over>
 bool try_once(Process& process, Over&& over) {
   if (over()) return true;
-  process.progress->look();
+  process.progress->poll_once();
   return over();
 }
 
@@ -292,7 +292,7 @@ Code waitsome(Process& process, Count incount, Request** requests, Count* outcou
 Code testsome(Process& process, Count incount, Request** requests, Count* outcount, int* indices,
               Status* statuses) {
   if (Code code = check_unique(process, incount, requests)) return code;
-  process.progress->look();
+  process.progress->poll_once();
   return finish_some(process, incount, requests, outcount, indices, statuses);
 }
 
@@ -326,7 +326,7 @@ Code request_get_status_all(Process& process, Count count, Request* const* reque
 
 Code request_get_status_some(Process& process, Count incount, Request* const* requests, Count* outcount,
                              int* indices, Status* statuses) {
-  process.progress->look();
+  process.progress->poll_once();
   InStatus errors;
   bool active = false;
   Count found = 0;

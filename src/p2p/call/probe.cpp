@@ -38,7 +38,7 @@ Message* wait_for(Comm& comm, int source, int tag) {
 
 Message* look_for(Comm& comm, int source, int tag) {
   if (Message* message = find(comm, source, tag)) return message;
-  comm.process.progress->look();
+  comm.process.progress->poll_once();
   return find(comm, source, tag);
 }
 

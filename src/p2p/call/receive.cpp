@@ -350,12 +350,12 @@ namespace {
       head_words({~LeadWord{0}, tag == kAnyTag ? 0 : -1, 0}).first};
   SmallPacket taken;
   Found found;
-  const std::uint32_t looks_per_turn = process.progress->looks_per_turn();
-  std::uint32_t looks = 0;
+  const std::uint32_t checks_per_poll = process.progress->checks_per_poll();
+  std::uint32_t checks = 0;
   do {
-    found = p2p.transport.take_if(endpoint, filter, buffer, capacity, looks_per_turn, &taken);
-    looks += looks_per_turn;
-  } while (found == Found::kNothing && process.progress->spins_on(looks));
+    found = p2p.transport.take_if(endpoint, filter, buffer, capacity, checks_per_poll, &taken);
+    checks += checks_per_poll;
+  } while (found == Found::kNothing && process.progress->spins_on(checks));
   if (found != Found::kTaken) return false;
   ++p2p.peer(endpoint).arrived;  // looked up again: the table grows when a process of another job comes
   process.counters.count_received(Way::kShort, taken.bytes, false);

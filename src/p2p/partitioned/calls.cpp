@@ -163,7 +163,7 @@ Code parrived(Process& process, Request* request, int partition, bool* flag) {
     return !receive.active || receive.done || receive.lacking[static_cast<std::size_t>(partition)] == 0;
   };
   if (has_arrived()) return kSuccess;
-  process.progress->look();
+  process.progress->poll_once();
   *flag = has_arrived();
   return kSuccess;
 }

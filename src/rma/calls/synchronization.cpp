@@ -107,7 +107,7 @@ Code completed(Win& win) {
 Code looked(Win& win) {
   constexpr std::uint32_t kSeldom = 32;
   if (++win.looks % kSeldom == 0 || win.messenger || win.process.config.spin_count == 0)
-    win.process.progress->look();
+    win.process.progress->poll_once();
   return completed(win);
 }
 
@@ -198,7 +198,7 @@ Code win_test(Process& process, Win* win, bool* flag) {
   if (const char* wrong = win->epoch.may_wait()) return refuse(process, wrong);
   *flag = all_complete(*win);
   if (!*flag) {
-    process.progress->look();
+    process.progress->poll_once();
     *flag = all_complete(*win);
   }
   if (*flag) end_exposure(*win);

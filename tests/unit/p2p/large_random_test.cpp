@@ -99,7 +99,7 @@ class Round {
       if (random_() % 4 == 0) on_.process.progress->poll();
     }
     while (received_ < kMessages * others) {
-      on_.process.progress->look();
+      on_.process.progress->poll_once();
       look();
       drain();
     }
