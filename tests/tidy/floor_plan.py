@@ -21,11 +21,19 @@ MORE_FILES = {
 CIRCLES = {
     (
         "binding",
-        "binding/abi_mpich",
-        "binding/abi_standard",
-    ): "abi.hpp takes one ABI's headers or the other's, "
-    "which need the binding's own: they are compiled with it, once for each ABI",
-    ("runtime", "runtime/local"): "not divided yet",
+        "binding/abi",
+        "binding/abi/mpich",
+        "binding/abi/standard",
+        "binding/call",
+        "binding/handles",
+    ): "entries and the tables of both ABIs are generated into one folder, and collecting leaks makes a call",
+    (
+        "rma",
+        "rma/access",
+        "rma/control",
+        "rma/message",
+        "rma/rules",
+    ): "a window holds its control and its rules, and the served control, like messages, knows the window",
 }
 
 
