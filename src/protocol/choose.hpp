@@ -27,7 +27,7 @@ enum class Protocol : std::uint8_t {
 struct DistanceTable {
   Count sender_write_bytes_min;  // receives from here on are advertised, and written to
   Count cooperative_bytes_min;   // gets from here on are shared with the sender
-  Count claim_divisor;           // of a transfer: a rank claims this part of what is left at once
+  Count claim_divisor;           // of a cooperative copy: a rank claims this part of what is left at once
   Count claim_bytes_min;
   Count claim_bytes_max;
 };
@@ -94,7 +94,7 @@ struct LongFacts {
   bool destination_global = false;  // the sender can write to it where it lies
   bool destination_regular = false;
   bool destination_dense = false;
-  bool transfer = false;           // the sender has lent one
+  bool copy_lent = false;          // the sender has lent a CooperativeCopy
   bool source_attachable = false;  // private, and the system can read it in pieces worth it, if it permits
 };
 
@@ -104,7 +104,7 @@ enum class Why : std::uint8_t {
   kSourceGlobal,       // the receiver can address the source, the sender not the destination
   kSmall,              // too small to share
   kSwitchedOff,        // the better way is switched off
-  kNoTransfer,         // more such messages are open at once than there are transfers
+  kNoCopyLent,         // more such messages are open at once than there are words to lend
   kDestinationGlobal,  // the sender can address the destination, the receiver not the source
   kIrregular,          // a type whose layout does not fit into a packet
   kAttachable,   // the source is private, and the destination too or out of reach; the system can read it
@@ -133,7 +133,7 @@ constexpr Choice choose_long(const LongFacts& facts, const ProtocolTable& table)
     if (!facts.destination_global) return {Way::kGet, Why::kSourceGlobal};
     if (facts.bytes < table.at(facts.distance).cooperative_bytes_min) return {Way::kGet, Why::kSmall};
     if (!table.cooperative) return {Way::kGet, Why::kSwitchedOff};
-    if (!facts.transfer) return {Way::kGet, Why::kNoTransfer};
+    if (!facts.copy_lent) return {Way::kGet, Why::kNoCopyLent};
     return {Way::kCooperative, Why::kBothGlobal};
   }
   if (sender_can && table.put) {

@@ -7,9 +7,9 @@
 //           kEager, kEagerMore or kRequestToSend comes in between.
 //   long    kRequestToSend, with the source's address and whether that is global memory -> (matched) ->
 //           one of
-//             kGetBegins back: the receiver copies, and the sender may help; both see the end in a Transfer
-//             kGetDone back: the receiver has copied, itself or by the system's help; the send is over
-//             kClearToSend back with the destination's address -> the sender copies -> kPutDone
+//             kGetBegins back: the receiver copies, and the sender may help; both see the end in a
+//             CooperativeCopy kGetDone back: the receiver has copied, itself or by the system's help; the
+//             send is over kClearToSend back with the destination's address -> the sender copies -> kPutDone
 //             kClearToSend back without -> kFragment packets, which may mix with anything
 //   sender write  kWriting: the sender has claimed the receive, which was advertised (pair_page.hpp), and
 //           copies now; the receiver may help
@@ -118,8 +118,8 @@ struct RequestToSendHeader {
   std::uint64_t address;  // with the next two a Placement of the source; 0: the receiver cannot use it
   std::int64_t stride;
   std::uint32_t block_bytes;
-  std::uint16_t generation;  // of the transfer
-  std::uint8_t get;          // PairPage::gets, the transfer's; kNoGet: the receiver copies alone
+  std::uint16_t generation;  // of the copy
+  std::uint8_t get;          // PairPage::gets, the copy's; kNoGet: the receiver copies alone
   SourceKind source_kind;
 };
 inline constexpr std::uint8_t kNoGet = 0xff;

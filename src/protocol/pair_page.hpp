@@ -3,8 +3,8 @@
 // On it the receiver advertises posted receives: where the sender may write a message's bytes at once. The
 // sender claims one by a compare-and-swap of its state; the receiver takes one back in the same way when
 // something else has matched the receive or it was cancelled. So exactly one of the two gets it. The words of
-// transfers lie there too: an advertised receive holds its own, a message that the receiver gets takes one of
-// `gets`.
+// cooperative copies lie there too: an advertised receive holds its own, a message that the receiver gets
+// takes one of `gets`.
 //
 // Memory: one page of the transport for each ordered pair (Transport::board), touched when it is first used,
 // zero at first: nothing advertised, nothing processed.
@@ -25,7 +25,7 @@
 #include <cstdint>
 
 #include "link/link.hpp"
-#include "protocol/transfer.hpp"
+#include "protocol/cooperative_copy.hpp"
 
 namespace tasuki {
 
@@ -46,12 +46,12 @@ struct alignas(64) AdvertisedReceive {
   std::atomic<std::uint32_t> serial;       // order of the receives; wraps around
   std::atomic<std::uint64_t> capacity;     // bytes
   std::atomic<std::uint64_t> receive;      // the receive's RequestId
-  Transfer transfer;                       // writers: both
+  CooperativeCopy copy;                    // writers: both
 };
 static_assert(sizeof(AdvertisedReceive) == 64);
 
-struct alignas(64) LentTransfer {
-  Transfer transfer;  // owner: sender; writers: both
+struct alignas(64) LentCopy {
+  CooperativeCopy copy;  // owner: sender; writers: both
 };
 
 struct PairPage {
@@ -62,7 +62,7 @@ struct PairPage {
   // will get. One word, so that its reader knows of all receives that are older. Writer: receiver; release.
   std::atomic<std::uint64_t> open;
   AdvertisedReceive receives[kAdvertisedReceives];
-  LentTransfer gets[kGets];
+  LentCopy gets[kGets];
 };
 static_assert(sizeof(PairPage) <= kBoardBytes);
 

@@ -94,13 +94,13 @@ bool LargeMessages::claim(SendRequest& send) {
                                            std::memory_order_acq_rel, std::memory_order_relaxed)) {
     return false;
   }
-  retire(best->transfer);
+  retire(best->copy);
   end.there = there;
   end.bytes = bytes;
   end.line = static_cast<int>(best - shared->receives);
   end.generation = ++to.claims[static_cast<std::size_t>(end.line)];
-  end.transfer = &best->transfer;
-  end.part = TransferPart(end.transfer, end.generation, bytes, true);
+  end.copy = &best->copy;
+  end.part = CooperativeCopyEnd(end.copy, end.generation, bytes, true);
   end.claimed = end.part.start(bytes / p2p_.table.first_claim_divisor);
   end.other = receive;
   return true;
@@ -154,7 +154,7 @@ bool LargeMessages::advertise(ReceiveRequest& receive) {
   end.line = __builtin_ctz(~from.open_lines);
   Line& line = from.in->receives[end.line];
   end.line_generation = generation_of(line.state.load(std::memory_order_relaxed)) + 1;
-  end.transfer = &line.transfer;
+  end.copy = &line.copy;
   line.tag.store(receive.tag, std::memory_order_relaxed);
   line.context.store(receive.context, std::memory_order_relaxed);
   line.address.store(end.global, std::memory_order_relaxed);

@@ -56,14 +56,14 @@ LargeEnd& LargeMessages::end_of(SendRequest& send) {
   return *send.large;
 }
 
-void LargeMessages::lend_transfer(LargeEnd& end) {
+void LargeMessages::lend_copy(LargeEnd& end) {
   Peer& to = peer(end.endpoint);
   if (to.gets_used == UINT32_MAX || page(to.out, p2p_.transport.self(), end.endpoint) == nullptr) return;
   end.line = __builtin_ctz(~to.gets_used);
   to.gets_used |= 1u << end.line;
-  end.transfer = &to.out->gets[end.line].transfer;
+  end.copy = &to.out->gets[end.line].copy;
   end.generation = ++to.get_generations[static_cast<std::size_t>(end.line)];
-  end.transfer->start(end.generation);
+  end.copy->start(end.generation);
 }
 
 bool LargeMessages::open(SendRequest& send) {
@@ -82,9 +82,9 @@ bool LargeMessages::open(SendRequest& send) {
                                        .block_bytes = source.block_bytes,
                                        .line = static_cast<std::uint32_t>(end.line)});
   }
-  if (end.global != 0 && end.transfer == nullptr && p2p_.table.cooperative &&
+  if (end.global != 0 && end.copy == nullptr && p2p_.table.cooperative &&
       bytes >= table_for(end.endpoint).cooperative_bytes_min) {
-    lend_transfer(end);
+    lend_copy(end);
   }
   SourceKind kind = SourceKind::kIrregular;
   if (end.global != 0) {
@@ -104,7 +104,7 @@ bool LargeMessages::open(SendRequest& send) {
                           .stride = source.stride,
                           .block_bytes = source.block_bytes,
                           .generation = static_cast<std::uint16_t>(end.generation),
-                          .get = end.transfer != nullptr ? static_cast<std::uint8_t>(end.line) : kNoGet,
+                          .get = end.copy != nullptr ? static_cast<std::uint8_t>(end.line) : kNoGet,
                           .source_kind = kind});
 }
 
@@ -124,7 +124,7 @@ void LargeMessages::get_begins(SendRequest& send, const Packet& packet) {
   const AnswerHeader header = header_of<AnswerHeader>(packet);
   LargeEnd& end = *send.large;
   end.bytes = static_cast<Count>(header.bytes_wanted);
-  if (end.transfer == nullptr || end.bytes <= 0 || end.bytes > send.cursor.total_bytes()) {
+  if (end.copy == nullptr || end.bytes <= 0 || end.bytes > send.cursor.total_bytes()) {
     p2p_.damaged(packet, "an offer to share that does not fit its message");
   }
   p2p_.count_sent(Way::kCooperative, send.cursor.total_bytes(), end.endpoint, kReceiverChose);
@@ -141,9 +141,9 @@ bool LargeMessages::put(SendRequest& send, const AnswerHeader& header) {
   end.bytes = bytes;
   end.other = header.receiver;
   p2p_.count_sent(Way::kPut, send.cursor.total_bytes(), end.endpoint, kReceiverChose);
-  if (end.transfer != nullptr) {  // lent in vain
+  if (end.copy != nullptr) {  // lent in vain
     peer(end.endpoint).gets_used &= ~(1u << end.line);
-    end.transfer = nullptr;
+    end.copy = nullptr;
   }
   end.there = there;
   begin(end, kTurnBytes);
@@ -153,7 +153,7 @@ bool LargeMessages::put(SendRequest& send, const AnswerHeader& header) {
 void LargeMessages::forget(SendRequest& send) {
   LargeEnd* const end = send.large;
   send.large = nullptr;
-  if (end->transfer != nullptr && send.protocol == Protocol::kLong) {
+  if (end->copy != nullptr && send.protocol == Protocol::kLong) {
     peer(end->endpoint).gets_used &= ~(1u << end->line);
   }
   ends_.destroy(end);
@@ -182,7 +182,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
                         .destination_global = global != 0,
                         .destination_regular = here.exists(),
                         .destination_dense = here.dense(),
-                        .transfer = may_lend,
+                        .copy_lent = may_lend,
                         .source_attachable = shares_page && is_attachable(message, here, wanted)};
   Choice choice = choose_long(facts, p2p_.table);
   if (choice.way == Way::kAttach && !may_attach(receive.endpoint)) choice = {Way::kTwoCopy, Why::kForbidden};
@@ -222,7 +222,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
   end.message_first = message_first;
   if (choice.way == Way::kCooperative) {
     Peer& from = peer(end.endpoint);
-    end.transfer = &page(from.in, end.endpoint, p2p_.transport.self())->gets[message.get].transfer;
+    end.copy = &page(from.in, end.endpoint, p2p_.transport.self())->gets[message.get].copy;
     end.generation = message.generation;
     answer.lead = lead_word(PacketKind::kGetBegins);
     p2p_.answer(end.endpoint, answer);
@@ -262,8 +262,8 @@ void LargeMessages::put_done(const Packet& packet) {
 // ----- copying ---------------------------------------------------------------------------------------------
 
 void LargeMessages::begin(LargeEnd& end, Count budget) {
-  if (end.transfer != nullptr) {
-    end.part = TransferPart(end.transfer, end.generation, end.bytes, end.send != nullptr);
+  if (end.copy != nullptr) {
+    end.part = CooperativeCopyEnd(end.copy, end.generation, end.bytes, end.send != nullptr);
   }
   if (carry(end, budget)) return finish(end);
   active_.push_back(&end);
@@ -293,7 +293,7 @@ bool LargeMessages::poll() {
 /// that has failed.
 bool LargeMessages::carry(LargeEnd& end, Count budget) {
   if (end.attached) return carry_attached(end, budget);
-  if (end.transfer == nullptr) return carry_alone(end, budget);
+  if (end.copy == nullptr) return carry_alone(end, budget);
   const bool over = end.there.exists() ? carry_part(end, budget) : end.part.look();
   if (end.part.is_damaged()) [[unlikely]]
     p2p_.process.bootstrap.end_damaged(end.endpoint, "how far the copy of a message is");
@@ -344,11 +344,11 @@ void LargeMessages::move(LargeEnd& end, Count begin, Count to) {
   }
 }
 
-/// The line of `transfer` is to serve another message of this rank's: the one before is over, for the
+/// The line of `copy` is to serve another message of this rank's: the one before is over, for the
 /// receiver has freed the line, though this rank may not have looked since.
-void LargeMessages::retire(const Transfer& transfer) {
-  const auto found = std::find_if(active_.begin(), active_.end(),
-                                  [&](const LargeEnd* end) { return end->transfer == &transfer; });
+void LargeMessages::retire(const CooperativeCopy& copy) {
+  const auto found =
+      std::find_if(active_.begin(), active_.end(), [&](const LargeEnd* end) { return end->copy == &copy; });
   if (found == active_.end()) return;
   LargeEnd& end = **found;
   *found = active_.back();
@@ -359,7 +359,7 @@ void LargeMessages::retire(const Transfer& transfer) {
 /// All has been copied: tells the other end, where it cannot see that, and completes the request.
 void LargeMessages::finish(LargeEnd& end) {
   if (SendRequest* const send = end.send) {
-    if (end.transfer == nullptr) {
+    if (end.copy == nullptr) {
       p2p_.answer(end.endpoint, AnswerHeader{.lead = lead_word(PacketKind::kPutDone), .receiver = end.other});
     }
     return p2p_.complete(*send);
@@ -370,7 +370,7 @@ void LargeMessages::finish(LargeEnd& end) {
     p2p_.count_received(Way::kAttach, end.message_bytes, end.endpoint, why_text(Why::kAttachable),
                         end.message_first);
   }
-  if (end.transfer == nullptr) {
+  if (end.copy == nullptr) {
     p2p_.answer(end.endpoint, AnswerHeader{.lead = lead_word(PacketKind::kGetDone), .sender = end.other});
   }
   receive.large = nullptr;

@@ -8,13 +8,13 @@
 //   put           only the destination is global memory: the receiver says where, the sender copies
 //   attach        the source is private: the receiver has the system copy (attach.cpp), like a get; if that
 //                 fails on the way, the message goes through the ring from its start
-// Where both may copy they share a Transfer; where one copies alone it tells the other when it is done. A
-// rank waits for the other's copying in the progress loop alone: an End whose rank has nothing left to claim
-// stays in `active` until the transfer is over, and the rank that finishes last wakes the other.
+// Where both may copy they share a CooperativeCopy; where one copies alone it tells the other when it is
+// done. A rank waits for the other's copying in the progress loop alone: an End whose rank has nothing left
+// to claim stays in `active` until the copy is over, and the rank that finishes last wakes the other.
 //
 // Ownership: an End belongs to its rank's pool and lives from when it is known that a request may go one of
 // these ways until the request is complete or goes another way.
-// Thread safety: the process lock guards it; what the ranks share is in PairPage and Transfer.
+// Thread safety: the process lock guards it; what the ranks share is in PairPage and CooperativeCopy.
 //
 // Invariants:
 //  1. The request of an End in `active` is open, and only that End's carry() or finish() completes it.
@@ -31,10 +31,10 @@
 #include "memory/global_memory.hpp"
 #include "p2p/slot_pool.hpp"
 #include "protocol/choose.hpp"
+#include "protocol/cooperative_copy.hpp"
 #include "protocol/packet.hpp"
 #include "protocol/pair_page.hpp"
 #include "protocol/placement.hpp"
-#include "protocol/transfer.hpp"
 
 namespace tasuki {
 
@@ -59,12 +59,12 @@ struct LargeEnd {
   Placement here;                     // the own buffer, by its own address; none: irregular
   GlobalAddress global = 0;           // its global address; 0: private
   Placement there;                    // the other end's, where this rank may copy; else none
-  Transfer* transfer = nullptr;       // null: this rank copies alone
-  std::uint32_t generation = 0;       // of the transfer
+  CooperativeCopy* copy = nullptr;    // null: this rank copies alone
+  std::uint32_t generation = 0;       // of the copy
   std::uint32_t line_generation = 0;  // of the advertised receive
-  TransferPart part;                  // in the transfer, from when the copying begins
+  CooperativeCopyEnd part;            // in the transfer, from when the copying begins
   ByteRange claimed;                  // what this rank has claimed before
-  int line = -1;                      // of the advertised receive, or of the transfer that it has lent
+  int line = -1;                      // of the advertised receive, or of the copy that it has lent
   Count bytes = 0;                    // to be copied
   Count copied = 0;                   // of them by this rank
   RequestId other = 0;                // alone: whom to tell
@@ -116,7 +116,7 @@ class LargeMessages {
     PairPage* in = nullptr;       // for messages from it
     std::uint32_t gets_used = 0;  // bit: out->gets that are lent
     std::array<std::uint16_t, kGets> get_generations{};
-    // How often each line was claimed, by this rank and by the peer: the generations of their transfers. The
+    // How often each line was claimed, by this rank and by the peer: the generations of their copies. The
     // packets that say so arrive in order, so both ends count alike.
     std::array<std::uint16_t, kAdvertisedReceives> claims{};
     std::array<std::uint16_t, kAdvertisedReceives> peer_claims{};
@@ -129,14 +129,14 @@ class LargeMessages {
 
   // large.cpp
   LargeEnd& end_of(SendRequest& send);
-  void lend_transfer(LargeEnd& end);
+  void lend_copy(LargeEnd& end);
   bool carry(LargeEnd& end, Count budget);
   bool carry_alone(LargeEnd& end, Count budget);
   void move(LargeEnd& end, Count begin, Count to);
   bool carry_part(LargeEnd& end, Count budget);
   void begin(LargeEnd& end, Count budget);
   void finish(LargeEnd& end);
-  void retire(const Transfer& transfer);
+  void retire(const CooperativeCopy& copy);
   bool reach(int endpoint, const Placement& placement, Count bytes);
 
   // attach.cpp

@@ -10,10 +10,6 @@ namespace {
 
 constexpr Count kWakeBytesMin = 1024 * 1024;  // waking a rank that sleeps takes as long as copying this
 
-std::size_t length(const Piece& piece) {
-  return static_cast<std::size_t>(piece.end - piece.begin);
-}
-
 /// Whether this rank can do what the job says: its own part of the window, and memory of the origin's arena.
 bool is_possible(Win& win, const CopyJob& job) {
   const Part& own = win.part(win.rank());
@@ -28,7 +24,7 @@ bool is_possible(Win& win, const CopyJob& job) {
 bool copy_together(Win& win, bool is_put, const Side& origin, std::byte* target, const Remote& remote) {
   const Count bytes = remote.bytes();
   SharedControl* const control = win.control->shared();
-  if (bytes < kSharedCopyBytesMin || control == nullptr || remote.rank == win.rank() ||
+  if (bytes < kPostedCopyBytesMin || control == nullptr || remote.rank == win.rank() ||
       !origin.type->contiguous || !remote.type->contiguous || win.process.config.spin_count == 0)
     return false;
   const CopyJob job{
@@ -38,34 +34,42 @@ bool copy_together(Win& win, bool is_put, const Side& origin, std::byte* target,
       .origin = win.rank(),
       .is_put = is_put,
   };
-  SharedCopy& copy = control->shared_copy(remote.rank);
-  if (job.origin_address == 0 || !begin_copy(copy, job)) return false;
+  if (job.origin_address == 0) return false;
+  PostedCopy& posted = control->posted_copy(remote.rank);
+  ByteRange piece;
+  CooperativeCopyEnd end = post_copy(posted, job, &piece);
+  if (!end.exists()) return false;
   if (bytes >= kWakeBytesMin) control->wake(remote.rank);
   const std::byte* from = is_put ? origin.address : target;
   std::byte* to = is_put ? target : origin.address;
-  for (Piece piece = claim_front(copy, bytes); !piece.empty(); piece = claim_front(copy, bytes)) {
-    std::memcpy(to + piece.begin, from + piece.begin, length(piece));
+  for (; !piece.empty(); piece = end.claim(piece, kPostedPieces)) {
+    std::memcpy(to + piece.begin, from + piece.begin, static_cast<std::size_t>(piece.bytes()));
   }
-  control->wait_for_copy(remote.rank);
-  end_copy(copy);
+  close_copy(posted);
+  control->wait_for_copy(remote.rank, end);
+  free_copy(posted);
   return true;
 }
 
 bool help(void* context) {
   Win& win = *static_cast<Win*>(context);
   SharedControl& control = *win.control->shared();  // which calls this
-  SharedCopy& copy = control.shared_copy(win.rank());
+  PostedCopy& posted = control.posted_copy(win.rank());
   CopyJob job;
-  const std::uint64_t claims = read_job(copy, &job);
-  Piece piece;
-  if (!has_work(claims, job) || !is_possible(win, job) || !try_claim_back(copy, claims, job, &piece))
-    return false;
-  std::byte* own = win.part(win.rank()).base + job.offset + piece.begin;
-  auto* others = reinterpret_cast<std::byte*>(job.origin_address + static_cast<std::uint64_t>(piece.begin));
-  std::memcpy(job.is_put ? own : others, job.is_put ? others : own, length(piece));
-  add_copied(copy);
-  control.wake(job.origin);
-  return true;
+  CooperativeCopyEnd end = join_copy(posted, &job);
+  if (!end.exists()) return false;
+  const bool can_help = is_possible(win, job);
+  const ByteRange piece = can_help ? end.claim({}, kPostedPieces) : ByteRange{};
+  if (!piece.empty()) {
+    std::byte* own = win.part(win.rank()).base + job.offset + piece.begin;
+    auto* others = reinterpret_cast<std::byte*>(job.origin_address + static_cast<std::uint64_t>(piece.begin));
+    std::memcpy(job.is_put ? own : others, job.is_put ? others : own,
+                static_cast<std::size_t>(piece.bytes()));
+    end.report(piece);
+  }
+  leave_copy(posted);
+  if (can_help) control.wake(job.origin);  // it may wait for this rank to leave
+  return !piece.empty();
 }
 
 }  // namespace tasuki::rma

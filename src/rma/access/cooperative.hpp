@@ -1,4 +1,4 @@
-// Large copies of a window that origin and target make together, see shared_copy.hpp.
+// Large copies of a window that origin and target make together, see control/posted_copy.hpp.
 #pragma once
 
 #include "rma/access/buffers.hpp"

@@ -43,7 +43,7 @@ bool comes_before(std::uint64_t claim, std::uint32_t ticket) {
 
 std::size_t SharedControl::bytes_needed(int ranks) {
   const std::size_t size = ranks_of(ranks);
-  return size * (sizeof(TargetState) + sizeof(SharedCopy) + barrier_steps(ranks) * sizeof(BarrierFlag) +
+  return size * (sizeof(TargetState) + sizeof(PostedCopy) + barrier_steps(ranks) * sizeof(BarrierFlag) +
                  size * sizeof(PairState) + size * sizeof(Claim));
 }
 
@@ -51,7 +51,7 @@ SharedControl::SharedControl(std::byte* memory, Comm& comm)
     : comm_(&comm),
       size_(comm.size()),
       targets_(reinterpret_cast<TargetState*>(memory)),
-      copies_(reinterpret_cast<SharedCopy*>(targets_ + size_)),
+      copies_(reinterpret_cast<PostedCopy*>(targets_ + size_)),
       flags_(reinterpret_cast<BarrierFlag*>(copies_ + size_)),
       pairs_(reinterpret_cast<PairState*>(flags_ + ranks_of(size_) * barrier_steps(size_))),
       claims_(reinterpret_cast<Claim*>(pairs_ + ranks_of(size_) * ranks_of(size_))),
@@ -221,10 +221,11 @@ void SharedControl::wait_until_complete(const std::vector<int>& origins) {
   });
 }
 
-void SharedControl::wait_for_copy(int target) {
+void SharedControl::wait_for_copy(int target, CooperativeCopyEnd& end) {
   wait(Awaited::kCopy, target, [&] {
-    if (!is_sound(copies_[target])) damaged(target, "how far a copy is");
-    return is_copied(copies_[target]);
+    if (is_copied(copies_[target], end)) return true;
+    if (!is_sound(copies_[target], end)) damaged(target, "how far a copy is");
+    return false;
   });
 }
 

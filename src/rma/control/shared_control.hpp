@@ -28,7 +28,7 @@
 
 #include "base/types.hpp"
 #include "object/comm.hpp"
-#include "rma/control/shared_copy.hpp"
+#include "rma/control/posted_copy.hpp"
 #include "rma/control/shared_mutex.hpp"
 
 namespace tasuki::rma {
@@ -61,8 +61,8 @@ class SharedControl {
  public:
   static std::size_t bytes_needed(int ranks);
 
-  /// What this rank can do while it waits: copy a piece for somebody, see shared_copy.hpp. Returns whether it
-  /// did.
+  /// What this rank can do while it waits: copy a piece of a job that an origin has posted (posted_copy.hpp).
+  /// Returns whether it did.
   using Help = bool (*)(void* context);
 
   /// `memory` holds bytes_needed(comm.size()) bytes that all ranks of `comm` map, zero at first.
@@ -72,7 +72,7 @@ class SharedControl {
     help_context_ = context;
   }
 
-  SharedCopy& shared_copy(int target) { return copies_[target]; }
+  PostedCopy& posted_copy(int target) { return copies_[target]; }
   SharedMutex& accumulate_mutex(int target) { return targets_[target].accumulate; }
 
   // Passive targets. lock() returns once it is held; the user's locks do not nest.
@@ -87,8 +87,9 @@ class SharedControl {
   void wait_until_complete(const std::vector<int>& origins);
   void consume_complete(int origin);  // REQUIRES: is_complete(origin)
 
-  /// Returns once `target` has copied what it claimed of this rank's shared_copy(target).
-  void wait_for_copy(int target);
+  /// Returns once `target` has copied what it claimed of this rank's job at posted_copy(target), and has
+  /// left.
+  void wait_for_copy(int target, CooperativeCopyEnd& end);
 
   /// Adds the endpoints of those that a wait under way is for: of a lock, who holds it.
   void add_missing(std::vector<int>* endpoints) const;
@@ -126,7 +127,7 @@ class SharedControl {
   Comm* comm_;
   int size_;
   TargetState* targets_;
-  SharedCopy* copies_;  // by target
+  PostedCopy* copies_;  // by target
   BarrierFlag* flags_;  // by rank and step
   PairState* pairs_;
   Claim* claims_;  // by origin and target; relaxed

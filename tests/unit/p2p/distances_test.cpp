@@ -212,7 +212,7 @@ TEST(DistanceTable, SharesLargerMessagesTheFartherTheRanksAre) {
                         .destination_global = true,
                         .destination_regular = true,
                         .destination_dense = true,
-                        .transfer = true};
+                        .copy_lent = true};
   LongFacts far = facts;
   far.distance = kPackage;
   EXPECT_EQ(choose_long(facts, table).way, Way::kCooperative);

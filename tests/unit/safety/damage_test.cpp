@@ -185,7 +185,7 @@ TEST(DamagedBoards, ATransferThatCannotBeIsTold) {
       auto* board = reinterpret_cast<PairPage*>(process.transport->board(0, 1));
       Status status;
       api::probe(process, 0, 3, rank.world, &status);
-      for (LentTransfer& line : board->gets) {
+      for (LentCopy& line : board->gets) {
         auto* word = reinterpret_cast<std::atomic<std::uint64_t>*>(&line);
         word->fetch_or(std::uint64_t{0x3ffff} << 18);  // everything is claimed from the front, and more
         word->fetch_or(std::uint64_t{0x3ffff} << 36);  // and from the back

@@ -1,6 +1,6 @@
-// A transfer: two who claim from both ends copy every byte once, whatever they claim at once; both learn the
-// end; and who is late at a word that serves the next transfer takes nothing of it.
-#include "protocol/transfer.hpp"
+// CooperativeCopy: two ranks that claim from both ends copy every byte once, whatever they claim at once;
+// both learn the end; and a rank that is late, at a word that serves the next copy, takes nothing of it.
+#include "protocol/cooperative_copy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,10 +14,10 @@ namespace {
 constexpr Count kMiB = 1024 * 1024;
 
 /// Claims until nothing is left; adds to `hits` for each byte.
-void take_part(Transfer& transfer, std::uint32_t generation, Count bytes, bool from_front, unsigned seed,
+void take_part(CooperativeCopy& copy, std::uint32_t generation, Count bytes, bool from_front, unsigned seed,
                std::vector<std::uint8_t>* hits) {
   std::mt19937 random(seed);
-  TransferPart part(&transfer, generation, bytes, from_front);
+  CooperativeCopyEnd part(&copy, generation, bytes, from_front);
   ByteRange piece;
   for (;;) {
     const ClaimSizes sizes{.divisor = 1 + static_cast<Count>(random() % 6),
@@ -34,25 +34,25 @@ void take_part(Transfer& transfer, std::uint32_t generation, Count bytes, bool f
   for (const std::uint8_t hit : *hits) ASSERT_EQ(hit, 1);
 }
 
-TEST(Transfer, TwoTakePartAndEachByteIsCopiedOnce) {
-  Transfer transfer;
+TEST(CooperativeCopy, TwoTakePartAndEachByteIsCopiedOnce) {
+  CooperativeCopy copy;
   std::mt19937 random(1);
   for (std::uint32_t generation = 0; generation < 50; ++generation) {
     const Count bytes = generation < 10 ? 1 + random() % 3000 : 1 + random() % 300000;
     std::vector<std::uint8_t> hits(static_cast<std::size_t>(bytes));
-    transfer.start(generation);
-    std::thread other([&] { take_part(transfer, generation, bytes, false, 2 * generation, &hits); });
-    take_part(transfer, generation, bytes, true, 2 * generation + 1, &hits);
+    copy.start(generation);
+    std::thread other([&] { take_part(copy, generation, bytes, false, 2 * generation, &hits); });
+    take_part(copy, generation, bytes, true, 2 * generation + 1, &hits);
     other.join();
   }
 }
 
-TEST(Transfer, OneAloneGetsItAll) {
-  Transfer transfer;
+TEST(CooperativeCopy, OneAloneGetsItAll) {
+  CooperativeCopy copy;
   for (const bool front : {true, false}) {
     for (const Count bytes : {Count{1}, kGrainBytes, kGrainBytes + 1, Count{100000}}) {
-      transfer.start(7);
-      TransferPart part(&transfer, 7, bytes, front);
+      copy.start(7);
+      CooperativeCopyEnd part(&copy, 7, bytes, front);
       Count done = 0;
       ByteRange piece;
       while (done < bytes) {
@@ -70,22 +70,22 @@ TEST(Transfer, OneAloneGetsItAll) {
   }
 }
 
-TEST(Transfer, TheLateComerTakesNothingOfTheNextOne) {
-  Transfer transfer;
-  transfer.start(Transfer::kGenerations - 1);
-  TransferPart late(&transfer, Transfer::kGenerations - 1, kMiB, true);
-  transfer.start(Transfer::kGenerations);
+TEST(CooperativeCopy, TheLateComerTakesNothingOfTheNextOne) {
+  CooperativeCopy copy;
+  copy.start(CooperativeCopy::kGenerations - 1);
+  CooperativeCopyEnd late(&copy, CooperativeCopy::kGenerations - 1, kMiB, true);
+  copy.start(CooperativeCopy::kGenerations);
   EXPECT_TRUE(late.claim({}, {}).empty());
   EXPECT_TRUE(late.look());
-  TransferPart next(&transfer, Transfer::kGenerations, kMiB, true);
+  CooperativeCopyEnd next(&copy, CooperativeCopy::kGenerations, kMiB, true);
   EXPECT_EQ(next.claim({}, {.divisor = 1}).bytes(), kMiB);
 }
 
-TEST(Transfer, CountsMessagesOfAnySize) {
-  Transfer transfer;
+TEST(CooperativeCopy, CountsMessagesOfAnySize) {
+  CooperativeCopy copy;
   for (const Count bytes : {256 * kMiB - 1024, 256 * kMiB, 256 * kMiB + 1, (Count{1} << 40) + 12345}) {
-    transfer.start(1);
-    TransferPart front(&transfer, 1, bytes, true), back(&transfer, 1, bytes, false);
+    copy.start(1);
+    CooperativeCopyEnd front(&copy, 1, bytes, true), back(&copy, 1, bytes, false);
     const ByteRange first = front.claim({}, {.divisor = 3});
     const ByteRange rest = back.claim({}, {.divisor = 1});
     EXPECT_EQ(first.begin, 0);

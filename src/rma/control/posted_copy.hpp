@@ -1,0 +1,81 @@
+// PostedCopy: a large put or get that origin and target copy together (protocol/cooperative_copy.hpp). The
+// origin posts what is to be copied and copies from the front; the target, if it waits for something of the
+// window meanwhile, copies from the far end, piece by piece.
+//
+// One lies in the window's segment for each target; an origin that finds it taken copies alone. The target
+// needs nothing but to look at it while it waits. It reads and writes its own part of the window and memory
+// of the origin's arena, nothing else, whatever the fields say.
+//
+// The target looks at its own time, so it could come with what it has read of one job to the next one. Hence
+// it joins before it reads a job, and leaves when it has copied its piece; the origin closes its job, and
+// does not free the PostedCopy before the target has left. Both write seq_cst before they read what the other
+// writes: either the target sees that the job is closed, or the origin that the target has joined.
+//
+// Ownership: the memory belongs to the window's segment; all zero is free.
+// Thread safety: any number of ranks; each field says its writer.
+//
+// Invariants:
+//  1. The description changes only while the job is closed and the target has not joined.
+//  2. A target that has joined and found the job open may read and write what the description says until it
+//     leaves.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/types.hpp"
+#include "memory/global_memory.hpp"
+#include "protocol/cooperative_copy.hpp"
+
+namespace tasuki::rma {
+
+struct alignas(64) PostedCopy {
+  std::atomic<std::uint32_t> taken;  // writer: an origin, 1 while it uses this
+  std::atomic<std::uint32_t>
+      state;  // writer: the origin; twice the number of its job, and 1 while it is open
+  std::atomic<std::uint32_t> joined;  // writer: the target, 1 while it takes part
+  // The description; writer: the origin; relaxed, under `state`.
+  std::atomic<std::int32_t> origin;  // rank in the window
+  std::atomic<GlobalAddress> origin_address;
+  std::atomic<std::int64_t> offset;  // in the target's part
+  std::atomic<std::int64_t> bytes;
+  std::atomic<std::uint32_t> is_put;
+  CooperativeCopy copy;
+};
+static_assert(sizeof(PostedCopy) == 64);
+
+/// What is to be copied.
+struct CopyJob {
+  GlobalAddress origin_address = 0;
+  std::int64_t offset = 0;
+  std::int64_t bytes = 0;
+  std::int32_t origin = 0;
+  bool is_put = false;
+};
+
+inline constexpr Count kPostedCopyBytesMin = 64 * 1024;
+
+/// What a rank claims at once.
+inline constexpr ClaimSizes kPostedPieces{.bytes_min = 32 * 1024, .bytes_max = 32 * 1024};
+
+/// The origin posts `job`: `first` is its first piece. None where another origin's is under way.
+CooperativeCopyEnd post_copy(PostedCopy& posted, const CopyJob& job, ByteRange* first);
+
+/// The origin has nothing left to claim: the target joins no more.
+void close_copy(PostedCopy& posted);
+
+/// Whether all is copied and the target has left. REQUIRES: it is closed.
+bool is_copied(const PostedCopy& posted, CooperativeCopyEnd& end);
+
+/// Whether the two can have come to what they say.
+bool is_sound(const PostedCopy& posted, const CooperativeCopyEnd& end);
+
+/// Another origin may post. REQUIRES: is_copied().
+void free_copy(PostedCopy& posted);
+
+/// The target joins a job of which something is to be copied, and gets its end. None: there is no such job,
+/// and it has not joined. What it copies it claims and reports; then it leaves.
+CooperativeCopyEnd join_copy(PostedCopy& posted, CopyJob* job);
+void leave_copy(PostedCopy& posted);
+
+}  // namespace tasuki::rma
