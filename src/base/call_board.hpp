@@ -1,15 +1,15 @@
-// CallBoard: what a rank is in, in memory that mpiexec reads at any time, also when the rank hangs or has
-// died.
+// CallBoard: the call that a rank is in, in memory that mpiexec reads at any time, also when the rank hangs
+// or has died.
 //
 // It has two parts. The CallLine is written by every MPI call, at the cost of a few stores: which function,
-// from where, with which arguments. What stands behind those arguments (the communicator's name, the peer's
-// rank in the world, requests that are open, messages that nobody has received) is in the RankReport, which a
-// rank writes when it waits and somebody asks: while it sleeps, or looks in vain, it compares `asked` with
-// what it has answered.
+// from where, with which arguments. The meaning of those arguments (the communicator's name, the peer's rank
+// in MPI_COMM_WORLD), open requests and messages not yet received are in the RankReport. A rank writes it on
+// demand, when it waits: while it sleeps, or polls in vain, it compares `asked` with the number of its last
+// answer.
 //
-// Ownership: each field of a line and the report belong to the rank; `asked` to whoever asks, which is
-// mpiexec. Thread safety: a line is stores and loads, relaxed; whoever reads it twice and finds the same
-// `word` has read what belongs together. The report is published under a version (publish_report(),
+// Ownership: the rank writes the fields of a line and the report; mpiexec, which asks, writes `asked`. Thread
+// safety: all fields of a line are stored and loaded relaxed; a reader that finds the same `word` before and
+// after has read fields of one call. The report is published under a version (publish_report(),
 // read_report()). With MPI_THREAD_MULTIPLE the line shows the call that was begun last; the report shows the
 // one that waits.
 //
@@ -69,7 +69,7 @@ inline Function present_call(const CallLine& line) {
   return (word & kInside) != 0 ? function_of(word) : Function::kNone;
 }
 
-/// What a line says of a call, for who has to say it again after another one.
+/// The values of a line, kept so that they can be put back after another call.
 struct LineValues {
   std::uint64_t word, site, comm, type, op;
   std::int64_t count;
@@ -83,7 +83,7 @@ inline constexpr int kAnybody = -1001;
 inline constexpr int kForeign = -1002;  // a process of another job
 inline constexpr int kAnyTagOfReport = -1003;
 
-/// What is open: a request, or a message that has come and that nobody has received.
+/// An open operation: a request, or a message that has arrived and is not yet received.
 enum class OpenKind : std::uint8_t {
   kNone,
   kSend,         // any mode

@@ -1,5 +1,5 @@
-// How far apart two ranks compute: what a cache line costs on its way from one to the other, and so from
-// which size on a message gains by being shared; or that they share nothing.
+// The distance of the processors of two ranks: it determines what a cache line costs on its way between them,
+// and so from which size on sharing the copy of a message pays. Or the ranks share no memory at all.
 #pragma once
 
 #include <cstddef>

@@ -112,8 +112,8 @@ class ErrorLog {
 
   Code record(int error_class, std::string text);
 
-  /// Notes what a user's function returned, which the call is to return as it is, and the text that tells of
-  /// it. Returns `returned`.
+  /// Notes what a user's function returned, which the call is to return as it is, and a text that says so.
+  /// Returns `returned`.
   Code note_returned(Code returned, std::string text);
   /// Whether `code` is the one that was noted last; it is forgotten then.
   bool take_returned(Code code);

@@ -1,11 +1,11 @@
-// Events: what a rank can tell a tool at the moment when it happens (MPI 15.3.8), the one table that
-// describes them, and the seam between those who raise and the one who listens (src/tool).
+// Events: what a rank reports to a tool at the moment when it happens (MPI 15.3.8), the one table that
+// describes them, and the interface between the code that raises them and the listener (src/tool).
 //
-// An event costs one predictable branch where it is raised while nobody listens: is_wanted(). None lies on
-// the way of a short message that meets its receive.
+// Where no tool listens an event costs one predictable branch: is_wanted(). None is raised on the way of a
+// short message whose receive is posted.
 //
 // Thread safety: raised under the process lock, or by the rank's only thread. `wanted` may be set by another
-// thread; whoever sees it late raises one event less.
+// thread; an event that is raised meanwhile may be lost.
 #pragma once
 
 #include <array>
@@ -51,7 +51,7 @@ class EventListener {
   ~EventListener() = default;
 };
 
-/// Of a Process: who listens to what.
+/// Of a Process: its listener, and the events that are wanted.
 struct EventSwitch {
   std::uint32_t wanted = 0;  // bit: Event
   EventListener* listener = nullptr;

@@ -1,4 +1,4 @@
-// Making a file as long as it is to be, memory files too, within the limit of file sizes (ulimit -f).
+// Sets the length of a file, memory files too, within the limit of file sizes (ulimit -f).
 #pragma once
 
 #include <sys/resource.h>

@@ -3,7 +3,7 @@
 
 namespace tasuki {
 
-/// This is a loop that waits for memory to change.
+/// Call it in a loop that waits for memory to change.
 inline void relax_processor() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

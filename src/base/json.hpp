@@ -1,4 +1,4 @@
-// Texts as JSON has them.
+// Strings in JSON.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
 // How likely the kernel kills a process when memory runs out.
 //
-// It takes who has most memory by its count, to which /proc/PID/oom_score_adj adds thousandths of what there
-// is; -1000 spares a process altogether. Anybody may raise it, and whoever may set limits of the system
-// (CAP_SYS_RESOURCE) lower it, too. What is started inherits it.
+// It kills the process with the highest score: its memory, plus /proc/PID/oom_score_adj thousandths of the
+// machine's; -1000 spares a process altogether. Every process may raise its own adjustment; lowering it takes
+// CAP_SYS_RESOURCE. Children inherit it.
 #pragma once
 
 #include <fcntl.h>

@@ -1,8 +1,9 @@
 // A memory file: memory with a descriptor and no name (memfd), which other processes of the same user map.
 //
-// They reach it through the descriptor of a process that has it open, under /proc. That is closed to other
-// users, and the file's own permissions are too. What a number leads to is looked at before it is opened,
-// since the process may be gone and its number another's; opening a file of any kind may have effects.
+// They reach it through the descriptor of a process that has it open, under /proc. That path and the file's
+// own permissions are closed to other users. Before it is opened, the kind and the name of the file are
+// checked, since the process may be gone and its number another's, and opening a file of any kind may have
+// effects.
 #pragma once
 
 #include <fcntl.h>
@@ -17,18 +18,19 @@
 
 namespace tasuki {
 
-/// An empty one, close-on-exec, that is this user's alone. `name` begins with "tasuki-". -1 with errno.
+/// Makes an empty one, close-on-exec, that only this user may open. `name` begins with "tasuki-". -1 with
+/// errno.
 inline int make_memory_file(const char* name) {
   constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   constexpr unsigned kNoExecuteSeal = 8;  // MFD_NOEXEC_SEAL, younger than the headers we build with
   int fd = memfd_create(name, kFlags | kNoExecuteSeal);
   if (fd < 0 && errno == EINVAL) fd = memfd_create(name, kFlags);
-  if (fd >= 0) fchmod(fd, S_IRUSR | S_IWUSR);  // it is made open to all who could reach it
+  if (fd >= 0) fchmod(fd, S_IRUSR | S_IWUSR);  // memfd_create makes it open to all users
   return fd;
 }
 
-/// From now on the file never gets smaller than it is, so that nobody who maps it can be made to touch what
-/// is not there; nor larger, unless `may_grow`.
+/// From now on the file never shrinks, so that no process that maps it can be made to touch pages that are
+/// gone; nor does it grow, unless `may_grow`.
 inline void fix_memory_file(int fd, bool may_grow) {
   fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL | (may_grow ? 0 : F_SEAL_GROW));
 }

@@ -1,4 +1,4 @@
-// OutsideWait: what a call waits for that is no rank of its world, in words, for reports on this rank
+// OutsideWait: what a call waits for outside of its MPI_COMM_WORLD, in words, for reports on this rank
 // (base/call_board.hpp).
 //
 // It lives on the stack of the call, in a list of the process, the newest first. Thread safety: the process

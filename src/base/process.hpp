@@ -3,7 +3,7 @@
 // live as threads of one program. Only src/environment builds a Process and knows what its parts are made of.
 //
 // Thread safety: with MPI_THREAD_MULTIPLE, and where a session came first, the binding holds `mutex` during
-// each call; Progress lets go of it while it waits. Below that level nobody locks.
+// each call; Progress releases it while it waits. Below that level no lock is taken.
 #pragma once
 
 #include <memory>
@@ -82,7 +82,7 @@ struct Process {
   std::unique_ptr<Transport> transport;
   std::unique_ptr<GlobalMemory> global_memory;
   std::unique_ptr<Progress> progress;
-  std::unique_ptr<Reporter> reporter;  // null where nobody wants this rank's counts
+  std::unique_ptr<Reporter> reporter;  // null unless mpiexec --stats wants this rank's counts
   std::unique_ptr<PointToPoint> p2p;
   std::unique_ptr<Objects> objects;
   std::unique_ptr<Collectives> collectives;

@@ -1,4 +1,4 @@
-// What the kernel tells of a process: /proc/PID/stat.
+// The state of a process as the kernel shows it: /proc/PID/stat.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@ namespace tasuki {
 
 struct ProcessState {
   static constexpr char kNone = 0;       // of `letter`: there is no such process
-  static constexpr char kUnknown = '?';  // it cannot be told: no /proc, no descriptor left, not for us to see
+  static constexpr char kUnknown = '?';  // not known: no /proc, no descriptor left, or no permission
 
   char letter = kUnknown;  // R, S, D, T (stopped), t (a debugger holds it), Z (ended, not reaped), X …
   std::string name;        // of the program, at most 15 bytes
   int parent = 0;          // process; 0: unknown
   unsigned flags = 0;      // PF_…
   std::uint64_t start_ticks = 0;  // since the machine started; with the number it means one process for good
-  int wait_status = -1;           // of one that has ended, as of waitpid; -1: it has not, or that is not told
+  int wait_status = -1;           // of one that has ended, as of waitpid; -1: it has not, or it is not known
 
   bool known() const { return letter != kNone && letter != kUnknown; }
   bool stopped() const { return letter == 'T' || letter == 't'; }

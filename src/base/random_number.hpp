@@ -1,4 +1,4 @@
-// Numbers that nobody draws twice: they name jobs, segments, ports and sockets.
+// Random numbers that are unique for all purposes: they name jobs, segments, ports and sockets.
 #pragma once
 
 #include <sys/random.h>

@@ -34,7 +34,7 @@ enum class ThreadLevel : int { kSingle = 0, kFunneled = 1024, kSerialized = 2048
 
 enum class Comparison : int { kIdent = 201, kCongruent = 202, kSimilar = 203, kUnequal = 204 };
 
-/// What a completed receive (or any request) tells. `bytes` is the packed size that arrived.
+/// The outcome of a completed receive (or any request). `bytes` is the packed size that arrived.
 struct Status {
   int source = kAnySource;
   int tag = kAnyTag;

@@ -1,9 +1,9 @@
-// Memory of which a user's arguments say how much: buffers of a message's size, copies of arrays that a call
-// was given, what is built entry by entry from them. It may be more than there is, and that is the call's
-// error (MPI_ERR_NO_MEM), not the end of the program: there are no exceptions, and an allocation of
-// another kind ends the program when memory is out.
+// Memory whose size the user's arguments determine: buffers of a message's size, copies of arrays that a call
+// was given, what is built entry by entry from them. Where it is not available the call returns an error
+// (MPI_ERR_NO_MEM) and the program goes on: there are no exceptions, and any other allocation ends the
+// program when memory is out.
 //
-// So memory of such a size is had in two ways:
+// Such memory is allocated in two ways:
 //   allocate_for_user()    bytes, or null;
 //   try_reserve() and the like   the room of a vector, before it is filled: false, and nothing has changed.
 // The second asks the allocator first whether it has as much, and gives it back, as a vector cannot be asked.

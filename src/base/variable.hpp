@@ -6,7 +6,7 @@
 
 namespace tasuki {
 
-/// Who is to see a variable, and how much of a detail it is (MPI 15.3.1).
+/// The audience of a variable, and how much of a detail it is (MPI 15.3.1).
 enum class Verbosity : int {
   kUserBasic = 9,
   kUserDetail = 10,
@@ -22,7 +22,7 @@ enum class Verbosity : int {
 /// What kind of object a variable belongs to (MPI 15.3.2).
 enum class Bind : int { kNoObject = 1, kComm = 2 };
 
-/// For whom a change of a control variable takes effect, and who has to make it (MPI 15.3.6).
+/// The processes in which a change of a control variable takes effect and has to be made (MPI 15.3.6).
 enum class Scope : int { kConstant = 1, kReadonly, kLocal, kGroup, kGroupEqual, kAll, kAllEqual };
 
 /// The part of the library that a variable belongs to: a category of MPI_T, in a tree.
