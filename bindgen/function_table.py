@@ -1,6 +1,6 @@
-"""Writes the table of all functions of MPI, src/base/generated/, and in it what the doctor needs of each:
-which of its arguments are on the CallLine (base/call_board.hpp), whether it is collective, whether it may
-wait for other processes.
+"""Writes the table of all functions of MPI in src/base, and in it what the doctor needs of each:
+which of its arguments are on the CallLine (base/call_board.hpp), whether it is collective, whether
+it may wait for other processes.
 
 The arguments follow from the kinds in pympistandard; the patterns below add what the kinds do not show.
 """
