@@ -31,8 +31,11 @@ static void bad_arguments(MPI_Comm comm) {
   show(MPI_Send(data, 1, MPI_INT, MPI_ANY_SOURCE, 0, comm));
   show(MPI_Send(data, 1, MPI_INT, 0, MPI_ANY_TAG, comm));
   show(MPI_Send(data, -2147483647 - 1, MPI_INT, 0, 0, comm));
+  show(MPI_Send_c(data, -1, MPI_INT, 0, 0, comm));
   show(MPI_Recv(data, 1, MPI_INT, -9, 0, comm, &status));
   show(MPI_Bcast(data, 1, MPI_INT, 5, comm));
+  show(MPI_Bcast(NULL, 0, MPI_DATATYPE_NULL, 0, comm));
+  show(MPI_Bcast_c(NULL, 0, MPI_DATATYPE_NULL, 0, comm));
   show(MPI_Allreduce(data, data + 2, 1, MPI_INT, MPI_OP_NULL, comm));
   show(MPI_Start(&request));
   show(MPI_Irecv(data, 1, MPI_INT, 0, 0, comm, NULL));

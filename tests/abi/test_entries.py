@@ -62,22 +62,25 @@ MPI_Send: buf = NULL, expected the address of 1 elements of MPI_INT (communicato
 MPI_Send: datatype = MPI_DATATYPE_NULL, expected a valid datatype (communicator MPI_COMM_WORLD, rank 0)
 MPI_Send: datatype = a derived datatype, which is not committed, expected a committed one (communicator \
 MPI_COMM_WORLD, rank 0); hint: MPI_Type_commit comes before its first use in communication
-MPI_Send: buf = MPI_IN_PLACE, expected an address (communicator MPI_COMM_WORLD, rank 0); hint: only \
-buffers of collectives may be it, where the standard says so
+MPI_Send: buf = MPI_IN_PLACE, expected an address (communicator MPI_COMM_WORLD, rank 0); hint: it is \
+for the buffers of collectives, where the standard allows it
 MPI_Send: dest = MPI_ANY_SOURCE, expected 0..0 or MPI_PROC_NULL (communicator MPI_COMM_WORLD, rank 0); \
-hint: only a receive may leave it open
+hint: only a receive takes it
 MPI_Send: tag = MPI_ANY_TAG, expected 0..1073741823 (MPI_TAG_UB) (communicator MPI_COMM_WORLD, rank 0); \
-hint: only a receive may leave it open
-MPI_Send: count = -2147483648, expected 0 or more (communicator MPI_COMM_WORLD, rank 0); hint: a count \
-above 2147483647 is for the function that ends in _c
+hint: only a receive takes it
+MPI_Send: count = -2147483648, expected 0 or more (communicator MPI_COMM_WORLD, rank 0); hint: counts \
+above 2147483647 need the function whose name ends in _c
+MPI_Send_c: count = -1, expected 0 or more (communicator MPI_COMM_WORLD, rank 0)
 MPI_Recv: source = -9, expected 0..0, MPI_ANY_SOURCE or MPI_PROC_NULL (communicator MPI_COMM_WORLD, rank 0)
 MPI_Bcast: root = 5, expected 0..0 (communicator MPI_COMM_WORLD, rank 0)
+success
+success
 MPI_Allreduce: op = MPI_OP_NULL, expected a valid reduction operation (communicator MPI_COMM_WORLD, rank 0)
 MPI_Start: request = MPI_REQUEST_NULL, expected a valid request (rank 0 of MPI_COMM_WORLD)
 MPI_Irecv: request = NULL, expected an address (communicator MPI_COMM_WORLD, rank 0)
 MPI_Comm_rank: comm = MPI_COMM_NULL, expected a valid communicator (rank 0 of MPI_COMM_WORLD)
 MPI_Comm_rank: comm = handle, which is no communicator, expected a valid one (rank 0 of MPI_COMM_WORLD); \
-hint: it has been freed, or never was made
+hint: it has been freed, or never existed
 MPI_Group_size: group = handle, the handle of a valid communicator, expected that of a valid group (rank 0 \
 of MPI_COMM_WORLD)
 MPI_Sendrecv: message of 12 bytes from rank 0, tag 0, receive buffer holds 4, expected no more than that \

@@ -215,8 +215,7 @@ bool Call::bad_handle(bool null, std::uint64_t bits, const char* argument, const
                   argument, bits, other, noun);
   return refuse(error_class,
                 "%s = 0x%" PRIx64
-                ", which is no %s, expected a valid one; hint: it has been freed, or "
-                "never was made",
+                ", which is no %s, expected a valid one; hint: it has been freed, or never existed",
                 argument, bits, noun);
 }
 
@@ -237,7 +236,7 @@ Datatype* Call::nothing(Count count, MPI_Datatype value, const char* argument, D
 }
 
 bool Call::negative(Count value, const char* argument, int error_class) {
-  constexpr const char* kOverflow = "; hint: a count above 2147483647 is for the function that ends in _c";
+  constexpr const char* kOverflow = "; hint: counts above 2147483647 need the function whose name ends in _c";
   const bool may_have_overflown = value < -1000 && value >= INT32_MIN;
   return refuse(error_class, "%s = %" PRId64 ", expected 0 or more%s", argument, value,
                 may_have_overflown ? kOverflow : "");
@@ -265,7 +264,7 @@ std::string hint_on_rank(const Process& process, int value, const Comm* comm, co
 }
 
 bool Call::bad_rank(int value, const char* argument, const Comm* comm, bool any_source) {
-  const std::string hint = value == MPI_ANY_SOURCE ? "; hint: only a receive may leave it open"
+  const std::string hint = value == MPI_ANY_SOURCE ? "; hint: only a receive takes it"
                                                    : hint_on_rank(process, value, comm, argument);
   return refuse(kErrRank, "%s = %s, expected 0..%u%s or MPI_PROC_NULL%s", argument,
                 printed_rank(value).c_str(), peer_count(comm) - 1, any_source ? ", MPI_ANY_SOURCE" : "",
@@ -274,8 +273,7 @@ bool Call::bad_rank(int value, const char* argument, const Comm* comm, bool any_
 
 bool Call::bad_tag(int value, const char* argument, bool any_tag) {
   if (value == MPI_ANY_TAG)
-    return refuse(kErrTag,
-                  "%s = MPI_ANY_TAG, expected 0..%d (MPI_TAG_UB); hint: only a receive may leave it open",
+    return refuse(kErrTag, "%s = MPI_ANY_TAG, expected 0..%d (MPI_TAG_UB); hint: only a receive takes it",
                   argument, kTagMax);
   return refuse(kErrTag, "%s = %d, expected 0..%d (MPI_TAG_UB)%s", argument, value, kTagMax,
                 any_tag ? " or MPI_ANY_TAG" : "");
@@ -291,11 +289,11 @@ bool Call::null_pointer(const char* argument) {
 }
 
 bool Call::in_place(const char* argument) {
-  return refuse(
-      kErrBuffer,
-      "%s = MPI_IN_PLACE, expected an address; hint: only buffers of collectives may be it, where the "
-      "standard says so",
-      argument);
+  return refuse(kErrBuffer,
+                "%s = MPI_IN_PLACE, expected an address; hint: it is for the buffers of collectives, where "
+                "the standard "
+                "allows it",
+                argument);
 }
 
 bool Call::null_buffer(const char* argument, Count count, const Datatype& type) {
@@ -370,7 +368,7 @@ int Call::invoke_errhandler(ErrorOwner* owner, const std::string& text) {
   if (handler->predefined == kMpiErrorsReturn) return abi::error_from_core(code_);
   if (handler->function != nullptr) {
     if (is_endless_error(&owner)) {
-      process.bootstrap.abort(1, text + "; it comes again and again inside of its own error handler");
+      process.bootstrap.abort(1, text + "; its error handler causes the same error again and again");
     }
     process.callbacks->error_handler(handler->function, owner, code_);
     return call_due_handler();
