@@ -163,8 +163,9 @@ static_assert(kAlgorithms <= kAlgorithmsMax, "Counters has no room for so many")
 
 void no_such_algorithm();  // nowhere: calling it ends a constant evaluation
 
-/// The number of the algorithm of this name. A name that is not in the table does not compile.
-consteval int algorithm_number(Operation operation, std::string_view name) {
+/// The number of the algorithm of this name. A name that is not in the table does not compile, or at least
+/// does not link. (clang 14 refuses consteval within a variable template.)
+constexpr int algorithm_number(Operation operation, std::string_view name) {
   for (int number = 0; number < kAlgorithms; ++number) {
     const AlgorithmRow& row = kAlgorithmTable[number];
     if (row.operation == operation && name == row.name) return number;

@@ -137,7 +137,11 @@ inline __attribute__((always_inline)) void reduce_elements(const void* left, con
   const T* a = static_cast<const T*>(left);
   const T* b = static_cast<const T*>(right);
   T* to = static_cast<T*>(result);
+#ifdef __clang__
+#pragma clang loop vectorize(assume_safety)
+#else
 #pragma GCC ivdep
+#endif
   for (std::size_t index = 0; index < count; ++index) to[index] = Operation::apply(a[index], b[index]);
 }
 

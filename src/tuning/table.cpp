@@ -136,7 +136,6 @@ class Reader {
     return before;
   }
   friend bool operator==(const Reader& a, const Reader& b) { return a.at_ == b.at_; }
-  friend bool operator!=(const Reader& a, const Reader& b) { return a.at_ != b.at_; }
 
  private:
   const char* at_;

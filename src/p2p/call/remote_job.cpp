@@ -174,8 +174,8 @@ bool PointToPoint::is_forsaken(const Comm& comm, int source) const {
   if (transport.endpoints() == process.size) return false;
   const auto is_silent = [this](int endpoint) { return transport.is_silent(endpoint); };
   if (source >= 0) return is_silent(comm.endpoint(source));
-  const std::vector<int>& peers = comm.peers().endpoints;
-  return source == kAnySource && !peers.empty() && std::all_of(peers.begin(), peers.end(), is_silent);
+  const std::vector<int>& others = comm.peers().endpoints;
+  return source == kAnySource && !others.empty() && std::all_of(others.begin(), others.end(), is_silent);
 }
 
 void PointToPoint::end_if_forsaken(const Comm& comm, int source) {
