@@ -334,6 +334,8 @@ def call(opened: Opened, write: bool, way: str, form: str, offset: int, buffer: 
 def choose_way(common, view: View) -> tuple[str, str]:
     if common.random() < 0.2:
         return common.choice(["at", ""]), common.choice(["now", "later"])
+    if view.kind == "same" and common.random() < 0.3:
+        return "shared", common.choice(["now", "later"])
     ways = ["at_all", "all"] + (["ordered"] if view.kind == "same" else [])
     way = common.choice(ways)
     forms = ["now", "now", "now", "split"] + ([] if way == "ordered" else ["later"])
@@ -364,7 +366,7 @@ def one_access(common, local, opened: Opened, view: View, basic: typemap.Basic) 
             opened.individual = offset
         offset = opened.individual
         opened.individual += etypes
-    elif way == "ordered":
+    elif way in ("ordered", "shared"):
         parts = everybody(etypes)
         offset = opened.shared + sum(parts[: mpi.rank])
         opened.shared += sum(parts)
@@ -372,8 +374,18 @@ def one_access(common, local, opened: Opened, view: View, basic: typemap.Basic) 
     before = Content.now(opened.base)
     untouched = bytes(buffer.memory)
     everybody(None)
-    status = call(opened, write, way, form, offset, buffer)
+    for rank in range(mpi.size if way == "shared" else 0):  # so that it is known whose part comes when
+        if rank == mpi.rank:
+            status = call(opened, write, way, form, offset, buffer)
+        everybody(None)
+    if way != "shared":
+        status = call(opened, write, way, form, offset, buffer)
     moved = mpi.Get_elements(status, mpi.BYTE)
+    if moved == len(offsets):  # a read may have met the end of the file
+        assert mpi.File_get_position(opened.handle) == opened.individual
+    if view.kind == "same" and write:
+        everybody(None)
+        assert mpi.File_get_position_shared(opened.handle) == opened.shared
     if write:
         assert moved == len(offsets), f"{moved} bytes written, expected {len(offsets)}"
         written = everybody((offsets, view.in_file(buffer.packed())))
