@@ -1,11 +1,11 @@
 // Win: a window (MPI 12.2), the memory that its ranks offer each other.
 //
 // A part of a window whose memory this process can address is `mapped`: operations on it are plain memory
-// accesses (direct.cpp). Any other part is its owner's alone: operations on it are messages that the owner
-// carries out (message.hpp). Mapped are this rank's own part; what lies in an arena that this rank can reach
-// (memory/global_memory.hpp), be it from MPI_Win_allocate or the user's; and what lies in the window's
-// segment: all of MPI_Win_allocate_shared, and of MPI_Win_allocate where somebody cannot reach an arena.
-// Never mapped is the others' memory of a dynamic window.
+// accesses (access/mapped.hpp). Any other part is its owner's alone: operations on it are messages that the
+// owner carries out (message/messenger.hpp). Mapped are this rank's own part; what lies in an arena that this
+// rank can reach (memory/global_memory.hpp), be it from MPI_Win_allocate or the user's; and what lies in the
+// window's segment: all of MPI_Win_allocate_shared, and of MPI_Win_allocate where a rank cannot reach an
+// arena. Never mapped is the others' memory of a dynamic window.
 //
 // A window whose ranks are on one node has a segment for what they share: at least SharedControl. One whose
 // ranks are on several has none: what crosses between them are messages alone (ServedControl).
@@ -33,7 +33,7 @@ namespace tasuki {
 
 namespace rma {
 
-class Messenger;  // rma/message.hpp
+class Messenger;  // rma/message/messenger.hpp
 
 enum Flavor : int { kCreate = 311, kAllocate = 312, kDynamic = 313, kShared = 314 };
 enum Model : int { kUnified = 321, kSeparate = 322 };
@@ -100,8 +100,8 @@ struct Win final : ErrorOwner {
   std::unique_ptr<rma::Messenger> messenger;  // null when all ranks have all parts mapped
   std::unique_ptr<rma::Conflicts> conflicts;  // in the segment; null without one and below TASUKI_CHECK=3
   rma::Epoch epoch;
-  bool has_stored = false;  // plain stores to mapped memory since order_memory() in synchronize.cpp
-  std::uint32_t looks = 0;  // calls that programs make in loops, see looked() in synchronize.cpp
+  bool has_stored = false;  // plain stores to mapped memory since order_memory() in calls/synchronization.cpp
+  std::uint32_t looks = 0;  // calls that programs make in loops, see looked() in calls/synchronization.cpp
   Code pending_error = 0;   // of an operation that a target refused: the next synchronization reports it
 
   std::string name;

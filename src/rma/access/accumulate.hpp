@@ -7,8 +7,8 @@
 //    the reduction);
 //  - any other (16 bytes, pairs with padding, odd addresses): under the lock of its target.
 // Accumulates that meet at one location use one basic type (MPI 12.7.1), so all of them, whatever their
-// operations, and whoever carries them out, take the same of the two ways: that makes them atomic to each
-// other. MPI_Compare_and_swap and the fetching calls follow the same rule.
+// operations, and whichever rank carries them out, take the same of the two ways: that makes them atomic to
+// each other. MPI_Compare_and_swap and the fetching calls follow the same rule.
 //
 // Thread safety: any number of ranks may combine at once.
 #pragma once

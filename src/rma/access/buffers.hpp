@@ -1,4 +1,4 @@
-// The two sides of a transfer: a user's buffer at the origin, and a place in the window.
+// The two ends of an access: a user's buffer at the origin, and elements of the target's part of the window.
 #pragma once
 
 #include "base/types.hpp"
@@ -6,8 +6,8 @@
 
 namespace tasuki::rma {
 
-/// A buffer of the origin.
-struct Side {
+/// A buffer of the origin: what is put, or where what is fetched goes.
+struct OriginBuffer {
   std::byte* address = nullptr;
   Count count = 0;
   Datatype* type = nullptr;
@@ -15,8 +15,8 @@ struct Side {
   Count bytes() const { return type != nullptr ? count * type->size : 0; }
 };
 
-/// A place at the target, checked as far as the origin can.
-struct Remote {
+/// Elements at the target, checked as far as the origin can.
+struct TargetBuffer {
   int rank;
   Count offset;  // bytes from the start of the target's part; of a dynamic window: the address
   Count count;

@@ -10,7 +10,8 @@ namespace {
 
 constexpr Count kWakeBytesMin = 1024 * 1024;  // waking a rank that sleeps takes as long as copying this
 
-/// Whether this rank can do what the job says: its own part of the window, and memory of the origin's arena.
+/// Whether this rank can reach what the job names: its own part of the window, and memory of the origin's
+/// arena.
 bool is_possible(Win& win, const CopyJob& job) {
   const Part& own = win.part(win.rank());
   return job.origin >= 0 && job.origin < win.size() && job.offset >= 0 && job.bytes > 0 &&
@@ -21,7 +22,8 @@ bool is_possible(Win& win, const CopyJob& job) {
 
 }  // namespace
 
-bool copy_together(Win& win, bool is_put, const Side& origin, std::byte* target, const Remote& remote) {
+bool copy_cooperatively(Win& win, bool is_put, const OriginBuffer& origin, std::byte* target,
+                        const TargetBuffer& remote) {
   const Count bytes = remote.bytes();
   SharedControl* const control = win.control->shared();
   if (bytes < kPostedCopyBytesMin || control == nullptr || remote.rank == win.rank() ||
@@ -51,7 +53,7 @@ bool copy_together(Win& win, bool is_put, const Side& origin, std::byte* target,
   return true;
 }
 
-bool help(void* context) {
+bool help_origin(void* context) {
   Win& win = *static_cast<Win*>(context);
   SharedControl& control = *win.control->shared();  // which calls this
   PostedCopy& posted = control.posted_copy(win.rank());

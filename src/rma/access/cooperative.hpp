@@ -8,9 +8,11 @@ namespace tasuki::rma {
 
 /// Copies between `origin` and the mapped memory at `target`, with the target's help if it waits. Returns
 /// false, having done nothing, where one copies as well alone: what is small, strided or private.
-bool copy_together(Win& win, bool is_put, const Side& origin, std::byte* target, const Remote& remote);
+bool copy_cooperatively(Win& win, bool is_put, const OriginBuffer& origin, std::byte* target,
+                        const TargetBuffer& remote);
 
-/// Copies a piece for an origin. Control calls it while this rank waits. Returns whether there was one.
-bool help(void* win);
+/// Copies a piece of a job that an origin has posted here. SharedControl calls it while this rank waits.
+/// Returns whether there was one.
+bool help_origin(void* win);
 
 }  // namespace tasuki::rma

@@ -8,21 +8,22 @@ namespace {
 
 constexpr Count kChunkBytes = 4096;  // fits the first-level cache twice
 
-bool is_dense(const Side* side) {
-  return side == nullptr || side->type->contiguous;
+bool is_dense(const OriginBuffer* buffer) {
+  return buffer == nullptr || buffer->type->contiguous;
 }
 
 }  // namespace
 
-void put_direct(const Side& origin, std::byte* target, const Remote& remote) {
+void put_mapped(const OriginBuffer& origin, std::byte* target, const TargetBuffer& remote) {
   copy_typed(origin.address, origin.count, *origin.type, target, remote.count, *remote.type);
 }
 
-void get_direct(const Side& origin, const std::byte* target, const Remote& remote) {
+void get_mapped(const OriginBuffer& origin, const std::byte* target, const TargetBuffer& remote) {
   copy_typed(target, remote.count, *remote.type, origin.address, origin.count, *origin.type);
 }
 
-void combine_direct(const Combination& how, const Side* origin, const Side* result, const Operand& target) {
+void combine_mapped(const Combination& how, const OriginBuffer* origin, const OriginBuffer* result,
+                    const Operand& target) {
   const Count bytes = target.count * target.datatype->size;
   if (is_dense(origin) && is_dense(result)) {
     return combine(how, target, 0, bytes, origin != nullptr ? origin->address : nullptr,

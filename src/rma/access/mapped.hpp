@@ -8,10 +8,11 @@
 namespace tasuki::rma {
 
 /// Copies between `origin` and `remote.count` elements of `remote.type` at `target`.
-void put_direct(const Side& origin, std::byte* target, const Remote& remote);
-void get_direct(const Side& origin, const std::byte* target, const Remote& remote);
+void put_mapped(const OriginBuffer& origin, std::byte* target, const TargetBuffer& remote);
+void get_mapped(const OriginBuffer& origin, const std::byte* target, const TargetBuffer& remote);
 
-/// Combines; `origin` may be null for MPI_NO_OP, `result` where nobody wants it.
-void combine_direct(const Combination& how, const Side* origin, const Side* result, const Operand& target);
+/// Combines; `origin` may be null for MPI_NO_OP, `result` where the old elements are not wanted.
+void combine_mapped(const Combination& how, const OriginBuffer* origin, const OriginBuffer* result,
+                    const Operand& target);
 
 }  // namespace tasuki::rma

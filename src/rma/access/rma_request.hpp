@@ -13,8 +13,8 @@ struct RmaRequest final : Request {
   }
   ErrorOwner* error_owner() override { return window.get(); }
 
-  /// A part of the operation begins or is over. It is done when all that began are over; whoever starts the
-  /// operation counts as one, so that it is not done too early.
+  /// A part of the operation begins or is over. It is done when all that began are over; the call that
+  /// starts the operation counts as one, so that it is not done too early.
   void begin_part() { ++parts_open_; }
   void end_part() {
     if (--parts_open_ == 0) complete();

@@ -1,4 +1,4 @@
-// What is known about a window: group, attributes, name, hints, error handler.
+// The calls that ask a window for its properties and set them: group, attributes, name, hints, error handler.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -103,7 +103,7 @@ Code win_get_name(Process&, Win* win, std::string* win_name) {
 }
 
 Code win_set_info(Process&, Win* win, Info* info) {
-  // Where the memory lies and who may lock is settled when the window is made.
+  // Where the memory lies and whether locks are legal is settled when the window is made.
   const bool noncontiguous = win->hints.noncontiguous;
   rma::take_hints(&win->hints, info);
   win->hints.noncontiguous = noncontiguous;

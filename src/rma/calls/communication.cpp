@@ -1,5 +1,5 @@
 // The communication calls: arguments, epoch and range are checked here, then the operation goes to memory
-// that is mapped (direct.cpp), or as a message to the target (message.cpp).
+// that is mapped (access/mapped.hpp), or as a message to the target (message/messenger.hpp).
 #include <algorithm>
 
 #include "datatype/type_hash.hpp"
@@ -54,7 +54,7 @@ Code check_range(Process& process, const Part& part, int target_rank, Count targ
 }
 
 /// Of this rank's own part of a dynamic window; another rank checks its own.
-Code check_attached(Process& process, const Win& win, const Remote& remote) {
+Code check_attached(Process& process, const Win& win, const TargetBuffer& remote) {
   if (win.flavor != kDynamic || remote.rank != win.comm->rank) return kSuccess;
   if (is_attached(win, remote.offset, remote.count, *remote.type)) return kSuccess;
   return process.fail(
@@ -72,7 +72,7 @@ Code check_rank(Process& process, const Win& win, int target_rank) {
 
 /// The target of an operation. An operation with a request is legal in passive target epochs only.
 Code find_target(Process& process, Win& win, int target_rank, Count target_disp, Count target_count,
-                 Datatype* target_type, bool by_request, Remote* remote) {
+                 Datatype* target_type, bool by_request, TargetBuffer* remote) {
   if (const Code code = check_rank(process, win, target_rank)) return code;
   const char* wrong =
       by_request ? win.epoch.may_access_by_request(target_rank) : win.epoch.may_access(target_rank);
@@ -89,10 +89,10 @@ Code find_target(Process& process, Win& win, int target_rank, Count target_disp,
 }
 
 /// With TASUKI_CHECK=2: both are of the same basic types (MPI 12.3).
-Code check_types(Process& process, const Side& side, const char* name, const Remote& remote) {
-  if (!process.config.checks(kCheckCompare) || side.bytes() == 0) [[likely]]
+Code check_types(Process& process, const OriginBuffer& buffer, const char* name, const TargetBuffer& remote) {
+  if (!process.config.checks(kCheckCompare) || buffer.bytes() == 0) [[likely]]
     return kSuccess;
-  const BasicTypes here = basic_types(*side.type->signature, side.count);
+  const BasicTypes here = basic_types(*buffer.type->signature, buffer.count);
   const BasicTypes there = basic_types(*remote.type->signature, remote.count);
   if (here.packed || there.packed || here.hash.hash == there.hash.hash) return kSuccess;
   const auto text = [](const BasicTypes& types) {
@@ -102,14 +102,14 @@ Code check_types(Process& process, const Side& side, const char* name, const Rem
                       text(here).c_str(), text(there).c_str());
 }
 
-Code check_equal(Process& process, const Side& side, const char* name, const Remote& remote) {
-  if (const Code code = check_size(process, side.count, *side.type)) return code;
-  if (side.bytes() == remote.bytes()) return check_types(process, side, name, remote);
+Code check_equal(Process& process, const OriginBuffer& buffer, const char* name, const TargetBuffer& remote) {
+  if (const Code code = check_size(process, buffer.count, *buffer.type)) return code;
+  if (buffer.bytes() == remote.bytes()) return check_types(process, buffer, name, remote);
   return process.fail(kErrTruncate, "%s has %lld bytes of data and the target %lld, expected as many", name,
-                      printed(side.bytes()), printed(remote.bytes()));
+                      printed(buffer.bytes()), printed(remote.bytes()));
 }
 
-std::byte* address_of(Win& win, const Remote& remote) {
+std::byte* address_of(Win& win, const TargetBuffer& remote) {
   if (win.flavor == kDynamic) return reinterpret_cast<std::byte*>(remote.offset);
   return win.part(remote.rank).base + remote.offset;
 }
@@ -133,14 +133,14 @@ Code nothing(Win& win, Request** request) {
   return kSuccess;
 }
 
-Side side(const void* address, Count count, Datatype* type) {
+OriginBuffer origin_buffer(const void* address, Count count, Datatype* type) {
   return {static_cast<std::byte*>(const_cast<void*>(address)), count, type};
 }
 
-Code put_or_get(Process& process, bool is_put, const Side& origin, int target_rank, Count target_disp,
+Code put_or_get(Process& process, bool is_put, const OriginBuffer& origin, int target_rank, Count target_disp,
                 Count target_count, Datatype* target_type, Win& win, Request** request) {
   if (target_rank == kProcNull) return nothing(win, request);
-  Remote remote;
+  TargetBuffer remote;
   if (const Code code = find_target(process, win, target_rank, target_disp, target_count, target_type,
                                     request != nullptr, &remote))
     return code;
@@ -155,23 +155,23 @@ Code put_or_get(Process& process, bool is_put, const Side& origin, int target_ra
     if (remote.bytes() == 0) return;
     if (!win.is_mapped(target_rank)) {
       is_put ? win.messenger->put(origin, remote, made) : win.messenger->get(origin, remote, made);
-    } else if (copy_together(win, is_put, origin, address_of(win, remote), remote)) {
+    } else if (copy_cooperatively(win, is_put, origin, address_of(win, remote), remote)) {
       return;
     } else if (is_put) {
-      put_direct(origin, address_of(win, remote), remote);
+      put_mapped(origin, address_of(win, remote), remote);
     } else {
-      get_direct(origin, address_of(win, remote), remote);
+      get_mapped(origin, address_of(win, remote), remote);
     }
   });
   return kSuccess;
 }
 
 /// Accumulate, or get_accumulate where `result` is given.
-Code combine_at_target(Process& process, const Side& origin, const Side* result, int target_rank,
-                       Count target_disp, Count target_count, Datatype* target_type, const Op& op, Win& win,
-                       Request** request) {
+Code combine_at_target(Process& process, const OriginBuffer& origin, const OriginBuffer* result,
+                       int target_rank, Count target_disp, Count target_count, Datatype* target_type,
+                       const Op& op, Win& win, Request** request) {
   if (target_rank == kProcNull) return nothing(win, request);
-  Remote remote;
+  TargetBuffer remote;
   if (const Code code = find_target(process, win, target_rank, target_disp, target_count, target_type,
                                     request != nullptr, &remote))
     return code;
@@ -195,11 +195,11 @@ Code combine_at_target(Process& process, const Side& origin, const Side* result,
   }
   with_request(win, request, [&](RmaRequest* made) {
     if (remote.bytes() == 0) return;
-    const Side* from = reads_origin ? &origin : nullptr;
+    const OriginBuffer* from = reads_origin ? &origin : nullptr;
     if (!win.combines_here(target_rank)) return win.messenger->accumulate(how, from, result, remote, made);
     const Operand target{address_of(win, remote), remote.count, remote.type,
                          &win.control->accumulate_mutex(target_rank)};
-    combine_direct(how, from, result, target);
+    combine_mapped(how, from, result, target);
   });
   return kSuccess;
 }
@@ -219,74 +219,74 @@ using namespace rma;
 Code put(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
          int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Win* win) {
   if (target_rank >= 0 && process.checks == nullptr) [[likely]] {
-    const Count bytes = quick_bytes(origin_count, *origin_datatype, target_count, *target_datatype);
-    std::byte* place = bytes > 0 ? quick_place(*win, target_rank, target_disp, bytes) : nullptr;
+    const Count bytes = fast_path_bytes(origin_count, *origin_datatype, target_count, *target_datatype);
+    std::byte* place = bytes > 0 ? fast_path_place(*win, target_rank, target_disp, bytes) : nullptr;
     if (place != nullptr) {
-      quick_copy(place, static_cast<const std::byte*>(origin_addr), bytes);
+      fast_path_copy(place, static_cast<const std::byte*>(origin_addr), bytes);
       win->has_stored = true;
       return kSuccess;
     }
   }
-  return put_or_get(process, true, side(origin_addr, origin_count, origin_datatype), target_rank, target_disp,
-                    target_count, target_datatype, *win, nullptr);
+  return put_or_get(process, true, origin_buffer(origin_addr, origin_count, origin_datatype), target_rank,
+                    target_disp, target_count, target_datatype, *win, nullptr);
 }
 
 Code get(Process& process, void* origin_addr, Count origin_count, Datatype* origin_datatype, int target_rank,
          Count target_disp, Count target_count, Datatype* target_datatype, Win* win) {
   if (target_rank >= 0 && process.checks == nullptr) [[likely]] {
-    const Count bytes = quick_bytes(origin_count, *origin_datatype, target_count, *target_datatype);
-    const std::byte* place = bytes > 0 ? quick_place(*win, target_rank, target_disp, bytes) : nullptr;
+    const Count bytes = fast_path_bytes(origin_count, *origin_datatype, target_count, *target_datatype);
+    const std::byte* place = bytes > 0 ? fast_path_place(*win, target_rank, target_disp, bytes) : nullptr;
     if (place != nullptr) {
-      quick_copy(static_cast<std::byte*>(origin_addr), place, bytes);
+      fast_path_copy(static_cast<std::byte*>(origin_addr), place, bytes);
       return kSuccess;
     }
   }
-  return put_or_get(process, false, side(origin_addr, origin_count, origin_datatype), target_rank,
+  return put_or_get(process, false, origin_buffer(origin_addr, origin_count, origin_datatype), target_rank,
                     target_disp, target_count, target_datatype, *win, nullptr);
 }
 
 Code rput(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
           int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Win* win,
           Request** request) {
-  return put_or_get(process, true, side(origin_addr, origin_count, origin_datatype), target_rank, target_disp,
-                    target_count, target_datatype, *win, request);
+  return put_or_get(process, true, origin_buffer(origin_addr, origin_count, origin_datatype), target_rank,
+                    target_disp, target_count, target_datatype, *win, request);
 }
 
 Code rget(Process& process, void* origin_addr, Count origin_count, Datatype* origin_datatype, int target_rank,
           Count target_disp, Count target_count, Datatype* target_datatype, Win* win, Request** request) {
-  return put_or_get(process, false, side(origin_addr, origin_count, origin_datatype), target_rank,
+  return put_or_get(process, false, origin_buffer(origin_addr, origin_count, origin_datatype), target_rank,
                     target_disp, target_count, target_datatype, *win, request);
 }
 
 Code accumulate(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
                 int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Op* op,
                 Win* win) {
-  return combine_at_target(process, side(origin_addr, origin_count, origin_datatype), nullptr, target_rank,
-                           target_disp, target_count, target_datatype, *op, *win, nullptr);
+  return combine_at_target(process, origin_buffer(origin_addr, origin_count, origin_datatype), nullptr,
+                           target_rank, target_disp, target_count, target_datatype, *op, *win, nullptr);
 }
 
 Code raccumulate(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
                  int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Op* op,
                  Win* win, Request** request) {
-  return combine_at_target(process, side(origin_addr, origin_count, origin_datatype), nullptr, target_rank,
-                           target_disp, target_count, target_datatype, *op, *win, request);
+  return combine_at_target(process, origin_buffer(origin_addr, origin_count, origin_datatype), nullptr,
+                           target_rank, target_disp, target_count, target_datatype, *op, *win, request);
 }
 
 Code get_accumulate(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
                     void* result_addr, Count result_count, Datatype* result_datatype, int target_rank,
                     Count target_disp, Count target_count, Datatype* target_datatype, Op* op, Win* win) {
-  const Side result = side(result_addr, result_count, result_datatype);
-  return combine_at_target(process, side(origin_addr, origin_count, origin_datatype), &result, target_rank,
-                           target_disp, target_count, target_datatype, *op, *win, nullptr);
+  const OriginBuffer result = origin_buffer(result_addr, result_count, result_datatype);
+  return combine_at_target(process, origin_buffer(origin_addr, origin_count, origin_datatype), &result,
+                           target_rank, target_disp, target_count, target_datatype, *op, *win, nullptr);
 }
 
 Code rget_accumulate(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
                      void* result_addr, Count result_count, Datatype* result_datatype, int target_rank,
                      Count target_disp, Count target_count, Datatype* target_datatype, Op* op, Win* win,
                      Request** request) {
-  const Side result = side(result_addr, result_count, result_datatype);
-  return combine_at_target(process, side(origin_addr, origin_count, origin_datatype), &result, target_rank,
-                           target_disp, target_count, target_datatype, *op, *win, request);
+  const OriginBuffer result = origin_buffer(result_addr, result_count, result_datatype);
+  return combine_at_target(process, origin_buffer(origin_addr, origin_count, origin_datatype), &result,
+                           target_rank, target_disp, target_count, target_datatype, *op, *win, request);
 }
 
 Code fetch_and_op(Process& process, const void* origin_addr, void* result_addr, Datatype* datatype,
@@ -294,14 +294,14 @@ Code fetch_and_op(Process& process, const void* origin_addr, void* result_addr, 
   if (target_rank == kProcNull) return kSuccess;
   if (const Code code = check_predefined(process, *datatype)) return code;
   std::byte* place =
-      win->control->is_shared() ? quick_place(*win, target_rank, target_disp, datatype->size) : nullptr;
+      win->control->is_shared() ? fast_path_place(*win, target_rank, target_disp, datatype->size) : nullptr;
   if (place != nullptr &&
       fetch_word(*basic_info(*datatype), op->predefined, place, static_cast<const std::byte*>(origin_addr),
                  static_cast<std::byte*>(result_addr)))
     return kSuccess;
-  const Side result = side(result_addr, 1, datatype);
-  return combine_at_target(process, side(origin_addr, 1, datatype), &result, target_rank, target_disp, 1,
-                           datatype, *op, *win, nullptr);
+  const OriginBuffer result = origin_buffer(result_addr, 1, datatype);
+  return combine_at_target(process, origin_buffer(origin_addr, 1, datatype), &result, target_rank,
+                           target_disp, 1, datatype, *op, *win, nullptr);
 }
 
 Code compare_and_swap(Process& process, const void* origin_addr, const void* compare_addr, void* result_addr,
@@ -312,7 +312,7 @@ Code compare_and_swap(Process& process, const void* origin_addr, const void* com
     return process.fail(kErrType,
                         "datatype = %s, expected an integer, logical, multi-language type or MPI_BYTE",
                         type != nullptr ? type->name : "a derived datatype");
-  Remote remote;
+  TargetBuffer remote;
   if (const Code code = find_target(process, *win, target_rank, target_disp, 1, datatype, false, &remote))
     return code;
   if (win->conflicts != nullptr) {

@@ -2,7 +2,7 @@
 //
 // Every rank sends the others what it brings, wrong arguments included, so that all fail or none. Memory that
 // others can address is mapped. Then, where all ranks are on one node, rank 0 makes the window's segment and
-// the others open it, and again all say what they have. A window over several nodes has no segment.
+// the others open it, and again each rank sends what it has. A window over several nodes has no segment.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -205,7 +205,7 @@ Win* finish_window(Making& making, std::unique_ptr<SharedSegment> segment, const
   made->segment = std::move(segment);
   if (memory != nullptr) {
     made->control.emplace(memory, *made->comm);
-    made->control->shared()->set_help(help, made);
+    made->control->shared()->set_help(help_origin, made);
     if (finds_conflicts(comm))
       made->conflicts = std::make_unique<Conflicts>(memory + conflicts_offset(comm), comm.rank, comm.size());
   } else {
@@ -241,7 +241,7 @@ Code make_window(Making& making, Share share, void* base, const Info* info, Code
   if (making.one_node && !share_segment(making, &segment, &error))
     return process.fail(kErrNoMem, "%s", error.c_str());
   Win* made = finish_window(making, std::move(segment), info);
-  made->control->barrier();  // no message for the window comes before everybody has it
+  made->control->barrier();  // no message for the window comes before all ranks have it
   *win = made;
   return kSuccess;
 }
@@ -388,7 +388,7 @@ Code win_free(Process& process, Win** win) {
   if (one.messenger) one.messenger->flush_all();
   if (const Code code = std::exchange(one.pending_error, 0)) return code;
   if (const Code code = delete_attributes(process, &one, &one.attributes)) return code;
-  one.control->barrier();  // nobody accesses it any more
+  one.control->barrier();  // no rank accesses it any more
   release(*win);
   *win = nullptr;
   return kSuccess;

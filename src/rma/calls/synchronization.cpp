@@ -1,5 +1,5 @@
 // The synchronization calls (MPI 12.5). Each asks the window's Epoch whether it is legal now, completes what
-// has to be complete, meets the other ranks in Control, and tells the Epoch.
+// has to be complete, meets the other ranks in Control, and reports to the Epoch.
 //
 // MPI_MODE_NOCHECK of post and start, and the assertions of a fence, only allow to skip work that costs next
 // to nothing here; so they change nothing but what is legal afterwards.
@@ -103,7 +103,7 @@ Code completed(Win& win) {
 /// The end of one that programs call in a loop until memory has changed: that must make progress, and give
 /// way to the rank that is to change it.
 ///
-/// Where each rank has a processor and nobody waits for messages of the window, it is enough now and then.
+/// Where each rank has a processor and the window needs no messages, it is enough to look now and then.
 Code looked(Win& win) {
   constexpr std::uint32_t kSeldom = 32;
   if (++win.looks % kSeldom == 0 || win.messenger || win.process.config.spin_count == 0)
@@ -150,7 +150,7 @@ Code win_fence(Process& process, int assert, Win* win) {
   win->control->barrier();  // which orders memory too
   if (win->conflicts) {
     win->conflicts->completed_all();
-    win->control->barrier();  // before anybody's accesses of the next epoch
+    win->control->barrier();  // before the accesses of the next epoch
   }
   win->epoch.fenced((assert& kNoSucceed) == 0);
   return completed(*win);

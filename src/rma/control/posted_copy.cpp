@@ -1,4 +1,4 @@
-// PostedCopy: who may look at the job when.
+// PostedCopy: when the target may read and copy what the origin has posted.
 #include "rma/control/posted_copy.hpp"
 
 namespace tasuki::rma {

@@ -4,15 +4,15 @@
 //
 // One lies in the window's segment for each target; an origin that finds it taken copies alone. The target
 // needs nothing but to look at it while it waits. It reads and writes its own part of the window and memory
-// of the origin's arena, nothing else, whatever the fields say.
+// of the origin's arena, nothing else, whatever stands in the fields.
 //
-// The target looks at its own time, so it could come with what it has read of one job to the next one. Hence
+// The target looks when it likes, so it could take what it has read of one job for the next one. Hence
 // it joins before it reads a job, and leaves when it has copied its piece; the origin closes its job, and
 // does not free the PostedCopy before the target has left. Both write seq_cst before they read what the other
 // writes: either the target sees that the job is closed, or the origin that the target has joined.
 //
 // Ownership: the memory belongs to the window's segment; all zero is free.
-// Thread safety: any number of ranks; each field says its writer.
+// Thread safety: any number of ranks; each field names its writer.
 //
 // Invariants:
 //  1. The description changes only while the job is closed and the target has not joined.
@@ -67,7 +67,7 @@ void close_copy(PostedCopy& posted);
 /// Whether all is copied and the target has left. REQUIRES: it is closed.
 bool is_copied(const PostedCopy& posted, CooperativeCopyEnd& end);
 
-/// Whether the two can have come to what they say.
+/// Whether what the two have written can be right.
 bool is_sound(const PostedCopy& posted, const CooperativeCopyEnd& end);
 
 /// Another origin may post. REQUIRES: is_copied().

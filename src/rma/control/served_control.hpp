@@ -41,7 +41,7 @@ enum class ControlVerb : std::uint16_t {
   kLockShared = 1,  // to the owner: the origin wants the lock
   kLockExclusive,   //
   kGranted,         // the owner's answer
-  kWatch,           // to the owner: tell whom the origin waits for, now and whenever that changes
+  kWatch,           // to the owner: name the ranks that the origin waits for, now and whenever they change
   kAhead,           // the owner's answer: ranks (32 bits each) that are to give the lock back first
   kPost,            // to an origin: the target exposes its part
   kComplete,        // to a target: the origin's accesses are done
@@ -82,8 +82,8 @@ class ServedControl {
     std::uint32_t completes_used = 0;  // of them, by consume_complete()
     bool is_granted = false;           // its lock, which this rank waits for or holds
     bool ahead_known = false;
-    std::vector<int> ahead;    // as it has told last, while this rank waits for its lock
-    bool is_watching = false;  // it waits for this rank's lock, and wants to know for whom
+    std::vector<int> ahead;    // as it has named them last, while this rank waits for its lock
+    bool is_watching = false;  // it waits for this rank's lock, and has asked which ranks are ahead
   };
   enum class Awaited : std::uint8_t { kNothing, kLock, kPost, kCompletes };
 

@@ -34,7 +34,7 @@ std::uint32_t ticket_of(std::uint64_t claim) {
   return static_cast<std::uint32_t>(claim);
 }
 
-/// Whether somebody has it, and with a ticket before `ticket`.
+/// Whether a rank has made it, and with a ticket before `ticket`.
 bool comes_before(std::uint64_t claim, std::uint32_t ticket) {
   return claim != 0 && static_cast<std::int32_t>(ticket_of(claim) - ticket) < 0;
 }
@@ -64,7 +64,7 @@ BarrierFlag& SharedControl::flag(int rank, int step) const {
 }
 
 /// Memory changes at any moment, so with a processor for each rank it is looked at often, and messages are
-/// moved in between; with fewer processors every look would be taken from the rank that is waited for.
+/// moved in between; with fewer processors every look would take time from the rank that is waited for.
 template <class Done>
 void SharedControl::wait(Awaited what, int rank, Done&& done) {
   if (done()) return;
@@ -96,7 +96,7 @@ bool SharedControl::is_missing(int rank) const {
       return std::find(awaited_origins_.begin(), awaited_origins_.end(), rank) != awaited_origins_.end() &&
              !is_complete(rank);
     case Awaited::kBarrier:
-      // The first step says who has come; the others pass it on.
+      // The first step shows which ranks have come; the others pass it on.
       return rank != comm_->rank &&
              static_cast<std::int32_t>(flag((rank + 1) % size_, 0).entered.load() - barriers_) < 0;
     case Awaited::kNothing:
@@ -229,7 +229,8 @@ void SharedControl::wait_for_copy(int target, CooperativeCopyEnd& end) {
   });
 }
 
-// Each step doubles the ranks that a rank knows to have come: in step s it tells the rank 2^s after it.
+// Each step doubles the ranks that a rank knows to have come: in step s it sets a flag of the rank 2^s after
+// it.
 void SharedControl::barrier() {
   const std::uint32_t count = ++barriers_;
   int distance = 1;

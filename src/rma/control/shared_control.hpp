@@ -3,13 +3,13 @@
 // message and no help from the target.
 //
 // Waiting goes through Progress: a rank that waits goes on moving its messages, and sleeps when nothing
-// happens. Whoever changes what another rank may wait for wakes it (Transport::wake); all changes and looks
-// are seq_cst, as that demands.
+// happens. A rank that changes what another one may wait for wakes it (Transport::wake); all changes and
+// looks are seq_cst, as that demands.
 //
 // Locks are fair: a ticket is drawn by every rank that wants one, writers and readers are served in the order
 // of their tickets, and readers that follow each other hold the lock together. So neither can starve.
 //
-// Ownership: each shared field says who writes it. SharedControl is a view; the segment belongs to the
+// Ownership: each shared field names its writer. SharedControl is a view; the segment belongs to the
 // window. Thread safety: the shared fields are atomic; each SharedControl belongs to one rank, guarded by its
 // process lock.
 //
@@ -17,8 +17,8 @@
 //  1. entered_readers <= next and done <= next; done counts tickets that are over.
 //  2. A writer holds the lock when done == its ticket, a reader when entered_readers reached its ticket.
 //  3. Each ticket that is not over stands in the claim of the rank that drew it.
-//  4. What others write is not trusted: who waits looks whether it can be what it is, and ends the job if
-//  not.
+//  4. What others write is not trusted: a rank that waits checks whether the value can be right, and ends the
+//  job if not.
 #pragma once
 
 #include <atomic>
@@ -40,11 +40,11 @@ struct alignas(64) BarrierFlag {
 
 /// Of one rank as a target.
 struct alignas(64) TargetState {
-  std::atomic<std::uint32_t> next;             // tickets drawn; writer: who wants the lock
+  std::atomic<std::uint32_t> next;             // tickets drawn; writer: a rank that wants the lock
   std::atomic<std::uint32_t> entered_readers;  // writer: the reader whose turn it is, a writer that leaves
-  std::atomic<std::uint32_t> done;             // writer: who leaves
+  std::atomic<std::uint32_t> done;             // writer: a rank that leaves
   std::atomic<std::uint32_t> waiting;          // ranks that wait; writer: those
-  SharedMutex accumulate;  // of the elements that no processor instruction combines (accumulate.hpp)
+  SharedMutex accumulate;  // of the elements that no processor instruction combines (access/accumulate.hpp)
 };
 
 /// Of an origin and a target (post-start-complete-wait).
@@ -91,13 +91,13 @@ class SharedControl {
   /// left.
   void wait_for_copy(int target, CooperativeCopyEnd& end);
 
-  /// Adds the endpoints of those that a wait under way is for: of a lock, who holds it.
+  /// Adds the endpoints of those that a wait under way is for: of a lock, those that hold it or come first.
   void add_missing(std::vector<int>* endpoints) const;
 
   /// Returns once all ranks have come here. What a rank did to memory before it, all see after it.
   void barrier();
 
-  /// `rank` is to look at what it waits for.
+  /// Has `rank`, if it sleeps, look at what it waits for.
   void wake(int rank);
 
  private:

@@ -19,7 +19,7 @@ void SharedMutex::lock_contended() {
     if (word_.compare_exchange_strong(free, 1, std::memory_order_acquire)) return;
     sched_yield();
   }
-  // A word that no rank writes means damaged memory: it says nothing of who holds the lock, so a rank that
+  // A word that no rank writes means damaged memory: nothing is known of a holder, so a rank that
   // finds it does not wait. Nor does a waiter rely on being woken: it looks again after the pause.
   const timespec pause{0, 50'000'000};
   for (;;) {

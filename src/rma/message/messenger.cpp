@@ -84,39 +84,39 @@ bool Messenger::sweep_outgoing() {
          }) != 0;
 }
 
-void Messenger::start_transfer(Transfer transfer) {
-  Peer& other = peer(transfer.peer);
-  if (transfer.at_origin) {
+void Messenger::start_data(DataMessage data) {
+  Peer& other = peer(data.peer);
+  if (data.at_origin) {
     ++other.open;
-  } else if (transfer.is_put) {
+  } else if (data.is_put) {
     ++other.incoming;
   }
-  if (transfer.request) transfer.request->begin_part();
-  transfers_.push_back(std::move(transfer));
+  if (data.request) data.request->begin_part();
+  data_.push_back(std::move(data));
 }
 
-void Messenger::end_transfer(Transfer& transfer) {
-  Peer& other = peer(transfer.peer);
-  if (transfer.at_origin) {
+void Messenger::end_data(DataMessage& data) {
+  Peer& other = peer(data.peer);
+  if (data.at_origin) {
     --other.open;
-  } else if (transfer.is_put) {
+  } else if (data.is_put) {
     --other.incoming;
-    answer_flushes(transfer.peer);
+    answer_flushes(data.peer);
   }
-  if (transfer.request) transfer.request->end_part();
+  if (data.request) data.request->end_part();
 }
 
-bool Messenger::sweep_transfers() {
+bool Messenger::sweep_data() {
   bool moved = false;
-  for (std::size_t i = 0; i < transfers_.size();) {
-    if (!transfers_[i].message->done) {
+  for (std::size_t i = 0; i < data_.size();) {
+    if (!data_[i].message->done) {
       ++i;
       continue;
     }
-    Transfer over = std::move(transfers_[i]);
-    transfers_[i] = std::move(transfers_.back());
-    transfers_.pop_back();
-    end_transfer(over);
+    DataMessage over = std::move(data_[i]);
+    data_[i] = std::move(data_.back());
+    data_.pop_back();
+    end_data(over);
     moved = true;
   }
   return moved;
@@ -132,7 +132,7 @@ bool Messenger::poll() {
     next_receive_ = (next_receive_ + 1) % kSlots;
     moved = true;
   }
-  if (!transfers_.empty()) moved |= sweep_transfers();
+  if (!data_.empty()) moved |= sweep_data();
   if (!outgoing_.empty()) moved |= sweep_outgoing();
   return moved;
 }
@@ -144,16 +144,16 @@ void Messenger::wait_for_room() {
   process_.progress->wait_until([this] { return outgoing_bytes_ < kQueueBytesMax; });
 }
 
-Header Messenger::address(Verb verb, const Remote& remote) {
+Header Messenger::address(Verb verb, const TargetBuffer& remote) {
   Header header{};
   header.verb = verb;
   header.offset = remote.offset;
-  header.type = tell_type(remote.rank, *remote.type);
+  header.type = describe_type(remote.rank, *remote.type);
   header.count = header.type == 0 ? remote.bytes() : remote.count;
   return header;
 }
 
-std::uint64_t Messenger::tell_type(int target, const Datatype& type) {
+std::uint64_t Messenger::describe_type(int target, const Datatype& type) {
   if (type.contiguous) return 0;
   const TypeKey key{type.layout.get(), type.extent};
   auto found = types_.find(key);
@@ -164,8 +164,8 @@ std::uint64_t Messenger::tell_type(int target, const Datatype& type) {
   }
   KnownType& known = found->second;
   const std::uint64_t number = known.number;
-  if (!known.told[static_cast<std::size_t>(target)]) {
-    known.told[static_cast<std::size_t>(target)] = true;
+  if (!known.described_to[static_cast<std::size_t>(target)]) {
+    known.described_to[static_cast<std::size_t>(target)] = true;
     send_type(target, number, type);
   }
   return number;
@@ -175,10 +175,10 @@ void Messenger::forget_types() {
   Header header{};
   header.verb = Verb::kForgetTypes;
   for (int target = 0; target < win_.size(); ++target) {
-    const bool told = std::any_of(types_.begin(), types_.end(), [target](const auto& entry) {
-      return entry.second.told[static_cast<std::size_t>(target)];
+    const bool is_known = std::any_of(types_.begin(), types_.end(), [target](const auto& entry) {
+      return entry.second.described_to[static_cast<std::size_t>(target)];
     });
-    if (!told) continue;
+    if (!is_known) continue;
     peer(target).dirty = true;  // so that a flush sees it arrive
     send(target, header);
   }
@@ -203,7 +203,7 @@ void Messenger::send_type(int target, std::uint64_t number, const Datatype& type
   }
 }
 
-void Messenger::put(const Side& origin, const Remote& remote, RmaRequest* request) {
+void Messenger::put(const OriginBuffer& origin, const TargetBuffer& remote, RmaRequest* request) {
   wait_for_room();
   Peer& target = peer(remote.rank);
   Header header = address(Verb::kPut, remote);
@@ -216,25 +216,23 @@ void Messenger::put(const Side& origin, const Remote& remote, RmaRequest* reques
   header.verb = Verb::kPutData;
   header.tag = target.tag_next++;
   send(remote.rank, header);
-  start_transfer({Ref<Request>(start_send(origin.address, origin.count, *origin.type, remote.rank,
-                                          put_tag(header.tag), *win_.comm, Plane::kOther)),
-                  Ref<Datatype>::share(origin.type), Ref<RmaRequest>::share(request), remote.rank, true,
-                  true});
+  start_data({Ref<Request>(start_send(origin.address, origin.count, *origin.type, remote.rank,
+                                      put_tag(header.tag), *win_.comm, Plane::kOther)),
+              Ref<Datatype>::share(origin.type), Ref<RmaRequest>::share(request), remote.rank, true, true});
 }
 
-void Messenger::get(const Side& origin, const Remote& remote, RmaRequest* request) {
+void Messenger::get(const OriginBuffer& origin, const TargetBuffer& remote, RmaRequest* request) {
   wait_for_room();
   Header header = address(Verb::kGet, remote);
   header.tag = peer(remote.rank).tag_next++;
-  start_transfer({Ref<Request>(start_receive(origin.address, origin.count, *origin.type, remote.rank,
-                                             get_tag(header.tag), *win_.comm, Plane::kOther)),
-                  Ref<Datatype>::share(origin.type), Ref<RmaRequest>::share(request), remote.rank, true,
-                  false});
+  start_data({Ref<Request>(start_receive(origin.address, origin.count, *origin.type, remote.rank,
+                                         get_tag(header.tag), *win_.comm, Plane::kOther)),
+              Ref<Datatype>::share(origin.type), Ref<RmaRequest>::share(request), remote.rank, true, false});
   send(remote.rank, header);
 }
 
-void Messenger::accumulate(const Combination& how, const Side* origin, const Side* result,
-                           const Remote& remote, RmaRequest* request) {
+void Messenger::accumulate(const Combination& how, const OriginBuffer* origin, const OriginBuffer* result,
+                           const TargetBuffer& remote, RmaRequest* request) {
   Header header = address(result != nullptr ? Verb::kFetch : Verb::kAccumulate, remote);
   header.op = how.op;
   header.basic = how.type->predefined;
@@ -260,7 +258,7 @@ void Messenger::accumulate(const Combination& how, const Side* origin, const Sid
 }
 
 void Messenger::compare_and_swap(const BasicInfo& type, const std::byte* origin, const std::byte* compare,
-                                 std::byte* result, const Remote& remote) {
+                                 std::byte* result, const TargetBuffer& remote) {
   wait_for_room();
   Header header = address(Verb::kCompareAndSwap, remote);
   header.basic = type.predefined;

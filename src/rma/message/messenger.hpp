@@ -10,6 +10,9 @@
 //  - data (plane kOther): what a larger put or a get moves, straight from the buffer of the one rank
 //    into that of the other, in whatever layout either has it. Its tag is named in the active message.
 //
+// The control of a window over several nodes (control/served_control.hpp) sends its active messages this way
+// too, so they stay in order with the accesses.
+//
 // Datatypes of the target travel as datatype/wire_type.hpp describes them, once to each target: a Header then
 // names them by a number. Dense data needs none.
 //
@@ -71,7 +74,7 @@ struct Header {
   std::uint16_t op;     // of accumulates: number of the operation; see kFlush and kControl
   std::uint32_t basic;  // of accumulates: number of the basic type
   std::uint64_t type;   // 0: dense bytes
-  std::int64_t offset;  // as in Remote
+  std::int64_t offset;  // as in TargetBuffer
   std::int64_t count;   // of elements of `type`; of bytes when it is 0
   std::int64_t from;    // in the packed form, in bytes
   std::uint32_t bytes;  // in the packed form; of the payload, if there is one
@@ -87,13 +90,13 @@ class Messenger {
   Messenger& operator=(const Messenger&) = delete;
 
   // Operations of the origin. `request` may be null.
-  void put(const Side& origin, const Remote& remote, RmaRequest* request);
-  void get(const Side& origin, const Remote& remote, RmaRequest* request);
+  void put(const OriginBuffer& origin, const TargetBuffer& remote, RmaRequest* request);
+  void get(const OriginBuffer& origin, const TargetBuffer& remote, RmaRequest* request);
   /// `origin` is null for MPI_NO_OP, `result` where nothing is fetched.
-  void accumulate(const Combination& how, const Side* origin, const Side* result, const Remote& remote,
-                  RmaRequest* request);
+  void accumulate(const Combination& how, const OriginBuffer* origin, const OriginBuffer* result,
+                  const TargetBuffer& remote, RmaRequest* request);
   void compare_and_swap(const BasicInfo& type, const std::byte* origin, const std::byte* compare,
-                        std::byte* result, const Remote& remote);
+                        std::byte* result, const TargetBuffer& remote);
 
   /// Waits until all operations on `target` are done there and here, or (local) here.
   void flush(int target);
@@ -125,7 +128,7 @@ class Messenger {
     Ref<Request> send;
   };
   /// Data under way. At the origin it counts in peer.open; at the target a put counts in peer.incoming.
-  struct Transfer {
+  struct DataMessage {
     Ref<Request> message;
     Ref<Datatype> type;
     Ref<RmaRequest> request;
@@ -145,8 +148,8 @@ class Messenger {
   /// A type of this origin's that targets know by a number.
   struct KnownType {
     std::uint64_t number;
-    LayoutRef layout;  // keeps it, and so its address, from being used again
-    std::vector<bool> told;
+    LayoutRef layout;                // keeps it, and so its address, from being used again
+    std::vector<bool> described_to;  // by target
   };
   using TypeKey = std::pair<const Layout*, Count>;  // layout and extent
   /// A flush that is to be answered.
@@ -169,18 +172,18 @@ class Messenger {
   };
   Peer& peer(int rank) { return peers_[static_cast<std::size_t>(rank)]; }
 
-  // message.cpp: both sides
+  // messenger.cpp: both ends
   void post(Slot& slot);
   void send(int to, const Header& header, const std::byte* payload = nullptr);
   bool sweep_outgoing();
-  bool sweep_transfers();
-  void end_transfer(Transfer& transfer);
-  void start_transfer(Transfer transfer);
+  bool sweep_data();
+  void end_data(DataMessage& data);
+  void start_data(DataMessage data);
 
-  // message.cpp: the origin
+  // messenger.cpp: the origin
   void wait_for_room();
-  Header address(Verb verb, const Remote& remote);
-  std::uint64_t tell_type(int target, const Datatype& type);
+  Header address(Verb verb, const TargetBuffer& remote);
+  std::uint64_t describe_type(int target, const Datatype& type);
   void forget_types();
   void send_type(int target, std::uint64_t number, const Datatype& type);
   void send_flush(int target);
@@ -209,7 +212,7 @@ class Messenger {
   std::vector<Peer> peers_;
   std::vector<Outgoing> outgoing_;
   std::size_t outgoing_bytes_ = 0;
-  std::vector<Transfer> transfers_;
+  std::vector<DataMessage> data_;           // under way
   std::map<std::uint32_t, Fetch> fetches_;  // by tag
   std::uint32_t fetch_next_ = 0;
   std::map<TypeKey, KnownType> types_;

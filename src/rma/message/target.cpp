@@ -1,4 +1,4 @@
-// Messenger: the target's side. Everything that a message says is checked before it is used.
+// Messenger: what the target does. Everything in a message is checked before it is used.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -143,7 +143,7 @@ bool Messenger::find_operand(int from, const Header& header, Ref<Datatype>* type
     *type = Ref<Datatype>::share(&byte_type(process_));
   } else {
     const auto found = peer(from).types.find(header.type);
-    if (found == peer(from).types.end()) damaged(from, "a datatype that was not told");
+    if (found == peer(from).types.end()) damaged(from, "a datatype that was not described");
     *type = found->second;
   }
   Count total = 0;
@@ -173,7 +173,7 @@ void Messenger::carry_out(int from, const Header& header, const std::byte* paylo
       if (static_cast<Count>(payload_bytes) != total) damaged(from, "a put of a wrong size");
       return put_here(from, header, target, payload);
     case Verb::kPutData:
-      return start_transfer(
+      return start_data(
           {Ref<Request>(start_receive(target.base, target.count, *type, from,
                                       static_cast<int>(header.tag % kTags), *win_.comm, Plane::kOther)),
            type,
@@ -182,7 +182,7 @@ void Messenger::carry_out(int from, const Header& header, const std::byte* paylo
            false,
            true});
     case Verb::kGet:
-      return start_transfer(
+      return start_data(
           {Ref<Request>(start_send(target.base, target.count, *type, from,
                                    static_cast<int>(header.tag % kTags + kTags), *win_.comm, Plane::kOther)),
            type,
@@ -238,7 +238,7 @@ void Messenger::swap_here(int from, const Header& header, const Operand& target,
   send(from, answer, packed_.data());
 }
 
-/// The origin learns that nothing is there, and gets an end of whatever it waits for.
+/// Reports to the origin that no memory is attached there, and ends what the origin waits for.
 void Messenger::refuse(int from, const Header& header) {
   Header answer = header;
   answer.verb = Verb::kRefused;
@@ -247,21 +247,21 @@ void Messenger::refuse(int from, const Header& header) {
   Datatype& byte = byte_type(process_);
   if (header.verb == Verb::kPutData) {
     // Received into nothing: the data is dropped.
-    start_transfer({Ref<Request>(start_receive(nullptr, 0, byte, from, static_cast<int>(tag), *win_.comm,
-                                               Plane::kOther)),
-                    {},
-                    {},
-                    from,
-                    false,
-                    true});
+    start_data({Ref<Request>(
+                    start_receive(nullptr, 0, byte, from, static_cast<int>(tag), *win_.comm, Plane::kOther)),
+                {},
+                {},
+                from,
+                false,
+                true});
   } else if (header.verb == Verb::kGet) {
-    start_transfer({Ref<Request>(start_send(nullptr, 0, byte, from, static_cast<int>(tag + kTags), *win_.comm,
-                                            Plane::kOther)),
-                    {},
-                    {},
-                    from,
-                    false,
-                    false});
+    start_data({Ref<Request>(start_send(nullptr, 0, byte, from, static_cast<int>(tag + kTags), *win_.comm,
+                                        Plane::kOther)),
+                {},
+                {},
+                from,
+                false,
+                false});
   } else if (header.verb == Verb::kFetch || header.verb == Verb::kCompareAndSwap) {
     answer.verb = Verb::kFetched;
     if (header.verb == Verb::kCompareAndSwap) answer.bytes /= 2;

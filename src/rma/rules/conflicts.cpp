@@ -52,7 +52,7 @@ std::uint64_t hash_of(const std::byte* data, Count bytes) {
 }
 
 /// The runs of bytes of `remote`, each as `what`; none where there are more than `runs_max`.
-std::vector<OpenAccess> runs_of(OpenAccess what, const Remote& remote, const Side* origin,
+std::vector<OpenAccess> runs_of(OpenAccess what, const TargetBuffer& remote, const OriginBuffer* origin,
                                 std::size_t runs_max) {
   std::vector<OpenAccess> runs;
   const bool is_dense = origin != nullptr && origin->type != nullptr && origin->type->contiguous;
@@ -109,8 +109,8 @@ Conflicts::Table& Conflicts::table(int target) const {
   return reinterpret_cast<Table*>(tables_)[target];
 }
 
-Code Conflicts::begin(Process& process, OpenAccess what, const Remote& remote, const Side* origin,
-                      bool enters) {
+Code Conflicts::begin(Process& process, OpenAccess what, const TargetBuffer& remote,
+                      const OriginBuffer* origin, bool enters) {
   what.origin = rank_;
   what.function = present_call(process.line);
   const std::vector<OpenAccess> runs = runs_of(what, remote, origin, kRunsMax);

@@ -1,15 +1,16 @@
-// Conflicts: which accesses to a window are under way, so that two that conflict are told apart from two that
-// may meet (MPI 12.7): for TASUKI_CHECK=3 alone.
+// Conflicts: which accesses to a window are under way, so that two that conflict are distinguished from two
+// that may meet (MPI 12.7): for TASUKI_CHECK=3 alone.
 //
-// Each rank has a table in the window's segment of the accesses to its part that no synchronization has
-// completed yet. Whoever begins an access looks for one that conflicts, of its own or of another origin, then
-// enters its own. What conflicts is undefined by MPI whenever it happens to be carried out; so an error here
-// is a mistake in the program, also where the result would have been right. What is told is what meets at
-// run time: a program may have conflicts that do not meet this time. Not seen at all are loads and stores,
-// accesses of more than kRunsMax runs of bytes, and accesses while a table is full.
+// Each rank has a table in the window's segment (a window over several nodes has none, and is not checked) of
+// the accesses to its part that no synchronization has completed yet. A rank that begins an access looks for
+// one that conflicts, of its own or of another origin, then enters its own. What conflicts is undefined by
+// MPI whenever it happens to be carried out; so an error here is a mistake in the program, also where the
+// result would have been right. What is reported is what meets at run time: a program may have conflicts that
+// do not meet this time. Not seen at all are loads and stores, accesses of more than kRunsMax runs of bytes,
+// and accesses while a table is full.
 //
-// Who takes an access out: its origin in flush, unlock and fence; its target in MPI_Win_wait. Gets with a
-// request are looked for but not entered: nothing but their request says when they are over.
+// An access is taken out by its origin in flush, unlock and fence, or by its target in MPI_Win_wait. Gets
+// with a request are looked for but not entered: only their request knows when they are over.
 //
 // Ownership: a table is written by any rank under its mutex. What is read from it is checked like all that
 // other ranks write. Thread safety: the tables have their mutexes; the object is guarded by the process lock.
@@ -56,7 +57,8 @@ class Conflicts {
 
   /// An access begins: `what` with its origin, kind, operation and element. `enters`: it stays until it is
   /// forgotten. kErrRmaConflict where it meets another one.
-  Code begin(Process& process, OpenAccess what, const Remote& remote, const Side* origin, bool enters);
+  Code begin(Process& process, OpenAccess what, const TargetBuffer& remote, const OriginBuffer* origin,
+             bool enters);
 
   /// Accesses of this rank that are complete: all of those at `target`, those that only read, all.
   void completed(int target);

@@ -1,5 +1,5 @@
 // Epoch: which access and exposure epochs of a window are open at this rank, and so which calls are legal now
-// (MPI 12.5). A state machine without effects: the calls ask it first, then act, then tell it.
+// (MPI 12.5). A state machine without effects: the calls ask it first, then act, then report to it.
 //
 // Each question gives null for "yes", or what is wrong, for the text of MPI_ERR_RMA_SYNC.
 //

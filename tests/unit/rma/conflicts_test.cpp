@@ -74,7 +74,7 @@ struct Tables {
 
   Code put(int origin, int target, Count offset, Count bytes, const void* from) {
     Datatype* byte = predefined_object<Datatype>(*process.objects, kMpiByte);
-    const Side side{static_cast<std::byte*>(const_cast<void*>(from)), bytes, byte};
+    const OriginBuffer side{static_cast<std::byte*>(const_cast<void*>(from)), bytes, byte};
     return of(origin).begin(process, access(AccessKind::kPut, 0, 0), {target, offset, bytes, byte}, &side,
                             true);
   }

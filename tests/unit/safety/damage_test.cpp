@@ -20,6 +20,7 @@
 #include "protocol/pair_page.hpp"
 #include "rma/api.hpp"
 #include "rma/control/shared_control.hpp"
+#include "rma/message/messenger.hpp"
 #include "rma/window.hpp"
 #include "support/child.hpp"
 
@@ -249,6 +250,38 @@ TEST(DamagedWindows, CountersThatCannotBeAreTold) {
     EXPECT_EQ(ending.how, Ended::kTold) << value << "\n" << ending.text;
     EXPECT_NE(ending.text.find("memory shared with rank 1 is damaged: "), std::string::npos) << ending.text;
   }
+}
+
+/// Rank 1 sends rank 0, on another node, what no rank may send: `send`.
+void expect_damaged_message(const std::function<void(rma::Messenger&)>& send, const char* text) {
+  const auto body = [&send](Process& process) {
+    Rank rank(process);
+    void* base = nullptr;
+    Win* win = nullptr;
+    ASSERT_EQ(api::win_allocate(process, 64, 1, nullptr, rank.world, &base, &win), 0);
+    if (rank.rank == 1) send(*win->messenger);
+    api::win_fence(process, 0, win);
+    api::win_free(process, &win);
+  };
+  const Ending ending = run_in_child([&] { run_ranks(2, body, {.nodes = {0, 1}}); }, kSecondsMax);
+  EXPECT_EQ(ending.how, Ended::kTold) << ending.text;
+  EXPECT_NE(ending.text.find(text), std::string::npos) << ending.text;
+}
+
+TEST(DamagedWindows, MessagesAboutLocksAndEpochsThatCannotBeAreTold) {
+  using rma::ControlVerb;
+  const auto twice = [](ControlVerb verb) {
+    return [verb](rma::Messenger& messenger) {
+      for (int i = 0; i < 2; ++i) messenger.send_control(0, verb, nullptr, 0);
+    };
+  };
+  expect_damaged_message([](rma::Messenger& messenger) { messenger.send_flush_and_unlock(0); },
+                         "a lock that is not held was given back");
+  expect_damaged_message(twice(ControlVerb::kLockShared), "a lock that is held was asked for");
+  expect_damaged_message(twice(ControlVerb::kGranted), "a lock that is held was granted");
+  expect_damaged_message(twice(ControlVerb::kPost), "the window was exposed twice");
+  expect_damaged_message(twice(ControlVerb::kComplete), "an access was completed twice");
+  expect_damaged_message(twice(static_cast<ControlVerb>(77)), "of no known kind");
 }
 
 /// Rank 0 locks rank 1's part of a window, after `before` at rank 1.
