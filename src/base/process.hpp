@@ -37,7 +37,7 @@ struct Collectives;
 struct Dynamic;
 struct Files;
 namespace rma {
-struct Windows;
+struct Messengers;
 }
 struct Comm;
 struct ErrorOwner;
@@ -88,7 +88,7 @@ struct Process {
   std::unique_ptr<Collectives> collectives;
   std::unique_ptr<Dynamic> dynamic;
   std::unique_ptr<Files> files;
-  std::unique_ptr<rma::Windows> windows;
+  std::unique_ptr<rma::Messengers> messengers;
   std::unique_ptr<RankReporter> rank_reporter;
 };
 

@@ -119,7 +119,7 @@ Process::Process(Bootstrap& starter, Config configuration)
   dynamic = std::make_unique<Dynamic>(*this);
   files = std::make_unique<Files>();
   keep_phase_spans(*this);
-  windows = std::make_unique<rma::Windows>(*this);
+  messengers = std::make_unique<rma::Messengers>(*this);
   rank_reporter = std::make_unique<RankReporter>(*this);
   progress->set_board(board, *rank_reporter);
 }

@@ -46,11 +46,11 @@ Messenger::Messenger(Win& win)
     slot.buffer = std::make_unique<std::byte[]>(scratch_.size());
     post(slot);
   }
-  process_.windows->add(this);
+  process_.messengers->add(this);
 }
 
 Messenger::~Messenger() {
-  process_.windows->remove(this);
+  process_.messengers->remove(this);
   for (Slot& slot : receives_) slot.receive->cancel();
 }
 

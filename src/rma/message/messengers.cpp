@@ -1,25 +1,25 @@
-// Windows: the hook of all messengers.
+// Messengers: the hook of all messengers.
 #include "rma/message/messengers.hpp"
 
 #include "rma/message/messenger.hpp"
 
 namespace tasuki::rma {
 
-Windows::~Windows() {
+Messengers::~Messengers() {
   if (!messengers.empty()) process.progress->remove(this);
 }
 
-void Windows::add(Messenger* messenger) {
+void Messengers::add(Messenger* messenger) {
   if (messengers.empty()) process.progress->add(this);
   messengers.push_back(messenger);
 }
 
-void Windows::remove(Messenger* messenger) {
+void Messengers::remove(Messenger* messenger) {
   std::erase(messengers, messenger);
   if (messengers.empty()) process.progress->remove(this);
 }
 
-bool Windows::poll() {
+bool Messengers::poll() {
   bool moved = false;
   for (Messenger* messenger : messengers) moved |= messenger->poll();
   return moved;

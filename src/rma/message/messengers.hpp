@@ -1,4 +1,4 @@
-// Windows: the messengers of a process, which have work to do whenever it makes progress.
+// Messengers: the messengers of a process, which have work to do whenever it makes progress.
 //
 // Ownership: each Messenger belongs to its window and enters itself here.
 #pragma once
@@ -12,9 +12,9 @@ namespace tasuki::rma {
 
 class Messenger;
 
-struct Windows final : ProgressHook {
-  explicit Windows(Process& owner) : process(owner) {}
-  ~Windows();
+struct Messengers final : ProgressHook {
+  explicit Messengers(Process& owner) : process(owner) {}
+  ~Messengers();
   void add(Messenger* messenger);
   void remove(Messenger* messenger);
   bool poll() override;
