@@ -14,6 +14,7 @@
 #include "coll/api.hpp"
 #include "coll/choice/registry.hpp"
 #include "coll/run/execution.hpp"
+#include "communicator/api.hpp"
 #include "object/api.hpp"
 #include "object/objects.hpp"
 #include "p2p/core_calls.hpp"
