@@ -18,8 +18,8 @@ def files() -> dict[str, str]:
     return {
         "include/mpi.h": mpi_headers.generate("standard"),
         "src/binding/abi/mpich/mpi.h": mpi_headers.generate("mpich"),
-        "src/binding/generated/abi_tables_standard.hpp": abi_tables.generate("standard"),
-        "src/binding/generated/abi_tables_mpich.hpp": abi_tables.generate("mpich"),
+        "src/binding/abi/standard/generated/abi_tables_standard.hpp": abi_tables.generate("standard"),
+        "src/binding/abi/mpich/generated/abi_tables_mpich.hpp": abi_tables.generate("mpich"),
         **function_table.generate(),
         **entries.generate(),
         **trace_wrappers.generate(),

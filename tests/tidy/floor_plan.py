@@ -20,14 +20,6 @@ MORE_FILES = {
 # Rooms that include each other, and why. Between floors there is no exception.
 CIRCLES = {
     (
-        "binding",
-        "binding/abi",
-        "binding/abi/mpich",
-        "binding/abi/standard",
-        "binding/call",
-        "binding/handles",
-    ): "entries and the tables of both ABIs are generated into one folder, and collecting leaks makes a call",
-    (
         "rma",
         "rma/access",
         "rma/control",

@@ -11,7 +11,7 @@
 
 #include "binding/call/arguments.hpp"
 #include "binding/call/call.hpp"
-#include "binding/handles/collect_leaks.hpp"
+#include "binding/collect_leaks.hpp"
 #include "binding/process_lifetime.hpp"
 #include "job/bootstrap.hpp"
 #include "object/api.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "binding/call/call.hpp"
-#include "binding/handles/collect_leaks.hpp"
+#include "binding/collect_leaks.hpp"
 #include "binding/process_lifetime.hpp"
 #include "environment/environment.hpp"
 #include "job/bootstrap.hpp"

@@ -1,5 +1,5 @@
 // Origins: the call that gave the program each of its handles. Kept with TASUKI_CHECK=3 alone, for the report
-// on leaks (collect_leaks.hpp).
+// on leaks (binding/collect_leaks.hpp).
 //
 // Thread safety: the caller holds the process lock, if there is one.
 #pragma once

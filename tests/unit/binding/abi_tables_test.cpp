@@ -8,8 +8,8 @@
 #include "base/error.hpp"
 #include "base/predefined.hpp"
 #include "base/types.hpp"
-#include "binding/generated/abi_tables_mpich.hpp"
-#include "binding/generated/abi_tables_standard.hpp"
+#include "binding/abi/mpich/generated/abi_tables_mpich.hpp"
+#include "binding/abi/standard/generated/abi_tables_standard.hpp"
 #include "datatype/datatype.hpp"
 
 namespace tasuki {

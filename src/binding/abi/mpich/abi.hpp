@@ -10,8 +10,8 @@
 
 #include "base/predefined.hpp"
 #include "base/types.hpp"
+#include "binding/abi/mpich/generated/abi_tables_mpich.hpp"
 #include "binding/abi/mpich/mpi.h"
-#include "binding/generated/abi_tables_mpich.hpp"
 
 namespace tasuki::abi {
 

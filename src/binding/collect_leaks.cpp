@@ -1,5 +1,5 @@
 // Collects leaks: see collect_leaks.hpp.
-#include "binding/handles/collect_leaks.hpp"
+#include "binding/collect_leaks.hpp"
 
 #include <map>
 #include <string>
