@@ -105,6 +105,9 @@ def table_is_what_is_included(tree):
         if other not in (floor, "base"):
             needed[floor].setdefault(other, f"{name}:{number}: includes {included[len('src/') :]}")
     wrong = [f"ARCHITECTURE.md: there is no src/{floor}/" for floor in table if floor not in needed]
+    for floor in table:
+        if tree.files["ARCHITECTURE.md"].count(f"\n| `src/{floor}/` |") != 1:
+            wrong.append(f"ARCHITECTURE.md: src/{floor}/ has several rows in the table")
     for floor, others in needed.items():
         if floor not in table:
             wrong.append(f"src/{floor}/ is not in ARCHITECTURE.md's table")

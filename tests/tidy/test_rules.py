@@ -162,6 +162,11 @@ BAD_AND_GOOD += [
         Tree({"ARCHITECTURE.md": TABLE, **{name: "//" for name in house().files if name.startswith("src/")}}),
         house(),
     ),
+    (
+        floor_plan.table_is_what_is_included,
+        Tree({**house().files, "ARCHITECTURE.md": TABLE + "| `src/object/` | twice | nothing |\n"}),
+        house(),
+    ),
     (at_most_25, folder_of_files("p2p", 26), folder_of_files("p2p", 25, generated=9)),
     (at_most_25, folder_of_files("p2p/large", 26), folder_of_files("p2p", 20)),
     (at_most_25, folder_of_files("rma", 28), folder_of_files("rma", 27)),
