@@ -147,6 +147,7 @@ static void begin_to_count(void) {
   DONE(MPI_T_pvar_get_index("io_owner_requests", MPI_T_PVAR_CLASS_COUNTER, &index));
   DONE(MPI_T_pvar_session_create(&session_of_counts));
   DONE(MPI_T_pvar_handle_alloc(session_of_counts, index, NULL, &requests_handle, &count));
+  DONE(MPI_T_pvar_start(session_of_counts, requests_handle));
 }
 
 /* Of this rank since then. */

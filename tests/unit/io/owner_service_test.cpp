@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "coll/byte_collectives.hpp"
-#include "object/api.hpp"
+#include "communicator/api.hpp"
 #include "p2p/call/api.hpp"
 #include "p2p/core_calls.hpp"
 #include "progress/progress.hpp"
