@@ -98,7 +98,7 @@ bench-io-orders: build
 	@PYTHONPATH=python $(IN_VENV)/python bench/io_orders.py --prefix $(PREFIX) --out $(BUILD)/bench
 
 fit: build
-	@$(IN_VENV)/python bench/fit_protocols.py --prefix $(PREFIX) --out $(BUILD)/bench
+	@$(IN_VENV)/python bench/fit_protocols.py --prefix $(PREFIX)
 
 fit-collectives: build
 	@$(IN_VENV)/python bench/fit_collectives.py --prefix $(PREFIX) --out $(BUILD)/bench $(if $(FROM),--from $(FROM)) \

@@ -17,8 +17,8 @@
 #include <string>
 #include <thread>
 
-#include "measure.hpp"
 #include "operations.hpp"
+#include "shared_pair.h"
 
 namespace {
 

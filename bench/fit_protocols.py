@@ -1,24 +1,21 @@
 """Where one protocol ends and the next begins on this machine: the thresholds of protocol/choose.hpp.
 
-Runs the ping-pong with each protocol forced in turn, interleaved, round after round; prints the best time
-of each for every size, buffers touched (as programs do), and the thresholds that follow. A threshold is the
-first size from which the second protocol is never slower by more than the noise, so small messages keep the
-simpler way. The thresholds are the row of kDistanceTables for the distance between the two ranks, which is
-printed with them; `--bind-to` decides it where there is more than one socket or last-level cache.
+Runs the suite's ping-pong with each protocol forced in turn, interleaved, round after round; prints the best
+time of each for every size, buffers touched (as programs do), and the thresholds that follow. A threshold is
+the first size from which the second protocol is never slower by more than the noise, so small messages keep
+the simpler way. The thresholds are the row of kDistanceTables for the distance between the two ranks, which
+is printed with them; `--bind-to` decides it where there is more than one socket or last-level cache.
 """
 
 import argparse
-import json
-import os
 import pathlib
 import re
-import subprocess
 import sys
 
+import own_program
 from rich.console import Console
 from rich.table import Table
 
-HERE = pathlib.Path(__file__).resolve().parent
 SIZES = [64 << n for n in range(16)] + [3 << n for n in range(9, 16)]
 NOISE = 1.03
 LONG = {"TASUKI_EAGER_BYTES_MAX": "0"}
@@ -40,30 +37,22 @@ WAYS = {
 }
 
 
-def launch(mpiexec, program, way, sizes, **settings):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("TASUKI_")}
-    environment.update(WAYS[way], TASUKI_HEAP="global", **settings)
-    words = [*mpiexec, "-n", 2, program, *sizes]
-    done = subprocess.run(
-        [str(word) for word in words], env=environment, capture_output=True, text=True, timeout=300
-    )
-    if done.returncode != 0:
-        sys.exit(f"{way}: {done.stderr or done.stdout}")
-    return done
-
-
-def distance(mpiexec, program):
+def distance(prefix, options):
     """What the two ranks have in common, as the library sees it."""
-    told = launch(mpiexec, program, "get", SIZES[-1:], TASUKI_EXPLAIN="1").stderr
+    environment = WAYS["get"] | {"TASUKI_HEAP": "global", "TASUKI_EXPLAIN": "1"}
+    cases = [(own_program.PINGPONG.format("no"), SIZES[-1])]
+    told = own_program.run_cases(prefix, options, cases, environment)[1]
     found = re.search(r"get: .*; the ranks have (.*)", told)
     return found.group(1) if found else sys.exit(f"the receiver got no message:\n{told}")
 
 
-def run(mpiexec, program, way, sizes):
+def run(prefix, options, way):
     """(bytes, touched) -> best seconds."""
-    done = launch(mpiexec, program, way, sizes)
-    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-    return {(row["bytes"], row["touched"]): min(row["seconds"]) for row in rows}
+    ids = {own_program.PINGPONG.format(word): word == "yes" for word in ("no", "yes")}
+    cases = [(case, size) for case in ids for size in SIZES]
+    environment = WAYS[way] | {"TASUKI_HEAP": "global"}
+    found, _ = own_program.run_cases(prefix, options, cases, environment)
+    return {(size, ids[case]): seconds for (case, size), seconds in found.items()}
 
 
 def first_size(best, earlier, later):
@@ -94,25 +83,20 @@ def print_table(best, ways, touched, console):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--prefix", type=pathlib.Path, required=True, help="our installed tree")
-    parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--bind-to", default="core", help="what mpiexec binds each rank to")
     args = parser.parse_args()
     console = Console(highlight=False)
-    args.out.mkdir(parents=True, exist_ok=True)
-    program = (args.out / "pingpong-fit").resolve()
-    compiler = args.prefix / "bin" / "mpicxx"
-    subprocess.run([compiler, "-std=c++20", "-O2", HERE / "pingpong.cpp", "-o", program], check=True)
-    mpiexec = [args.prefix.resolve() / "bin" / "mpiexec", "--bind-to", args.bind_to]
+    options = ["--bind-to", args.bind_to]
     best = {}
     for _ in range(args.rounds):
         for way in WAYS:
-            for (size, touched), seconds in run(mpiexec, program, way, SIZES).items():
+            for (size, touched), seconds in run(args.prefix, options, way).items():
                 key = size, touched, way
                 best[key] = min(seconds, best.get(key, seconds))
     for touched in (False, True):
         print_table(best, WAYS, touched, console)
-    console.print(f"Thresholds for ranks that have {distance(mpiexec, program)}:")
+    console.print(f"Thresholds for ranks that have {distance(args.prefix, options)}:")
     for name, earlier, later in (
         ("TASUKI_PROTOCOL_SENDER_WRITE_BYTES_MIN", "eager", "sender-write"),
         ("TASUKI_EAGER_BYTES_MAX", "eager", "cooperative"),

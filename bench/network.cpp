@@ -1,10 +1,17 @@
 // One round trip at a time between ranks 0 and 1, and the least of many: what a message costs where nothing
 // disturbs it, also on a busy machine. Arguments: sizes in bytes. One row of JSON for each.
-#include <cstdlib>
+#include <mpi.h>
 
-#include "measure.hpp"
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "shared_pair.h"
 
 namespace {
+
+constexpr std::size_t kBytesMax = 8 << 20;
 
 double round_trip(int rank, int bytes, unsigned char* memory) {
   const int peer = 1 - rank;
@@ -20,19 +27,21 @@ double round_trip(int rank, int bytes, unsigned char* memory) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const bench::Place place(MPI_COMM_WORLD);
-  if (place.size != 2) {
-    std::fprintf(stderr, "network: %d ranks, expected 2\n", place.size);
+  int rank = 0, size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  if (size != 2) {
+    std::fprintf(stderr, "network: %d ranks, expected 2\n", size);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
-  auto* memory = static_cast<unsigned char*>(std::malloc(bench::kBytesMax));
-  std::memset(memory, 1, bench::kBytesMax);
+  auto* memory = static_cast<unsigned char*>(std::malloc(kBytesMax));
+  std::memset(memory, 1, kBytesMax);
   for (int i = 1; i < argc; ++i) {
-    const auto bytes = std::min<std::size_t>(std::strtoull(argv[i], nullptr, 10), bench::kBytesMax);
+    const auto bytes = std::min<std::size_t>(std::strtoull(argv[i], nullptr, 10), kBytesMax);
     double least = 1e9;
     for (int trip = 0; trip < (bytes < 65536 ? 2000 : 200); ++trip)
-      least = std::min(least, round_trip(place.rank, static_cast<int>(bytes), memory) / 2);
-    if (place.rank == 0) bench::report("network", bytes, false, 2, {least});
+      least = std::min(least, round_trip(rank, static_cast<int>(bytes), memory) / 2);
+    if (rank == 0) std::printf("{\"bytes\": %zu, \"seconds\": [%.4e]}\n", bytes, least);
   }
   std::free(memory);
   MPI_Finalize();

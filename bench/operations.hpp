@@ -1,4 +1,4 @@
-// The collectives as the benchmark programs call them: root is rank 0, reductions are sums of doubles,
+// The collectives as algorithms.cpp calls them: root is rank 0, reductions are sums of doubles,
 // buffers come from malloc. `bytes` is the whole vector of bcast, reduce, allreduce and scan, and one rank's
 // block of the others.
 #pragma once
@@ -9,12 +9,19 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
 #include <vector>
 
 namespace bench {
 
-inline constexpr std::size_t kKiB = 1 << 10, kMiB = 1 << 20, kBlockBytesMax = 64 * kMiB;
+inline constexpr std::size_t kBlockBytesMax = 64 << 20;
+
+struct Place {
+  int rank = 0, size = 1;
+  explicit Place(MPI_Comm comm) {
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+  }
+};
 
 /// Room for one vector, or for a block of each rank, filled.
 struct Buffers {
@@ -82,63 +89,14 @@ struct Operation {
   const char* name;
   void (*call)(const Buffers& at);
   bool blocks;  // a buffer has a block of each rank
-  std::vector<std::size_t> sizes;
 };
 
 inline const std::vector<Operation> kOperations = {
-    {"barrier", barrier, false, {0}},
-    {"bcast", bcast, false, {8, kKiB, 64 * kKiB, kMiB}},
-    {"reduce", reduce, false, {8, kKiB, 64 * kKiB, kMiB}},
-    {"allreduce", allreduce, false, {8, kKiB, 64 * kKiB, kMiB}},
-    {"scan", scan, false, {8, 64 * kKiB}},
-    {"allgather", allgather, true, {8, kKiB, 64 * kKiB}},
-    {"alltoall", alltoall, true, {64, 32 * kKiB, 512 * kKiB}},
-    {"reduce_scatter_block", reduce_scatter_block, true, {8, 32 * kKiB, 512 * kKiB}},
-    {"gather", gather, true, {8, 64 * kKiB}},
-    {"scatter", scatter, true, {8, 64 * kKiB}},
-};
-
-/// What the words of a command line ask for: names of operations and sizes. Ends the program on any other
-/// word.
-struct Wanted {
-  std::vector<const Operation*> operations;
-  std::vector<std::size_t> sizes;  // none: each operation's own
-
-  Wanted(const char* program, int argc, char** argv) {
-    for (int i = 1; i < argc; ++i) {
-      if (!take_operation(argv[i]) && !take_size(argv[i])) refuse(program, argv[i]);
-    }
-    if (!operations.empty()) return;
-    for (const Operation& operation : kOperations) operations.push_back(&operation);
-  }
-
-  const std::vector<std::size_t>& sizes_of(const Operation& operation) const {
-    return sizes.empty() || operation.call == barrier ? operation.sizes : sizes;
-  }
-
- private:
-  bool take_operation(std::string_view word) {
-    for (const Operation& operation : kOperations) {
-      if (operation.name != word) continue;
-      operations.push_back(&operation);
-      return true;
-    }
-    return false;
-  }
-  bool take_size(const char* word) {
-    char* end = nullptr;
-    const std::size_t bytes = std::strtoull(word, &end, 10);
-    if (end == word || *end != '\0' || bytes % sizeof(double) != 0 || bytes > kBlockBytesMax) return false;
-    sizes.push_back(bytes);
-    return true;
-  }
-  static void refuse(const char* program, const char* word) {
-    std::fprintf(stderr, "%s: \"%s\", expected bytes (multiples of 8, up to %zu) or some of", program, word,
-                 kBlockBytesMax);
-    for (const Operation& operation : kOperations) std::fprintf(stderr, " %s", operation.name);
-    std::fprintf(stderr, "\n");
-    MPI_Abort(MPI_COMM_WORLD, 2);
-  }
+    {"barrier", barrier, false},  {"bcast", bcast, false},
+    {"reduce", reduce, false},    {"allreduce", allreduce, false},
+    {"scan", scan, false},        {"allgather", allgather, true},
+    {"alltoall", alltoall, true}, {"reduce_scatter_block", reduce_scatter_block, true},
+    {"gather", gather, true},     {"scatter", scatter, true},
 };
 
 }  // namespace bench

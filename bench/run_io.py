@@ -15,7 +15,7 @@ import pathlib
 import statistics
 import sys
 
-import run
+import peers
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
@@ -35,7 +35,7 @@ GOALS = {
 def collect(present, args, console):
     """(place, ranks, row, what) -> name -> seconds of all calls, interleaved; and what went wrong."""
     args.out.mkdir(parents=True, exist_ok=True)
-    built = {one.name: run.compile_with(one, "io", args.out) for one in present}
+    built = {one.name: peers.compile_with(one, "io", args.out) for one in present}
     only = ["--only", args.only] if args.only else []
     runs = [(place, ranks, one) for place in args.places for ranks in args.ranks for one in present]
     found, troubles = {}, []
@@ -51,7 +51,7 @@ def collect(present, args, console):
                     tries.append(("limit", ["--limit", *only, file]))
                 for label, arguments in tries:
                     words = [*built[one.name], *arguments]
-                    rows, trouble = run.rows_of(one, "io", words, ranks, SECONDS_MAX)
+                    rows, trouble = peers.rows_of(one, "io", words, ranks, SECONDS_MAX)
                     file.unlink(missing_ok=True)
                     if trouble and trouble not in troubles:
                         troubles.append(trouble)
@@ -88,7 +88,7 @@ def make_table(title, found, present):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    run.add_arguments(parser)
+    peers.add_arguments(parser)
     parser.add_argument("--disk", type=pathlib.Path, help="folder on a disk; default: OUT")
     parser.add_argument("--on", choices=["tmpfs", "disk", "both"], default="both")
     parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4, 8])
@@ -106,10 +106,10 @@ def parse_arguments():
 
 
 def main():
-    args, console = parse_arguments(), run.make_console()
-    present, absent = run.implementations(args)
-    machine = run.environment_of_machine(present)
-    run.warn_if_busy(machine, console)
+    args, console = parse_arguments(), peers.make_console()
+    present, absent = peers.implementations(args)
+    machine = peers.environment_of_machine(present)
+    peers.warn_if_busy(machine, console)
     found, troubles = collect(present, args, console)
     machine["load_after"] = os.getloadavg()
     for name, folder in args.places:
@@ -117,7 +117,7 @@ def main():
             part = {key: values for key, values in found.items() if key[:2] == (name, ranks)}
             if part:
                 console.print(make_table(f"{name} ({folder}), {ranks} ranks", part, present))
-    run.tell_gaps(args, absent, troubles, console)
+    peers.tell_gaps(args, absent, troubles, console)
     keys = ("place", "ranks", "row", "what")
     rows = [
         {**dict(zip(keys, key, strict=True)), "implementation": name, "seconds": values}
@@ -125,7 +125,7 @@ def main():
         for name, values in seconds.items()
     ]
     found = {"rounds": args.rounds, "hints": args.hint, "rows": rows}
-    run.finish(args, "bench_io.json", machine, found, console)
+    peers.finish(args, "bench_io.json", machine, found, console)
     return 1 if troubles else 0
 
 

@@ -20,11 +20,11 @@ import subprocess
 import sys
 import tempfile
 
-import run
+import peers
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-SPAM = run.HERE.parent / "apps" / "spam"
+SPAM = peers.HERE.parent / "apps" / "spam"
 SECONDS_MAX = 120
 BUILD_SECONDS_MAX = 900
 RATIO_GOAL = 1.0
@@ -46,7 +46,7 @@ def build(one, out):
     folder = out / f"spam-{one.name}"
     configure = ["cmake", "-S", SPAM, "-B", folder, f"-DCMAKE_CXX_COMPILER={one.mpicxx}"]
     for words in (configure, ["cmake", "--build", folder, "-j", str(os.cpu_count())]):
-        done = run.call(one, words, BUILD_SECONDS_MAX)
+        done = peers.call(one, words, BUILD_SECONDS_MAX)
         if done.returncode != 0:
             sys.exit(
                 f"{one.name}: {' '.join(map(str, words))}\n{(done.stderr or done.stdout).strip()[-2000:]}"
@@ -64,7 +64,7 @@ def simulate(one, program, row, args):
         if row.threads > 1:  # to processors of their own, as mpiexec binds processes
             words = ["env", "OMP_PROC_BIND=true", *words]
         try:
-            done = run.call(one, one.launch(row.ranks, *words), SECONDS_MAX)
+            done = peers.call(one, one.launch(row.ranks, *words), SECONDS_MAX)
         except subprocess.TimeoutExpired:
             return None, f"{what} did not end within {SECONDS_MAX} s"
         if done.returncode != 0:
@@ -152,7 +152,7 @@ def make_table(found, present):
 
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    run.add_arguments(parser)
+    peers.add_arguments(parser)
     parser.add_argument("--ranks", type=int, nargs="+", default=[2, 4])
     parser.add_argument("--input", type=pathlib.Path, default=SPAM / "examples" / "paper.toml")
     parser.add_argument("--mapping", default="cyclic(4)")
@@ -161,20 +161,20 @@ def parse_arguments():
 
 
 def main():
-    args, console = parse_arguments(), run.make_console()
-    present, absent = run.implementations(args)
-    machine = run.environment_of_machine(present)
-    run.warn_if_busy(machine, console)
+    args, console = parse_arguments(), peers.make_console()
+    present, absent = peers.implementations(args)
+    machine = peers.environment_of_machine(present)
+    peers.warn_if_busy(machine, console)
     found, troubles = collect(present, args, console)
     machine["load_after"] = os.getloadavg()
     console.print(make_table(found, present))
-    run.tell_gaps(args, absent, troubles, console)
+    peers.tell_gaps(args, absent, troubles, console)
     rows = [
         {**dataclasses.asdict(row), "implementation": name, "runs": runs}
         for row, by_name in found.items()
         for name, runs in by_name.items()
     ]
-    run.finish(args, "bench_spam.json", machine, {"rounds": args.rounds, "rows": rows}, console)
+    peers.finish(args, "bench_spam.json", machine, {"rounds": args.rounds, "rows": rows}, console)
     return 1 if troubles else 0
 
 
