@@ -2,9 +2,9 @@
 // variables of MPI_T (src/tool), `mpiexec --info` and docs/variables.md. A new one is a field and a line in
 // counters.cpp.
 //
-// Thread safety: written plainly by whoever holds the process lock, or is the rank's only thread: on the
-// short path a count is one instruction. Tools may read from other threads: read_counter() loads atomically,
-// and an aligned 64-bit store is never torn on the machines that we run on.
+// Thread safety: written plainly by the thread that holds the process lock, or by the rank's only thread: on
+// the short path a count is one instruction. Tools may read from other threads: read_counter() loads
+// atomically, and an aligned 64-bit store is never torn on the machines that Tasuki runs on.
 //
 // Invariants:
 //  1. Counts only grow. Levels go up and down; a level's highest value stands in the field behind its own,
@@ -83,7 +83,7 @@ struct FileCounts {
   std::uint64_t owner_requests = 0;  // messages to the owner of a shared file pointer or of range locks
 };
 
-/// What `progress_state` tells.
+/// The values of `progress_state`.
 enum ProgressState : std::uint64_t { kAwake = 0, kAsleep = 1 };
 
 /// Room for the algorithms of the collectives (base/algorithm_table.hpp), so that a new one changes no
