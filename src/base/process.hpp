@@ -19,9 +19,13 @@
 
 namespace tasuki {
 
-class Bootstrap;
+class Directory;
+class Launcher;
+class Node;
+class Starter;
+class Waiter;
 class GlobalMemory;
-class Transport;
+class Link;
 class Progress;
 class Reporter;
 class RankReporter;
@@ -43,9 +47,9 @@ struct Comm;
 struct ErrorOwner;
 
 struct Process {
-  Process(Bootstrap& bootstrap, Config config);  // src/environment/process.cpp
+  Process(Starter& starter, Config config);  // src/environment/process.cpp
   /// One that has nothing but objects: for the calls that are legal before MPI_Init and after MPI_Finalize.
-  explicit Process(Bootstrap& bootstrap);
+  explicit Process(Starter& starter);
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
@@ -57,11 +61,13 @@ struct Process {
   /// no error code.
   [[gnu::format(printf, 3, 4)]] Code returned_by_user(Code returned, const char* format, ...);
 
-  int rank = 0;  // in the world
-  int size = 1;  // of the world
-  Bootstrap& bootstrap;
-  CallBoard& board;  // where it says what it is in
-  CallLine& line;    // of the board: what every call writes
+  int rank = 0;          // in the world
+  int size = 1;          // of the world
+  Directory& directory;  // who is in the job
+  Launcher& launcher;    // who started it
+  Node& node;            // what the ranks of this machine share
+  CallBoard& board;      // where it says what it is in
+  CallLine& line;        // of the board: what every call writes
   Config config;
   ErrorLog errors;
   ThreadLevel thread_level = ThreadLevel::kSingle;  // of the world model
@@ -79,8 +85,9 @@ struct Process {
   std::unique_ptr<Checks> checks;  // of TASUKI_CHECK; null at level 0
 
   // The parts, in the order of their dependencies.
-  std::unique_ptr<Transport> transport;
+  std::unique_ptr<Link> link;
   std::unique_ptr<GlobalMemory> global_memory;
+  std::unique_ptr<Waiter> waiter;  // how progress waits
   std::unique_ptr<Progress> progress;
   std::unique_ptr<Reporter> reporter;  // null unless mpiexec --stats wants this rank's counts
   std::unique_ptr<PointToPoint> p2p;

@@ -7,7 +7,6 @@
 
 #include "binding/call/call.hpp"
 #include "io/file/file.hpp"
-#include "job/bootstrap.hpp"
 #include "object/attribute.hpp"
 #include "p2p/unreceived.hpp"
 #include "rma/window.hpp"
@@ -91,7 +90,7 @@ std::map<Context, std::string> comm_names(const Objects& objects) {
 }
 
 void report(const std::vector<Leak>& leaks) {
-  if (!leaks.empty()) binding.process->bootstrap.tell_leaks(leaks);
+  if (!leaks.empty()) binding.process->launcher.report_leaks(leaks);
 }
 
 }  // namespace

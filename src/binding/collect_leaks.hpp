@@ -1,5 +1,5 @@
 // Collects what the program has not freed or received when it ends MPI, and hands it to the launcher
-// (Bootstrap::tell_leaks). For TASUKI_CHECK=3.
+// (Launcher::report_leaks). For TASUKI_CHECK=3.
 //
 // A leak is: a handle that the program had to free; a request that it never completed; a message that a
 // matched probe took and the program never received; an attribute key; a message that was never received.

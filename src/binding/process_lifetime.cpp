@@ -10,7 +10,6 @@
 #include "binding/call/call.hpp"
 #include "binding/call/callbacks.hpp"
 #include "environment/environment.hpp"
-#include "job/bootstrap.hpp"
 #include "job/local/local.hpp"
 #include "object/objects.hpp"
 #include "tool/tool.hpp"
@@ -23,7 +22,7 @@ AbiCallbacks callbacks;
 /// Made by the first user and never destroyed: other ranks may still use its memory when this one is done,
 /// and new sessions may begin until the program ends.
 struct Owned {
-  std::unique_ptr<Bootstrap> bootstrap;
+  std::unique_ptr<Starter> starter;
   std::unique_ptr<Process> process;
 };
 Owned* owned = nullptr;
@@ -48,16 +47,17 @@ void show_end(CallLine& line) {
 
 bool make_owned(ThreadLevel level, const Beginning& beginning, std::string* error) {
   auto made = std::make_unique<Owned>();
-  made->bootstrap = make_bootstrap(error);
-  if (made->bootstrap == nullptr) return false;
-  show_beginning(beginning, made->bootstrap->board().line);
-  made->bootstrap->publish_program();
+  made->starter = make_starter(error);
+  if (made->starter == nullptr) return false;
+  show_beginning(beginning, made->starter->node().call_board().line);
+  made->starter->launcher().publish_program();
   Config config;
   std::string warning;
-  if (!read_settings(environ, &config, error, &warning)) made->bootstrap->abort(1, *error);
-  if (!warning.empty() && made->bootstrap->rank() == 0) std::fprintf(stderr, "tasuki: %s\n", warning.c_str());
+  if (!read_settings(environ, &config, error, &warning)) made->starter->launcher().abort(1, *error);
+  if (!warning.empty() && made->starter->directory().rank() == 0)
+    std::fprintf(stderr, "tasuki: %s\n", warning.c_str());
   take_written_settings(outside(), &config);
-  made->process = make_process(*made->bootstrap, config, level);
+  made->process = make_process(*made->starter, config, level);
   made->process->callbacks = &callbacks;
   show_end(made->process->line);
   owned = made.release();

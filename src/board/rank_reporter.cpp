@@ -16,7 +16,7 @@
 #include "board/report_parts.hpp"
 #include "coll/check/call_comparison.hpp"
 #include "datatype/datatype.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 #include "p2p/point_to_point.hpp"
 #include "reduction/op.hpp"
 
@@ -159,7 +159,7 @@ void RankReporter::answer(std::uint64_t asked, std::int64_t since_ns) {
   RankReport report = report_of(process_, since_ns);
   report.answers = asked;
   publish_report(report, &process_.board);
-  process_.bootstrap.publish();  // the counts, too
+  process_.launcher.publish();  // the counts, too
 }
 
 }  // namespace tasuki

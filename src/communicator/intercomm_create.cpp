@@ -13,7 +13,7 @@
 #include "coll/byte_collectives.hpp"
 #include "communicator/api.hpp"
 #include "communicator/comm_create.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 #include "object/objects.hpp"
 #include "p2p/core_calls.hpp"
 #include "p2p/remote_job.hpp"
@@ -64,7 +64,7 @@ class Meeting {
     if (const Code code = bcast_bytes(local_, names.data(), bytes_of(names), leader_)) return code;
     for (const ProcessName& name : names) {
       if (name.rank < 0 || name.rank >= process_.size)
-        process_.bootstrap.end_damaged(local_.endpoint(leader_), "the members of a group");
+        process_.launcher.end_damaged(local_.endpoint(leader_), "the members of a group");
       endpoints->push_back(name.rank);
     }
     return kSuccess;
@@ -76,7 +76,7 @@ class Meeting {
   void check_size(const Introduction& met, int endpoint) const {
     constexpr std::int32_t kMembersMax = 1 << 22;
     if (met.size <= 0 || met.size > kMembersMax)
-      process_.bootstrap.end_damaged(endpoint, "the size of a group");
+      process_.launcher.end_damaged(endpoint, "the size of a group");
   }
 
   Code check_leader() {

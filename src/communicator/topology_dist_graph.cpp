@@ -8,7 +8,7 @@
 #include "coll/byte_collectives.hpp"
 #include "communicator/api.hpp"
 #include "communicator/topology_exchange.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 
 namespace tasuki {
 namespace {
@@ -113,7 +113,7 @@ Code make_room_for_told(Comm& comm, const std::vector<Count>& in_bytes, std::vec
   for (int rank = 0; rank < comm.size(); ++rank) {
     const Count bytes = in_bytes[static_cast<std::size_t>(rank)];
     if (bytes < 0 || bytes > kBytesMax || bytes % static_cast<Count>(sizeof(T)) != 0)
-      comm.process.bootstrap.end_damaged(comm.endpoint(rank), "the number of edges of a graph");
+      comm.process.launcher.end_damaged(comm.endpoint(rank), "the number of edges of a graph");
     all += bytes;
   }
   const Count number = all / static_cast<Count>(sizeof(T));
@@ -158,7 +158,7 @@ Code order_for(Comm& comm, const TopologyAgreement& agreed, const Edges& edges, 
       const auto is_node = [&comm](int node) { return node >= 0 && node < comm.size(); };
       for (std::size_t i = 0; i < passed.size(); i += 3) {
         if (passed.size() % 3 != 0 || !is_node(passed[i]) || !is_node(passed[i + 1]) || passed[i + 2] < 0)
-          comm.process.bootstrap.end_damaged(comm.endpoint(static_cast<int>(rank)), "the edges of a graph");
+          comm.process.launcher.end_damaged(comm.endpoint(static_cast<int>(rank)), "the edges of a graph");
         weighed.push_back({passed[i], passed[i + 1], passed[i + 2]});
       }
     }
@@ -215,8 +215,8 @@ Code move_to_place(Comm& comm, const std::vector<int>& order, Topology* graph) {
       graph->weighted ? 2 : 1;  // each list is followed by its weights, where there are
   if (passed.empty() || passed[0] < 0 || (passed.size() - 1) % copies != 0 ||
       static_cast<std::size_t>(passed[0]) > (passed.size() - 1) / copies)
-    comm.process.bootstrap.end_damaged(comm.endpoint(rank_in_order(order, comm.rank)),
-                                       "the neighbors of a node of a graph");
+    comm.process.launcher.end_damaged(comm.endpoint(rank_in_order(order, comm.rank)),
+                                      "the neighbors of a node of a graph");
   const auto indegree = static_cast<std::size_t>(passed[0]);
   const std::size_t outdegree = (passed.size() - 1) / copies - indegree;
   auto next = passed.begin() + 1;

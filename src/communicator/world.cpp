@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "job/bootstrap.hpp"
+#include "job/directory.hpp"
 #include "object/info.hpp"
 #include "object/objects.hpp"
 
@@ -48,8 +48,8 @@ void make_world(Process& process) {
   objects.world =
       make_predefined_comm(process, kMpiCommWorld, kWorldContext, std::move(everybody), "MPI_COMM_WORLD");
   objects.self = make_predefined_comm(process, kMpiCommSelf, kSelfContext, {process.rank}, "MPI_COMM_SELF");
-  objects.attributes.appnum = process.bootstrap.application_number();
-  objects.attributes.universe_size = process.bootstrap.universe_size();
+  objects.attributes.appnum = process.directory.application_number();
+  objects.attributes.universe_size = process.directory.universe_size();
 }
 
 void publish_world(Process& process) {

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/clock.hpp"
 #include "base/outside_wait.hpp"
 #include "base/predefined.hpp"
 #include "base/random_number.hpp"
@@ -15,7 +14,8 @@
 #include "communicator/comm_create.hpp"
 #include "dynamic/api.hpp"
 #include "dynamic/dynamic.hpp"
-#include "job/bootstrap.hpp"
+#include "job/directory.hpp"
+#include "job/launcher.hpp"
 #include "link/link.hpp"
 #include "object/comm.hpp"
 #include "object/objects.hpp"
@@ -34,7 +34,7 @@ constexpr std::int64_t kPortCheckNs = 100'000'000;
 struct Hello {
   Context road;
   Context handshake;
-  PeerAddress from;  // to answer, the acceptor has to be able to reach it; no mailbox: of the same job
+  PeerAddress from;  // to answer, the acceptor has to be able to reach it; no bytes: of the same job
 };
 
 enum class Word : std::int32_t { kOffer = 1, kGo = 2, kWithdraw = 3 };
@@ -43,22 +43,21 @@ std::uint64_t random_port_number() {
   return std::max<std::uint64_t>(random_number() >> kPlaneBits, 1);
 }
 
+constexpr char kPortPrefix[] = "tasuki:";
+
 std::string port_name_of(const PeerAddress& own, std::uint64_t number) {
-  char text[200];
-  std::snprintf(text, sizeof text, "tasuki:%d.%d.%" PRIx64 ".%" PRIx64 ".%" PRIx64 ".%d.%" PRIx64,
-                own.mailbox.pid, own.mailbox.fd, own.mailbox.bytes, own.mailbox.id, own.name.job,
-                own.name.rank, number);
-  return text;
+  char text[24];
+  std::snprintf(text, sizeof text, "%" PRIx64 "@", number);
+  return kPortPrefix + std::string(text) + to_text(own);
 }
 
 bool parse_port_name(const std::string& name, PeerAddress* owner, std::uint64_t* number) {
-  int length = 0;
-  const int fields = std::sscanf(name.c_str(),
-                                 "tasuki:%" SCNd32 ".%" SCNd32 ".%" SCNx64 ".%" SCNx64 ".%" SCNx64 ".%" SCNd32
-                                 ".%" SCNx64 "%n",
-                                 &owner->mailbox.pid, &owner->mailbox.fd, &owner->mailbox.bytes,
-                                 &owner->mailbox.id, &owner->name.job, &owner->name.rank, number, &length);
-  return fields == 7 && static_cast<std::size_t>(length) == name.size() && *number != 0;
+  const std::size_t at = name.find('@');
+  if (name.rfind(kPortPrefix, 0) != 0 || at == std::string::npos) return false;
+  const char* const digits = name.c_str() + sizeof kPortPrefix - 1;
+  char* end = nullptr;
+  *number = std::strtoull(digits, &end, 16);
+  return end == name.c_str() + at && end != digits && *number != 0 && from_text(name.substr(at + 1), owner);
 }
 
 Datatype& byte_type_of(Process& process) {
@@ -122,15 +121,17 @@ class Listening {
   Process& process_;
 };
 
-/// When a wait is given up; negative: never.
+/// When a wait is given up, by the clock of the rank's waits; negative: never.
 class Deadline {
  public:
-  explicit Deadline(double seconds)
-      : at_ns_(seconds < 0 ? kNever : clock_ns() + static_cast<std::int64_t>(seconds * 1e9)) {}
-  bool is_over() const { return at_ns_ != kNever && clock_ns() >= at_ns_; }
+  Deadline(const Progress& progress, double seconds)
+      : progress_(progress),
+        at_ns_(seconds < 0 ? kNever : progress.now_ns() + static_cast<std::int64_t>(seconds * 1e9)) {}
+  bool is_over() const { return at_ns_ != kNever && progress_.now_ns() >= at_ns_; }
 
  private:
   static constexpr std::int64_t kNever = -1;
+  const Progress& progress_;
   std::int64_t at_ns_;
 };
 
@@ -141,14 +142,14 @@ class PortWatch {
       : process_(process),
         owner_(owner),
         number_(number),
-        next_check_ns_(clock_ns() + kPortCheckNs),
-        deadline_(timeout_seconds) {}
+        next_check_ns_(process.progress->now_ns() + kPortCheckNs),
+        deadline_(*process.progress, timeout_seconds) {}
   bool goes_on() {
-    const std::int64_t now = clock_ns();
+    const std::int64_t now = process_.progress->now_ns();
     timed_out_ = deadline_.is_over();
     if (now >= next_check_ns_) {
       next_check_ns_ = now + kPortCheckNs;
-      closed_ = !process_.transport->has_port(owner_, number_);
+      closed_ = !process_.link->has_port(owner_, number_);
     }
     return !timed_out_ && !closed_;
   }
@@ -199,7 +200,7 @@ Code make_port(Process& process, Port** port) {
   PeerAddress own;
   if (const Code code = own_address(process, &own)) return code;
   const std::uint64_t number = random_port_number();
-  if (!process.transport->open_port(number))
+  if (!process.link->open_port(number))
     return process.fail(kErrPort, "this process has %zu open ports, which is as many as there can be",
                         process.dynamic->ports.size());
   *port = &process.dynamic->ports.emplace_back();
@@ -208,13 +209,13 @@ Code make_port(Process& process, Port** port) {
 }
 
 void drop_port(Process& process, Port* port) {
-  process.transport->close_port(port->number);
+  process.link->close_port(port->number);
   process.dynamic->ports.remove_if([port](const Port& one) { return &one == port; });
 }
 
 Code accept_one(Process& process, Port& port, bool spawning, double timeout_seconds, Ref<Comm>* road) {
   const Ref<Comm> listening = port.listening;  // another thread may close the port
-  const Deadline deadline(timeout_seconds);
+  const Deadline deadline(*process.progress, timeout_seconds);
   const OutsideWait words(process, spawning ? "what it has spawned, which has not called MPI_Init"
                                             : "port " + port.name + ", to which nobody has connected");
   for (;;) {
@@ -222,9 +223,7 @@ Code accept_one(Process& process, Port& port, bool spawning, double timeout_seco
     int endpoint = -1;
     {
       Listening ear(*listening, &hello, sizeof hello);
-      const auto goes_on = [&] {
-        return spawning ? !process.bootstrap.launcher_gone() : !deadline.is_over();
-      };
+      const auto goes_on = [&] { return spawning ? !process.launcher.is_gone() : !deadline.is_over(); };
       if (!ear.wait(goes_on)) {
         if (!spawning) {
           return process.fail(kErrPort, "port_name = \"%s\": nobody connected within %g s", port.name.c_str(),
@@ -238,14 +237,14 @@ Code accept_one(Process& process, Port& port, bool spawning, double timeout_seco
     int reached = -1;
     if (const Code code = join_endpoint(process, hello.from, &reached)) {
       process.progress->poll();  // notices the end of the process, if that was the reason
-      if (process.transport->has_ended(endpoint)) continue;
+      if (process.link->has_ended(endpoint)) continue;
       return code;
     }
     const Handshake handshake(process, hello, endpoint);
     Word answer{};
     if (const Code code = handshake.say(Word::kOffer)) return code;
     Listening ear(*handshake.listening, &answer, sizeof answer);
-    const bool came = ear.wait([&] { return !process.transport->has_ended(endpoint); });
+    const bool came = ear.wait([&] { return !process.link->has_ended(endpoint); });
     if (!came || answer != Word::kGo) continue;
     *road = make_road(process, hello.road, endpoint);
     return kSuccess;
@@ -258,7 +257,7 @@ Code connect_one(Process& process, const std::string& name, double timeout_secon
   if (!parse_port_name(name, &owner, &number))
     return process.fail(kErrPort, "port_name = \"%s\", expected a name that MPI_Open_port gave",
                         name.c_str());
-  if (!process.transport->has_port(owner, number)) {
+  if (!process.link->has_port(owner, number)) {
     return process.fail(kErrPort, "port_name = \"%s\" is not open: it was closed, or its process has ended",
                         name.c_str());
   }
@@ -267,7 +266,7 @@ Code connect_one(Process& process, const std::string& name, double timeout_secon
   if (endpoint == process.rank)
     return process.fail(kErrPort, "port_name = \"%s\" is this process's own, expected another's",
                         name.c_str());
-  Hello hello{make_context(process), make_context(process), {process_name(process, process.rank), {}}};
+  Hello hello{make_context(process), make_context(process), {.name = process_name(process, process.rank)}};
   if (endpoint >= process.size) {
     if (const Code code = own_address(process, &hello.from)) return code;
   }
@@ -377,13 +376,13 @@ Code comm_connect(Process& process, const char* port_name, Info* info, int root,
 }  // namespace api
 
 void meet_parents(Process& process) {
-  const std::string port = process.bootstrap.parent_port();
+  const std::string port = process.directory.parent_port();
   if (port.empty()) return;
   Objects& objects = *process.objects;
   const Code code = api::comm_connect(process, port.c_str(), nullptr, 0, objects.world, &objects.parent);
   if (code != kSuccess) {
-    process.bootstrap.leave_to_launcher();
-    process.bootstrap.abort(
+    process.launcher.wait_to_be_ended();
+    process.launcher.abort(
         1, "MPI_Init: cannot meet those who spawned this program: " + process.errors.text(code));
   }
   objects.parent->name = "MPI_COMM_PARENT";

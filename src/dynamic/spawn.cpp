@@ -12,7 +12,7 @@
 #include "communicator/api.hpp"
 #include "dynamic/api.hpp"
 #include "dynamic/dynamic.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 #include "object/comm.hpp"
 #include "object/info.hpp"
 #include "object/objects.hpp"
@@ -173,7 +173,7 @@ Code start_programs(Process& process, const Programs& programs, Counts* counts, 
   if ((code = make_port(process, &port)) != kSuccess) return code;
   request.parent_port = port->name;
   std::string error;
-  if (process.bootstrap.spawn(request, &error)) {
+  if (process.launcher.spawn(request, &error)) {
     code = accept_one(process, *port, true, -1, road);
   } else {
     code = process.fail(kErrSpawn, "%s", error.c_str());
@@ -198,8 +198,7 @@ Code spawn(Process& process, const Programs& programs, int root, Comm& comm, Com
   Code mine = kSuccess;
   if (comm.rank == root) mine = start_programs(process, programs, &counts, &codes, &road);
   if (const Code code = bcast_bytes(comm, &counts, sizeof counts, root)) return code;
-  if (counts.asked < 0)
-    process.bootstrap.end_damaged(comm.endpoint(root), "the number of processes to spawn");
+  if (counts.asked < 0) process.launcher.end_damaged(comm.endpoint(root), "the number of processes to spawn");
   if (!try_resize(&codes, static_cast<std::size_t>(counts.asked)))
     return fail_memory(process, "maxprocs", counts.asked);
   const auto bytes = static_cast<Count>(codes.size() * sizeof(int));

@@ -10,12 +10,12 @@
 
 #include "base/process.hpp"
 #include "base/types.hpp"
-#include "job/bootstrap.hpp"
+#include "job/starter.hpp"
 
 namespace tasuki {
 
-/// Makes this rank: transport, progress, predefined objects. Local: a session needs no other rank.
-std::unique_ptr<Process> make_process(Bootstrap& bootstrap, const Config& config, ThreadLevel required);
+/// Makes this rank: link, progress, predefined objects. Local: a session needs no other rank.
+std::unique_ptr<Process> make_process(Starter& starter, const Config& config, ThreadLevel required);
 
 /// A Process with nothing but objects, for the calls that are legal before MPI_Init and after MPI_Finalize.
 /// An error that must end the program prints one line and exits. Never unmade: such calls may come until the

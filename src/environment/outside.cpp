@@ -6,6 +6,7 @@
 #include "coll/run/execution.hpp"
 #include "environment/environment.hpp"
 #include "io/file/file.hpp"
+#include "job/starter.hpp"
 #include "link/link.hpp"
 #include "object/objects.hpp"
 #include "p2p/point_to_point.hpp"
@@ -15,12 +16,27 @@
 namespace tasuki {
 namespace {
 
-class NoBootstrap final : public Bootstrap {
+class NoJob final : public Directory {
  public:
   int rank() const override { return 0; }
   int size() const override { return 1; }
+  bool get(int, std::string_view, std::string*) const override { return false; }
+  void enter_fence() override {}
+  Fence look_at_fence(std::string*) override { return Fence::kOver; }
+
+ protected:
+  bool put_checked(std::string_view, std::string_view, std::string*) override { return true; }
+};
+
+class NoNode final : public Node {
+ public:
+  NoNode() : Node({0}, 0) {}
   int processors_available() const override { return 1; }
-  std::unique_ptr<Transport> make_transport(const Config&) override { return nullptr; }
+};
+
+class NoLauncher final : public Launcher {
+ public:
+  NoLauncher() : Launcher(0, 1) {}
   void mark_initialized() override {}
   void mark_finalized() override {}
   [[noreturn]] void abort(int exit_code, const std::string& message) override {
@@ -30,9 +46,22 @@ class NoBootstrap final : public Bootstrap {
   }
 };
 
+class NoStarter final : public Starter {
+ public:
+  Directory& directory() override { return directory_; }
+  Launcher& launcher() override { return launcher_; }
+  Node& node() override { return node_; }
+  std::unique_ptr<Link> make_link(const Config&) override { return nullptr; }
+
+ private:
+  NoJob directory_;
+  NoLauncher launcher_;
+  NoNode node_;
+};
+
 struct Outside {
-  NoBootstrap bootstrap;
-  Process process{bootstrap};
+  NoStarter starter;
+  Process process{starter};
   Tool tool;
 };
 

@@ -13,6 +13,7 @@
 #include "communicator/world.hpp"
 #include "datatype/predefined.hpp"
 #include "dynamic/dynamic.hpp"
+#include "environment/agreed_settings.hpp"
 #include "environment/environment.hpp"
 #include "io/file/file.hpp"
 #include "io/file/job_locks.hpp"
@@ -23,6 +24,7 @@
 #include "object/objects.hpp"
 #include "p2p/point_to_point.hpp"
 #include "p2p/remote_job.hpp"
+#include "progress/link_waiter.hpp"
 #include "progress/progress.hpp"
 #include "progress/reporter.hpp"
 #include "reduction/op.hpp"
@@ -45,8 +47,8 @@ std::unique_ptr<Objects> make_objects(Process& process) {
 /// millisecond or more: were it near the time that a sleeper takes to wake (some 50 us), two ranks that
 /// answer each other would, after one hiccup, each fall asleep while the other wakes, for ever. With fewer
 /// processors, none.
-std::int64_t default_spin_count(const Bootstrap& bootstrap) {
-  return bootstrap.size() <= bootstrap.processors_available() ? 50000 : 0;
+std::int64_t default_spin_count(const Process& process) {
+  return process.size <= process.node.processors_available() ? 50000 : 0;
 }
 
 void explain_heap() {
@@ -70,7 +72,7 @@ bool take_table(const std::string& path, const char* text, Table* table, std::st
 /// The machine's parameters, from the file that the user names. A bad one is told and left alone.
 void load_tuning(Process& process) {
   const std::string& file = process.config.tuning_file;
-  const char* text = process.bootstrap.tuning_table();
+  const char* text = process.launcher.tuning_table();
   if (text == nullptr ? file.empty() : *text == '\0') return;
   Table table;
   std::string error;
@@ -92,23 +94,29 @@ Code meet(Process& process) {
 
 }  // namespace
 
-Process::Process(Bootstrap& starter, Config configuration)
-    : rank(starter.rank()),
-      size(starter.size()),
-      bootstrap(starter),
-      board(starter.board()),
+Process::Process(Starter& starter, Config configuration)
+    : rank(starter.directory().rank()),
+      size(starter.directory().size()),
+      directory(starter.directory()),
+      launcher(starter.launcher()),
+      node(starter.node()),
+      board(node.call_board()),
       line(board.line),
       config(configuration) {
-  if (config.spin_count < 0) config.spin_count = default_spin_count(starter);
-  transport = bootstrap.make_transport(config);
-  global_memory = bootstrap.make_global_memory();
+  if (config.spin_count < 0) config.spin_count = default_spin_count(*this);
+  link = starter.make_link(config);
+  global_memory = node.make_global_memory();
+  link->use_heap(*global_memory);
   if (config.explain && rank == 0) explain_heap();
   counters.ranks = static_cast<std::uint64_t>(size);
-  counters.packet_bytes_max = transport->bulk_bytes_max();
-  progress = std::make_unique<Progress>(*transport, mutex, config.spin_count, counters, events);
-  progress->set_home(bootstrap.home_processor());
-  if (bootstrap.report(&counters)) {
-    reporter = std::make_unique<Reporter>(bootstrap, counters);
+  counters.packet_bytes_max = link->bulk_bytes_max();
+  waiter = starter.make_waiter(*link);
+  if (waiter == nullptr) waiter = std::make_unique<LinkWaiter>(*link);
+  progress =
+      std::make_unique<Progress>(starter.clock(), *waiter, node, mutex, config.spin_count, counters, events);
+  progress->set_home(node.home_processor());
+  if (launcher.report(&counters)) {
+    reporter = std::make_unique<Reporter>(launcher, counters);
     progress->add(reporter.get());
   }
   if (config.checks(kCheckLocal)) checks = std::make_unique<Checks>(*this);
@@ -124,11 +132,13 @@ Process::Process(Bootstrap& starter, Config configuration)
   progress->set_board(board, *rank_reporter);
 }
 
-Process::Process(Bootstrap& starter)
-    : rank(starter.rank()),
-      size(starter.size()),
-      bootstrap(starter),
-      board(starter.board()),
+Process::Process(Starter& starter)
+    : rank(starter.directory().rank()),
+      size(starter.directory().size()),
+      directory(starter.directory()),
+      launcher(starter.launcher()),
+      node(starter.node()),
+      board(node.call_board()),
       line(board.line),
       objects(make_objects(*this)) {}
 
@@ -171,9 +181,9 @@ void set_thread_level(Process& process, ThreadLevel level, bool locking) {
   process.progress->set_locking(locking);
 }
 
-std::unique_ptr<Process> make_process(Bootstrap& bootstrap, const Config& config, ThreadLevel required) {
+std::unique_ptr<Process> make_process(Starter& starter, const Config& config, ThreadLevel required) {
   const std::int64_t begin_ns = clock_ns();
-  auto process = std::make_unique<Process>(bootstrap, config);
+  auto process = std::make_unique<Process>(starter, config);
   set_thread_level(*process, required, required == ThreadLevel::kMultiple);
   make_world(*process);
   if (process->p2p->explainer != nullptr) process->p2p->explainer->start();
@@ -183,12 +193,18 @@ std::unique_ptr<Process> make_process(Bootstrap& bootstrap, const Config& config
 
 Code start_world(Process& process) {
   const std::int64_t begin_ns = clock_ns();
+  Directory& directory = process.directory;
+  std::string error;
   publish_world(process);
-  process.bootstrap.join_world();
+  bool agreed = put_settings(directory, process.config, &error);
+  directory.enter_fence();
+  process.launcher.join_world();
   start_job_locks(process);
-  const Code code = meet(process);
+  const Code code = meet(process);  // all have entered the fence, so it takes no time
+  agreed = agreed && directory.wait_at_fence(&error) && settings_agree(directory, process.config, &error);
+  if (!agreed) process.launcher.abort(1, "MPI_Init: " + error);
   meet_parents(process);
-  process.bootstrap.mark_initialized();
+  process.launcher.mark_initialized();
   process.counters.init_ns += static_cast<std::uint64_t>(clock_ns() - begin_ns);
   return code;
 }
@@ -214,8 +230,8 @@ void rest(Process& process) {
   flush_sends(process);
   finish_with_connected(process);
   write_phase_spans(process);
-  process.transport->leave();
-  process.bootstrap.mark_finalized();
+  process.link->leave();
+  process.launcher.mark_finalized();
 }
 
 }  // namespace tasuki

@@ -22,7 +22,7 @@ constexpr Launcher kLaunchers[] = {
     {"PMIX_RANK", nullptr, "a PMIx launcher (PRRTE's prterun or a relative)"},
 };
 
-constexpr const char* kForeignPrefixes[] = {
+constexpr const char* kPrefixes[] = {
     "PMI_",          "PMI2_",      "PMIX_",           "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE",
     "HYDI_",         "HYDRA_",     "MPI_LOCALNRANKS", "MPI_LOCALRANKID",  "SLURM_PROCID",
     "SLURM_LOCALID", "SLURM_STEP", "SLURM_GTIDS",     "SLURM_TASK_PID",
@@ -36,7 +36,7 @@ long told_size(const Launcher& launcher, GetVariable get) {
 
 }  // namespace
 
-std::string foreign_launcher(GetVariable get) {
+std::string other_launcher(GetVariable get) {
   bool single = false;
   for (const Launcher& launcher : kLaunchers) {
     const char* rank = get(launcher.rank);
@@ -53,8 +53,8 @@ std::string foreign_launcher(GetVariable get) {
   return {};
 }
 
-bool is_foreign_variable(const char* name) {
-  for (const char* prefix : kForeignPrefixes) {
+bool is_variable_of_other_launcher(const char* name) {
+  for (const char* prefix : kPrefixes) {
     if (std::strncmp(name, prefix, std::strlen(prefix)) == 0) return true;
   }
   return false;

@@ -1,4 +1,9 @@
-// The contract between the protocols and whatever moves bytes: ordered, reliable packets between endpoints.
+// Link: how a rank's bytes reach a peer, and nothing else: ordered, reliable packets between endpoints, and,
+// where a link can, puts into and gets from memory of the peer that a key names. What ranks of one machine
+// share besides (doorbells, pages, the heap) is Node's (node/node.hpp).
+//
+// Implemented by: shm/ (ranks of one node, and processes of other jobs on the machine), loop/ (between
+// virtual nodes), inproc/ (a toy for tests).
 //
 // An endpoint is a process, numbered 0 .. endpoints()-1 (communicators map their ranks to these): first the
 // ranks of this job, then, as they become known, processes of other jobs (MPI 11.7). Those numbers are this
@@ -28,6 +33,8 @@
 
 namespace tasuki {
 
+class GlobalMemory;
+
 inline constexpr std::size_t kHeadBytesMax = 56;
 
 /// The two words that the head of a small packet begins with: what its data is, and whose.
@@ -39,8 +46,12 @@ struct HeadWords {
 /// Data of a packet that is sent by put(): 40 bytes in its first cache line, 60 in each of 16 more.
 inline constexpr std::uint32_t kPutBytesMax = 1000;
 
-/// Of the memory that Transport::board() gives.
-inline constexpr std::size_t kBoardBytes = 4096;
+/// Memory of a process that its peers may put into and get from. It travels as it is; only links know what
+/// it says. `bytes` of it, from offset 0 on, are meant.
+struct MemoryKey {
+  std::uint64_t word = 0;
+  std::uint64_t bytes = 0;
+};
 
 /// A packet that arrived. `head` is 8-byte aligned, `bulk` 64-byte aligned.
 struct Packet {
@@ -108,7 +119,7 @@ class PacketSink {
   /// it has left in good order.
   virtual void peer_ended(int /*endpoint*/, bool /*finalized*/) {}
 
-  /// It is about to end, and its last packet has been delivered: see Transport::say_finishing(). Told again
+  /// It is about to end, and its last packet has been delivered: see Link::say_finishing(). Told again
   /// and again.
   virtual void peer_finishing(int /*endpoint*/) {}
 
@@ -116,9 +127,9 @@ class PacketSink {
   ~PacketSink() = default;
 };
 
-class Transport {
+class Link {
  public:
-  virtual ~Transport() = default;
+  virtual ~Link() = default;
 
   virtual int endpoints() const = 0;
   virtual int self() const = 0;
@@ -155,18 +166,33 @@ class Transport {
   /// Wakes this endpoint's own sleeper (from another thread of the same process).
   virtual void ring() = 0;
 
-  /// Wakes `peer` if it sleeps: something that it waits for has changed in memory that both map. The change
-  /// was made seq_cst, and the peer looks at it seq_cst between arm() and sleep(), so it misses none.
-  virtual void wake(int peer) = 0;
+  // --- memory named by a key; the default link has no such way ---
 
-  /// Whether `peer` has a fence run on all ranks' processors after arm(), so that wake() may follow a change
-  /// that was made with release. Once true, so it stays; not yet where the peer has not started.
-  virtual bool sleeps_with_fence(int /*peer*/) const { return false; }
+  /// The memory that this rank shares, for links that reach a peer's by an address. It outlives the link's
+  /// use.
+  virtual void use_heap(GlobalMemory& /*heap*/) {}
 
-  /// kBoardBytes of memory, aligned to 64, that the endpoints `from` and `to` of this job both map, zero at
-  /// first: for what the protocols agree on about messages from the one to the other. Null where there is
-  /// none.
-  virtual std::byte* board(int /*from*/, int /*to*/) { return nullptr; }
+  /// Whether put_memory() and get_memory() work with `peer`.
+  virtual bool can_put(int /*peer*/) const { return false; }
+
+  /// Lets peers put into and get from `bytes` > 0 bytes at `base`, for as long as the key is not given back.
+  /// Returns false where no peer can reach that memory.
+  virtual bool register_memory(void* /*base*/, std::size_t /*bytes*/, MemoryKey* /*key*/) { return false; }
+  virtual void unregister_memory(const MemoryKey& /*key*/) {}
+
+  /// Begins to copy `bytes` bytes between the own memory at `from` or `to` and what `key` of `peer` names,
+  /// from `offset` on. Adds one to `*completed`, in this call or in a later poll(), when the own buffer may
+  /// be used again and what was put is visible to the peer once it takes a packet that is sent afterwards.
+  /// Returns false, and nothing has happened, when the key does not name that memory or it cannot be reached.
+  /// REQUIRES: can_put(peer).
+  virtual bool put_memory(int /*peer*/, const MemoryKey& /*key*/, std::uint64_t /*offset*/,
+                          const void* /*from*/, std::size_t /*bytes*/, std::uint64_t* /*completed*/) {
+    return false;
+  }
+  virtual bool get_memory(int /*peer*/, const MemoryKey& /*key*/, std::uint64_t /*offset*/, void* /*to*/,
+                          std::size_t /*bytes*/, std::uint64_t* /*completed*/) {
+    return false;
+  }
 
   // --- processes of other jobs; the defaults know none ---
 
@@ -187,14 +213,14 @@ class Transport {
   /// Where processes of other jobs reach this one, from now until its end. Returns false and one line in
   /// `error` when that cannot be.
   virtual bool address(PeerAddress* /*own*/, std::string* error) {
-    *error = "this transport reaches the processes of one job only";
+    *error = "this link reaches the processes of one job only";
     return false;
   }
 
   /// The endpoint of the process at `address`, which may be one of this job; a new one where it was not
   /// known. Returns -1 and one line in `error` when it cannot be reached.
   virtual int join(const PeerAddress& /*address*/, std::string* error) {
-    *error = "this transport reaches the processes of one job only";
+    *error = "this link reaches the processes of one job only";
     return -1;
   }
 

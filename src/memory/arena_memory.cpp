@@ -48,7 +48,7 @@ bool map_at(std::uint64_t base, std::uint64_t bytes, int fd) {
 }  // namespace
 
 ArenaMemory::ArenaMemory(int rank, std::vector<PublishedArena*> arenas, HeapInterface* heap)
-    : rank_(rank), arenas_(std::move(arenas)), peers_(arenas_.size()), heap_(heap) {
+    : GlobalMemory(rank), arenas_(std::move(arenas)), peers_(arenas_.size()), heap_(heap) {
   for (std::size_t peer = 0; peer < peers_.size(); ++peer) peers_[peer].refused = arenas_[peer] == nullptr;
   if (heap_ != nullptr && heap_->fd >= 0) publish();
 }
@@ -61,7 +61,7 @@ ArenaMemory::~ArenaMemory() {
 
 /// Only what others can open: a program may have closed the descriptor.
 void ArenaMemory::publish() {
-  PublishedArena& own = *arenas_[static_cast<std::size_t>(rank_)];
+  PublishedArena& own = *arenas_[static_cast<std::size_t>(self_)];
   if (!is_arena(heap_->fd, heap_->id, heap_->bytes)) return;
   own.pid = static_cast<std::int32_t>(getpid());
   own.fd = heap_->fd;
@@ -74,8 +74,8 @@ void ArenaMemory::publish() {
   static_at_ = heap_->static_at;
 }
 
-bool ArenaMemory::reach(int endpoint, GlobalAddress address, std::size_t bytes) {
-  if (endpoint == rank_) return own_.holds(address, bytes);
+bool ArenaMemory::reaches(int endpoint, GlobalAddress address, std::size_t bytes) {
+  if (endpoint == self_) return own_.holds(address, bytes);
   if (static_cast<std::size_t>(endpoint) >= peers_.size()) return false;
   Peer& peer = peers_[static_cast<std::size_t>(endpoint)];
   if (peer.mapped.bytes == 0 && !peer.refused) [[unlikely]]

@@ -37,9 +37,11 @@ class ArenaMemory final : public GlobalMemory {
   ArenaMemory(int rank, std::vector<PublishedArena*> arenas, HeapInterface* heap);
   ~ArenaMemory() override;
 
-  bool reach(int endpoint, GlobalAddress address, std::size_t bytes) override;
   void* allocate(std::size_t bytes, std::size_t alignment) override;
   void deallocate(void* memory) override;
+
+ protected:
+  bool reaches(int endpoint, GlobalAddress address, std::size_t bytes) override;
 
  private:
   /// What a PublishedArena says, read once.
@@ -60,7 +62,6 @@ class ArenaMemory final : public GlobalMemory {
   void map(int endpoint);
   bool is_sound(const Place& arena) const;
 
-  int rank_;
   std::vector<PublishedArena*> arenas_;
   std::vector<Peer> peers_;
   HeapInterface* heap_;

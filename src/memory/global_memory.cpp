@@ -9,15 +9,21 @@ namespace {
 
 class PrivateMemory final : public GlobalMemory {
  public:
-  bool reach(int, GlobalAddress, std::size_t) override { return false; }
+  PrivateMemory() : GlobalMemory(-1) {}
+
+ protected:
+  bool reaches(int, GlobalAddress, std::size_t) override { return false; }
 };
 
 class CommonMemory final : public GlobalMemory {
  public:
-  CommonMemory(std::vector<bool> reached, bool own_is_private) : reached_(std::move(reached)) {
+  CommonMemory(int self, std::vector<bool> reached, bool own_is_private)
+      : GlobalMemory(self), reached_(std::move(reached)) {
     if (!own_is_private) own_ = kAll;
   }
-  bool reach(int endpoint, GlobalAddress address, std::size_t bytes) override {
+
+ protected:
+  bool reaches(int endpoint, GlobalAddress address, std::size_t bytes) override {
     const auto rank = static_cast<std::size_t>(endpoint);
     return rank < reached_.size() && reached_[rank] && kAll.holds(address, bytes);
   }
@@ -42,8 +48,8 @@ std::unique_ptr<GlobalMemory> make_private_memory() {
   return std::make_unique<PrivateMemory>();
 }
 
-std::unique_ptr<GlobalMemory> make_common_memory(std::vector<bool> reached, bool own_is_private) {
-  return std::make_unique<CommonMemory>(std::move(reached), own_is_private);
+std::unique_ptr<GlobalMemory> make_common_memory(int self, std::vector<bool> reached, bool own_is_private) {
+  return std::make_unique<CommonMemory>(self, std::move(reached), own_is_private);
 }
 
 }  // namespace tasuki

@@ -2,7 +2,7 @@
 //
 // Every rank may have an arena: memory that all ranks of the node map at the same address, so that an address
 // in it means the same to all, and "is it shared?" is a comparison. Memory outside it is private. Static data
-// that was remapped into the arena has two addresses: find() gives the global one.
+// that was remapped into the arena has two addresses: locate() gives the global one.
 //
 // Ranks that are threads of one process share everything; a rank without an arena shares nothing.
 //
@@ -10,8 +10,8 @@
 // Thread safety: all is guarded by the process lock.
 //
 // Invariants:
-//  1. find() never gives an address that is not in the own arena.
-//  2. reach() is true only for memory inside that endpoint's arena, mapped here, whatever the peer claimed.
+//  1. locate() of an own address never gives one that is not in the own arena.
+//  2. locate() of an address that was told is shared only inside of the teller's arena, mapped here.
 #pragma once
 
 #include <cstddef>
@@ -24,22 +24,44 @@ namespace tasuki {
 /// An address in global memory, as it travels in packets. 0: none, the memory is private.
 using GlobalAddress = std::uint64_t;
 
+/// What kind of memory an address is in. (A device's will be one.)
+enum class MemoryKind : std::uint8_t {
+  kPrivate,        // of this process alone, as far as this rank can tell others of it
+  kSymmetricHeap,  // of a heap that the ranks of the node map
+};
+
+/// Where some bytes are: the answer of GlobalMemory::locate().
+struct MemoryPlace {
+  MemoryKind kind = MemoryKind::kPrivate;
+  int owner = -1;             // the endpoint whose heap it is; -1: nobody's
+  GlobalAddress address = 0;  // by which all ranks know it; 0: private
+
+  bool is_shared() const { return kind == MemoryKind::kSymmetricHeap; }
+};
+
 class GlobalMemory {
  public:
+  /// `self`: the endpoint of this rank.
+  explicit GlobalMemory(int self) : self_(self) {}
   virtual ~GlobalMemory() = default;
 
-  /// The global address of `bytes` bytes of this rank's memory at `address`, or 0 when they are private, even
-  /// in part.
-  GlobalAddress find(const void* address, std::size_t bytes) const {
+  /// What memory this rank's `bytes` bytes at `address` are in: private, even if only a part of them is. What
+  /// lies in another rank's heap is private, too: its address is that rank's to give away.
+  MemoryPlace locate(const void* address, std::size_t bytes) const {
     const auto from = reinterpret_cast<std::uint64_t>(address);
     if (own_.holds(from, bytes)) [[likely]]
-      return from;
-    return static_.holds(from, bytes) ? from - static_.begin + static_at_ : 0;
+      return {MemoryKind::kSymmetricHeap, self_, from};
+    if (!static_.holds(from, bytes)) return {};
+    return {MemoryKind::kSymmetricHeap, self_, from - static_.begin + static_at_};
   }
 
-  /// Whether `bytes` bytes at `address` are in `endpoint`'s arena and can be read and written here. Maps the
-  /// arena at the first call that asks for it. `endpoint` may be this rank.
-  virtual bool reach(int endpoint, GlobalAddress address, std::size_t bytes) = 0;
+  /// The same of `bytes` bytes at an address that `owner` has told, who may be this rank: shared, if they are
+  /// in that one's heap, whatever it claimed, and can be read and written here. Maps that heap at the first
+  /// call that asks for it.
+  MemoryPlace locate(int owner, GlobalAddress address, std::size_t bytes) {
+    if (!reaches(owner, address, bytes)) return {};
+    return {MemoryKind::kSymmetricHeap, owner, address};
+  }
 
   /// `bytes` > 0 of memory, global where that can be had. `alignment` is a power of two and a multiple of a
   /// pointer's. Null when there is none at all.
@@ -48,7 +70,7 @@ class GlobalMemory {
   /// The same, but null where it would be private.
   void* allocate_global(std::size_t bytes, std::size_t alignment) {
     void* memory = allocate(bytes, alignment);
-    if (memory == nullptr || find(memory, bytes) != 0) return memory;
+    if (memory == nullptr || locate(memory, bytes).is_shared()) return memory;
     deallocate(memory);
     return nullptr;
   }
@@ -57,6 +79,8 @@ class GlobalMemory {
   virtual void deallocate(void* memory);
 
  protected:
+  virtual bool reaches(int owner, GlobalAddress address, std::size_t bytes) = 0;
+
   struct Range {
     std::uint64_t begin = 0;
     std::uint64_t bytes = 0;
@@ -64,6 +88,7 @@ class GlobalMemory {
       return from - begin < bytes && count <= bytes - (from - begin);
     }
   };
+  const int self_;
   Range own_;
   Range static_;                 // remapped static data, by its own addresses
   GlobalAddress static_at_ = 0;  // its global address
@@ -74,6 +99,7 @@ std::unique_ptr<GlobalMemory> make_private_memory();
 
 /// For ranks that are threads of one process: what any rank has is global, but for those that make theirs
 /// private. `reached[rank]`: whether this one can address what that one has.
-std::unique_ptr<GlobalMemory> make_common_memory(std::vector<bool> reached, bool own_is_private = false);
+std::unique_ptr<GlobalMemory> make_common_memory(int self, std::vector<bool> reached,
+                                                 bool own_is_private = false);
 
 }  // namespace tasuki

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "job/bootstrap.hpp"
+#include "job/directory.hpp"
 #include "object/api.hpp"
 #include "object/group.hpp"
 #include "object/objects.hpp"
@@ -84,7 +84,7 @@ Context make_context(Process& process) {
   const Context counter = process.objects->context_next++;
   const Context in_job =
       static_cast<Context>(process.rank) << (kCounterBits + kPlaneBits) | counter << kPlaneBits;
-  return in_job ^ job_mask(process.bootstrap.job_id());
+  return in_job ^ job_mask(process.directory.job_id());
 }
 
 void take_hints(Comm& comm, const Info* info) {

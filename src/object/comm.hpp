@@ -50,7 +50,7 @@ void delist(Process& process, const ErrorOwner& owner);
 /// An ordered set of processes. Immutable.
 struct Group : Object {
   Group() : Object(Kind::kGroup) {}
-  std::vector<int> endpoints;  // rank in the group -> endpoint of the transport
+  std::vector<int> endpoints;  // rank in the group -> endpoint of the link
   int rank = kUndefined;       // of this process, kUndefined when it is not a member
   Ref<ErrorOwner> session;     // that it is derived from, null in the world model
 

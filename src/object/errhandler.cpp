@@ -1,8 +1,9 @@
 // Error handlers (MPI 9.3).
 #include "object/errhandler.hpp"
 
+#include "base/call_board.hpp"
 #include "base/function.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 #include "object/api.hpp"
 #include "object/callbacks.hpp"
 #include "object/objects.hpp"
@@ -57,7 +58,7 @@ void call_errhandler(Process& process, const Errhandler& handler, Object* owner,
   if (handler.predefined == kMpiErrorsReturn) return;
   const Function call = present_call(process.line);
   const std::string name = call != Function::kNone ? std::string(function_name(call)) + ": " : std::string();
-  process.bootstrap.abort(exit_status(code), name + error_text(process, code));
+  process.launcher.abort(exit_status(code), name + error_text(process, code));
 }
 
 namespace api {

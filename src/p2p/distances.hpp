@@ -16,11 +16,12 @@
 
 namespace tasuki {
 
-class Bootstrap;
+class Node;
 
 class Distances {
  public:
-  explicit Distances(const Bootstrap& bootstrap);
+  /// `size`: ranks of the job.
+  Distances(const Node& node, int size);
 
   /// REQUIRES: `endpoint` is a rank of this job.
   Distance to(int endpoint) {
@@ -37,7 +38,7 @@ class Distances {
   [[gnu::noinline]] Distance find(int endpoint);
   bool is_far(int rank) const;
 
-  const Bootstrap& bootstrap_;
+  const Node& node_;
   std::vector<std::uint8_t> known_;  // by endpoint; a Distance or kUnknown
   std::optional<HardwareSurroundings> here_;
 };

@@ -1,7 +1,7 @@
 // PointToPoint: all that one rank knows about its messages: requests, matching, and what waits for room.
 //
 // One message, one story (in call/): send.cpp (choose, write, queue) -> protocol/write.hpp (into the
-// transport's room)
+// link's room)
 // -> receive.cpp (match, unpack). This file holds the state that they share, call/progress.cpp its part of
 // the progress loop: what goes out when there is room, and which handler takes which packet.
 //
@@ -147,7 +147,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
   /// Checks that a message which waits for its receive names a rank that exists. (Not where jobs have met: no
   /// rank knows all of their ranks.)
   void check_source(const Packet& packet, int source) {
-    if (source >= transport.endpoints() && transport.endpoints() == process.size) [[unlikely]]
+    if (source >= link.endpoints() && link.endpoints() == process.size) [[unlikely]]
       damaged(packet, "a message from a rank that there is not");
   }
   /// Until the next poll(), in which processes of other jobs may come: the table grows then, and moves.
@@ -160,7 +160,7 @@ struct PointToPoint final : PacketSink, ProgressHook {
   void read_settings();
 
   Process& process;
-  Transport& transport;
+  Link& link;
   ProtocolTable table;
   Distances distances;
   Count bulk_bytes_max;

@@ -5,7 +5,7 @@
 #include <map>
 #include <memory>
 
-#include "job/bootstrap.hpp"
+#include "job/directory.hpp"
 #include "link/link.hpp"
 
 namespace tasuki {
@@ -52,10 +52,10 @@ NodeMap make_node_map(const Comm& comm) {
   std::map<std::uint64_t, int> jobs;
   for (const int endpoint : endpoints) {
     if (several_jobs) {
-      const std::uint64_t job = process.transport->name(endpoint).job;
+      const std::uint64_t job = process.link->name(endpoint).job;
       numbers.push_back(jobs.try_emplace(job, static_cast<int>(jobs.size())).first->second);
     } else {
-      numbers.push_back(process.bootstrap.node(endpoint));
+      numbers.push_back(process.directory.node(endpoint));
     }
   }
   return {numbers, comm.rank};
@@ -70,11 +70,11 @@ const NodeMap& node_map(Comm& comm) {
 }
 
 std::uint64_t node_number(Process& process) {
-  const Bootstrap& bootstrap = process.bootstrap;
-  const std::uint64_t machine = bootstrap.machine();
-  if (bootstrap.nodes() == 1) return machine;
-  const auto node = static_cast<std::uint64_t>(bootstrap.node(process.rank)) + 1;
-  return (machine ^ bootstrap.job_id()) + node * 0x9e3779b97f4a7c15u;
+  const Directory& directory = process.directory;
+  const std::uint64_t machine = directory.machine();
+  if (directory.nodes() == 1) return machine;
+  const auto node = static_cast<std::uint64_t>(directory.node(process.rank)) + 1;
+  return (machine ^ directory.job_id()) + node * 0x9e3779b97f4a7c15u;
 }
 
 }  // namespace tasuki

@@ -8,7 +8,8 @@
 #include "base/call_board.hpp"
 #include "base/clock.hpp"
 #include "base/hints.hpp"
-#include "link/link.hpp"
+#include "base/waiter.hpp"
+#include "node/node.hpp"
 #include "node/processors.hpp"
 
 namespace tasuki {
@@ -28,9 +29,11 @@ constexpr std::int64_t kSleepNanosecondsMax = 50'000'000;  // a backstop: every 
 
 }  // namespace
 
-Progress::Progress(Transport& transport, std::mutex& mutex, std::int64_t spin_count, Counters& counters,
-                   const EventSwitch& events)
-    : transport_(transport),
+Progress::Progress(const Clock& clock, Waiter& waiter, Node& node, std::mutex& mutex, std::int64_t spin_count,
+                   Counters& counters, const EventSwitch& events)
+    : clock_(clock),
+      waiter_(waiter),
+      node_(node),
       mutex_(mutex),
       counters_(counters),
       events_(events),
@@ -71,16 +74,20 @@ void Progress::note_move() {
   moves.store(moves.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
+std::int64_t Progress::now_ns() const {
+  return clock_.now_ns();
+}
+
 void Progress::wake() {
-  if (sleepers_ != 0) transport_.ring();
+  if (sleepers_ != 0) waiter_.ring();
 }
 
 void Progress::wake_peer(int endpoint) {
-  transport_.wake(endpoint);
+  node_.wake(endpoint);
 }
 
 bool Progress::sleeps_with_fence(int endpoint) const {
-  return transport_.sleeps_with_fence(endpoint);
+  return node_.sleeps_with_fence(endpoint);
 }
 
 bool Progress::poll_once() {
@@ -96,24 +103,24 @@ bool Progress::poll_once() {
   return false;
 }
 
-bool Progress::pause(Waiter& waiter) {
-  ++waiter.idle_polls;
-  if (waiter.idle_polls <= spin_count_) {
+bool Progress::pause(Patience& patience) {
+  ++patience.idle_polls;
+  if (patience.idle_polls <= spin_count_) {
     relax_processor();
-    if (waiter.idle_polls % kPollsPerLook == 0) look_at_board();
-    if (locking_ && waiter.idle_polls % 16 == 0) {
+    if (patience.idle_polls % kPollsPerLook == 0) look_at_board();
+    if (locking_ && patience.idle_polls % 16 == 0) {
       const LineValues mine = let_go();
-      sched_yield();
+      waiter_.offer_processor();
       take_back(mine);
     }
     return true;
   }
   offer_processor();
-  const std::int64_t now_ns = clock_ns();
+  const std::int64_t now_ns = clock_.now_ns();
   note_wait(now_ns);
   if (home_ >= 0 && now_ns >= home_look_ns_ && !locking_) look_for_home(now_ns);
-  if (waiter.sleep_at_ns == 0) waiter.sleep_at_ns = now_ns + kOfferNanoseconds;
-  return now_ns < waiter.sleep_at_ns;
+  if (patience.sleep_at_ns == 0) patience.sleep_at_ns = now_ns + kOfferNanoseconds;
+  return now_ns < patience.sleep_at_ns;
 }
 
 /// A question is answered once, by whoever waits or looks first.
@@ -124,7 +131,7 @@ void Progress::look_at_board() {
     return;
   answered_ = asked;
   const bool waits = board_->line.word.load(std::memory_order_relaxed) == waits_in_;
-  answerer_->answer(asked, waits ? waits_since_ns_ : clock_ns());
+  answerer_->answer(asked, waits ? waits_since_ns_ : clock_.now_ns());
 }
 
 /// Since when a call waits: many waits of one call are one to who asks.
@@ -155,11 +162,11 @@ void Progress::look_for_home(std::int64_t now_ns) {
 void Progress::offer_processor() {
   ++counters_.yields;
   if (!locking_) {
-    sched_yield();
+    waiter_.offer_processor();
     return;
   }
   const LineValues mine = let_go();
-  sched_yield();
+  waiter_.offer_processor();
   take_back(mine);
 }
 
@@ -176,27 +183,27 @@ void Progress::take_back(const LineValues& mine) {
 }
 
 std::uint32_t Progress::arm() {
-  return transport_.arm();
+  return waiter_.arm();
 }
 
 bool Progress::sleep(std::uint32_t ticket) {
   bool woken = true;
   if (!poll()) {
     if (events_.is_wanted(Event::kSleep)) events_.raise(Event::kSleep, {});
-    const std::int64_t begin_ns = clock_ns();
+    const std::int64_t begin_ns = clock_.now_ns();
     ++counters_.sleeps;
     ++sleepers_;
     counters_.state = kAsleep;
     if (locking_) {
       const LineValues mine = let_go();
-      woken = transport_.sleep(ticket, kSleepNanosecondsMax);
+      woken = waiter_.sleep(ticket, kSleepNanosecondsMax);
       take_back(mine);
     } else {
-      woken = transport_.sleep(ticket, kSleepNanosecondsMax);
+      woken = waiter_.sleep(ticket, kSleepNanosecondsMax);
     }
     look_at_board();
     if (--sleepers_ == 0) counters_.state = kAwake;
-    const std::int64_t slept_ns = clock_ns() - begin_ns;
+    const std::int64_t slept_ns = clock_.now_ns() - begin_ns;
     counters_.asleep_ns += static_cast<std::uint64_t>(slept_ns);
     if (events_.is_wanted(Event::kWake)) events_.raise(Event::kWake, {slept_ns});
   }
@@ -205,7 +212,7 @@ bool Progress::sleep(std::uint32_t ticket) {
 }
 
 void Progress::disarm() {
-  transport_.disarm();
+  waiter_.disarm();
 }
 
 }  // namespace tasuki

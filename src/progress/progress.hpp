@@ -2,7 +2,9 @@
 //
 // Whoever has work to do while a rank waits (the point-to-point engine, nonblocking collectives) registers a
 // ProgressHook. wait_until() polls all hooks until its condition holds: it spins, then offers its processor
-// to others until some time has passed, then sleeps in the transport until a peer rings.
+// to others until some time has passed, then sleeps until a peer wakes it. What time it is, and how to offer
+// and to sleep, a Clock and a Waiter say that are handed in: a rank may live in another time than the real
+// one.
 //
 // Thread safety: the caller holds the process lock if there is one; wait_until() lets go of it between polls.
 //
@@ -23,7 +25,9 @@
 
 namespace tasuki {
 
-class Transport;
+class Clock;
+class Node;
+class Waiter;
 
 /// Who fills in the report that somebody has asked for (base/call_board.hpp).
 class Answerer {
@@ -47,13 +51,16 @@ class ProgressHook {
 class Progress {
  public:
   /// `mutex` is the process lock; `locking` tells whether it is held (MPI_THREAD_MULTIPLE).
-  Progress(Transport& transport, std::mutex& mutex, std::int64_t spin_count, Counters& counters,
-           const EventSwitch& events);
+  Progress(const Clock& clock, Waiter& waiter, Node& node, std::mutex& mutex, std::int64_t spin_count,
+           Counters& counters, const EventSwitch& events);
+
+  /// The time by the clock of this rank's waits: of deadlines, too.
+  std::int64_t now_ns() const;
 
   void set_locking(bool locking) { locking_ = locking; }
   /// Polls before the processor is first offered to others; 0 where more processes than processors compute.
   void set_spin_count(std::int64_t spin_count) { spin_count_ = static_cast<std::uint32_t>(spin_count); }
-  /// The processor that a rank which waits goes to now and then (Bootstrap::home_processor()); -1: none.
+  /// The processor that a rank which waits goes to now and then (Node::home_processor()); -1: none.
   void set_home(int processor) { home_ = processor; }
   /// Whenever this rank has nothing to do it looks whether anybody asks at its board.
   void set_board(CallBoard& board, Answerer& answerer) {
@@ -95,7 +102,7 @@ class Progress {
   /// Something that the rank's other threads may wait for has happened outside of poll().
   void wake();
 
-  /// Wakes a peer that may wait for what this rank has just changed in shared memory: Transport::wake(). The
+  /// Wakes a peer that may wait for what this rank has just changed in shared memory: Node::wake(). The
   /// change is to be seq_cst; where sleeps_with_fence(), release is enough.
   void wake_peer(int endpoint);
   bool sleeps_with_fence(int endpoint) const;
@@ -105,37 +112,37 @@ class Progress {
   void look_again() { look_again_ = true; }
 
   /// Returns once `done()` is true; polls at least once if it is not true at first. What makes it true is
-  /// poll(), a thread of this rank that calls wake(), or a peer that calls Transport::wake().
+  /// poll(), a thread of this rank that calls wake(), or a peer that calls Node::wake().
   template <class Done>
   void wait_until(Done&& done) {
-    Waiter waiter;
-    wait_until(done, waiter);
+    Patience patience;
+    wait_until(done, patience);
   }
 
   /// How long a wait has been idle; zero at first.
-  struct Waiter {
+  struct Patience {
     std::uint32_t idle_polls = 0;
     std::int64_t sleep_at_ns = 0;  // by the clock; 0: it has not looked at it yet
   };
 
   /// The part of a wait before it is time to sleep, for a `done()` that peers need not know of until then.
-  /// Returns whether `done()` was true; if not, wait_until() with the same `waiter` is to follow.
+  /// Returns whether `done()` was true; if not, wait_until() with the same `patience` is to follow.
   template <class Done>
-  bool wait_awake(Done&& done, Waiter& waiter) {
+  bool wait_awake(Done&& done, Patience& patience) {
     while (!done()) {
       if (poll()) {
-        waiter = Waiter{};
-      } else if (!pause(waiter)) {
+        patience = Patience{};
+      } else if (!pause(patience)) {
         return false;
       }
     }
     return true;
   }
 
-  /// Goes on with a wait that has been idle as long as `waiter` says.
+  /// Goes on with a wait that has been idle as long as `patience` says.
   template <class Done>
-  void wait_until(Done&& done, Waiter& waiter) {
-    while (!wait_awake(done, waiter)) {
+  void wait_until(Done&& done, Patience& patience) {
+    while (!wait_awake(done, patience)) {
       const std::uint32_t ticket = arm();
       look_again_ = false;
       if (done()) return disarm();
@@ -153,9 +160,10 @@ class Progress {
  private:
   static constexpr std::uint32_t kChecksPerPollMax = 64;
 
-  bool pause(Waiter& waiter);  // spins or yields, by how long it has been idle; false: it is time to sleep
-  void offer_processor();      // the process lock with it
-  LineValues let_go();         // of the process lock; another thread's call may stand on the line then
+  bool pause(
+      Patience& patience);  // spins or yields, by how long it has been idle; false: it is time to sleep
+  void offer_processor();   // the process lock with it
+  LineValues let_go();      // of the process lock; another thread's call may stand on the line then
   void take_back(const LineValues& mine);
   void look_for_home(std::int64_t now_ns);
   void look_at_board();
@@ -164,7 +172,9 @@ class Progress {
   bool sleep(std::uint32_t ticket);  // unless poll() moves something; disarms. false: nobody woke it in time
   void disarm();
 
-  Transport& transport_;
+  const Clock& clock_;
+  Waiter& waiter_;
+  Node& node_;
   std::mutex& mutex_;
   Counters& counters_;
   const EventSwitch& events_;

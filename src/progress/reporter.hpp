@@ -5,14 +5,14 @@
 #pragma once
 
 #include "base/counters.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 #include "progress/progress.hpp"
 
 namespace tasuki {
 
 class Reporter final : public ProgressHook {
  public:
-  Reporter(Bootstrap& bootstrap, const Counters& counters) : bootstrap_(bootstrap), counters_(counters) {}
+  Reporter(Launcher& launcher, const Counters& counters) : launcher_(launcher), counters_(counters) {}
 
   /// Now and then while the rank polls, and always before it falls asleep, which it does only after it has
   /// yielded its processor in vain.
@@ -20,14 +20,14 @@ class Reporter final : public ProgressHook {
     if (counters_.polls - polls_ < kPolls && counters_.yields == yields_) return false;
     polls_ = counters_.polls;
     yields_ = counters_.yields;
-    bootstrap_.publish();
+    launcher_.publish();
     return false;
   }
 
  private:
   static constexpr std::uint64_t kPolls = 64;
 
-  Bootstrap& bootstrap_;
+  Launcher& launcher_;
   const Counters& counters_;
   std::uint64_t polls_ = 0;
   std::uint64_t yields_ = 0;

@@ -95,7 +95,7 @@ class CooperativeCopyEnd {
   bool exists() const { return copy_ != nullptr; }
 
   /// The bytes of `copied`, which an earlier call gave, have been copied; claims the next piece. Empty: there
-  /// is none left. seq_cst, because the other rank may be about to sleep (Transport::wake).
+  /// is none left. seq_cst, because the other rank may be about to sleep (Node::wake).
   ByteRange claim(const ByteRange& copied, const ClaimSizes& sizes) { return step(copied, &sizes); }
 
   /// The same without a claim.

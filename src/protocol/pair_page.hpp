@@ -6,7 +6,7 @@
 // cooperative copies lie there too: an advertised receive holds its own, a message that the receiver gets
 // takes one of `gets`.
 //
-// Memory: one page of the transport for each ordered pair (Transport::board), touched when it is first used,
+// Memory: one page of the node for each ordered pair (Node::pair_page), touched when it is first used,
 // zero at first: nothing advertised, nothing processed.
 //
 // Invariants:
@@ -24,7 +24,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "link/link.hpp"
+#include "node/pair_page.hpp"
 #include "protocol/cooperative_copy.hpp"
 
 namespace tasuki {
@@ -64,6 +64,6 @@ struct PairPage {
   AdvertisedReceive receives[kAdvertisedReceives];
   LentCopy gets[kGets];
 };
-static_assert(sizeof(PairPage) <= kBoardBytes);
+static_assert(sizeof(PairPage) <= kPairPageBytes);
 
 }  // namespace tasuki

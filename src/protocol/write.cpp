@@ -7,8 +7,8 @@ namespace tasuki {
 
 namespace {
 
-std::uint32_t bulk_bytes_for(const Transport& transport, Count bytes) {
-  return static_cast<std::uint32_t>(std::min<Count>(bytes, transport.bulk_bytes_max()));
+std::uint32_t bulk_bytes_for(const Link& link, Count bytes) {
+  return static_cast<std::uint32_t>(std::min<Count>(bytes, link.bulk_bytes_max()));
 }
 
 void pack_bulk(const PacketRoom& room, const void* buffer, PackCursor& cursor, std::uint32_t bytes) {
@@ -17,97 +17,96 @@ void pack_bulk(const PacketRoom& room, const void* buffer, PackCursor& cursor, s
 
 /// A packet that is all header.
 template <class Header>
-bool write_head(Transport& transport, int peer, const Header& header) {
+bool write_head(Link& link, int peer, const Header& header) {
   PacketRoom room;
-  if (!transport.reserve(peer, 0, &room)) return false;
+  if (!link.reserve(peer, 0, &room)) return false;
   put_header(room, header);
-  transport.commit(peer, room);
+  link.commit(peer, room);
   return true;
 }
 
 }  // namespace
 
-bool write_short(Transport& transport, int peer, const Envelope& envelope, const void* buffer,
-                 PackCursor& cursor) {
+bool write_short(Link& link, int peer, const Envelope& envelope, const void* buffer, PackCursor& cursor) {
   std::array<std::byte, kShortBytesMax> packed;
   const auto bytes = static_cast<std::size_t>(cursor.total_bytes());
   cursor.pack(buffer, packed.data(), bytes);
-  if (write_short(transport, peer, envelope, packed.data(), bytes)) return true;
+  if (write_short(link, peer, envelope, packed.data(), bytes)) return true;
   cursor.seek(0);
   return false;
 }
 
-bool write_eager(Transport& transport, int peer, const Envelope& envelope, RequestId sender,
-                 const void* buffer, PackCursor& cursor) {
+bool write_eager(Link& link, int peer, const Envelope& envelope, RequestId sender, const void* buffer,
+                 PackCursor& cursor) {
   PacketRoom room;
   const Count total = cursor.total_bytes();
-  const std::uint32_t bytes = bulk_bytes_for(transport, total);
-  if (!transport.reserve(peer, bytes, &room)) return false;
+  const std::uint32_t bytes = bulk_bytes_for(link, total);
+  if (!link.reserve(peer, bytes, &room)) return false;
   put_header(room, EnvelopeHeader{lead_word(PacketKind::kEager, envelope.source), envelope.tag,
                                   envelope.context, static_cast<std::uint64_t>(total), sender});
   pack_bulk(room, buffer, cursor, bytes);
-  transport.commit(peer, room);
+  link.commit(peer, room);
   return true;
 }
 
-bool write_eager_more(Transport& transport, int peer, const void* buffer, PackCursor& cursor) {
+bool write_eager_more(Link& link, int peer, const void* buffer, PackCursor& cursor) {
   PacketRoom room;
   const Count position = cursor.position();
-  const std::uint32_t bytes = bulk_bytes_for(transport, cursor.total_bytes() - position);
-  if (!transport.reserve(peer, bytes, &room)) return false;
+  const std::uint32_t bytes = bulk_bytes_for(link, cursor.total_bytes() - position);
+  if (!link.reserve(peer, bytes, &room)) return false;
   put_header(room,
              EagerMoreHeader{lead_word(PacketKind::kEagerMore), 0, static_cast<std::uint64_t>(position)});
   pack_bulk(room, buffer, cursor, bytes);
-  transport.commit(peer, room);
+  link.commit(peer, room);
   return true;
 }
 
-bool write_request_to_send(Transport& transport, int peer, const RequestToSendHeader& header) {
-  return write_head(transport, peer, header);
+bool write_request_to_send(Link& link, int peer, const RequestToSendHeader& header) {
+  return write_head(link, peer, header);
 }
 
-bool write_writing(Transport& transport, int peer, const WritingHeader& header) {
-  return write_head(transport, peer, header);
+bool write_writing(Link& link, int peer, const WritingHeader& header) {
+  return write_head(link, peer, header);
 }
 
-bool write_fragment(Transport& transport, int peer, RequestId receiver, const void* buffer,
-                    PackCursor& cursor, Count bytes_wanted) {
+bool write_fragment(Link& link, int peer, RequestId receiver, const void* buffer, PackCursor& cursor,
+                    Count bytes_wanted) {
   PacketRoom room;
   const Count position = cursor.position();
-  const std::uint32_t bytes = bulk_bytes_for(transport, bytes_wanted - position);
-  if (!transport.reserve(peer, bytes, &room)) return false;
+  const std::uint32_t bytes = bulk_bytes_for(link, bytes_wanted - position);
+  if (!link.reserve(peer, bytes, &room)) return false;
   put_header(room, FragmentHeader{lead_word(PacketKind::kFragment), 0, receiver,
                                   static_cast<std::uint64_t>(position)});
   pack_bulk(room, buffer, cursor, bytes);
-  transport.commit(peer, room);
+  link.commit(peer, room);
   return true;
 }
 
-bool write_partition(Transport& transport, int peer, RequestId receiver, const void* buffer,
-                     PackCursor& cursor, Count end) {
+bool write_partition(Link& link, int peer, RequestId receiver, const void* buffer, PackCursor& cursor,
+                     Count end) {
   PacketRoom room;
   const Count position = cursor.position();
-  const std::uint32_t bytes = bulk_bytes_for(transport, end - position);
-  if (!transport.reserve(peer, bytes, &room)) return false;
+  const std::uint32_t bytes = bulk_bytes_for(link, end - position);
+  if (!link.reserve(peer, bytes, &room)) return false;
   put_header(room, PartitionHeader{lead_word(PacketKind::kPartition), 0, receiver,
                                    static_cast<std::uint64_t>(position), 0});
   pack_bulk(room, buffer, cursor, bytes);
-  transport.commit(peer, room);
+  link.commit(peer, room);
   return true;
 }
 
-bool write_partition_names(Transport& transport, int peer, RequestId receiver, int first, int end, int of) {
+bool write_partition_names(Link& link, int peer, RequestId receiver, int first, int end, int of) {
   PacketRoom room;
-  if (!transport.reserve(peer, 0, &room)) return false;
+  if (!link.reserve(peer, 0, &room)) return false;
   put_header(room,
              PartitionHeader{lead_word(PacketKind::kPartition), static_cast<std::uint32_t>(of), receiver,
                              static_cast<std::uint64_t>(first), static_cast<std::uint64_t>(end)});
-  transport.commit(peer, room);
+  link.commit(peer, room);
   return true;
 }
 
-bool write_answer(Transport& transport, int peer, const AnswerHeader& answer) {
-  return write_head(transport, peer, answer);
+bool write_answer(Link& link, int peer, const AnswerHeader& answer) {
+  return write_head(link, peer, answer);
 }
 
 }  // namespace tasuki

@@ -1,4 +1,4 @@
-// How each kind of packet is written straight into the transport's room. Every function returns false when
+// How each kind of packet is written straight into the link's room. Every function returns false when
 // the FIFO to `peer` is full; then nothing has happened.
 #pragma once
 
@@ -36,36 +36,34 @@ inline HeadWords head_words(const ShortHeader& header) {
 }
 
 /// A short message from dense memory. REQUIRES: bytes <= kShortBytesMax.
-inline bool write_short(Transport& transport, int peer, const Envelope& envelope, const void* data,
-                        std::size_t bytes) {
-  return transport.put(peer, head_words(short_header(envelope)), data, static_cast<std::uint32_t>(bytes));
+inline bool write_short(Link& link, int peer, const Envelope& envelope, const void* data, std::size_t bytes) {
+  return link.put(peer, head_words(short_header(envelope)), data, static_cast<std::uint32_t>(bytes));
 }
 
 /// A short message of any type, through a cursor at its start.
-bool write_short(Transport& transport, int peer, const Envelope& envelope, const void* buffer,
-                 PackCursor& cursor);
+bool write_short(Link& link, int peer, const Envelope& envelope, const void* buffer, PackCursor& cursor);
 
 /// The first packet of an eager message: as much of it as one bulk holds; the cursor says how much went.
-bool write_eager(Transport& transport, int peer, const Envelope& envelope, RequestId sender,
-                 const void* buffer, PackCursor& cursor);
+bool write_eager(Link& link, int peer, const Envelope& envelope, RequestId sender, const void* buffer,
+                 PackCursor& cursor);
 /// The next packet of an eager message whose cursor is not at its end.
-bool write_eager_more(Transport& transport, int peer, const void* buffer, PackCursor& cursor);
+bool write_eager_more(Link& link, int peer, const void* buffer, PackCursor& cursor);
 
 /// The packets of a long message. write_fragment sends at most up to byte `bytes_wanted` of the message.
-bool write_request_to_send(Transport& transport, int peer, const RequestToSendHeader& header);
-bool write_fragment(Transport& transport, int peer, RequestId receiver, const void* buffer,
-                    PackCursor& cursor, Count bytes_wanted);
+bool write_request_to_send(Link& link, int peer, const RequestToSendHeader& header);
+bool write_fragment(Link& link, int peer, RequestId receiver, const void* buffer, PackCursor& cursor,
+                    Count bytes_wanted);
 
 /// Bytes of a partitioned message from the cursor's place on, at most up to byte `end` of it; and the packet
 /// that names partitions [first, end) of a message without bytes.
-bool write_partition(Transport& transport, int peer, RequestId receiver, const void* buffer,
-                     PackCursor& cursor, Count end);
-bool write_partition_names(Transport& transport, int peer, RequestId receiver, int first, int end, int of);
+bool write_partition(Link& link, int peer, RequestId receiver, const void* buffer, PackCursor& cursor,
+                     Count end);
+bool write_partition_names(Link& link, int peer, RequestId receiver, int first, int end, int of);
 
 /// Tells the receiver that a message is being written to the receive that it had advertised.
-bool write_writing(Transport& transport, int peer, const WritingHeader& header);
+bool write_writing(Link& link, int peer, const WritingHeader& header);
 
 /// A clear-to-send, an acknowledgement, or another packet of that size, made ready by its caller.
-bool write_answer(Transport& transport, int peer, const AnswerHeader& answer);
+bool write_answer(Link& link, int peer, const AnswerHeader& answer);
 
 }  // namespace tasuki

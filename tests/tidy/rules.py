@@ -69,7 +69,7 @@ def is_generated(name, text):
 
 
 def folder_of(name):
-    """The part of the house that a file of src/ belongs to: "transport" for src/link/shm/ring.hpp."""
+    """The part of the house that a file of src/ belongs to: "link" for src/link/shm/ring.hpp."""
     return name.split("/")[1]
 
 

@@ -13,7 +13,7 @@
 #include "binding/call/call.hpp"
 #include "binding/collect_leaks.hpp"
 #include "binding/process_lifetime.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 #include "object/api.hpp"
 
 namespace tasuki {
@@ -38,7 +38,7 @@ int start(Function function, const void* site, ThreadLevel level) {
         std::string(function_name(function)) + (binding.world_state == WorldState::kRunning
                                                     ? " called a second time"
                                                     : " called after MPI_Finalize: MPI starts only once");
-    if (binding.process != nullptr) binding.process->bootstrap.abort(1, text);
+    if (binding.process != nullptr) binding.process->launcher.abort(1, text);
     die(text.c_str());
   }
   std::string error;
@@ -161,7 +161,7 @@ extern "C" int PMPI_Abort(MPI_Comm comm, int errorcode) {
     text += " on " + which->name;
   }
   text += ", called by rank " + std::to_string(call.process.rank);
-  call.process.bootstrap.abort(errorcode, text);
+  call.process.launcher.abort(errorcode, text);
   __builtin_unreachable();  // gcc does not see that a virtual function never returns
 }
 
@@ -202,9 +202,9 @@ extern "C" int PMPI_Get_processor_name(char* name, int* resultlen) {
   if (!call.pointer(name, "name") || !call.pointer(resultlen, "resultlen")) return call.fail();
   char host[256] = {};
   if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "localhost");
-  const Bootstrap& starter = call.process.bootstrap;
+  const Directory& directory = call.process.directory;
   const std::string node =
-      starter.nodes() > 1 ? ".node" + std::to_string(starter.node(call.process.rank)) : std::string();
+      directory.nodes() > 1 ? ".node" + std::to_string(directory.node(call.process.rank)) : std::string();
   const std::size_t room = MPI_MAX_PROCESSOR_NAME - 1 - node.size();
   *resultlen = store_string(std::string(host).substr(0, room) + node, name, MPI_MAX_PROCESSOR_NAME);
   return MPI_SUCCESS;

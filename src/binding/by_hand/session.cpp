@@ -7,7 +7,7 @@
 #include "binding/collect_leaks.hpp"
 #include "binding/process_lifetime.hpp"
 #include "environment/environment.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 #include "object/errhandler.hpp"
 
 using namespace tasuki;
@@ -52,7 +52,7 @@ extern "C" int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_S
   Errhandler* core_errhandler = nullptr;
   call.handle<Errhandler>(errhandler, "errhandler",
                           &core_errhandler);  // this Process's, where it is predefined
-  if (is_last_user()) call.process.bootstrap.mark_initialized();
+  if (is_last_user()) call.process.launcher.mark_initialized();
   *session = call.give<Session>(new Session(call.process, granted(level), core_errhandler));
   return MPI_SUCCESS;
 }

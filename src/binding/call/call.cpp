@@ -13,7 +13,7 @@
 
 #include "binding/call/tool_call.hpp"
 #include "environment/environment.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 #include "object/errhandler.hpp"
 #include "object/topology.hpp"
 #include "progress/progress.hpp"
@@ -353,8 +353,8 @@ void Call::note_origin(std::uint32_t value) {
 }
 
 void Call::out_of_handles() {
-  process.bootstrap.abort(1, std::string(function_name(function_)) +
-                                 ": more than a million handles are in use, or memory is short");
+  process.launcher.abort(1, std::string(function_name(function_)) +
+                                ": more than a million handles are in use, or memory is short");
   __builtin_unreachable();  // gcc does not see that a virtual function never returns
 }
 
@@ -368,13 +368,13 @@ int Call::invoke_errhandler(ErrorOwner* owner, const std::string& text) {
   if (handler->predefined == kMpiErrorsReturn) return abi::error_from_core(code_);
   if (handler->function != nullptr) {
     if (is_endless_error(&owner)) {
-      process.bootstrap.abort(1, text + "; its error handler causes the same error again and again");
+      process.launcher.abort(1, text + "; its error handler causes the same error again and again");
     }
     process.callbacks->error_handler(handler->function, owner, code_);
     return call_due_handler();
   }
   const int error_class = error_class_bits(code_);
-  process.bootstrap.abort(error_class > 0 && error_class < 126 ? error_class : 1, text);
+  process.launcher.abort(error_class > 0 && error_class < 126 ? error_class : 1, text);
   __builtin_unreachable();  // gcc does not see that a virtual function never returns
 }
 

@@ -5,7 +5,8 @@
 
 #include "coll/hierarchy/communicators.hpp"
 #include "coll/run/execution.hpp"
-#include "job/bootstrap.hpp"
+#include "job/directory.hpp"
+#include "node/node.hpp"
 #include "object/objects.hpp"
 #include "object/topology.hpp"
 #include "p2p/core_calls.hpp"
@@ -29,7 +30,7 @@ int processors_of(Comm& comm) {
   const auto& endpoints = comm.group->endpoints;
   const bool one_job = std::all_of(endpoints.begin(), endpoints.end(),
                                    [&](int endpoint) { return endpoint < comm.process.size; });
-  const int processors = one_job ? comm.process.bootstrap.processors_available() : 0;
+  const int processors = one_job ? comm.process.node.processors_available() : 0;
   comm.slots.set(kProcessorsSlot, std::make_shared<const int>(processors));
   return processors;
 }
@@ -71,7 +72,7 @@ Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm 
   problem.node_ranks_max = nodes.largest();
   problem.consecutive = nodes.is_consecutive();
   // Nodes of one job are virtual ones of this machine, whose processors all of them share.
-  problem.processors = static_cast<double>(processors_of(comm)) / comm.process.bootstrap.nodes();
+  problem.processors = static_cast<double>(processors_of(comm)) / comm.process.directory.nodes();
   problem.extents = extents_of(comm);
   problem.node_segment = problem.blocking && node_segment_of(comm) != nullptr;
   problem.composed = problem.blocking && may_have_hierarchy(comm, operation);
@@ -292,14 +293,14 @@ Code Collectives::run(Execution& execution) {
   const bool shared = execution.schedule.is_single_copy();
   if (shared) execution.begin_single_copy();
   bool moved = false;
-  Progress::Waiter waiter;
-  if (!execution.advance(&moved) && !(shared && execution.ends_awake(waiter))) {
+  Progress::Patience patience;
+  if (!execution.advance(&moved) && !(shared && execution.ends_awake(patience))) {
     if (process_.locking) {
       // Another thread's sweep has to drive this one too, while this thread sleeps.
       activate(execution);
       process_.progress->wait_until([&] { return execution.over; });
     } else {
-      process_.progress->wait_until([&] { return execution.advance(&moved); }, waiter);
+      process_.progress->wait_until([&] { return execution.advance(&moved); }, patience);
     }
   }
   if (shared) execution.end_single_copy();

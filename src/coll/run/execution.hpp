@@ -122,7 +122,7 @@ class Execution : public BoundSchedule {
   // call is a blocking one.
   void begin_single_copy();
   void end_single_copy();
-  bool ends_awake(Progress::Waiter& waiter);
+  bool ends_awake(Progress::Patience& patience);
 
  private:
   void start_round();

@@ -87,8 +87,8 @@ void Execution::add_missing_members(std::vector<int>* endpoints) const {
 }
 
 /// Looks at memory until the schedule is over, or it is time to sleep: until then no rank needs to know whom
-/// this rank waits for. Returns whether it is over; if not, wait_until() has to go on with `waiter`.
-bool Execution::ends_awake(Progress::Waiter& waiter) {
+/// this rank waits for. Returns whether it is over; if not, wait_until() has to go on with `patience`.
+bool Execution::ends_awake(Progress::Patience& patience) {
   Progress& progress = *process_.progress;
   const std::uint32_t checks_per_poll = progress.checks_per_poll();
   bool moved = false;
@@ -104,10 +104,10 @@ bool Execution::ends_awake(Progress::Waiter& waiter) {
   const auto ends = [&] {
     moved = false;
     const bool ended = advance(&moved);
-    if (moved) waiter = {};
+    if (moved) patience = {};
     return ended;
   };
-  if (!process_.locking && progress.wait_awake(ends, waiter)) return true;
+  if (!process_.locking && progress.wait_awake(ends, patience)) return true;
   may_sleep_ = true;
   return false;
 }

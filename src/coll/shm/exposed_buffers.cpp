@@ -52,7 +52,8 @@ Code ExposedBuffers::prepare(Comm& comm) {
     kept = kept || exposed.use == ExposedBuffer::Use::kKept;
     if (exposed.bytes == 0) continue;
     if (is_single_copy && exposed.dense != nullptr)
-      exposed.address = process_.global_memory->find(exposed.dense, static_cast<std::size_t>(exposed.bytes));
+      exposed.address =
+          process_.global_memory->locate(exposed.dense, static_cast<std::size_t>(exposed.bytes)).address;
     exposed.staged = is_single_copy ? exposed.address == 0
                                     : exposed.use == ExposedBuffer::Use::kResult && exposed.dense == nullptr;
     if (exposed.staged) needed += round_up(exposed.bytes);
@@ -153,7 +154,8 @@ ExposedBuffers::Entry ExposedBuffers::entry(int member, std::size_t number) cons
   const std::byte* entries = room + sizeof table;
   if (table.entries > kEntriesInRoom) {
     const std::size_t bytes = (number + 1) * sizeof(Entry);
-    if (!process_.global_memory->reach(comm_->endpoint(member), table.elsewhere, bytes)) return found;
+    if (!process_.global_memory->locate(comm_->endpoint(member), table.elsewhere, bytes).is_shared())
+      return found;
     entries = reinterpret_cast<const std::byte*>(table.elsewhere);
   }
   std::memcpy(&found, entries + number * sizeof(Entry), sizeof found);
@@ -185,8 +187,10 @@ ExposedBuffers::Bytes ExposedBuffers::find(Place place, Count bytes) {
   Bytes found{.bytes = std::min(bytes, length - place.offset)};
   if (found.bytes <= 0) return {};
   const GlobalAddress address = theirs.address + static_cast<GlobalAddress>(place.offset);
-  if (theirs.address == 0 || !process_.global_memory->reach(comm_->endpoint(place.member), address,
-                                                            static_cast<std::size_t>(found.bytes))) {
+  if (theirs.address == 0 ||
+      !process_.global_memory
+           ->locate(comm_->endpoint(place.member), address, static_cast<std::size_t>(found.bytes))
+           .is_shared()) {
     note(process_.fail(kErrNoMem,
                        "the buffer of rank %d is not to be had: it is private, and could not be staged",
                        place.member));

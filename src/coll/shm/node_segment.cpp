@@ -9,7 +9,7 @@
 #include "base/hints.hpp"
 #include "coll/byte_collectives.hpp"
 #include "coll/schedule/bound_schedule.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 #include "memory/global_memory.hpp"
 
 namespace tasuki {
@@ -53,7 +53,7 @@ bool NodeSegment::connect(Comm& comm) {
   GlobalMemory& memory = *process_.global_memory;
   const auto size = static_cast<std::size_t>(size_);
   std::vector<GlobalAddress> addresses(size);
-  const GlobalAddress own = own_ != nullptr ? memory.find(own_, sizeof(SegmentBlock)) : 0;
+  const GlobalAddress own = own_ != nullptr ? memory.locate(own_, sizeof(SegmentBlock)).address : 0;
   if (allgather_bytes(comm, &own, addresses.data(), sizeof own) != 0) return false;
   bool reached = std::find(addresses.begin(), addresses.end(), GlobalAddress{0}) == addresses.end();
   if (!reached) return false;  // as all know
@@ -61,7 +61,7 @@ bool NodeSegment::connect(Comm& comm) {
   for (int member = 0; member < size_; ++member) {
     const GlobalAddress address = addresses[static_cast<std::size_t>(member)];
     const int endpoint = comm.endpoint(member);
-    reached = reached && memory.reach(endpoint, address, sizeof(SegmentBlock));
+    reached = reached && memory.locate(endpoint, address, sizeof(SegmentBlock)).is_shared();
     all_sleep_with_fence_ = all_sleep_with_fence_ && progress_.sleeps_with_fence(endpoint);
     members_.push_back({reinterpret_cast<SegmentBlock*>(address), endpoint});
   }
@@ -129,11 +129,11 @@ std::byte* NodeSegment::scratch(Count count, const Datatype& datatype) {
 }
 
 /// Waits for `done` without telling anybody, until it is time to sleep: then `wait_until` has to go on with
-/// `waiter`. With a processor for each rank it looks often, in pauses that leave the line to its writer, and
-/// makes progress in between; with fewer, every look is taken from the rank that is waited for, so each goes
-/// with an offer of the processor.
+/// `patience`. With a processor for each rank it looks often, in pauses that leave the line to its writer,
+/// and makes progress in between; with fewer, every look is taken from the rank that is waited for, so each
+/// goes with an offer of the processor.
 template <class Done>
-bool NodeSegment::wait(Done&& done, Progress::Waiter& waiter) {
+bool NodeSegment::wait(Done&& done, Progress::Patience& patience) {
   if (progress_.may_spin()) {
     const std::uint32_t checks_per_poll = progress_.checks_per_poll();
     std::uint32_t checks = 0;
@@ -145,7 +145,7 @@ bool NodeSegment::wait(Done&& done, Progress::Waiter& waiter) {
       checks += checks_per_poll;
     } while (progress_.spins_on(checks));
   }
-  return progress_.wait_awake(done, waiter);
+  return progress_.wait_awake(done, patience);
 }
 
 /// A line holds a word of this collective, or of one that had the line before. So many a word that was
@@ -154,21 +154,21 @@ void NodeSegment::check_line(int member) const {
   const std::uint64_t number =
       LineWord::stamp_of(line(member).word.load(std::memory_order_relaxed)) / kPhases;
   if (number == 0 || (number <= number_ && (number_ - number) % kLines == 0)) return;
-  process_.bootstrap.end_damaged(members_[static_cast<std::size_t>(member)].endpoint,
-                                 "the flag of a collective operation");
+  process_.launcher.end_damaged(members_[static_cast<std::size_t>(member)].endpoint,
+                                "the flag of a collective operation");
 }
 
 /// No member is further ahead than there are lines.
 void NodeSegment::check_left(int member) const {
   if (left(member) <= number_ + kLines) return;
-  process_.bootstrap.end_damaged(members_[static_cast<std::size_t>(member)].endpoint,
-                                 "the number of collective operations that are over");
+  process_.launcher.end_damaged(members_[static_cast<std::size_t>(member)].endpoint,
+                                "the number of collective operations that are over");
 }
 
 void NodeSegment::wait_for(int member, unsigned phase) {
-  Progress::Waiter waiter;
-  if (wait([&] { return has_come(member, phase); }, waiter)) return;
-  progress_.wait_until([&] { return has_come_or_wait(member, phase); }, waiter);
+  Progress::Patience patience;
+  if (wait([&] { return has_come(member, phase); }, patience)) return;
+  progress_.wait_until([&] { return has_come_or_wait(member, phase); }, patience);
   stop_waiting();
 }
 
@@ -178,15 +178,15 @@ void NodeSegment::wait_for_all(unsigned phase) {
     while (member < size_ && has_come(member, phase)) ++member;
     return member == size_;
   };
-  Progress::Waiter waiter;
-  if (wait(all_have_come, waiter)) return;
+  Progress::Patience patience;
+  if (wait(all_have_come, patience)) return;
   announced_phase_ = phase;
   announce(kAwaitsEverybody);
   const auto all_have_come_or_sleeps = [&] {
     if (member < size_) check_line(member);
     return all_have_come();
   };
-  progress_.wait_until(all_have_come_or_sleeps, waiter);
+  progress_.wait_until(all_have_come_or_sleeps, patience);
   stop_waiting();
 }
 
@@ -220,9 +220,9 @@ void NodeSegment::wait_for_room(std::uint64_t depth) {
       announce(awaits(member));
       return has_left();
     };
-    Progress::Waiter waiter;
-    if (wait(has_left, waiter)) continue;
-    progress_.wait_until(has_left_or_wait, waiter);
+    Progress::Patience patience;
+    if (wait(has_left, patience)) continue;
+    progress_.wait_until(has_left_or_wait, patience);
     stop_waiting();
   }
   least_left_ = find_least_left();

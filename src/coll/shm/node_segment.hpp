@@ -337,7 +337,7 @@ class NodeSegment {
   [[gnu::cold]] bool takes_flags_and_explains(FlagOperation operation, Count bytes);
   void find_kernel(const Op& op, const Datatype& datatype);
   template <class Done>
-  bool wait(Done&& done, Progress::Waiter& waiter);
+  bool wait(Done&& done, Progress::Patience& patience);
   [[gnu::noinline]] void wait_for_room(std::uint64_t depth);
   [[gnu::noinline]] void wait_for(int member, unsigned phase);
   [[gnu::noinline]] void wait_for_all(unsigned phase);

@@ -19,7 +19,7 @@
 #include "io/file/phase_times.hpp"
 #include "io/shared/mapped_state.hpp"
 #include "io/shared/served_state.hpp"
-#include "job/bootstrap.hpp"
+#include "node/node.hpp"
 #include "object/objects.hpp"
 #include "placement/node_map.hpp"
 #include "storage/deferred.hpp"
@@ -70,7 +70,7 @@ OpenHow open_how(File& file, bool create) {
   how.create = create && (file.amode & kModeCreate) != 0;
   how.exclusive = how.create && (file.amode & kModeExcl) != 0;
   how.striping = {hints.striping_factor, hints.striping_unit_bytes, hints.start_device};
-  how.several_write = file.comm->size() > 1 && file.process.bootstrap.processors_available() > 1;
+  how.several_write = file.comm->size() > 1 && file.process.node.processors_available() > 1;
   how.io_uring = hints.io_uring;
   how.tell = [&file](const std::string& line) { explain_file(file, "%s", line.c_str()); };
   return how;

@@ -12,7 +12,8 @@
 #include "io/file/explain_file.hpp"
 #include "io/hints/hint_table.hpp"
 #include "io/hints/system_hints.hpp"
-#include "job/bootstrap.hpp"
+#include "job/directory.hpp"
+#include "job/launcher.hpp"
 #include "placement/node_map.hpp"
 
 namespace tasuki {
@@ -87,7 +88,7 @@ Code share_text(Comm& comm, std::string* text) {
   if (const Code failed = bcast_bytes(comm, &bytes, sizeof bytes, 0)) return failed;
   constexpr std::int64_t kTextMax = 1 << 26;
   if (bytes < 0 || (comm.rank != 0 && bytes > kTextMax))
-    comm.process.bootstrap.end_damaged(comm.endpoint(0), "the length of its hints");
+    comm.process.launcher.end_damaged(comm.endpoint(0), "the length of its hints");
   text->resize(static_cast<std::size_t>(bytes));
   return bcast_bytes(comm, text->data(), bytes, 0);
 }
@@ -142,11 +143,11 @@ std::vector<std::string> names_of_nodes(Comm& comm) {
   const NodeMap& map = node_map(comm);
   const Process& process = comm.process;
   std::vector<std::string> names(static_cast<std::size_t>(map.nodes()), host);
-  if (process.bootstrap.nodes() == 1) return names;
+  if (process.directory.nodes() == 1) return names;
   for (int node = 0; node < map.nodes(); ++node) {
     const int endpoint = comm.group->endpoints[static_cast<std::size_t>(map.leader_of(node))];
     if (endpoint >= process.size) continue;  // of another job, of whose nodes nothing is known
-    names[static_cast<std::size_t>(node)] += ".node" + std::to_string(process.bootstrap.node(endpoint));
+    names[static_cast<std::size_t>(node)] += ".node" + std::to_string(process.directory.node(endpoint));
   }
   return names;
 }

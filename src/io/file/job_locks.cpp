@@ -3,12 +3,12 @@
 
 #include "communicator/world.hpp"
 #include "io/file/file.hpp"
-#include "job/bootstrap.hpp"
+#include "job/directory.hpp"
 
 namespace tasuki {
 
 void start_job_locks(Process& process) {
-  if (process.bootstrap.nodes() > 1)
+  if (process.directory.nodes() > 1)
     process.files->job_locks = std::make_unique<OwnerService>(file_owners_of_world(process));
 }
 

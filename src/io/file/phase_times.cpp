@@ -6,7 +6,7 @@
 
 #include "io/file/file.hpp"
 #include "io/file/phase_spans.hpp"
-#include "job/bootstrap.hpp"
+#include "job/directory.hpp"
 
 namespace tasuki {
 
@@ -39,14 +39,14 @@ void end_collective(File& file, const PhasePlace& place, std::int64_t begin_ns,
 void keep_phase_spans(Process& process) {
   const std::string& path = process.config.io_times_file;
   if (path.empty()) return;
-  const Bootstrap& starter = process.bootstrap;
+  const Directory& directory = process.directory;
   std::string error;
   process.files->spans = PhaseSpans::open(path,
-                                          {.job = starter.job_id(),
+                                          {.job = directory.job_id(),
                                            .rank = process.rank,
                                            .ranks = process.size,
-                                           .node = starter.node(process.rank),
-                                           .nodes = starter.nodes()},
+                                           .node = directory.node(process.rank),
+                                           .nodes = directory.nodes()},
                                           &error);
   if (process.files->spans == nullptr && process.rank == 0)
     std::fprintf(stderr, "tasuki: %s; no phase times are kept\n", error.c_str());

@@ -14,7 +14,7 @@
 #include "datatype/layout.hpp"
 #include "datatype/wire_type.hpp"
 #include "io/file/file.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 
 namespace tasuki {
 namespace {
@@ -57,7 +57,7 @@ class Descriptions {
 void check(const Record& record, std::size_t words_max, Comm& comm, std::size_t rank) {
   if (record.displacement >= 0 && record.words >= 0 && record.words <= static_cast<std::int64_t>(words_max))
     return;
-  comm.process.bootstrap.end_damaged(comm.endpoint(static_cast<int>(rank)), "the description of its view");
+  comm.process.launcher.end_damaged(comm.endpoint(static_cast<int>(rank)), "the description of its view");
 }
 
 /// Gives the maps of all ranks' views; those whose description is too long have no layout.

@@ -1,7 +1,7 @@
 // In which order a rank issues the messages of an exchange between ranks and aggregators: all of one cycle
 // start at once, so where every rank begins decides which nodes' links are shared.
 //
-// Pure functions of where the ranks are: no transport, no communicator, so that a simulated machine can ask
+// Pure functions of where the ranks are: no link, no communicator, so that a simulated machine can ask
 // them too. The orders are those of Tsujita et al.'s placement-aware collective I/O, and one of our own.
 #pragma once
 

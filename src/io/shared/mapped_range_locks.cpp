@@ -1,7 +1,8 @@
 // Waiting for a range in a table that all ranks map: see mapped_range_locks.hpp.
 #include "io/shared/mapped_range_locks.hpp"
 
-#include "job/bootstrap.hpp"
+#include "job/directory.hpp"
+#include "job/launcher.hpp"
 #include "progress/progress.hpp"
 
 namespace tasuki {
@@ -15,7 +16,7 @@ constexpr std::uint32_t kLooksPerSearch = 4096;
 MappedRangeLocks::MappedRangeLocks(Process& process, std::byte* table_of_job, std::uint64_t identity)
     : process_(process),
       comm_(nullptr),
-      table_(table_of_job, process.bootstrap.size(), process.bootstrap.rank(), identity) {}
+      table_(table_of_job, process.directory.size(), process.directory.rank(), identity) {}
 
 MappedRangeLocks::MappedRangeLocks(Comm& comm, std::byte* table_of_file, std::uint64_t identity)
     : process_(comm.process), comm_(&comm), table_(table_of_file, comm.size(), comm.rank, identity) {}
@@ -46,8 +47,8 @@ void MappedRangeLocks::wake_those_that_wait() {
 void MappedRangeLocks::look_for_damage() {
   const int member = table_.damaged();
   if (member == RangeTable::kNone) return;
-  process_.bootstrap.end_damaged(endpoint_of(member),
-                                 "its locks of file ranges are none that it can have written");
+  process_.launcher.end_damaged(endpoint_of(member),
+                                "its locks of file ranges are none that it can have written");
 }
 
 }  // namespace tasuki

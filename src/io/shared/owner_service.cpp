@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "datatype/predefined.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 #include "object/objects.hpp"
 #include "p2p/core_calls.hpp"
 
@@ -189,8 +189,8 @@ void OwnerService::unlock_here(int from, const Message& message) {
 }
 
 void OwnerService::end_damaged(int from, const char* what) {
-  process_.bootstrap.end_damaged(comm_->endpoint(from),
-                                 std::string("a message about what ranks share of a file: ") + what);
+  process_.launcher.end_damaged(comm_->endpoint(from),
+                                std::string("a message about what ranks share of a file: ") + what);
 }
 
 }  // namespace tasuki

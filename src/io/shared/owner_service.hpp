@@ -88,7 +88,7 @@ class OwnerService final : public ProgressHook {
     std::unique_ptr<Message> message;
     Ref<Request> receive;
   };
-  /// A message that waits for room in the transport.
+  /// A message that waits for room in the link.
   struct Outgoing {
     std::unique_ptr<Message> message;
     Ref<Request> send;

@@ -17,8 +17,10 @@
 #include "io/two_phase/access_plan.hpp"
 #include "io/two_phase/cost_model.hpp"
 #include "io/two_phase/exchange.hpp"
-#include "job/bootstrap.hpp"
+#include "job/directory.hpp"
+#include "job/launcher.hpp"
 #include "memory/global_memory.hpp"
+#include "node/node.hpp"
 #include "placement/node_map.hpp"
 
 namespace tasuki {
@@ -134,7 +136,7 @@ void Meeting::describe(Facts* mine) {
 Code Meeting::tell(bool takes_part) {
   GlobalMemory& memory = *file_.process.global_memory;
   Facts mine;
-  mine.processors = file_.process.bootstrap.processors_available();
+  mine.processors = file_.process.node.processors_available();
   mine.can_fill_holes = can_fill_holes(file_) ? 1 : 0;
   const bool shared = file_.hints.exchange != ExchangeBy::kMessages && shares_memory(comm_);
   if (takes_part && access_.file_bytes > 0) describe(&mine);
@@ -142,11 +144,11 @@ Code Meeting::tell(bool takes_part) {
   if (shared && mine.bytes > 0) {
     const auto bytes = static_cast<std::size_t>(mine.bytes);
     const std::byte* dense = dense_data(access_);
-    if (dense != nullptr) mine.data = memory.find(dense, bytes);
+    if (dense != nullptr) mine.data = memory.locate(dense, bytes).address;
     if (mine.data == 0 && mine.bytes <= file_.hints.collective_buffer_bytes) {
       staging_.allocate(mine.bytes);
       mine.staged = 1;
-      if (staging_.at() != nullptr) mine.data = memory.find(staging_.at(), bytes);
+      if (staging_.at() != nullptr) mine.data = memory.locate(staging_.at(), bytes).address;
     }
   }
   const Code code = allgather_bytes(comm_, &mine, facts_.data(), sizeof mine);
@@ -162,7 +164,7 @@ void Meeting::check(int rank) const {
   if (facts.position < 0 || facts.bytes < 0 || __builtin_add_overflow(facts.position, facts.bytes, &end) ||
       facts.ordered > 1 || facts.staged > 1 || facts.runs < 0 || facts.hull.begin < 0 ||
       facts.hull.end < facts.hull.begin)
-    file_.process.bootstrap.end_damaged(comm_.endpoint(rank), "its part of a collective access to a file");
+    file_.process.launcher.end_damaged(comm_.endpoint(rank), "its part of a collective access to a file");
 }
 
 AccessShape Meeting::shape() const {
@@ -189,7 +191,7 @@ AccessShape Meeting::shape() const {
   }
   if (file_.striping.targets > 0) shape.rank_bytes_max = file_.hints.lustre_collective_bytes_max;
   // Virtual nodes share the machine's processors.
-  shape.processors = std::max(1, shape.processors / file_.process.bootstrap.nodes());
+  shape.processors = std::max(1, shape.processors / file_.process.directory.nodes());
   std::sort(hulls.begin(), hulls.end(),
             [](const FileRange& one, const FileRange& other) { return one.begin < other.begin; });
   shape.apart = std::adjacent_find(hulls.begin(), hulls.end(), [](const auto& one, const auto& next) {
@@ -266,8 +268,8 @@ void Meeting::reach_data() const {
   for (const int rank : nodes.own_ranks()) {
     const Facts& facts = facts_[static_cast<std::size_t>(rank)];
     const auto bytes = static_cast<std::size_t>(facts.bytes);
-    if (facts.data != 0 && !memory.reach(comm_.endpoint(rank), facts.data, bytes))
-      file_.process.bootstrap.end_damaged(comm_.endpoint(rank), "where its part of a file's data is");
+    if (facts.data != 0 && !memory.locate(comm_.endpoint(rank), facts.data, bytes).is_shared())
+      file_.process.launcher.end_damaged(comm_.endpoint(rank), "where its part of a file's data is");
   }
 }
 
@@ -342,7 +344,7 @@ Code place_in_order(Access* access, Code code) {
     if (rank == comm.rank) before = total;
     if (all[static_cast<std::size_t>(rank)] < 0 ||
         __builtin_add_overflow(total, all[static_cast<std::size_t>(rank)], &total))
-      file.process.bootstrap.end_damaged(comm.endpoint(rank), "how much it moves in the order of ranks");
+      file.process.launcher.end_damaged(comm.endpoint(rank), "how much it moves in the order of ranks");
   }
   Offset begin = 0;
   if (comm.rank == 0) begin = file.shared->advance(total);

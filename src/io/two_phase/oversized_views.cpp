@@ -6,7 +6,7 @@
 
 #include "datatype/layout.hpp"
 #include "io/two_phase/start_message.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 
 namespace tasuki {
 namespace {
@@ -41,7 +41,7 @@ void OversizedViews::check_sizes(const Window& other, const FileRange& window) c
   if (sizes.runs >= 0 && sizes.runs <= sizes.bytes && sizes.bytes <= window.bytes() && sizes.position >= 0 &&
       (sizes.runs == 0) == (sizes.bytes == 0))
     return;
-  comm_.process.bootstrap.end_damaged(comm_.endpoint(other.peer), "the number of runs of its view");
+  comm_.process.launcher.end_damaged(comm_.endpoint(other.peer), "the number of runs of its view");
 }
 
 void OversizedViews::check_runs(const Window& other, const FileRange& window) const {
@@ -55,7 +55,7 @@ void OversizedViews::check_runs(const Window& other, const FileRange& window) co
     bytes += run.bytes;
   }
   if (right && bytes == other.sizes.bytes) return;
-  comm_.process.bootstrap.end_damaged(comm_.endpoint(other.peer), "the runs of its view");
+  comm_.process.launcher.end_damaged(comm_.endpoint(other.peer), "the runs of its view");
 }
 
 FileRange OversizedViews::own_window(Count cycle) const {

@@ -1,10 +1,10 @@
 // The job segment: the one piece of memory that mpiexec and all ranks of a job on this node share.
 //
 // mpiexec makes it as a memfd, so it has no name that could leak and does not count against /dev/shm. It
-// holds a header page, one control block and one CallBoard per rank, the table of locks on file ranges, and
-// the transport's region, whose size the ranks agree on (they, not mpiexec, know the library's
+// holds a header page, one control block, one CallBoard and one page of values (job/value_table.hpp) per
+// rank, and the link's region, whose size the ranks agree on (they, not mpiexec, know the library's
 // configuration). The ranks inherit the descriptor;
-// see attach.hpp.
+// see map_job_segment.hpp.
 //
 // Ownership: every field names its writer. mpiexec fills the header before it starts the first rank.
 //
@@ -23,13 +23,13 @@
 
 #include "base/call_board.hpp"
 #include "base/statistics.hpp"
+#include "job/value_table.hpp"
 #include "memory/arena_memory.hpp"
-#include "memory/range_table.hpp"
 
 namespace tasuki::local {
 
 inline constexpr std::uint64_t kJobMagic = 0x626f6a696b757361;  // "asukijob"
-inline constexpr std::uint32_t kJobVersion = 13;
+inline constexpr std::uint32_t kJobVersion = 14;
 inline constexpr std::size_t kPageBytes = 4096;  // alignment of the parts, whatever the machine's page
 inline constexpr std::size_t kAbortMessageBytes = 1024;
 inline constexpr std::size_t kPortBytes = 256;   // a port's name, with the final NUL
@@ -45,25 +45,25 @@ enum class Life : std::uint32_t {
 };
 
 struct alignas(64) JobHeader {
-  std::uint64_t magic;                 // writer of this and the next lines: mpiexec
-  std::uint32_t version;               //
-  std::int32_t size;                   // ranks
-  std::uint64_t job_id;                // random; tells this job's segment from another's
-  std::int32_t launcher_pid;           // mpiexec
-  std::int32_t applications;           // programs of an MPMD job
-  std::int32_t processors_available;   // to all ranks together; a rank's own mask tells only its binding
-  std::int32_t universe_size;          // MPI_UNIVERSE_SIZE, if larger than the job
-  std::int32_t nodes;                  // virtual nodes, at least 1
-  std::int32_t spawn_number;           // 0: the command line's ranks; else those of that MPI_Comm_spawn
-  std::uint64_t ranks_offset;          // of RankBlock[size]
-  std::uint64_t transport_offset;      // of the transport's region, which ends the segment
-  char launcher_socket[kSocketBytes];  // where mpiexec takes requests; see spawn_request.hpp
-  char parent_port[kPortBytes];        // where those who spawned this job wait for it; empty: nobody did
-  std::atomic<std::uint64_t> transport_bytes;  // writer: the first rank to get there; 0 before
-  std::atomic<std::int32_t> first_abort;       // writer: the first rank that aborts, its rank + 1
-  std::atomic<std::int32_t> absent_rank;       // writer: mpiexec; rank + 1 of one that ended without MPI_Init
-  std::atomic<std::uint32_t> job_over;         // writer: mpiexec; 1: it ended the job itself
-  std::uint32_t wants_statistics;              // writer: mpiexec, before the ranks start; 1: see RankBlock
+  std::uint64_t magic;                      // writer of this and the next lines: mpiexec
+  std::uint32_t version;                    //
+  std::int32_t size;                        // ranks
+  std::uint64_t job_id;                     // random; tells this job's segment from another's
+  std::int32_t launcher_pid;                // mpiexec
+  std::int32_t applications;                // programs of an MPMD job
+  std::int32_t processors_available;        // to all ranks together; a rank's own mask tells only its binding
+  std::int32_t universe_size;               // MPI_UNIVERSE_SIZE, if larger than the job
+  std::int32_t nodes;                       // virtual nodes, at least 1
+  std::int32_t spawn_number;                // 0: the command line's ranks; else those of that MPI_Comm_spawn
+  std::uint64_t ranks_offset;               // of RankBlock[size]
+  std::uint64_t region_offset;              // of the link's region, which ends the segment
+  char launcher_socket[kSocketBytes];       // where mpiexec takes requests; see spawn_request.hpp
+  char parent_port[kPortBytes];             // where those who spawned this job wait for it; empty: nobody did
+  std::atomic<std::uint64_t> region_bytes;  // writer: the first rank to get there; 0 before
+  std::atomic<std::int32_t> first_abort;    // writer: the first rank that aborts, its rank + 1
+  std::atomic<std::int32_t> absent_rank;    // writer: mpiexec; rank + 1 of one that ended without MPI_Init
+  std::atomic<std::uint32_t> job_over;      // writer: mpiexec; 1: it ended the job itself
+  std::uint32_t wants_statistics;           // writer: mpiexec, before the ranks start; 1: see RankBlock
 };
 static_assert(sizeof(JobHeader) <= kPageBytes);
 
@@ -101,13 +101,13 @@ inline constexpr std::size_t boards_offset(int size) {
   return kPageBytes + round_to_page(static_cast<std::size_t>(size) * sizeof(RankBlock));
 }
 
-inline constexpr std::size_t file_locks_offset(int size) {
+inline constexpr std::size_t values_offset(int size) {
   return boards_offset(size) + static_cast<std::size_t>(size) * kBoardBytes;
 }
 
-/// Where the transport's region begins, which is also the segment's size before the ranks agreed on more.
-inline constexpr std::size_t transport_offset(int size) {
-  return file_locks_offset(size) + round_to_page(RangeTable::bytes_needed(size));
+/// Where the link's region begins, which is also the segment's size before the ranks agreed on more.
+inline constexpr std::size_t region_offset(int size) {
+  return values_offset(size) + ValueTable::bytes_needed(size);
 }
 
 /// Where they are, whatever the header says: it tells so to those who do not know the layout.
@@ -121,9 +121,9 @@ inline CallBoard* board_of_rank(JobHeader* header, int size, int rank) {
                                       static_cast<std::size_t>(rank) * kBoardBytes);
 }
 
-/// The locks of file ranges: a RangeTable of all ranks.
-inline std::byte* file_locks_of(JobHeader* header, int size) {
-  return reinterpret_cast<std::byte*>(header) + file_locks_offset(size);
+/// What the ranks give one another by the Directory.
+inline std::byte* values_of(JobHeader* header, int size) {
+  return reinterpret_cast<std::byte*>(header) + values_offset(size);
 }
 
 /// The name of the memory file.

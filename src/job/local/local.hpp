@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
-#include "job/bootstrap.hpp"
 #include "job/local/map_job_segment.hpp"
+#include "job/starter.hpp"
 
 namespace tasuki {
 
-/// The Bootstrap that fits how this program was started: a rank of our mpiexec's job, or a singleton. Returns
+/// The Starter that fits how this program was started: a rank of our mpiexec's job, or a singleton. Returns
 /// null and one line in `error` when it can be neither: the job cannot be joined, or a launcher that this
 /// library does not know how to join started it (running as N singletons would give wrong results silently).
 /// TASUKI_SINGLETON=1 makes it a singleton whatever the rest of the environment says.
-std::unique_ptr<Bootstrap> make_bootstrap(std::string* error);
+std::unique_ptr<Starter> make_starter(std::string* error);
 
 namespace local {
 
@@ -50,11 +50,11 @@ class OwnLauncher {
   int socket_ = -1;  // it ends the workers when this end closes without a farewell
 };
 
-/// A rank of a job of our mpiexec, already attached.
-std::unique_ptr<Bootstrap> make_job_bootstrap(const Attachment& attachment);
+/// A rank of a job of our mpiexec, whose segment is mapped.
+std::unique_ptr<Starter> make_job_starter(const MappedJob& mapped);
 
 /// A program that runs alone: size 1, private memory, nobody to tell.
-std::unique_ptr<Bootstrap> make_singleton();
+std::unique_ptr<Starter> make_singleton();
 
 }  // namespace local
 }  // namespace tasuki

@@ -48,8 +48,8 @@ Found inspect(int fd, const JobAddress& address) {
   if (header->version != kJobVersion) return Found::kOtherVersion;
   const bool same = header->job_id == address.job_id && header->size == address.size &&
                     header->ranks_offset == kPageBytes &&
-                    header->transport_offset == transport_offset(address.size) && is_fixed_memory_file(fd) &&
-                    info.st_size >= static_cast<off_t>(transport_offset(address.size));
+                    header->region_offset == region_offset(address.size) && is_fixed_memory_file(fd) &&
+                    info.st_size >= static_cast<off_t>(region_offset(address.size));
   return same ? Found::kJob : Found::kNothing;
 }
 
@@ -139,10 +139,10 @@ bool read_address(JobAddress* address, std::string* error) {
   return true;
 }
 
-bool attach(const JobAddress& address, Attachment* attachment, std::string* error) {
+bool map_job_segment(const JobAddress& address, MappedJob* mapped, std::string* error) {
   const int fd = find_segment(address, error);
   if (fd < 0) return false;
-  void* memory = mmap(nullptr, transport_offset(address.size), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  void* memory = mmap(nullptr, region_offset(address.size), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (memory == MAP_FAILED) {
     *error = std::string("cannot map the job's memory: ") + std::strerror(errno);
     return false;
@@ -150,10 +150,10 @@ bool attach(const JobAddress& address, Attachment* attachment, std::string* erro
   auto* header = static_cast<JobHeader*>(memory);
   RankBlock* blocks = rank_blocks(header);
   if (!claim(address, blocks[address.rank], error)) {
-    munmap(memory, transport_offset(address.size));
+    munmap(memory, region_offset(address.size));
     return false;
   }
-  *attachment = {fd, header, blocks, address.rank, address.size};
+  *mapped = {fd, header, blocks, address.rank, address.size};
   return true;
 }
 

@@ -1,7 +1,7 @@
 // A rank finds the segment of its job: by the inherited descriptor, or, where a script closed that, by
 // mpiexec's own descriptor under /proc.
 //
-// Thread safety: attach() may be called from one thread of a process at a time.
+// Thread safety: map_job_segment() may be called from one thread of a process at a time.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ struct JobAddress {
   int size = 0;
 };
 
-/// The segment as this rank sees it. `header` and `blocks` are mapped; the transport's region is not.
-struct Attachment {
+/// The segment as this rank sees it. `header` and `blocks` are mapped; the link's region is not.
+struct MappedJob {
   int fd = -1;  // close-on-exec
   JobHeader* header = nullptr;
   RankBlock* blocks = nullptr;
@@ -37,6 +37,6 @@ bool read_address(JobAddress* address, std::string* error);
 
 /// Maps the segment and claims the rank. Returns false and one line in `error` when the segment cannot be
 /// found, is another job's, or when another process already is this rank.
-bool attach(const JobAddress& address, Attachment* attachment, std::string* error);
+bool map_job_segment(const JobAddress& address, MappedJob* mapped, std::string* error);
 
 }  // namespace tasuki::local

@@ -28,7 +28,7 @@ bool is_outer_job(const std::string& name) {
 }
 
 bool inherits(const Application& application, const std::string& name) {
-  if (is_foreign_variable(name.c_str()) || is_outer_job(name)) return false;
+  if (is_variable_of_other_launcher(name.c_str()) || is_outer_job(name)) return false;
   switch (application.inherit) {
     case Inherit::kAll:
       return true;

@@ -39,11 +39,11 @@ int make_memory() {
 bool WorldSegment::make(const std::vector<int>& applications, std::string* error,
                         const std::vector<int>& nodes) {
   const auto size = static_cast<int>(applications.size());
-  bytes_ = local::transport_offset(size);
+  bytes_ = local::region_offset(size);
   fd_ = make_memory();
   void* memory = MAP_FAILED;
   if (fd_ >= 0 && set_file_bytes(fd_, bytes_)) {
-    fix_memory_file(fd_, true);  // the ranks add the transport's region
+    fix_memory_file(fd_, true);  // the ranks add the link's region
     memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   }
   if (memory == MAP_FAILED) {
@@ -60,7 +60,7 @@ bool WorldSegment::make(const std::vector<int>& applications, std::string* error
   header_->launcher_pid = static_cast<std::int32_t>(getpid());
   header_->applications = size > 0 ? applications.back() + 1 : 0;
   header_->ranks_offset = local::kPageBytes;
-  header_->transport_offset = bytes_;
+  header_->region_offset = bytes_;
   blocks_ = local::rank_blocks(header_);
   for (int rank = 0; rank < size; ++rank)
     blocks_[rank].application = applications[static_cast<std::size_t>(rank)];
@@ -83,12 +83,12 @@ bool WorldSegment::open(int pid, int fd, std::string* error) {
   }
   const bool readable = header.magic == local::kJobMagic && header.version == local::kJobVersion;
   const bool sized = readable && header.size > 0 && header.size <= kRanksMax && is_fixed_memory_file(fd_) &&
-                     info.st_size >= static_cast<off_t>(local::transport_offset(header.size));
+                     info.st_size >= static_cast<off_t>(local::region_offset(header.size));
   if (!sized) {
     *error = "its mpiexec is of another version: use the one of the same installation";
     return false;
   }
-  const std::size_t bytes = local::transport_offset(header.size);
+  const std::size_t bytes = local::region_offset(header.size);
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (memory == MAP_FAILED) {
     *error = format("cannot map the job's memory: %s", strerror(errno));

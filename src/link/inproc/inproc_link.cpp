@@ -1,4 +1,4 @@
-// InprocTransport: queues under a mutex.
+// InprocLink: queues under a mutex.
 #include "link/inproc/inproc_link.hpp"
 
 #include <chrono>
@@ -10,7 +10,7 @@ namespace tasuki {
 InprocNetwork::InprocNetwork(int size, std::size_t packets_max)
     : packets_max_(packets_max),
       inboxes_(static_cast<std::size_t>(size)),
-      boards_(static_cast<std::size_t>(size) * static_cast<std::size_t>(size)) {
+      pair_pages_(static_cast<std::size_t>(size) * static_cast<std::size_t>(size)) {
   for (Inbox& inbox : inboxes_) inbox.fifos.resize(static_cast<std::size_t>(size));
 }
 
@@ -20,7 +20,7 @@ void InprocNetwork::ring(int endpoint) {
   inbox.bell.notify_all();
 }
 
-bool InprocTransport::reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) {
+bool InprocLink::reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) {
   const std::lock_guard lock(network_.mutex_);
   const auto& fifo = network_.inboxes_[static_cast<std::size_t>(peer)].fifos[static_cast<std::size_t>(rank_)];
   if (fifo.size() >= network_.packets_max_) return false;
@@ -32,14 +32,14 @@ bool InprocTransport::reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* ro
   return true;
 }
 
-void InprocTransport::commit(int peer, const PacketRoom&) {
+void InprocLink::commit(int peer, const PacketRoom&) {
   const std::lock_guard lock(network_.mutex_);
   auto& fifo = network_.inboxes_[static_cast<std::size_t>(peer)].fifos[static_cast<std::size_t>(rank_)];
   fifo.push_back(std::move(reserved_[static_cast<std::size_t>(peer)]));
   network_.ring(peer);
 }
 
-bool InprocTransport::put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) {
+bool InprocLink::put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) {
   PacketRoom room;
   if (!reserve(peer, 0, &room)) return false;
   auto& packet = *reserved_[static_cast<std::size_t>(peer)];
@@ -51,8 +51,8 @@ bool InprocTransport::put(int peer, const HeadWords& head, const void* data, std
   return true;
 }
 
-Found InprocTransport::take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
-                               std::uint32_t, SmallPacket* taken) {
+Found InprocLink::take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
+                          std::uint32_t, SmallPacket* taken) {
   const std::lock_guard lock(network_.mutex_);
   auto& fifo = network_.inboxes_[static_cast<std::size_t>(rank_)].fifos[static_cast<std::size_t>(source)];
   if (fifo.empty()) return Found::kNothing;
@@ -67,7 +67,7 @@ Found InprocTransport::take_if(int source, const HeadFilter& filter, void* buffe
   return Found::kTaken;
 }
 
-int InprocTransport::poll(PacketSink& sink) {
+int InprocLink::poll(PacketSink& sink) {
   if (polling_) return 0;
   polling_ = true;
   int delivered = 0;
@@ -89,31 +89,53 @@ int InprocTransport::poll(PacketSink& sink) {
   return delivered;
 }
 
-std::uint32_t InprocTransport::arm() {
+std::uint32_t InprocLink::arm() {
   const std::lock_guard lock(network_.mutex_);
   return network_.inboxes_[static_cast<std::size_t>(rank_)].rings;
 }
 
-bool InprocTransport::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
+bool InprocLink::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
   std::unique_lock lock(network_.mutex_);
   InprocNetwork::Inbox& inbox = network_.inboxes_[static_cast<std::size_t>(rank_)];
   return inbox.bell.wait_for(lock, std::chrono::nanoseconds(timeout_ns),
                              [&] { return inbox.rings != ticket; });
 }
 
-void InprocTransport::ring() {
-  wake(rank_);
+void InprocLink::ring() {
+  network_.wake(rank_);
 }
 
-std::byte* InprocTransport::board(int from, int to) {
-  const std::size_t index =
-      static_cast<std::size_t>(from) * network_.inboxes_.size() + static_cast<std::size_t>(to);
-  return network_.boards_[index].bytes;
+bool InprocLink::register_memory(void* base, std::size_t bytes, MemoryKey* key) {
+  *key = {reinterpret_cast<std::uint64_t>(base), bytes};
+  return true;
 }
 
-void InprocTransport::wake(int peer) {
+bool InprocLink::put_memory(int, const MemoryKey& key, std::uint64_t offset, const void* from,
+                            std::size_t bytes, std::uint64_t* completed) {
+  if (offset > key.bytes || bytes > key.bytes - offset) return false;
   const std::lock_guard lock(network_.mutex_);
-  network_.ring(peer);
+  std::memcpy(reinterpret_cast<void*>(key.word + offset), from, bytes);
+  ++*completed;
+  return true;
+}
+
+bool InprocLink::get_memory(int, const MemoryKey& key, std::uint64_t offset, void* to, std::size_t bytes,
+                            std::uint64_t* completed) {
+  if (offset > key.bytes || bytes > key.bytes - offset) return false;
+  const std::lock_guard lock(network_.mutex_);
+  std::memcpy(to, reinterpret_cast<const void*>(key.word + offset), bytes);
+  ++*completed;
+  return true;
+}
+
+void InprocNetwork::wake(int endpoint) {
+  const std::lock_guard lock(mutex_);
+  ring(endpoint);
+}
+
+std::byte* InprocNetwork::pair_page(int from, int to) {
+  const std::size_t index = static_cast<std::size_t>(from) * inboxes_.size() + static_cast<std::size_t>(to);
+  return pair_pages_[index].bytes;
 }
 
 }  // namespace tasuki

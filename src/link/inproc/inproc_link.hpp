@@ -1,4 +1,4 @@
-// InprocTransport: a toy transport for tests. Ranks are threads; packets are copied into queues under one
+// InprocLink: a toy link for tests. Ranks are threads; packets are copied into queues under one
 // mutex. It is slow and plainly right, so what behaves differently over it and over shared memory shows a
 // mistake.
 //
@@ -23,8 +23,12 @@ class InprocNetwork {
   /// At most `packets_max` packets wait in one FIFO, so that senders meet a full one.
   InprocNetwork(int size, std::size_t packets_max);
 
+  /// What the Node of such ranks gives.
+  void wake(int endpoint);
+  std::byte* pair_page(int from, int to);
+
  private:
-  friend class InprocTransport;
+  friend class InprocLink;
   struct StoredPacket {
     alignas(8) std::array<std::byte, sizeof(HeadWords) + kPutBytesMax> head;
     std::uint32_t data_bytes = 0;
@@ -37,19 +41,19 @@ class InprocNetwork {
     std::uint32_t rings = 0;
   };
   void ring(int endpoint);  // REQUIRES: mutex_ held
-  struct alignas(64) Board {
-    std::byte bytes[kBoardBytes];
+  struct alignas(64) PairPage {
+    std::byte bytes[4096];
   };
 
   std::mutex mutex_;
   std::size_t packets_max_;
-  std::deque<Inbox> inboxes_;  // by destination
-  std::vector<Board> boards_;  // by source * size + destination
+  std::deque<Inbox> inboxes_;         // by destination
+  std::vector<PairPage> pair_pages_;  // by source * size + destination
 };
 
-class InprocTransport final : public Transport {
+class InprocLink final : public Link {
  public:
-  InprocTransport(InprocNetwork& network, int rank) : network_(network), rank_(rank) {}
+  InprocLink(InprocNetwork& network, int rank) : network_(network), rank_(rank) {}
 
   int endpoints() const override { return static_cast<int>(network_.inboxes_.size()); }
   int self() const override { return rank_; }
@@ -64,8 +68,14 @@ class InprocTransport final : public Transport {
   bool sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;
   void disarm() override {}
   void ring() override;
-  void wake(int peer) override;
-  std::byte* board(int from, int to) override;
+
+  // All memory is common: a key is an address.
+  bool can_put(int) const override { return true; }
+  bool register_memory(void* base, std::size_t bytes, MemoryKey* key) override;
+  bool put_memory(int peer, const MemoryKey& key, std::uint64_t offset, const void* from, std::size_t bytes,
+                  std::uint64_t* completed) override;
+  bool get_memory(int peer, const MemoryKey& key, std::uint64_t offset, void* to, std::size_t bytes,
+                  std::uint64_t* completed) override;
 
  private:
   InprocNetwork& network_;

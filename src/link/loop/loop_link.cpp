@@ -1,4 +1,4 @@
-// LoopTransport: the region's layout, the model of a link, polling and sleeping.
+// LoopLink: the region's layout, the model of a link, polling and sleeping.
 #include "link/loop/loop_link.hpp"
 
 #include <sched.h>
@@ -8,15 +8,14 @@
 #include <cstring>
 #include <utility>
 
-#include "base/clock.hpp"
 #include "base/hints.hpp"
 
 namespace tasuki {
 namespace {
 
 using loop::LoopRingShared;
-using loop::NodeLink;
-using loop::NodeLinkShared;
+using loop::NodeAdapter;
+using loop::NodeAdapterShared;
 using loop::Record;
 using loop::RecordKind;
 
@@ -39,21 +38,23 @@ std::size_t bits_bytes(std::size_t size) {
 
 }  // namespace
 
-std::size_t LoopTransport::bytes_needed(int size) {
+std::size_t LoopLink::bytes_needed(int size) {
   const auto ranks = static_cast<std::size_t>(size);
   return ranks * bits_bytes(ranks) + ranks * ranks * (sizeof(LoopRingShared) + ring_capacity(ranks)) +
-         2 * ranks * sizeof(NodeLinkShared);
+         2 * ranks * sizeof(NodeAdapterShared);
 }
 
-LoopTransport::LoopTransport(std::unique_ptr<Transport> behind, std::byte* region, std::vector<int> nodes,
-                             const NetworkModel& model)
+LoopLink::LoopLink(std::unique_ptr<Link> behind, Doorbells& doorbells, std::byte* region,
+                   std::vector<int> nodes, const NetworkModel& model, const Clock& clock)
     : behind_(std::move(behind)),
+      doorbells_(doorbells),
+      clock_(clock),
       rank_(behind_->self()),
       nodes_(std::move(nodes)),
       node_(nodes_[static_cast<std::size_t>(rank_)]),
       model_(model),
       capacity_(ring_capacity(nodes_.size())),
-      links_(nodes_.size()),
+      wires_(nodes_.size()),
       next_due_ns_(kNever) {
   const std::size_t size = nodes_.size();
   const auto self = static_cast<std::size_t>(rank_);
@@ -66,50 +67,46 @@ LoopTransport::LoopTransport(std::unique_ptr<Transport> behind, std::byte* regio
   };
   bits_ = bits_of(self);
   for (std::size_t peer = 0; peer < size; ++peer) {
-    links_[peer].sender = loop::LoopSender(ring_at(self, peer), capacity_);
-    links_[peer].receiver = loop::LoopReceiver(ring_at(peer, self), capacity_);
-    links_[peer].bits = bits_of(peer) + self / 64;
+    wires_[peer].sender = loop::LoopSender(ring_at(self, peer), capacity_);
+    wires_[peer].receiver = loop::LoopReceiver(ring_at(peer, self), capacity_);
+    wires_[peer].bits = bits_of(peer) + self / 64;
   }
   if (model_.node_mb_per_second == 0) return;
-  auto* const nodes_links = reinterpret_cast<NodeLinkShared*>(ring_at(0, size));
+  auto* const adapters = reinterpret_cast<NodeAdapterShared*>(ring_at(0, size));
   const std::int64_t slot_ns = std::max(kSlotLeastNs, model_.node_occupied_ns(loop::kSlotBytes));
-  out_ = NodeLink(nodes_links + node_, slot_ns);
-  for (std::size_t node = 0; node < size; ++node) in_.emplace_back(nodes_links + size + node, slot_ns);
+  out_ = NodeAdapter(adapters + node_, slot_ns);
+  for (std::size_t node = 0; node < size; ++node) in_.emplace_back(adapters + size + node, slot_ns);
 }
 
-std::uint32_t LoopTransport::bulk_bytes_max() const {
+std::uint32_t LoopLink::bulk_bytes_max() const {
   return std::min(behind_->bulk_bytes_max(), static_cast<std::uint32_t>(capacity_ / 4));
-}
-
-std::byte* LoopTransport::board(int from, int to) {
-  return is_far(from) || is_far(to) ? nullptr : behind_->board(from, to);
 }
 
 // ----- sending ---------------------------------------------------------------------------------------------
 
-bool LoopTransport::reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) {
+bool LoopLink::reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) {
   if (!is_far(peer)) return behind_->reserve(peer, bulk_bytes, room);
-  Record* const record = link(peer).sender.reserve(RecordKind::kPacket, bulk_bytes);
+  Record* const record = wire(peer).sender.reserve(RecordKind::kPacket, bulk_bytes);
   if (record == nullptr) return no_room(peer);
-  link(peer).reserved = record;
+  wire(peer).reserved = record;
   *room = {.head = record->head(), .bulk = record->bulk(), .bulk_bytes = bulk_bytes};
   return true;
 }
 
-void LoopTransport::commit(int peer, const PacketRoom& room) {
+void LoopLink::commit(int peer, const PacketRoom& room) {
   if (!is_far(peer)) return behind_->commit(peer, room);
-  send(peer, link(peer).reserved, kHeadBytesMax + std::uint64_t{room.bulk_bytes});
+  send(peer, wire(peer).reserved, kHeadBytesMax + std::uint64_t{room.bulk_bytes});
 }
 
 /// False, for those who say so.
-bool LoopTransport::no_room(int peer) {
-  if (link(peer).sender.is_damaged()) damaged_peer_ = peer;
+bool LoopLink::no_room(int peer) {
+  if (wire(peer).sender.is_damaged()) damaged_peer_ = peer;
   return false;
 }
 
-bool LoopTransport::put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) {
+bool LoopLink::put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) {
   if (!is_far(peer)) return behind_->put(peer, head, data, bytes);
-  Record* const record = link(peer).sender.reserve(RecordKind::kSmall, bytes);
+  Record* const record = wire(peer).sender.reserve(RecordKind::kSmall, bytes);
   if (record == nullptr) return no_room(peer);
   std::memcpy(record->head(), &head, sizeof head);
   if (bytes != 0) std::memcpy(record->head() + sizeof head, data, bytes);
@@ -117,15 +114,15 @@ bool LoopTransport::put(int peer, const HeadWords& head, const void* data, std::
   return true;
 }
 
-void LoopTransport::send(int peer, Record* record, std::uint64_t bytes) {
-  Link& to = link(peer);
-  const std::int64_t begin_ns = std::max(clock_ns(), to.free_ns);
+void LoopLink::send(int peer, Record* record, std::uint64_t bytes) {
+  Wire& to = wire(peer);
+  const std::int64_t begin_ns = std::max(clock_.now_ns(), to.free_ns);
   to.free_ns = begin_ns + model_.occupied_ns(bytes);
   std::int64_t there_ns = to.free_ns;
   if (!in_.empty()) {
     const std::int64_t occupied_ns = model_.node_occupied_ns(bytes);
     to.free_ns = std::max(to.free_ns, out_.book(begin_ns, occupied_ns));
-    NodeLink& in = in_[static_cast<std::size_t>(nodes_[static_cast<std::size_t>(peer)])];
+    NodeAdapter& in = in_[static_cast<std::size_t>(nodes_[static_cast<std::size_t>(peer)])];
     there_ns = std::max(to.free_ns, in.book(to.free_ns - occupied_ns, occupied_ns));
     // What finds no room at the other node stays in the link out, and nothing passes it there.
     const std::int64_t held_ns = there_ns - to.free_ns - model_.node_occupied_ns(kRoomBytes);
@@ -136,12 +133,12 @@ void LoopTransport::send(int peer, Record* record, std::uint64_t bytes) {
   const std::uint64_t bit = std::uint64_t{1} << rank_ % 64;
   if ((to.bits->load(std::memory_order_seq_cst) & bit) == 0)
     to.bits->fetch_or(bit, std::memory_order_seq_cst);
-  behind_->wake(peer);
+  doorbells_.wake(peer);
 }
 
 // ----- receiving -------------------------------------------------------------------------------------------
 
-int LoopTransport::poll(PacketSink& sink) {
+int LoopLink::poll(PacketSink& sink) {
   if (polling_) return 0;
   polling_ = true;
   int delivered = behind_->poll(sink);
@@ -150,11 +147,11 @@ int LoopTransport::poll(PacketSink& sink) {
   find_senders();
   std::int64_t next_due_ns = kNever;
   if (!active_.empty()) {
-    const std::int64_t now_ns = clock_ns();
+    const std::int64_t now_ns = clock_.now_ns();
     for (std::size_t i = 0; i < active_.size();) {
       const int source = active_[i];
-      delivered += poll_link(source, now_ns, &next_due_ns, sink);
-      if (link(source).active) {
+      delivered += poll_wire(source, now_ns, &next_due_ns, sink);
+      if (wire(source).active) {
         ++i;
       } else {
         active_[i] = active_.back();
@@ -168,22 +165,22 @@ int LoopTransport::poll(PacketSink& sink) {
 }
 
 /// Those whose bits are set join the active ones.
-void LoopTransport::find_senders() {
+void LoopLink::find_senders() {
   for (std::size_t word = 0; word < (nodes_.size() + 63) / 64; ++word) {
     if (bits_[word].load(std::memory_order_seq_cst) == 0) continue;
     std::uint64_t set = bits_[word].exchange(0, std::memory_order_seq_cst);
     for (; set != 0; set &= set - 1) {
       const int source = static_cast<int>(word) * 64 + std::countr_zero(set);
-      if (!is_far(source) || link(source).active) continue;
-      link(source).active = true;
+      if (!is_far(source) || wire(source).active) continue;
+      wire(source).active = true;
       active_.push_back(source);
     }
   }
 }
 
 /// Delivers what is due. The link is no longer active when nothing is left in it.
-int LoopTransport::poll_link(int source, std::int64_t now_ns, std::int64_t* next_due_ns, PacketSink& sink) {
-  Link& from = link(source);
+int LoopLink::poll_wire(int source, std::int64_t now_ns, std::int64_t* next_due_ns, PacketSink& sink) {
+  Wire& from = wire(source);
   for (int delivered = 0;; ++delivered) {
     Record* const record = from.receiver.front();
     if (record == nullptr) {
@@ -198,17 +195,17 @@ int LoopTransport::poll_link(int source, std::int64_t now_ns, std::int64_t* next
       return delivered;
     }
     sink.packet(from.receiver.packet(source, record));
-    if (from.receiver.take(*record)) behind_->wake(source);
+    if (from.receiver.take(*record)) doorbells_.wake(source);
   }
 }
 
-Found LoopTransport::take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
-                             std::uint32_t looks, SmallPacket* taken) {
+Found LoopLink::take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
+                        std::uint32_t looks, SmallPacket* taken) {
   if (polling_) return Found::kOther;
   if (!is_far(source)) return behind_->take_if(source, filter, buffer, capacity, looks, taken);
-  Link& from = link(source);
+  Wire& from = wire(source);
   Record* record = from.receiver.front();
-  while (record == nullptr || record->due_ns > clock_ns()) {
+  while (record == nullptr || record->due_ns > clock_.now_ns()) {
     if (looks-- <= 1) return Found::kNothing;
     relax_processor();
     record = from.receiver.front();
@@ -219,14 +216,14 @@ Found LoopTransport::take_if(int source, const HeadFilter& filter, void* buffer,
   std::memcpy(&taken->head, record->head(), sizeof taken->head);
   if (!filter.passes(taken->head) || taken->bytes > capacity) return Found::kOther;
   if (taken->bytes != 0) std::memcpy(buffer, record->head() + sizeof taken->head, taken->bytes);
-  if (from.receiver.take(*record)) behind_->wake(source);
+  if (from.receiver.take(*record)) doorbells_.wake(source);
   return Found::kTaken;
 }
 
-bool LoopTransport::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
+bool LoopLink::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
   const std::int64_t due_ns = next_due_ns_.load(std::memory_order_relaxed);
   if (due_ns != kNever) {
-    const std::int64_t left_ns = due_ns - clock_ns() - kLateNs;
+    const std::int64_t left_ns = due_ns - clock_.now_ns() - kLateNs;
     if (left_ns <= 0) {
       sched_yield();
       return true;

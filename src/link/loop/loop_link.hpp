@@ -1,7 +1,7 @@
-// LoopTransport: packets between virtual nodes (mpiexec --nodes), which share a machine and behave as if they
+// LoopLink: packets between virtual nodes (mpiexec --nodes), which share a machine and behave as if they
 // shared nothing but a network.
 //
-// It stands before another transport, that of the machine. What goes to a rank of the same node, or to a
+// It stands before another link, that of the node. What goes to a rank of the same node, or to a
 // process of another job, it hands to that one; what goes to another node of this job is copied into a ring
 // of the ordered pair (loop_ring.hpp) and copied out again at the receiver. Each ordered pair is a link of
 // its own: a packet that is committed at time t begins to travel when the link is free, occupies it for its
@@ -11,13 +11,13 @@
 // (node_link.hpp). 64 KiB may wait for a link in; what else is for it waits in the link out, and nothing
 // passes it there, as in networks that lose nothing. That is all of the model.
 //
-// Ranks sleep and are woken by the doorbells of the transport behind it. Nobody sleeps past the time when a
+// Ranks sleep and are woken by the doorbells of the link behind it. Nobody sleeps past the time when a
 // packet that it knows of is due: the system wakes sleepers late, so the last of that time is spent awake.
 //
 // Who has something for a rank is said by a bit in its memory, so an idle poll looks at a word or two however
 // many ranks there are, and a ring is touched only when it is used.
 //
-// Thread safety: as transport.hpp. Each object belongs to one rank; all share the region.
+// Thread safety: as link.hpp. Each object belongs to one rank; all share the region.
 //
 // Invariants:
 //  1. A ring that holds a packet is in active_, or its bit is set, or its sender is between publishing
@@ -32,10 +32,12 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/config.hpp"
 #include "link/link.hpp"
 #include "link/loop/loop_ring.hpp"
 #include "link/loop/node_adapter.hpp"
+#include "node/doorbells.hpp"
 
 namespace tasuki {
 
@@ -57,15 +59,16 @@ struct NetworkModel {
   }
 };
 
-class LoopTransport final : public Transport {
+class LoopLink final : public Link {
  public:
   /// Bytes of the region for `size` ranks.
   static std::size_t bytes_needed(int size);
 
   /// `region`: memory that all ranks of the job map, zero at first, of bytes_needed(nodes.size()), aligned to
-  /// 64. `nodes[rank]` is the node of each rank of the job. `behind` connects all of them.
-  LoopTransport(std::unique_ptr<Transport> behind, std::byte* region, std::vector<int> nodes,
-                const NetworkModel& model);
+  /// 64. `nodes[rank]` is the node of each rank of the job. `behind` connects those of the own node,
+  /// and processes of other jobs; `doorbells` are those of all ranks.
+  LoopLink(std::unique_ptr<Link> behind, Doorbells& doorbells, std::byte* region, std::vector<int> nodes,
+           const NetworkModel& model, const Clock& clock);
 
   int endpoints() const override { return behind_->endpoints(); }
   int self() const override { return rank_; }
@@ -80,9 +83,20 @@ class LoopTransport final : public Transport {
   bool sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;
   void disarm() override { behind_->disarm(); }
   void ring() override { behind_->ring(); }
-  void wake(int peer) override { behind_->wake(peer); }
-  bool sleeps_with_fence(int peer) const override { return behind_->sleeps_with_fence(peer); }
-  std::byte* board(int from, int to) override;
+
+  bool can_put(int peer) const override { return !is_far(peer) && behind_->can_put(peer); }
+  void use_heap(GlobalMemory& heap) override { behind_->use_heap(heap); }
+  bool register_memory(void* base, std::size_t bytes, MemoryKey* key) override {
+    return behind_->register_memory(base, bytes, key);
+  }
+  bool put_memory(int peer, const MemoryKey& key, std::uint64_t offset, const void* from, std::size_t bytes,
+                  std::uint64_t* completed) override {
+    return can_put(peer) && behind_->put_memory(peer, key, offset, from, bytes, completed);
+  }
+  bool get_memory(int peer, const MemoryKey& key, std::uint64_t offset, void* to, std::size_t bytes,
+                  std::uint64_t* completed) override {
+    return can_put(peer) && behind_->get_memory(peer, key, offset, to, bytes, completed);
+  }
 
   void say_finishing() override { behind_->say_finishing(); }
   Presence presence(int endpoint) const override { return behind_->presence(endpoint); }
@@ -103,7 +117,7 @@ class LoopTransport final : public Transport {
   using Word =
       std::atomic<std::uint64_t>;  // 64 senders' bits; writers: senders set, the receiver takes; seq_cst
 
-  struct Link {
+  struct Wire {
     loop::LoopSender sender;
     loop::LoopReceiver receiver;
     loop::Record* reserved = nullptr;
@@ -116,23 +130,25 @@ class LoopTransport final : public Transport {
   bool is_far(int endpoint) const {
     return endpoint < static_cast<int>(nodes_.size()) && nodes_[static_cast<std::size_t>(endpoint)] != node_;
   }
-  Link& link(int peer) { return links_[static_cast<std::size_t>(peer)]; }
+  Wire& wire(int peer) { return wires_[static_cast<std::size_t>(peer)]; }
   void send(int peer, loop::Record* record, std::uint64_t bytes);
   bool no_room(int peer);
   void find_senders();
-  int poll_link(int source, std::int64_t now_ns, std::int64_t* next_due_ns, PacketSink& sink);
+  int poll_wire(int source, std::int64_t now_ns, std::int64_t* next_due_ns, PacketSink& sink);
 
-  std::unique_ptr<Transport> behind_;
+  std::unique_ptr<Link> behind_;
+  Doorbells& doorbells_;
+  const Clock& clock_;
   const int rank_;
   const std::vector<int> nodes_;  // by rank
   const int node_;                // of this rank
   const NetworkModel model_;
-  const std::uint64_t capacity_;    // of each ring
-  Word* bits_;                      // this rank's
-  loop::NodeLink out_;              // of the own node
-  std::vector<loop::NodeLink> in_;  // by node; empty: nodes have no links
-  std::vector<Link> links_;         // by rank; those of the own node are not used
-  std::vector<int> active_;         // ranks whose rings may hold packets
+  const std::uint64_t capacity_;       // of each ring
+  Word* bits_;                         // this rank's
+  loop::NodeAdapter out_;              // of the own node
+  std::vector<loop::NodeAdapter> in_;  // by node; empty: nodes have no links
+  std::vector<Wire> wires_;            // by rank; those of the own node are not used
+  std::vector<int> active_;            // ranks whose rings may hold packets
   bool polling_ = false;
   int damaged_peer_ = -1;                  // whose room given back cannot be right
   std::atomic<std::int64_t> next_due_ns_;  // relaxed; sleep() reads it without the process lock

@@ -77,7 +77,7 @@ class LoopSender {
     const std::uint64_t left = capacity_ - (written_ & (capacity_ - 1));
     const std::uint64_t skip = span > left ? left : 0;
     if (!has_room(skip + span)) {
-      // seq_cst: after arm() this load must not be older than the sleeping flag's store (transport.hpp, 5).
+      // seq_cst: after arm() this load must not be older than the sleeping flag's store (link.hpp, 5).
       taken_ = shared_->taken.load(std::memory_order_seq_cst);
       damaged_ = damaged_ || written_ - taken_ > capacity_;
       if (damaged_ || !has_room(skip + span)) return nullptr;

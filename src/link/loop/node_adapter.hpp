@@ -20,15 +20,15 @@ inline constexpr std::size_t kSlots = 4096;
 inline constexpr std::int64_t kSlotBytes = 16 << 10;  // that a link carries in a slot's time: 64 MiB in all
 
 /// Writers: all ranks; relaxed, since nothing is published by it.
-struct NodeLinkShared {
+struct NodeAdapterShared {
   // Of slot n at n % kSlots: n's low half in the high half, the nanoseconds that are taken in the low one.
   std::atomic<std::uint64_t> slots[kSlots];
 };
 
-class NodeLink {
+class NodeAdapter {
  public:
-  NodeLink() = default;
-  NodeLink(NodeLinkShared* shared, std::int64_t slot_ns) : shared_(shared), slot_ns_(slot_ns) {}
+  NodeAdapter() = default;
+  NodeAdapter(NodeAdapterShared* shared, std::int64_t slot_ns) : shared_(shared), slot_ns_(slot_ns) {}
 
   /// Takes `occupied_ns` from `begin_ns` on, as early as there is room. Returns when the last of it ends:
   /// begin_ns + occupied_ns where nobody else is there.
@@ -66,7 +66,7 @@ class NodeLink {
     }
   }
 
-  NodeLinkShared* shared_ = nullptr;
+  NodeAdapterShared* shared_ = nullptr;
   std::int64_t slot_ns_ = 1;
 };
 

@@ -70,7 +70,7 @@ struct Raise {
   }
 };
 
-/// The receiver's side of all its rings. Thread safety: as the transport's.
+/// The receiver's side of all its rings. Thread safety: as the link's.
 class Attention {
  public:
   /// With no bits: every ring is watched.

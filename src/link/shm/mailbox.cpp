@@ -30,10 +30,25 @@ std::size_t slot_bytes(std::uint64_t bulk_capacity) {
 
 std::string describe(const PeerAddress& address) {
   return "rank " + std::to_string(address.name.rank) + " of another job (process " +
-         std::to_string(address.mailbox.pid) + ")";
+         std::to_string(segment_of(address).pid) + ")";
 }
 
 }  // namespace
+
+PeerAddress address_of(const ProcessName& owner, const SegmentAddress& segment) {
+  PeerAddress address;
+  static_assert(sizeof segment <= PeerAddress::kBytesMax);
+  address.name = owner;
+  address.length = sizeof segment;
+  std::memcpy(address.bytes.data(), &segment, sizeof segment);
+  return address;
+}
+
+SegmentAddress segment_of(const PeerAddress& address) {
+  SegmentAddress segment;
+  if (address.length == sizeof segment) std::memcpy(&segment, address.bytes.data(), sizeof segment);
+  return segment;
+}
 
 std::size_t mailbox_bytes(std::uint64_t bulk_capacity) {
   return header_bytes() + kMailboxSlots * slot_bytes(bulk_capacity);
@@ -47,13 +62,14 @@ RingShared* mailbox_ring(MailboxHeader& header, std::uint64_t bulk_capacity, int
 
 std::unique_ptr<SharedSegment> open_mailbox(const PeerAddress& address, std::uint64_t* bulk_capacity,
                                             std::string* error) {
-  if (address.mailbox.bytes < sizeof(MailboxHeader)) {
+  const SegmentAddress place = segment_of(address);
+  if (place.bytes < sizeof(MailboxHeader)) {
     *error = "rank " + std::to_string(address.name.rank) +
              " of another job could not get the memory in which others reach it";
     return nullptr;
   }
   std::string reason;
-  std::unique_ptr<SharedSegment> segment = SharedSegment::open(address.mailbox, &reason);
+  std::unique_ptr<SharedSegment> segment = SharedSegment::open(place, &reason);
   if (segment == nullptr) {
     *error = "cannot reach " + describe(address) + ": " + reason;
     return nullptr;
@@ -62,7 +78,7 @@ std::unique_ptr<SharedSegment> open_mailbox(const PeerAddress& address, std::uin
   *bulk_capacity = __atomic_load_n(&header.bulk_capacity, __ATOMIC_RELAXED);
   if (header.magic != kMailboxMagic || header.version != kMailboxVersion || header.owner != address.name ||
       !std::has_single_bit(*bulk_capacity) || *bulk_capacity > kBulkCapacityMax ||
-      address.mailbox.bytes < mailbox_bytes(*bulk_capacity)) {
+      place.bytes < mailbox_bytes(*bulk_capacity)) {
     *error = describe(address) + " uses another version of this library";
     return nullptr;
   }

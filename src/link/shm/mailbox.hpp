@@ -1,7 +1,7 @@
 // Mailbox: where processes of other jobs leave packets for this one.
 //
 // The ranks of one job share a region that holds a ring for each pair. A process that gets to know processes
-// of other jobs makes a mailbox besides: a segment with a ring for each foreign sender, in slots. Whoever
+// of other jobs makes a mailbox besides: a segment with a ring for each sender, in slots. Whoever
 // knows the mailbox's address sends: it claims a slot, writes there who it is, and uses the ring. The owner
 // needs to agree to nothing and finds the new sender when it polls. The answer goes the same way: the owner
 // opens the sender's mailbox, whose address stands in the slot.
@@ -29,14 +29,15 @@
 
 #include "link/peer_address.hpp"
 #include "link/shm/ring.hpp"
+#include "memory/shared_segment.hpp"
 #include "node/doorbell.hpp"
 
 namespace tasuki::shm {
 
-inline constexpr int kMailboxSlots = 1024;  // foreign processes that can send to one process
+inline constexpr int kMailboxSlots = 1024;  // processes of other jobs that can send to one process
 inline constexpr int kPortsMax = 256;       // open ports of one process
 inline constexpr std::uint64_t kMailboxMagic = 0x786f626b75736174;  // "tasukbox"
-inline constexpr std::uint32_t kMailboxVersion = 4;
+inline constexpr std::uint32_t kMailboxVersion = 5;
 
 enum class SlotState : std::uint32_t { kFree = 0, kClaimed, kOpen, kLeft };
 
@@ -68,6 +69,11 @@ struct alignas(kLineBytes) MailboxHeader {
   MailboxSlot slots[kMailboxSlots];
 };
 
+/// What a PeerAddress of this link holds: where the mailbox's segment is found. Of one that holds anything
+/// else the segment has no bytes.
+PeerAddress address_of(const ProcessName& owner, const SegmentAddress& segment);
+SegmentAddress segment_of(const PeerAddress& address);
+
 /// The layout of a mailbox's segment.
 std::size_t mailbox_bytes(std::uint64_t bulk_capacity);
 RingShared* mailbox_ring(MailboxHeader& header, std::uint64_t bulk_capacity, int slot);
@@ -85,7 +91,7 @@ class Mailbox {
                                        const DoorbellPlace& doorbell, std::string* error);
   ~Mailbox();
 
-  PeerAddress address() const { return {header().owner, segment_->address()}; }
+  PeerAddress address() const { return address_of(header().owner, segment_->address()); }
   MailboxHeader& header() const { return *reinterpret_cast<MailboxHeader*>(segment_->base()); }
   std::uint64_t bulk_capacity() const { return bulk_capacity_; }
   RingShared* ring(int slot) const { return mailbox_ring(header(), bulk_capacity_, slot); }

@@ -1,4 +1,4 @@
-// ShmTransport: the endpoints beyond the own job.
+// ShmLink: the endpoints beyond the own job.
 //
 // An endpoint comes to be in one of two ways: this process joins it by its address, or it has opened a slot
 // in this process's mailbox. It ends when its process has finalised or died; its number stays, but nothing
@@ -21,22 +21,23 @@ constexpr std::int64_t kExaminationPauseNs = 100'000'000;
 
 }  // namespace
 
-ProcessName ShmTransport::name(int endpoint) const {
-  if (endpoint < size_) return {region_.job, endpoint};
-  return foreign_[static_cast<std::size_t>(endpoint - size_)].address.name;
+ProcessName ShmLink::name(int endpoint) const {
+  if (endpoint < size_) return {job_, endpoint};
+  return remote_[static_cast<std::size_t>(endpoint - size_)].address.name;
 }
 
-bool ShmTransport::address(PeerAddress* own, std::string* error) {
+bool ShmLink::address(PeerAddress* own, std::string* error) {
   if (mailbox_ == nullptr) {
     struct stat info {};
-    if (region_.fd >= 0 && fstat(region_.fd, &info) != 0) {
+    const SharedRegion& region = doorbells_.region();
+    if (region.fd >= 0 && fstat(region.fd, &info) != 0) {
       *error = "the descriptor of the job's memory was closed by somebody";
       return false;
     }
     const auto bell_offset =
-        static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(&own_bell()) - region_.base);
-    const shm::DoorbellPlace doorbell{static_cast<std::int32_t>(getpid()), region_.fd, info.st_ino,
-                                      region_.fd_offset + bell_offset, &own_bell()};
+        static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(&own_bell()) - region.base);
+    const shm::DoorbellPlace doorbell{static_cast<std::int32_t>(getpid()), region.fd, info.st_ino,
+                                      region.fd_offset + bell_offset, &own_bell()};
     mailbox_ =
         shm::Mailbox::make(name(rank_), std::max(bulk_capacity_, kMailboxBulkBytesMin), doorbell, error);
     if (mailbox_ == nullptr) return false;
@@ -45,85 +46,86 @@ bool ShmTransport::address(PeerAddress* own, std::string* error) {
   return true;
 }
 
-int ShmTransport::join(const PeerAddress& address, std::string* error) {
+int ShmLink::join(const PeerAddress& address, std::string* error) {
   examination_due_ = true;
-  if (address.name.job == region_.job) {
+  if (address.name.job == job_) {
     if (address.name.rank >= 0 && address.name.rank < size_) return address.name.rank;
     *error = "rank " + std::to_string(address.name.rank) + " is none of this job's";
     return -1;
   }
   PeerAddress own;
   if (!this->address(&own, error)) return -1;
-  int endpoint = find_foreign(address.name);
-  if (endpoint >= 0 && foreign(endpoint).to != nullptr) return endpoint;
-  if (endpoint < 0) endpoint = add_foreign(address);
-  foreign(endpoint).address = address;
-  return open_foreign(endpoint, error) ? endpoint : -1;
+  int endpoint = find_remote(address.name);
+  if (endpoint >= 0 && remote(endpoint).to != nullptr) return endpoint;
+  if (endpoint < 0) endpoint = add_remote(address);
+  remote(endpoint).address = address;
+  return open_remote(endpoint, error) ? endpoint : -1;
 }
 
-bool ShmTransport::has_ended(int endpoint) const {
-  return endpoint >= size_ && foreign_[static_cast<std::size_t>(endpoint - size_)].ended;
+bool ShmLink::has_ended(int endpoint) const {
+  return endpoint >= size_ && remote_[static_cast<std::size_t>(endpoint - size_)].ended;
 }
 
-void ShmTransport::say_finishing() {
+void ShmLink::say_finishing() {
   if (mailbox_ == nullptr) return;
   mailbox_->header().finishing.store(1, std::memory_order_seq_cst);
-  for (int endpoint = size_; endpoint < endpoints(); ++endpoint) wake(endpoint);
+  for (int endpoint = size_; endpoint < endpoints(); ++endpoint) doorbells_.wake(endpoint);
 }
 
-Presence ShmTransport::presence(int endpoint) const {
+Presence ShmLink::presence(int endpoint) const {
   if (endpoint < size_) return Presence::kHere;
-  const Foreign& one = foreign_[static_cast<std::size_t>(endpoint - size_)];
+  const RemoteProcess& one = remote_[static_cast<std::size_t>(endpoint - size_)];
   if (one.ended) return one.died ? Presence::kDied : Presence::kLeft;
   if (one.to == nullptr) return Presence::kHere;
   if (one.to->finalized()) return Presence::kLeft;
   return one.to->finishing() ? Presence::kFinishing : Presence::kHere;
 }
 
-bool ShmTransport::is_silent(int endpoint) {
+bool ShmLink::is_silent(int endpoint) {
   if (presence(endpoint) == Presence::kHere) return false;  // before the look at the ring: it sends no more
-  if (foreign(endpoint).inbound_slot < 0) return mailbox_->header().opened.load() == opened_seen_;
+  if (remote(endpoint).inbound_slot < 0) return mailbox_->header().opened.load() == opened_seen_;
   Packet packet;
   return !peers_[static_cast<std::size_t>(endpoint)].receiver.peek(&packet, &gathered_);
 }
 
-int ShmTransport::endpoints_alive() const {
-  return size_ + static_cast<int>(std::count_if(foreign_.begin(), foreign_.end(),
-                                                [](const Foreign& one) { return !one.ended; }));
+int ShmLink::endpoints_alive() const {
+  return size_ + static_cast<int>(std::count_if(remote_.begin(), remote_.end(),
+                                                [](const RemoteProcess& one) { return !one.ended; }));
 }
 
-int ShmTransport::find_foreign(const ProcessName& name) const {
-  const auto found = foreign_by_name_.find(name);
-  return found == foreign_by_name_.end() ? -1 : found->second;
+int ShmLink::find_remote(const ProcessName& name) const {
+  const auto found = remote_by_name_.find(name);
+  return found == remote_by_name_.end() ? -1 : found->second;
 }
 
-int ShmTransport::add_foreign(const PeerAddress& address) {
+int ShmLink::add_remote(const PeerAddress& address) {
   const int endpoint = endpoints();
-  Foreign added;
+  RemoteProcess added;
   added.address = address;
   added.ended = true;  // until it can be sent to, or sends
-  foreign_.push_back(std::move(added));
-  foreign_by_name_[address.name] = endpoint;
+  remote_.push_back(std::move(added));
+  remote_by_name_[address.name] = endpoint;
   peers_.push_back(nowhere());
+  doorbells_.add();
   return endpoint;
 }
 
-bool ShmTransport::open_foreign(int endpoint, std::string* error) {
-  Foreign& one = foreign(endpoint);
+bool ShmLink::open_remote(int endpoint, std::string* error) {
+  RemoteProcess& one = remote(endpoint);
   one.to = shm::Correspondent::open(one.address, mailbox_->address(), bulk_bytes_max(), error);
   if (one.to == nullptr) return false;
   Peer& peer = peers_[static_cast<std::size_t>(endpoint)];
   peer.sender = one.to->sender();
-  peer.bell = one.to->doorbell();
-  peer.has_membarrier = fence_of(*peer.bell);
+  doorbells_.set(endpoint, one.to->doorbell());
+  peer.wakes = doorbells_.place(endpoint);
   one.ended = false;
   return true;
 }
 
 // ----- polling ---------------------------------------------------------------------------------------------
 
-int ShmTransport::poll_foreign(PacketSink& sink) {
-  // seq_cst: after arm() this load must not be older than the sleeping flag's store (transport.hpp, 5).
+int ShmLink::poll_remote(PacketSink& sink) {
+  // seq_cst: after arm() this load must not be older than the sleeping flag's store (link.hpp, 5).
   const std::uint32_t opened = mailbox_->header().opened.load(std::memory_order_seq_cst);
   if (opened != opened_seen_) {
     if (find_senders(sink)) opened_seen_ = opened;
@@ -139,7 +141,7 @@ int ShmTransport::poll_foreign(PacketSink& sink) {
 
 /// Somebody has opened a slot. Returns false when one is to be looked at again: its sender has left and come
 /// back before its last packets were taken.
-bool ShmTransport::find_senders(PacketSink& sink) {
+bool ShmLink::find_senders(PacketSink& sink) {
   bool all_found = true;
   for (int slot = 0; slot < shm::kMailboxSlots; ++slot) {
     const auto bit = static_cast<std::size_t>(slot);
@@ -147,9 +149,9 @@ bool ShmTransport::find_senders(PacketSink& sink) {
     const shm::SlotState state = shared.state.load(std::memory_order_acquire);
     if (slots_known_[bit] || (state != shm::SlotState::kOpen && state != shm::SlotState::kLeft)) continue;
     const PeerAddress sender = shared.sender;
-    int endpoint = find_foreign(sender.name);
-    const int earlier_slot = endpoint >= 0 ? foreign(endpoint).inbound_slot : -1;
-    if (sender.name.job == region_.job ||
+    int endpoint = find_remote(sender.name);
+    const int earlier_slot = endpoint >= 0 ? remote(endpoint).inbound_slot : -1;
+    if (sender.name.job == job_ ||
         (earlier_slot >= 0 && mailbox_->header().slots[earlier_slot].state.load(std::memory_order_acquire) !=
                                   shm::SlotState::kLeft)) {
       sink.packet(damaged_packet(endpoints(), "who sends, in a slot of the mailbox"));
@@ -164,15 +166,15 @@ bool ShmTransport::find_senders(PacketSink& sink) {
     }
     slots_known_[bit] = true;
     if (endpoint < 0) {
-      endpoint = add_foreign(sender);
+      endpoint = add_remote(sender);
       sink.peer_joined(endpoint);
     }
-    Foreign& one = foreign(endpoint);
+    RemoteProcess& one = remote(endpoint);
     one.ended = false;
     if (one.to == nullptr) {
       one.address = sender;
       std::string error;
-      open_foreign(endpoint, &error);  // if it fails, the sender is gone again, but its packets count
+      open_remote(endpoint, &error);  // if it fails, the sender is gone again, but its packets count
       one.ended = false;
     }
     one.inbound_slot = slot;
@@ -183,19 +185,19 @@ bool ShmTransport::find_senders(PacketSink& sink) {
   return all_found;
 }
 
-void ShmTransport::examine_soon() {
+void ShmLink::examine_soon() {
   const std::int64_t now = clock_ns();
   if (now - examined_ns_ < kExaminationPauseNs) return;
   examined_ns_ = now;
   examination_due_ = true;
 }
 
-void ShmTransport::look_for_ended(PacketSink& sink) {
+void ShmLink::look_for_ended(PacketSink& sink) {
   for (int endpoint = size_; endpoint < endpoints(); ++endpoint) {
-    const Foreign& one = foreign(endpoint);
+    const RemoteProcess& one = remote(endpoint);
     if (one.ended) continue;
     const bool finalized = one.to != nullptr && one.to->finalized();
-    if (!finalized && !state_of_process(one.address.mailbox.pid).ended()) {
+    if (!finalized && !state_of_process(shm::segment_of(one.address).pid).ended()) {
       if (is_silent(endpoint)) sink.peer_finishing(endpoint);
       continue;
     }
@@ -204,8 +206,8 @@ void ShmTransport::look_for_ended(PacketSink& sink) {
 }
 
 /// Lets go of a process that has ended, unless packets of its are left to be taken.
-bool ShmTransport::end(int endpoint, bool finalized) {
-  Foreign& one = foreign(endpoint);
+bool ShmLink::end(int endpoint, bool finalized) {
+  RemoteProcess& one = remote(endpoint);
   Peer& peer = peers_[static_cast<std::size_t>(endpoint)];
   if (one.inbound_slot >= 0) {
     Packet packet;
@@ -217,6 +219,7 @@ bool ShmTransport::end(int endpoint, bool finalized) {
     mailbox_->free_slot(one.inbound_slot);
   }
   one.died = !finalized && !(one.to != nullptr && one.to->finishing());
+  doorbells_.set(endpoint, nullptr);
   one.to.reset();
   one.inbound_slot = -1;
   one.ended = true;
@@ -224,9 +227,10 @@ bool ShmTransport::end(int endpoint, bool finalized) {
   return true;
 }
 
-void ShmTransport::leave() {
+void ShmLink::leave() {
   for (int endpoint = size_; endpoint < endpoints(); ++endpoint) {
-    Foreign& one = foreign(endpoint);
+    RemoteProcess& one = remote(endpoint);
+    doorbells_.set(endpoint, nullptr);
     one.to.reset();
     one.inbound_slot = -1;
     one.ended = true;
@@ -239,7 +243,7 @@ void ShmTransport::leave() {
 
 // ----- ports -----------------------------------------------------------------------------------------------
 
-bool ShmTransport::open_port(std::uint64_t port) {
+bool ShmLink::open_port(std::uint64_t port) {
   PeerAddress own;
   std::string error;
   if (!address(&own, &error)) return false;
@@ -251,14 +255,14 @@ bool ShmTransport::open_port(std::uint64_t port) {
   return false;
 }
 
-void ShmTransport::close_port(std::uint64_t port) {
+void ShmLink::close_port(std::uint64_t port) {
   if (mailbox_ == nullptr) return;
   for (std::atomic<std::uint64_t>& place : mailbox_->header().ports) {
     if (place.load(std::memory_order_relaxed) == port) place.store(0, std::memory_order_release);
   }
 }
 
-bool ShmTransport::has_port(const PeerAddress& owner, std::uint64_t port) {
+bool ShmLink::has_port(const PeerAddress& owner, std::uint64_t port) {
   std::string error;
   std::uint64_t bulk_capacity = 0;
   const std::unique_ptr<SharedSegment> segment = shm::open_mailbox(owner, &bulk_capacity, &error);

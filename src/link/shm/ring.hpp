@@ -163,7 +163,7 @@ class RingSender {
     publish(slot.sequence, ++next_, order);
   }
 
-  /// A small packet in one step: Transport::put(). `order` as of commit().
+  /// A small packet in one step: Link::put(). `order` as of commit().
   bool put(const HeadWords& head, const void* data, std::uint32_t bytes, std::memory_order order) {
     if (bytes > kFirstLineBytes) return put_lines(head, static_cast<const std::byte*>(data), bytes, order);
     if (!has_room(1, 0) && !finds_room(1, 0)) [[unlikely]]
@@ -241,7 +241,7 @@ class RingReceiver {
   /// The head of a small packet of several lines is put together in `gathered`.
   bool peek(Packet* packet, SmallHead* gathered) {
     Slot& slot = shared_->slots[next_ % kSlots];
-    // seq_cst, because after arm() this load must not be older than the sleeping flag's store (transport.hpp,
+    // seq_cst, because after arm() this load must not be older than the sleeping flag's store (link.hpp,
     // 5).
     if (slot.sequence.load(std::memory_order_seq_cst) != next_ + 1) return false;
     packet->head = slot.head;
@@ -282,7 +282,7 @@ class RingReceiver {
     return true;
   }
 
-  /// Transport::take_if(), with one look. After kTaken, take() is to be called.
+  /// Link::take_if(), with one look. After kTaken, take() is to be called.
   Found take_if(const HeadFilter& filter, void* buffer, std::uint64_t capacity, SmallPacket* taken) {
     Slot& slot = shared_->slots[next_ % kSlots];
     if (slot.sequence.load(std::memory_order_acquire) != next_ + 1) return Found::kNothing;

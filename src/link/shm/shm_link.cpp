@@ -1,8 +1,10 @@
-// ShmTransport: the region's layout, polling and sleeping.
+// ShmLink: the region's layout, polling and sleeping.
 #include "link/shm/shm_link.hpp"
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
+#include <utility>
 
 #include "base/hints.hpp"
 
@@ -28,78 +30,67 @@ std::size_t ring_bytes(std::uint64_t bulk_capacity) {
   return sizeof(shm::RingShared) + bulk_capacity;
 }
 
-std::size_t doorbell_bytes(int size) {
-  return sizeof(shm::Doorbell) * static_cast<std::size_t>(size);
-}
-
 std::size_t rings_offset(int size) {
-  return doorbell_bytes(size) + AttentionBits::bytes_needed(size) * static_cast<std::size_t>(size);
+  return AttentionBits::bytes_needed(size) * static_cast<std::size_t>(size);
 }
 
-/// Where the boards begin: behind the rings, each in a page of its own.
-std::size_t boards_offset(int size, std::uint64_t bulk_capacity) {
-  const auto ranks = static_cast<std::size_t>(size);
-  const std::size_t rings_end = rings_offset(size) + ranks * ranks * ring_bytes(bulk_capacity);
-  return (rings_end + kBoardBytes - 1) / kBoardBytes * kBoardBytes;
-}
-
-/// The bits of the receiver `rank`; none where all rings are watched.
-AttentionBits attention_bits(const SharedRegion& region, int rank, int size) {
+/// The bits of the receiver with that number on the node; none where all rings are watched.
+AttentionBits attention_bits(std::byte* region, int number, int size) {
   const std::size_t bytes = AttentionBits::bytes_needed(size);
   if (bytes == 0) return {};
-  return AttentionBits::at(region.base + doorbell_bytes(size) + bytes * static_cast<std::size_t>(rank), size);
+  return AttentionBits::at(region + bytes * static_cast<std::size_t>(number), size);
 }
 
-shm::Raise raise_at(const SharedRegion& region, int sender, int receiver, int size) {
+shm::Raise raise_at(std::byte* region, int sender, int receiver, int size) {
   const AttentionBits bits = attention_bits(region, receiver, size);
   return bits.waiting == nullptr ? shm::Raise() : shm::Raise(bits, sender);
 }
 
+int number_of(const std::vector<int>& ranks, int rank) {
+  return static_cast<int>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
+}
+
 }  // namespace
 
-std::size_t ShmTransport::bytes_needed(int size, const Config& config) {
+std::size_t ShmLink::bytes_needed(int size, const Config& config) {
   const auto ranks = static_cast<std::size_t>(size);
-  return boards_offset(size, ring_bulk_bytes(size, config)) + ranks * ranks * kBoardBytes;
+  return rings_offset(size) + ranks * ranks * ring_bytes(ring_bulk_bytes(size, config));
 }
 
-std::byte* ShmTransport::board(int from, int to) {
-  if (from >= size_ || to >= size_) return nullptr;
-  const auto index =
-      static_cast<std::size_t>(to) * static_cast<std::size_t>(size_) + static_cast<std::size_t>(from);
-  return region_.base + boards_offset(size_, bulk_capacity_) + index * kBoardBytes;
-}
-
-ShmTransport::ShmTransport(SharedRegion region, int rank, int size, const Config& config, bool use_membarrier)
-    : region_(region),
-      rank_(rank),
-      size_(size),
-      bulk_capacity_(ring_bulk_bytes(size, config)),
-      attention_(size, attention_bits(region, rank, size)) {
-  auto* bells = reinterpret_cast<shm::Doorbell*>(region.base);
+ShmLink::ShmLink(std::byte* region, Doorbells& doorbells, Job job, const Config& config)
+    : doorbells_(doorbells),
+      job_(job.id),
+      ranks_(std::move(job.ranks)),
+      rank_(job.rank),
+      size_(job.size),
+      bulk_capacity_(ring_bulk_bytes(static_cast<int>(ranks_.size()), config)),
+      attention_(static_cast<int>(ranks_.size()),
+                 attention_bits(region, number_of(ranks_, rank_), static_cast<int>(ranks_.size()))) {
+  const auto on_node = static_cast<int>(ranks_.size());
+  const int self = number_of(ranks_, rank_);
   const auto ring_at = [&](int from, int to) {
-    const auto index =
-        static_cast<std::size_t>(to) * static_cast<std::size_t>(size) + static_cast<std::size_t>(from);
-    return reinterpret_cast<shm::RingShared*>(region.base + rings_offset(size) +
+    const auto index = static_cast<std::size_t>(to) * ranks_.size() + static_cast<std::size_t>(from);
+    return reinterpret_cast<shm::RingShared*>(region + rings_offset(on_node) +
                                               index * ring_bytes(bulk_capacity_));
   };
-  own_bell_ = bells + rank;
-  shm::doorbell_open(*own_bell_, use_membarrier);
-  peers_.resize(static_cast<std::size_t>(size));
-  for (int peer = 0; peer < size; ++peer) {
-    peers_[static_cast<std::size_t>(peer)] = {shm::RingSender(ring_at(rank, peer), bulk_capacity_),
-                                              shm::RingReceiver(ring_at(peer, rank), bulk_capacity_),
-                                              bells + peer, fence_of(bells[peer]),
-                                              raise_at(region, rank, peer, size)};
+  peers_.resize(static_cast<std::size_t>(size_), nowhere());
+  for (int number = 0; number < on_node; ++number) {
+    const int peer = ranks_[static_cast<std::size_t>(number)];
+    peers_[static_cast<std::size_t>(peer)] = {shm::RingSender(ring_at(self, number), bulk_capacity_),
+                                              shm::RingReceiver(ring_at(number, self), bulk_capacity_),
+                                              doorbells.place(peer), raise_at(region, self, number, on_node),
+                                              number};
   }
 }
 
-int ShmTransport::poll(PacketSink& sink) {
+int ShmLink::poll(PacketSink& sink) {
   if (polling_) return 0;
   polling_ = true;
-  int delivered =
-      attention_.poll(armed_ != 0, kPacketsPerPoll, [&](int source) { return poll_peer(source, sink); });
+  int delivered = attention_.poll(armed_ != 0, kPacketsPerPoll, [&](int number) {
+    return poll_peer(ranks_[static_cast<std::size_t>(number)], sink);
+  });
   if (mailbox_ != nullptr) [[unlikely]]
-    delivered += poll_foreign(sink);
+    delivered += poll_remote(sink);
   if (armed_ != 0 || ++polls_ % kPollsPerCheck == 0) [[unlikely]]
     look_for_damage(sink);
   polling_ = false;
@@ -107,25 +98,25 @@ int ShmTransport::poll(PacketSink& sink) {
 }
 
 /// False, for those who say so.
-bool ShmTransport::no_room(int peer) {
+bool ShmLink::no_room(int peer) {
   if (peers_[static_cast<std::size_t>(peer)].sender.is_damaged()) damaged_peer_ = peer;
   return false;
 }
 
 /// Before this rank sleeps, and now and then: for what would keep it waiting for ever.
-void ShmTransport::look_for_damage(PacketSink& sink) {
+void ShmLink::look_for_damage(PacketSink& sink) {
   if (damaged_peer_ >= 0)
     sink.packet(damaged_packet(damaged_peer_, "more of what was sent is received than there is"));
   const auto look = [&](int source) {
     if (!peers_[static_cast<std::size_t>(source)].receiver.is_sound())
       sink.packet(damaged_packet(source, "the number of the packet to come"));
   };
-  attention_.for_each_known(look);
+  attention_.for_each_known([&](int number) { look(ranks_[static_cast<std::size_t>(number)]); });
   std::for_each(inbound_.begin(), inbound_.end(), look);
 }
 
-Found ShmTransport::take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
-                            std::uint32_t looks, SmallPacket* taken) {
+Found ShmLink::take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
+                       std::uint32_t looks, SmallPacket* taken) {
   if (source >= size_ || polling_) [[unlikely]]
     return Found::kOther;
   Peer& peer = peers_[static_cast<std::size_t>(source)];
@@ -135,12 +126,13 @@ Found ShmTransport::take_if(int source, const HeadFilter& filter, void* buffer, 
     found = peer.receiver.take_if(filter, buffer, capacity, taken);
   }
   if (found != Found::kTaken) return found;
-  if (peer.receiver.take(shm::publish_order(*peer.has_membarrier))) shm::doorbell_ring_if_asleep(*peer.bell);
-  if (!attention_.watches_all()) attention_.watch(source);
+  if (peer.receiver.take(shm::publish_order(*peer.wakes.has_membarrier)))
+    shm::doorbell_ring_if_asleep(*peer.wakes.bell);
+  if (!attention_.watches_all()) attention_.watch(peer.number);
   return found;
 }
 
-int ShmTransport::poll_peer(int source, PacketSink& sink) {
+int ShmLink::poll_peer(int source, PacketSink& sink) {
   Peer& peer = peers_[static_cast<std::size_t>(source)];
   Packet packet;
   packet.source = source;
@@ -148,28 +140,60 @@ int ShmTransport::poll_peer(int source, PacketSink& sink) {
   while (delivered < kPacketsPerPoll && peer.receiver.peek(&packet, &gathered_)) {
     sink.packet(packet);
     ++delivered;
-    if (peer.receiver.take(shm::publish_order(*peer.has_membarrier)))
-      shm::doorbell_ring_if_asleep(*peer.bell);
+    if (peer.receiver.take(shm::publish_order(*peer.wakes.has_membarrier)))
+      shm::doorbell_ring_if_asleep(*peer.wakes.bell);
   }
   return delivered;
 }
 
-std::uint32_t ShmTransport::arm() {
+std::uint32_t ShmLink::arm() {
   ++armed_;
-  if (!foreign_.empty()) examine_soon();
+  if (!remote_.empty()) examine_soon();
   return shm::doorbell_arm(own_bell());
 }
 
-bool ShmTransport::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
+bool ShmLink::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
   return shm::doorbell_sleep(own_bell(), ticket, timeout_ns);
 }
 
-void ShmTransport::disarm() {
+void ShmLink::disarm() {
   if (--armed_ == 0) own_bell().sleeping.store(0, std::memory_order_relaxed);
 }
 
-void ShmTransport::ring() {
+void ShmLink::ring() {
   shm::doorbell_ring(own_bell());
+}
+
+// ----- memory named by a key -------------------------------------------------------------------------------
+
+bool ShmLink::register_memory(void* base, std::size_t bytes, MemoryKey* key) {
+  const GlobalAddress address = heap_ != nullptr ? heap_->locate(base, bytes).address : 0;
+  *key = {address, bytes};
+  return address != 0;
+}
+
+std::byte* ShmLink::memory_at(int peer, const MemoryKey& key, std::uint64_t offset, std::size_t bytes) {
+  if (offset > key.bytes || bytes > key.bytes - offset) return nullptr;
+  if (!can_put(peer) || !heap_->locate(peer, key.word + offset, bytes).is_shared()) return nullptr;
+  return reinterpret_cast<std::byte*>(key.word + offset);
+}
+
+bool ShmLink::put_memory(int peer, const MemoryKey& key, std::uint64_t offset, const void* from,
+                         std::size_t bytes, std::uint64_t* completed) {
+  std::byte* const to = memory_at(peer, key, offset, bytes);
+  if (to == nullptr) return false;
+  std::memcpy(to, from, bytes);
+  ++*completed;
+  return true;
+}
+
+bool ShmLink::get_memory(int peer, const MemoryKey& key, std::uint64_t offset, void* to, std::size_t bytes,
+                         std::uint64_t* completed) {
+  const std::byte* const from = memory_at(peer, key, offset, bytes);
+  if (from == nullptr) return false;
+  std::memcpy(to, from, bytes);
+  ++*completed;
+  return true;
 }
 
 }  // namespace tasuki

@@ -1,12 +1,14 @@
-// ShmTransport: packets between the ranks of one node, through memory that all of them map.
+// ShmLink: packets between the ranks of one node, through memory that all of them map.
 //
-// The region holds a doorbell per rank, then, where there are many, the bits that say which rings are to be
-// looked at (attention.hpp), then each rank's inbox, one ring per source, then a board (a page)
-// per ordered pair of ranks. Pages are touched only when used, so pairs that never talk cost address space
-// alone. Processes of other jobs have endpoints beyond the ranks and come through a mailbox (mailbox.hpp),
-// which is made when the first of them is to be known; until then they cost a poll one comparison.
+// The link's region holds, where there are many ranks, the bits that say which rings are to be looked at
+// (attention.hpp), then each rank's inbox, one ring per source. It is sized by the ranks of the node; those
+// of other nodes are endpoints that nothing reaches (a LoopLink stands before it, which reaches them). Pages
+// are touched only when used, so pairs that never talk cost address space alone. A rank is woken by its
+// doorbell, which is Node's. Processes of other jobs have endpoints beyond the ranks and come through a
+// mailbox (mailbox.hpp), which is made when the first of them is to be known; until then they cost a poll one
+// comparison.
 //
-// Thread safety: as transport.hpp. Each ShmTransport object belongs to one rank; all share the region.
+// Thread safety: as link.hpp. Each ShmLink object belongs to one rank; all share the region.
 #pragma once
 
 #include <bitset>
@@ -21,27 +23,27 @@
 #include "link/shm/attention.hpp"
 #include "link/shm/mailbox.hpp"
 #include "link/shm/ring.hpp"
-#include "node/doorbell.hpp"
+#include "memory/global_memory.hpp"
+#include "node/doorbells.hpp"
 
 namespace tasuki {
 
-/// Memory that all ranks of the node map, zero at first. Owned by the bootstrap.
-struct SharedRegion {
-  std::byte* base = nullptr;
-  std::size_t bytes = 0;
-  std::uint64_t job = 0;        // the job's random number
-  int fd = -1;                  // the file that it maps, open as long as the region is; -1: private memory
-  std::uint64_t fd_offset = 0;  // of `base` in the file
-};
-
-class ShmTransport final : public Transport {
+class ShmLink final : public Link {
  public:
-  /// Bytes of the region for `size` ranks; every rank must use the same configuration.
+  /// Who the link connects.
+  struct Job {
+    std::uint64_t id = 0;    // the job's random number
+    std::vector<int> ranks;  // those on this node, ascending
+    int rank = 0;            // of this one
+    int size = 0;            // of the job
+  };
+
+  /// Bytes of the region for `size` ranks on the node; every rank must use the same configuration.
   static std::size_t bytes_needed(int size, const Config& config);
 
-  /// REQUIRES: region.bytes >= bytes_needed(size, config), region.base aligned to 64.
-  /// `use_membarrier`: false for ranks that are threads (a kernel without it is found out by itself).
-  ShmTransport(SharedRegion region, int rank, int size, const Config& config, bool use_membarrier);
+  /// `region`: bytes_needed(job.ranks.size(), config) of memory that the ranks of the node map, zero at first
+  /// and aligned to 64. `doorbells` are those of all ranks of the job. Both outlive the link.
+  ShmLink(std::byte* region, Doorbells& doorbells, Job job, const Config& config);
 
   int endpoints() const override { return static_cast<int>(peers_.size()); }
   int self() const override { return rank_; }
@@ -52,16 +54,16 @@ class ShmTransport final : public Transport {
   }
   void commit(int peer, const PacketRoom& room) override {
     Peer& to = peers_[static_cast<std::size_t>(peer)];
-    to.sender.commit(room, shm::publish_order(*to.has_membarrier));
+    to.sender.commit(room, shm::publish_order(*to.wakes.has_membarrier));
     to.raise();
-    shm::doorbell_ring_if_asleep(*to.bell);
+    shm::doorbell_ring_if_asleep(*to.wakes.bell);
   }
   bool put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) override {
     Peer& to = peers_[static_cast<std::size_t>(peer)];
-    if (!to.sender.put(head, data, bytes, shm::publish_order(*to.has_membarrier))) [[unlikely]]
+    if (!to.sender.put(head, data, bytes, shm::publish_order(*to.wakes.has_membarrier))) [[unlikely]]
       return no_room(peer);
     to.raise();
-    shm::doorbell_ring_if_asleep(*to.bell);
+    shm::doorbell_ring_if_asleep(*to.wakes.bell);
     return true;
   }
   Found take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
@@ -71,16 +73,17 @@ class ShmTransport final : public Transport {
   bool sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;
   void disarm() override;
   void ring() override;
-  void wake(int peer) override {
-    shm::Doorbell* bell = peers_[static_cast<std::size_t>(peer)].bell;
-    if (bell != nullptr) shm::doorbell_ring_if_asleep(*bell);
-  }
-  bool sleeps_with_fence(int peer) const override {
-    return peers_[static_cast<std::size_t>(peer)].has_membarrier->load(std::memory_order_relaxed) != 0;
-  }
-  std::byte* board(int from, int to) override;
 
-  // foreign_peers.cpp
+  // A key names memory of the peer's symmetric heap, which this rank maps: a put is a copy.
+  bool can_put(int peer) const override { return peer < size_ && heap_ != nullptr; }
+  bool register_memory(void* base, std::size_t bytes, MemoryKey* key) override;
+  bool put_memory(int peer, const MemoryKey& key, std::uint64_t offset, const void* from, std::size_t bytes,
+                  std::uint64_t* completed) override;
+  bool get_memory(int peer, const MemoryKey& key, std::uint64_t offset, void* to, std::size_t bytes,
+                  std::uint64_t* completed) override;
+  void use_heap(GlobalMemory& heap) override { heap_ = &heap; }
+
+  // remote_jobs.cpp
   ProcessName name(int endpoint) const override;
   bool address(PeerAddress* own, std::string* error) override;
   int join(const PeerAddress& address, std::string* error) override;
@@ -98,12 +101,12 @@ class ShmTransport final : public Transport {
   struct Peer {
     shm::RingSender sender;
     shm::RingReceiver receiver;
-    shm::Doorbell* bell;
-    const std::atomic<std::uint32_t>* has_membarrier;  // both have it: see fence_of()
+    Doorbells::Place wakes;
     shm::Raise raise{};
+    int number = 0;  // on the node
   };
   /// A process of another job.
-  struct Foreign {
+  struct RemoteProcess {
     PeerAddress address;
     std::unique_ptr<shm::Correspondent> to;  // null: cannot be sent to
     int inbound_slot = -1;                   // of the own mailbox, where its packets come; -1: none came yet
@@ -113,31 +116,28 @@ class ShmTransport final : public Transport {
   int poll_peer(int source, PacketSink& sink);
   void look_for_damage(PacketSink& sink);
   bool no_room(int peer);
-  shm::Doorbell& own_bell() { return *own_bell_; }
-  /// Where it stands whether the fence of the one that sleeps at `bell` reaches this process: never where
-  /// this one is not registered for it. Once it does, so it stays.
-  const std::atomic<std::uint32_t>* fence_of(const shm::Doorbell& bell) const {
-    const bool registered = own_bell_->has_membarrier.load(std::memory_order_relaxed) != 0;
-    return registered ? &bell.has_membarrier : &nobody_.has_membarrier;
-  }
-  Peer nowhere() {
-    return {shm::RingSender::nowhere(), shm::RingReceiver(), &nobody_, &nobody_.has_membarrier};
-  }
+  shm::Doorbell& own_bell() { return doorbells_.own(); }
+  Peer nowhere() { return {shm::RingSender::nowhere(), shm::RingReceiver(), doorbells_.nowhere()}; }
+  /// The memory that `key` of `peer` names, from `offset` on; null: none that can be reached.
+  std::byte* memory_at(int peer, const MemoryKey& key, std::uint64_t offset, std::size_t bytes);
 
-  // foreign_peers.cpp
-  int poll_foreign(PacketSink& sink);
+  // remote_jobs.cpp
+  int poll_remote(PacketSink& sink);
   bool find_senders(PacketSink& sink);
   void look_for_ended(PacketSink& sink);
   bool end(int endpoint, bool finalized);
-  int find_foreign(const ProcessName& name) const;
-  int add_foreign(const PeerAddress& address);
-  bool open_foreign(int endpoint, std::string* error);
+  int find_remote(const ProcessName& name) const;
+  int add_remote(const PeerAddress& address);
+  bool open_remote(int endpoint, std::string* error);
   void examine_soon();
-  Foreign& foreign(int endpoint) { return foreign_[static_cast<std::size_t>(endpoint - size_)]; }
+  RemoteProcess& remote(int endpoint) { return remote_[static_cast<std::size_t>(endpoint - size_)]; }
 
-  SharedRegion region_;
+  Doorbells& doorbells_;
+  const std::uint64_t job_;
+  const std::vector<int> ranks_;  // of the node, by number
   int rank_;
-  int size_;
+  int size_;  // of the job
+  GlobalMemory* heap_ = nullptr;
   std::uint64_t bulk_capacity_;
   int damaged_peer_ = -1;    // whose credits cannot be right
   std::uint32_t polls_ = 0;  // wraps around
@@ -145,19 +145,17 @@ class ShmTransport final : public Transport {
   bool polling_ = false;
   shm::Attention attention_;
   shm::SmallHead gathered_;
-  std::vector<Peer> peers_;            // by endpoint
-  shm::Doorbell* own_bell_ = nullptr;  // not through peers_, which may grow while another thread sleeps
+  std::vector<Peer> peers_;  // by endpoint
 
   // Of use once there is a mailbox. Correspondents go before the mailbox does.
   std::unique_ptr<shm::Mailbox> mailbox_;
-  std::vector<Foreign> foreign_;  // by endpoint - size_
-  std::map<ProcessName, int> foreign_by_name_;
+  std::vector<RemoteProcess> remote_;  // by endpoint - size_
+  std::map<ProcessName, int> remote_by_name_;
   std::vector<int> inbound_;  // endpoints that send through the mailbox
   std::bitset<shm::kMailboxSlots> slots_known_;
   std::uint32_t opened_seen_ = 0;
   bool examination_due_ = false;  // the next poll looks who has ended
   std::int64_t examined_ns_ = 0;  // when the last one was asked for
-  shm::Doorbell nobody_{};        // of peers that cannot be reached
 };
 
 }  // namespace tasuki

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/outside_wait.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 #include "object/comm.hpp"
 #include "p2p/point_to_point.hpp"
 #include "p2p/remote_job.hpp"
@@ -39,18 +39,18 @@ std::set<int> connected_endpoints(const Process& process) {
 }
 
 std::string rank_text(const Process& process, int endpoint) {
-  return "rank " + std::to_string(process.transport->name(endpoint).rank) + " of another job";
+  return "rank " + std::to_string(process.link->name(endpoint).rank) + " of another job";
 }
 
 void tell_dead(Process& process, const std::set<int>& connected) {
   std::string first;
   int others = -1;
   for (const int endpoint : connected) {
-    if (process.transport->presence(endpoint) != Presence::kDied) continue;
+    if (process.link->presence(endpoint) != Presence::kDied) continue;
     if (++others == 0) first = rank_text(process, endpoint);
   }
   if (others < 0) return;
-  process.bootstrap.leave_to_launcher();  // where it is the same one it ends this job
+  process.launcher.wait_to_be_ended();  // where it is the same one it ends this job
   const std::string more = others > 0 ? " (and " + std::to_string(others) + " more of other jobs)" : "";
   std::fprintf(stderr, "tasuki: MPI_Finalize: %s%s, to which rank %d is connected, died without calling it\n",
                first.c_str(), more.c_str(), process.rank);
@@ -68,14 +68,14 @@ void end_connection(const Comm& comm) {
 
 void finish_with_connected(Process& process) {
   PointToPoint& p2p = *process.p2p;
-  Transport& transport = *process.transport;
+  Link& link = *process.link;
   const std::set<int> connected = connected_endpoints(process);
   p2p.finishing = true;
-  transport.say_finishing();
+  link.say_finishing();
   OutsideWait words(process, "");
   auto waited_for = connected.begin();
   process.progress->wait_until([&] {
-    while (waited_for != connected.end() && transport.presence(*waited_for) != Presence::kHere) ++waited_for;
+    while (waited_for != connected.end() && link.presence(*waited_for) != Presence::kHere) ++waited_for;
     if (waited_for == connected.end()) return true;
     words.text = rank_text(process, *waited_for) +
                  ", to which it is connected and which has not called MPI_Finalize (nor MPI_Comm_disconnect)";

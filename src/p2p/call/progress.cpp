@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 #include "p2p/core_calls.hpp"
 #include "p2p/large/large.hpp"
 #include "p2p/partitioned/partitioned.hpp"
@@ -76,23 +76,23 @@ bool SendQueue::remove(SendRequest* request) {
 
 PointToPoint::PointToPoint(Process& owner)
     : process(owner),
-      transport(*owner.transport),
-      distances(owner.bootstrap),
-      bulk_bytes_max(owner.transport->bulk_bytes_max()),
+      link(*owner.link),
+      distances(owner.node, owner.size),
+      bulk_bytes_max(owner.link->bulk_bytes_max()),
       matching(owner.counters.queues),
       sent(owner),
       partitioned(std::make_unique<Partitioned>(*this)),
       large(std::make_unique<LargeMessages>(*this)) {
-  if (transport.endpoints() > kRanksMax) {
-    process.bootstrap.abort(1, "a job has at most " + std::to_string(kRanksMax) + " ranks, not " +
-                                   std::to_string(transport.endpoints()));
+  if (link.endpoints() > kRanksMax) {
+    process.launcher.abort(1, "a job has at most " + std::to_string(kRanksMax) + " ranks, not " +
+                                  std::to_string(link.endpoints()));
   }
   if (process.checks != nullptr) {
     checks = std::make_unique<MessageChecks>(*this, *process.checks);
     matching.forbid_first();
   }
   read_settings();
-  peers.resize(static_cast<std::size_t>(transport.endpoints()));
+  peers.resize(static_cast<std::size_t>(link.endpoints()));
   process.progress->add(this);
   process.forget_communicator = &forget_communicator;
 }
@@ -207,7 +207,7 @@ void PointToPoint::mark_busy(int endpoint) {
 
 void PointToPoint::answer(int endpoint, const AnswerHeader& header) {
   Peer& to = peer(endpoint);
-  if (to.answers.empty() && write_answer(transport, endpoint, header)) return;
+  if (to.answers.empty() && write_answer(link, endpoint, header)) return;
   to.answers.push_back(header);
   mark_busy(endpoint);
 }
@@ -215,7 +215,7 @@ void PointToPoint::answer(int endpoint, const AnswerHeader& header) {
 bool PointToPoint::flush(int endpoint) {
   Peer& to = peer(endpoint);
   std::size_t answered = 0;
-  while (answered < to.answers.size() && write_answer(transport, endpoint, to.answers[answered])) ++answered;
+  while (answered < to.answers.size() && write_answer(link, endpoint, to.answers[answered])) ++answered;
   to.answers.erase(to.answers.begin(), to.answers.begin() + static_cast<std::ptrdiff_t>(answered));
   bool moved = answered != 0;
   if (!to.answers.empty()) return moved;
@@ -274,7 +274,7 @@ bool PointToPoint::poll() {
       ++i;
     }
   }
-  if (transport.poll(*this) != 0) moved = true;
+  if (link.poll(*this) != 0) moved = true;
   if (large->busy()) moved |= large->poll();
   return moved;
 }
@@ -320,11 +320,11 @@ void PointToPoint::packet(const Packet& packet) {
 }
 
 void PointToPoint::damaged(const Packet& packet, const char* what) {
-  process.bootstrap.end_damaged(packet.source, what);
+  process.launcher.end_damaged(packet.source, what);
 }
 
 void PointToPoint::damaged_source(int endpoint) {
-  process.bootstrap.end_damaged(endpoint, "a message from a rank that its communicator has not");
+  process.launcher.end_damaged(endpoint, "a message from a rank that its communicator has not");
 }
 
 }  // namespace tasuki

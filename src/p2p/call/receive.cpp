@@ -1,7 +1,7 @@
 // Receiving: matching a receive with a message, and the bytes into the user's buffer.
 //
 // Either comes first. A receive that finds its message takes it over (accept); else it is posted, and the
-// message's first packet finds it. A long message's data goes straight from the transport's room to the
+// message's first packet finds it. A long message's data goes straight from the link's room to the
 // user's buffer; an eager one that comes early is kept in a Message of its own.
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 #include "p2p/call/api.hpp"
 #include "p2p/core_calls.hpp"
 #include "p2p/large/large.hpp"
@@ -25,7 +25,7 @@ namespace {
 [[gnu::cold]] void take_back(ReceiveRequest& receive, int endpoint) {
   Process& process = receive.comm->process;
   if (!process.p2p->large->withdraw(receive))
-    process.bootstrap.end_damaged(endpoint, "the state of a receive that was offered to it");
+    process.launcher.end_damaged(endpoint, "the state of a receive that was offered to it");
 }
 
 /// The receive is matched: fills its status, and records a truncation.
@@ -64,9 +64,9 @@ void allocate(Process& process, Message& message) {
   if (message.bytes <= static_cast<Count>(Message::kInlineBytes)) return;
   message.heap.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(message.bytes)]);
   if (message.heap != nullptr) return;
-  process.bootstrap.abort(1, "no memory for a message of " + std::to_string(message.bytes) +
-                                 " bytes from rank " + std::to_string(message.endpoint) +
-                                 " that arrived before its receive");
+  process.launcher.abort(1, "no memory for a message of " + std::to_string(message.bytes) +
+                                " bytes from rank " + std::to_string(message.endpoint) +
+                                " that arrived before its receive");
 }
 
 Message& make_message(PointToPoint& p2p, const Packet& packet, int source, int tag, Count bytes) {
@@ -353,7 +353,7 @@ namespace {
   const std::uint32_t checks_per_poll = process.progress->checks_per_poll();
   std::uint32_t checks = 0;
   do {
-    found = p2p.transport.take_if(endpoint, filter, buffer, capacity, checks_per_poll, &taken);
+    found = p2p.link.take_if(endpoint, filter, buffer, capacity, checks_per_poll, &taken);
     checks += checks_per_poll;
   } while (found == Found::kNothing && process.progress->spins_on(checks));
   if (found != Found::kTaken) return false;

@@ -5,7 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
+#include "node/node.hpp"
 #include "p2p/partitioned/partitioned.hpp"
 #include "p2p/point_to_point.hpp"
 
@@ -30,26 +31,26 @@ bool is_librarys_own(const Request& request) {
 }  // namespace
 
 ProcessName process_name(Process& process, int endpoint) {
-  return process.transport->name(endpoint);
+  return process.link->name(endpoint);
 }
 
 Code own_address(Process& process, PeerAddress* address) {
   std::string error;
-  if (process.transport->address(address, &error)) return kSuccess;
+  if (process.link->address(address, &error)) return kSuccess;
   return process.fail(kErrOther, "other jobs cannot reach this process: %s", error.c_str());
 }
 
 Code join_endpoint(Process& process, const PeerAddress& address, int* endpoint) {
   std::string error;
-  *endpoint = process.transport->join(address, &error);
+  *endpoint = process.link->join(address, &error);
   if (*endpoint < 0) return process.fail(kErrOther, "%s", error.c_str());
   process.p2p->peer_joined(*endpoint);
   return kSuccess;
 }
 
 void PointToPoint::peer_joined(int) {
-  peers.resize(static_cast<std::size_t>(transport.endpoints()));
-  if (transport.endpoints_alive() > process.bootstrap.processors_available()) {
+  peers.resize(static_cast<std::size_t>(link.endpoints()));
+  if (link.endpoints_alive() > process.node.processors_available()) {
     process.progress->set_spin_count(0);
   }
 }
@@ -57,7 +58,7 @@ void PointToPoint::peer_joined(int) {
 /// What was to go to it is dropped: no process is there to take it. What is to come from it never comes, so
 /// this process would wait for ever; where it does wait, the job ends instead.
 void PointToPoint::peer_ended(int endpoint, bool finalized) {
-  if (transport.endpoints_alive() <= process.bootstrap.processors_available()) {
+  if (link.endpoints_alive() <= process.node.processors_available()) {
     process.progress->set_spin_count(process.config.spin_count);
   }
   Peer& gone = peer(endpoint);
@@ -73,11 +74,11 @@ void PointToPoint::peer_finishing(int endpoint) {
 
 void PointToPoint::end_forsaken(int endpoint, bool finalized) {
   if (finishing) return;  // so does this one: no call waits for what is still open
-  const ProcessName name = transport.name(endpoint);
-  if (!finalized) process.bootstrap.leave_to_launcher();  // it may be of this job: spawned
-  process.bootstrap.abort(1, "rank " + std::to_string(process.rank) + " waits for rank " +
-                                 std::to_string(name.rank) + " of another job, which has " +
-                                 (finalized ? "called MPI_Finalize" : "died"));
+  const ProcessName name = link.name(endpoint);
+  if (!finalized) process.launcher.wait_to_be_ended();  // it may be of this job: spawned
+  process.launcher.abort(1, "rank " + std::to_string(process.rank) + " waits for rank " +
+                                std::to_string(name.rank) + " of another job, which has " +
+                                (finalized ? "called MPI_Finalize" : "died"));
 }
 
 /// Whether anything is open that the death of `endpoint` may have left without its other end.
@@ -133,7 +134,7 @@ bool PointToPoint::is_vain(const Request& request) const {
     }
     case RequestType::kSend: {
       const auto& send = static_cast<const SendRequest&>(request);
-      return !send.done && send.dest >= 0 && transport.is_silent(send.endpoint);
+      return !send.done && send.dest >= 0 && link.is_silent(send.endpoint);
     }
     case RequestType::kSendReceive: {
       const auto& pair = static_cast<const SendReceiveRequest&>(request);
@@ -171,8 +172,8 @@ bool PointToPoint::is_needed(const Request& request) const {
 }
 
 bool PointToPoint::is_forsaken(const Comm& comm, int source) const {
-  if (transport.endpoints() == process.size) return false;
-  const auto is_silent = [this](int endpoint) { return transport.is_silent(endpoint); };
+  if (link.endpoints() == process.size) return false;
+  const auto is_silent = [this](int endpoint) { return link.is_silent(endpoint); };
   if (source >= 0) return is_silent(comm.endpoint(source));
   const std::vector<int>& others = comm.peers().endpoints;
   return source == kAnySource && !others.empty() && std::all_of(others.begin(), others.end(), is_silent);
@@ -181,7 +182,7 @@ bool PointToPoint::is_forsaken(const Comm& comm, int source) const {
 void PointToPoint::end_if_forsaken(const Comm& comm, int source) {
   if (!is_forsaken(comm, source)) return;
   const int endpoint = comm.endpoint(std::max(source, 0));
-  end_forsaken(endpoint, transport.presence(endpoint) != Presence::kDied);
+  end_forsaken(endpoint, link.presence(endpoint) != Presence::kDied);
 }
 
 }  // namespace tasuki

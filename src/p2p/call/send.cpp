@@ -1,6 +1,6 @@
 // Sending: from the user's call to the packets.
 //
-// A blocking send of up to one packet, with nothing queued before it, is written into the transport's room
+// A blocking send of up to one packet, with nothing queued before it, is written into the link's room
 // and forgotten: no request, no lock, no allocation. Everything else is a SendRequest that push_message()
 // drives through its protocol, at once or whenever there is room.
 #include "base/predefined.hpp"
@@ -30,11 +30,11 @@ namespace {
   const Protocol protocol = choose(bytes, false, p2p.table);
   switch (protocol) {
     case Protocol::kShort:
-      if (!write_short(p2p.transport, endpoint, envelope, buffer, cursor)) return false;
+      if (!write_short(p2p.link, endpoint, envelope, buffer, cursor)) return false;
       break;
     case Protocol::kEager:
       if (bytes > p2p.bulk_bytes_max) return false;
-      if (!write_eager(p2p.transport, endpoint, envelope, 0, buffer, cursor)) return false;
+      if (!write_eager(p2p.link, endpoint, envelope, 0, buffer, cursor)) return false;
       break;
     case Protocol::kLong:
     case Protocol::kSenderWrite:
@@ -60,8 +60,7 @@ namespace {
     return false;
   if (choose(bytes, false, p2p.table) == Protocol::kShort && datatype.contiguous) [[likely]] {
     const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
-    if (!write_short(p2p.transport, endpoint, envelope, buffer, static_cast<std::size_t>(bytes)))
-      return false;
+    if (!write_short(p2p.link, endpoint, envelope, buffer, static_cast<std::size_t>(bytes))) return false;
     ++p2p.peer(endpoint).sent;
     comm.process.counters.count_sent(Way::kShort, static_cast<std::uint64_t>(bytes));
     return true;
@@ -189,11 +188,11 @@ bool PointToPoint::push_message(SendRequest& request) {
     if (request.note != nullptr && !checks->push_seal(request)) return false;
     switch (request.protocol) {
       case Protocol::kShort:
-        request.opened = write_short(transport, to, request.envelope, request.buffer, cursor);
+        request.opened = write_short(link, to, request.envelope, request.buffer, cursor);
         break;
       case Protocol::kEager: {
         const RequestId id = request.mode == SendMode::kSynchronous ? sends.id(&request) : 0;
-        request.opened = write_eager(transport, to, request.envelope, id, request.buffer, cursor);
+        request.opened = write_eager(link, to, request.envelope, id, request.buffer, cursor);
         break;
       }
       case Protocol::kLong:
@@ -213,7 +212,7 @@ bool PointToPoint::push_message(SendRequest& request) {
   }
   if (request.protocol == Protocol::kEager) {
     while (cursor.position() < cursor.total_bytes()) {
-      if (!write_eager_more(transport, to, request.buffer, cursor)) return false;
+      if (!write_eager_more(link, to, request.buffer, cursor)) return false;
     }
   }
   request.pushed = true;
@@ -238,7 +237,7 @@ void PointToPoint::settle(SendRequest& request) {
 }
 
 bool PointToPoint::push_stream(SendRequest& request) {
-  return write_fragment(transport, request.endpoint, request.receiver, request.buffer, request.cursor,
+  return write_fragment(link, request.endpoint, request.receiver, request.buffer, request.cursor,
                         request.bytes_wanted);
 }
 

@@ -2,6 +2,7 @@
 // to it at once. protocol/pair_page.hpp says what the two ranks share and why that keeps MPI's order.
 #include <algorithm>
 
+#include "node/node.hpp"
 #include "p2p/large/large.hpp"
 #include "p2p/point_to_point.hpp"
 
@@ -35,7 +36,7 @@ bool is_advertised(const PostedReceive& posted) {
 }  // namespace
 
 PairPage* LargeMessages::page(PairPage*& known, int from, int to) {
-  if (known == nullptr) known = reinterpret_cast<PairPage*>(p2p_.transport.board(from, to));
+  if (known == nullptr) known = reinterpret_cast<PairPage*>(p2p_.process.node.pair_page(from, to));
   return known;
 }
 
@@ -43,7 +44,7 @@ PairPage* LargeMessages::page(PairPage*& known, int from, int to) {
 
 bool LargeMessages::may_claim(int endpoint, Count bytes) {
   if (!is_local(endpoint)) return false;
-  const PairPage* const shared = page(peer(endpoint).out, p2p_.transport.self(), endpoint);
+  const PairPage* const shared = page(peer(endpoint).out, p2p_.link.self(), endpoint);
   if (shared == nullptr) return false;
   __builtin_prefetch(&shared->receives[0], 1);  // likely to be claimed
   if ((shared->open.load(std::memory_order_relaxed) & kAllLines) == 0) return false;
@@ -53,7 +54,7 @@ bool LargeMessages::may_claim(int endpoint, Count bytes) {
 bool LargeMessages::claim(SendRequest& send) {
   if (!is_local(send.endpoint)) return false;
   Peer& to = peer(send.endpoint);
-  PairPage* const shared = page(to.out, p2p_.transport.self(), send.endpoint);
+  PairPage* const shared = page(to.out, p2p_.link.self(), send.endpoint);
   if (shared == nullptr) return false;
   const std::uint64_t word = shared->open.load(std::memory_order_acquire);
   std::uint32_t open = static_cast<std::uint32_t>(word) & kAllLines;
@@ -113,11 +114,11 @@ void LargeMessages::posted(ReceiveRequest& receive) {
   const int endpoint = receive.comm->endpoint(receive.source);
   if (!is_local(endpoint)) return;
   Peer& from = peer(endpoint);
-  if (page(from.in, endpoint, p2p_.transport.self()) == nullptr) return;
+  if (page(from.in, endpoint, p2p_.link.self()) == nullptr) return;
   const Placement here = receive.place();
   const std::size_t span = here.exists() ? here.span(receive.capacity()) : 0;
   const GlobalAddress global =
-      span != 0 ? memory_.find(reinterpret_cast<const void*>(here.address), span) : 0;
+      span != 0 ? memory_.locate(reinterpret_cast<const void*>(here.address), span).address : 0;
   if (global == 0 || receive.capacity() < table_for(endpoint).sender_write_bytes_min) return;
   LargeEnd& end = *ends_.make();
   receive.large = &end;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "job/bootstrap.hpp"
+#include "node/node.hpp"
 #include "p2p/large/large.hpp"
 #include "p2p/point_to_point.hpp"
 
@@ -27,7 +27,7 @@ bool LargeMessages::is_attachable(const LongMessage& message, const Placement& h
 
 bool LargeMessages::may_attach(int endpoint) {
   CrossMemory& process = peer(endpoint).process;
-  return process.is_allowed() || process.probe(p2p_.process.bootstrap.process_of(endpoint));
+  return process.is_allowed() || process.probe(p2p_.process.node.process_of(endpoint));
 }
 
 bool LargeMessages::carry_attached(LargeEnd& end, Count budget) {

@@ -5,7 +5,8 @@
 #include <utility>
 
 #include "base/hints.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
+#include "node/node.hpp"
 #include "p2p/point_to_point.hpp"
 #include "protocol/write.hpp"
 
@@ -20,13 +21,10 @@ constexpr int kLastPieceLooks = 200;
 }  // namespace
 
 LargeMessages::LargeMessages(PointToPoint& p2p)
-    : p2p_(p2p),
-      memory_(*p2p.process.global_memory),
-      peers_(static_cast<std::size_t>(p2p.transport.endpoints())) {
-  const Bootstrap& bootstrap = p2p.process.bootstrap;
-  if (bootstrap.nodes() == 1) return;
+    : p2p_(p2p), memory_(*p2p.process.global_memory), peers_(static_cast<std::size_t>(p2p.link.endpoints())) {
+  const Node& node = p2p.process.node;
   for (std::size_t rank = 0; rank < peers_.size(); ++rank)
-    peers_[rank].is_far = bootstrap.node(static_cast<int>(rank)) != bootstrap.node(bootstrap.rank());
+    peers_[rank].is_far = !node.has(static_cast<int>(rank));
 }
 
 const DistanceTable& LargeMessages::table_for(int endpoint) {
@@ -36,7 +34,7 @@ const DistanceTable& LargeMessages::table_for(int endpoint) {
 bool LargeMessages::reach(int endpoint, const Placement& placement, Count bytes) {
   if (!placement.exists() || !placement.is_sound()) return false;
   const std::size_t span = placement.span(bytes);
-  return span != 0 && memory_.reach(endpoint, placement.address, span);
+  return span != 0 && memory_.locate(endpoint, placement.address, span).is_shared();
 }
 
 // ----- the sender ------------------------------------------------------------------------------------------
@@ -50,7 +48,7 @@ LargeEnd& LargeMessages::end_of(SendRequest& send) {
     const Placement& here = send.large->here;
     const std::size_t span = here.exists() ? here.span(send.cursor.total_bytes()) : 0;
     if (span != 0 && is_local(send.endpoint)) {
-      send.large->global = memory_.find(reinterpret_cast<const void*>(here.address), span);
+      send.large->global = memory_.locate(reinterpret_cast<const void*>(here.address), span).address;
     }
   }
   return *send.large;
@@ -58,7 +56,7 @@ LargeEnd& LargeMessages::end_of(SendRequest& send) {
 
 void LargeMessages::lend_copy(LargeEnd& end) {
   Peer& to = peer(end.endpoint);
-  if (to.gets_used == UINT32_MAX || page(to.out, p2p_.transport.self(), end.endpoint) == nullptr) return;
+  if (to.gets_used == UINT32_MAX || page(to.out, p2p_.link.self(), end.endpoint) == nullptr) return;
   end.line = __builtin_ctz(~to.gets_used);
   to.gets_used |= 1u << end.line;
   end.copy = &to.out->gets[end.line].copy;
@@ -72,7 +70,7 @@ bool LargeMessages::open(SendRequest& send) {
   Placement source;  // as it is told
   if (end.global != 0) source = {end.global, end.here.stride, end.here.block_bytes};
   if (send.protocol == Protocol::kSenderWrite) {
-    return write_writing(p2p_.transport, send.endpoint,
+    return write_writing(p2p_.link, send.endpoint,
                          WritingHeader{.lead = lead_word(PacketKind::kWriting, send.envelope.source),
                                        .tag = send.envelope.tag,
                                        .receiver = end.other,
@@ -94,7 +92,7 @@ bool LargeMessages::open(SendRequest& send) {
     if (p2p_.table.attach && is_local(end.endpoint)) source = end.here;
   }
   return write_request_to_send(
-      p2p_.transport, send.endpoint,
+      p2p_.link, send.endpoint,
       RequestToSendHeader{.lead = lead_word(PacketKind::kRequestToSend, send.envelope.source),
                           .tag = send.envelope.tag,
                           .context = send.envelope.context,
@@ -168,7 +166,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
   const bool shares_page = is_local(receive.endpoint);
   const GlobalAddress global =
       here.exists() && shares_page
-          ? memory_.find(reinterpret_cast<const void*>(here.address), here.span(wanted))
+          ? memory_.locate(reinterpret_cast<const void*>(here.address), here.span(wanted)).address
           : 0;
   const bool may_lend = message.get < kGets && shares_page;
   const LongFacts facts{.bytes = wanted,
@@ -222,7 +220,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
   end.message_first = message_first;
   if (choice.way == Way::kCooperative) {
     Peer& from = peer(end.endpoint);
-    end.copy = &page(from.in, end.endpoint, p2p_.transport.self())->gets[message.get].copy;
+    end.copy = &page(from.in, end.endpoint, p2p_.link.self())->gets[message.get].copy;
     end.generation = message.generation;
     answer.lead = lead_word(PacketKind::kGetBegins);
     p2p_.answer(end.endpoint, answer);
@@ -296,7 +294,7 @@ bool LargeMessages::carry(LargeEnd& end, Count budget) {
   if (end.copy == nullptr) return carry_alone(end, budget);
   const bool over = end.there.exists() ? carry_part(end, budget) : end.part.look();
   if (end.part.is_damaged()) [[unlikely]]
-    p2p_.process.bootstrap.end_damaged(end.endpoint, "how far the copy of a message is");
+    p2p_.process.launcher.end_damaged(end.endpoint, "how far the copy of a message is");
   return over;
 }
 
@@ -315,7 +313,7 @@ bool LargeMessages::carry_part(LargeEnd& end, Count budget) {
     break;
   }
   if (!end.part.is_over()) return false;
-  p2p_.transport.wake(end.endpoint);
+  p2p_.process.node.wake(end.endpoint);
   return true;
 }
 

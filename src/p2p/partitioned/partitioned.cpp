@@ -79,16 +79,16 @@ void PartitionedSend::send_pending() {
 }
 
 bool PartitionedSend::push() {
-  Transport& transport = comm->process.p2p->transport;
+  Link& link = comm->process.p2p->link;
   const Run& run = pending.front();
   if (bytes_wanted == 0) {
-    if (!write_partition_names(transport, endpoint, receiver, run.first, run.end, partitions)) return false;
+    if (!write_partition_names(link, endpoint, receiver, run.first, run.end, partitions)) return false;
     pending.pop_front();
     return true;
   }
   const Count end = std::min(run.end * partition_bytes, bytes_wanted);
   if (!std::exchange(run_open, true)) cursor.seek(std::min(run.first * partition_bytes, end));
-  if (cursor.position() < end && !write_partition(transport, endpoint, receiver, buffer, cursor, end)) {
+  if (cursor.position() < end && !write_partition(link, endpoint, receiver, buffer, cursor, end)) {
     return false;
   }
   if (cursor.position() == end) {

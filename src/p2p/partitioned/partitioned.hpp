@@ -7,7 +7,7 @@
 //   pready       -- kPartition …       -->   parrived
 //
 // What is ready goes out as soon as the receiver has started: neighbouring partitions as one run of bytes,
-// cut as the transport needs it, from the user's buffer to the user's buffer. The two ends may cut the
+// cut as the link needs it, from the user's buffer to the user's buffer. The two ends may cut the
 // message into different numbers of partitions; the receiver counts the bytes that each of its own lacks.
 // Where there are no bytes at all, the packets name the sender's partitions instead, and a partition of the
 // receiver has arrived with the last partition of the sender that it overlaps.

@@ -16,8 +16,9 @@ bool is_possible(Win& win, const CopyJob& job) {
   const Part& own = win.part(win.rank());
   return job.origin >= 0 && job.origin < win.size() && job.offset >= 0 && job.bytes > 0 &&
          job.bytes <= own.bytes && job.offset <= own.bytes - job.bytes &&
-         win.process.global_memory->reach(win.comm->endpoint(job.origin), job.origin_address,
-                                          static_cast<std::size_t>(job.bytes));
+         win.process.global_memory
+             ->locate(win.comm->endpoint(job.origin), job.origin_address, static_cast<std::size_t>(job.bytes))
+             .is_shared();
 }
 
 }  // namespace
@@ -30,7 +31,8 @@ bool copy_cooperatively(Win& win, bool is_put, const OriginBuffer& origin, std::
       !origin.type->contiguous || !remote.type->contiguous || win.process.config.spin_count == 0)
     return false;
   const CopyJob job{
-      .origin_address = win.process.global_memory->find(origin.address, static_cast<std::size_t>(bytes)),
+      .origin_address =
+          win.process.global_memory->locate(origin.address, static_cast<std::size_t>(bytes)).address,
       .offset = remote.offset,
       .bytes = bytes,
       .origin = win.rank(),

@@ -9,7 +9,7 @@
 
 #include "coll/byte_collectives.hpp"
 #include "communicator/comm_create.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 #include "link/link.hpp"
 #include "memory/global_memory.hpp"
 #include "object/objects.hpp"
@@ -81,7 +81,7 @@ Code exchange_shares(Making& making, Share share, Code own) {
     if (wrong != 0) return process.fail(wrong, "rank %d of comm passed wrong arguments", rank);
     const Share& its = making.shares[static_cast<std::size_t>(rank)];
     if (its.bytes < 0 || its.disp_unit <= 0)
-      process.bootstrap.end_damaged(comm.endpoint(rank), "the size of its part of a window");
+      process.launcher.end_damaged(comm.endpoint(rank), "the size of its part of a window");
   }
   for (const Share& its : making.shares) making.one_node = making.one_node && its.node == share.node;
   if (making.flavor == kShared && !making.one_node)
@@ -98,8 +98,9 @@ void map_parts(Making& making, std::byte* own) {
   for (int rank = 0; rank < comm.size(); ++rank) {
     const Share& its = making.shares[static_cast<std::size_t>(rank)];
     const bool reached = rank != comm.rank && its.address != 0 &&
-                         comm.process.global_memory->reach(comm.endpoint(rank), its.address,
-                                                           static_cast<std::size_t>(its.bytes));
+                         comm.process.global_memory
+                             ->locate(comm.endpoint(rank), its.address, static_cast<std::size_t>(its.bytes))
+                             .is_shared();
     making.bases.push_back(rank == comm.rank ? own
                            : reached         ? reinterpret_cast<std::byte*>(its.address)
                                              : nullptr);
@@ -231,7 +232,7 @@ Code make_window(Making& making, Share share, void* base, const Info* info, Code
   if (comm.is_inter())
     return process.fail(kErrComm, "comm is an intercommunicator, expected an intracommunicator");
   if (base != nullptr)
-    share.address = process.global_memory->find(base, static_cast<std::size_t>(share.bytes));
+    share.address = process.global_memory->locate(base, static_cast<std::size_t>(share.bytes)).address;
   if (const Code code = exchange_shares(making, share, own)) return code;
   map_parts(making, static_cast<std::byte*>(base));
   if (const Code code = choose_place(making)) return code;

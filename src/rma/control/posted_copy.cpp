@@ -38,7 +38,7 @@ CooperativeCopyEnd post_copy(PostedCopy& posted, const CopyJob& job, ByteRange* 
   const std::uint32_t number = (posted.state.load(std::memory_order_relaxed) >> 1) + 1;
   CooperativeCopyEnd end(&posted.copy, number, job.bytes, true);
   *first = end.start(kPostedPieces.bytes_min);
-  // seq_cst: a target may be about to sleep (Transport::wake).
+  // seq_cst: a target may be about to sleep (Node::wake).
   posted.state.store(number << 1 | 1, std::memory_order_seq_cst);
   return end;
 }

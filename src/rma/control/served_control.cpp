@@ -8,7 +8,7 @@
 
 #include "base/clock.hpp"
 #include "coll/byte_collectives.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 #include "progress/progress.hpp"
 #include "rma/message/messenger.hpp"
 #include "rma/window.hpp"
@@ -40,8 +40,8 @@ void ServedControl::send(int to, ControlVerb verb, const std::vector<int>& ranks
 }
 
 void ServedControl::damaged(int from, const char* what) const {
-  win_.process.bootstrap.end_damaged(win_.comm->endpoint(from),
-                                     "a message for " + win_.description() + ": " + what);
+  win_.process.launcher.end_damaged(win_.comm->endpoint(from),
+                                    "a message for " + win_.description() + ": " + what);
 }
 
 void ServedControl::handle(int from, ControlVerb verb, const std::byte* payload, std::size_t payload_bytes) {
@@ -175,7 +175,7 @@ void ServedControl::wait_until_complete(const std::vector<int>& origins) {
 
 void ServedControl::barrier() {
   if (barrier_by_messages(*win_.comm) == kSuccess) return;
-  win_.process.bootstrap.abort(
+  win_.process.launcher.abort(
       1, "rank " + std::to_string(win_.process.rank) + ": the barrier of " + win_.description() + " failed");
 }
 

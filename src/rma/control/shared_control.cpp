@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "job/bootstrap.hpp"
-#include "link/link.hpp"
+#include "job/launcher.hpp"
+#include "node/node.hpp"
 #include "progress/progress.hpp"
 
 namespace tasuki::rma {
@@ -134,7 +134,7 @@ PairState& SharedControl::pair(int origin, int target) const {
 }
 
 void SharedControl::wake(int rank) {
-  comm_->process.transport->wake(comm_->endpoint(rank));
+  comm_->process.node.wake(comm_->endpoint(rank));
 }
 
 void SharedControl::wake_all() {
@@ -250,7 +250,7 @@ void SharedControl::barrier() {
 }
 
 void SharedControl::damaged(int rank, const char* what) const {
-  comm_->process.bootstrap.end_damaged(comm_->endpoint(rank), what);
+  comm_->process.launcher.end_damaged(comm_->endpoint(rank), what);
 }
 
 }  // namespace tasuki::rma

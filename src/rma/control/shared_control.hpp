@@ -3,7 +3,7 @@
 // message and no help from the target.
 //
 // Waiting goes through Progress: a rank that waits goes on moving its messages, and sleeps when nothing
-// happens. A rank that changes what another one may wait for wakes it (Transport::wake); all changes and
+// happens. A rank that changes what another one may wait for wakes it (Node::wake); all changes and
 // looks are seq_cst, as that demands.
 //
 // Locks are fair: a ticket is drawn by every rank that wants one, writers and readers are served in the order

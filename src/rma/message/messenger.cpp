@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "datatype/wire_type.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 #include "link/link.hpp"
 #include "p2p/core_calls.hpp"
 #include "p2p/point_to_point.hpp"
@@ -38,7 +38,7 @@ Messenger::Messenger(Win& win)
     : win_(win), process_(win.process), peers_(static_cast<std::size_t>(win.size())) {
   // A message that fits one packet leaves at once.
   const Count packet_max =
-      std::min<Count>(process_.p2p->table.eager_bytes_max, process_.transport->bulk_bytes_max());
+      std::min<Count>(process_.p2p->table.eager_bytes_max, process_.link->bulk_bytes_max());
   payload_max_ = std::max(packet_max, kMessageBytesMin) - static_cast<Count>(sizeof(Header));
   scratch_.resize(static_cast<std::size_t>(payload_max_) + sizeof(Header));
   packed_.resize(static_cast<std::size_t>(payload_max_));
@@ -188,8 +188,8 @@ void Messenger::forget_types() {
 void Messenger::send_type(int target, std::uint64_t number, const Datatype& type) {
   const std::vector<std::int64_t> words = encode_type(type);
   if (words.empty()) {  // the access has begun: there is no way back
-    process_.bootstrap.abort(1, "rank " + std::to_string(process_.rank) +
-                                    ": no memory to describe the target's datatype of a window's access");
+    process_.launcher.abort(1, "rank " + std::to_string(process_.rank) +
+                                   ": no memory to describe the target's datatype of a window's access");
   }
   const auto* bytes = reinterpret_cast<const std::byte*>(words.data());
   Header header{};

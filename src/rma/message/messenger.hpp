@@ -18,7 +18,7 @@
 //
 // A flush is an active message that the target answers when everything of this origin before it is done.
 //
-// What an origin has sent and the transport has not taken is bounded (kQueueBytesMax): beyond that a call
+// What an origin has sent and the link has not taken is bounded (kQueueBytesMax): beyond that a call
 // waits, in Progress. Answers of a target are not: their origin asked for them.
 //
 // A target checks what it is asked for. In a dynamic window it may refuse (no memory attached there): the
@@ -121,7 +121,7 @@ class Messenger {
     std::unique_ptr<std::byte[]> buffer;
     Ref<Request> receive;
   };
-  /// An active message that waits for room in the transport.
+  /// An active message that waits for room in the link.
   struct Outgoing {
     std::unique_ptr<std::byte[]> buffer;
     std::size_t bytes;

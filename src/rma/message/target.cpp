@@ -5,7 +5,7 @@
 
 #include "datatype/layout.hpp"
 #include "datatype/wire_type.hpp"
-#include "job/bootstrap.hpp"
+#include "job/launcher.hpp"
 #include "p2p/core_calls.hpp"
 #include "p2p/point_to_point.hpp"
 #include "rma/message/messenger.hpp"
@@ -73,8 +73,8 @@ bool is_attached(const Win& win, Count address, Count count, const Datatype& typ
 }
 
 void Messenger::damaged(int from, const char* what) {
-  process_.bootstrap.end_damaged(win_.comm->endpoint(from),
-                                 "a message for " + win_.description() + ": " + what);
+  process_.launcher.end_damaged(win_.comm->endpoint(from),
+                                "a message for " + win_.description() + ": " + what);
 }
 
 void Messenger::handle(int from, const std::byte* message, Count bytes) {

@@ -1,6 +1,6 @@
 // Random sequences of collectives, blocking and nonblocking mixed, on real ranks (threads) against an oracle:
 // with random roots, counts, datatypes with gaps that differ between ranks, MPI_IN_PLACE, operations that do
-// not commute; on worlds of 1 to 8 ranks and both transports. The wanted algorithms change on the way, so
+// not commute; on worlds of 1 to 8 ranks and both links. The wanted algorithms change on the way, so
 // that all algorithms are met with little data.
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What an order of exchange does to the links of nodes, in a model: how many messages hit one node at the
-// same step, and when the last one is there. No transport and no clock, so it runs for 64 nodes of 12 ranks
+// same step, and when the last one is there. No link and no clock, so it runs for 64 nodes of 12 ranks
 // at once.
 //
 // Steps are of ranks: each issues its messages in its order, the first at step 0. Links are of nodes: each

@@ -18,7 +18,7 @@ char* look_up(const char* name) {
 
 std::string launcher_of(const std::map<std::string, std::string>& variables) {
   environment = variables;
-  return foreign_launcher(look_up);
+  return other_launcher(look_up);
 }
 
 TEST(Foreign, PlainEnvironmentIsNoLauncher) {
@@ -50,10 +50,10 @@ TEST(Foreign, PmixTellsNoSizeAndCounts) {
 TEST(Foreign, VariablesThatMpiexecKeepsFromItsRanks) {
   for (const char* name :
        {"PMI_RANK", "PMIX_NAMESPACE", "OMPI_COMM_WORLD_SIZE", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}) {
-    EXPECT_TRUE(is_foreign_variable(name)) << name;
+    EXPECT_TRUE(is_variable_of_other_launcher(name)) << name;
   }
   for (const char* name : {"SLURM_JOB_ID", "OMP_NUM_THREADS", "PATH", "OMPI_MCA_btl"}) {
-    EXPECT_FALSE(is_foreign_variable(name)) << name;
+    EXPECT_FALSE(is_variable_of_other_launcher(name)) << name;
   }
 }
 

@@ -25,22 +25,22 @@ TEST(WorldSegment, ARankFindsItAndClaimsItself) {
   WorldSegment segment;
   std::string error;
   ASSERT_TRUE(segment.make({0, 0, 1}, &error)) << error;
-  local::Attachment attachment;
-  ASSERT_TRUE(local::attach(address_of(segment, 2, 3), &attachment, &error)) << error;
-  EXPECT_EQ(attachment.blocks[2].application, 1);
+  local::MappedJob mapped;
+  ASSERT_TRUE(local::map_job_segment(address_of(segment, 2, 3), &mapped, &error)) << error;
+  EXPECT_EQ(mapped.blocks[2].application, 1);
   EXPECT_EQ(segment.rank(2).claimed_pid.load(), getpid());
   EXPECT_EQ(segment.rank(2).life.load(), local::Life::kJoined);
   EXPECT_EQ(segment.rank(1).claimed_pid.load(), 0);
-  EXPECT_EQ(fcntl(attachment.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+  EXPECT_EQ(fcntl(mapped.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
 }
 
 TEST(WorldSegment, EachRankHasABoardOfItsOwn) {
   WorldSegment segment;
   std::string error;
   ASSERT_TRUE(segment.make({0, 0, 0}, &error)) << error;
-  local::Attachment attachment;
-  ASSERT_TRUE(local::attach(address_of(segment, 1, 3), &attachment, &error)) << error;
-  CallBoard* const own = local::board_of_rank(attachment.header, attachment.size, 1);
+  local::MappedJob mapped;
+  ASSERT_TRUE(local::map_job_segment(address_of(segment, 1, 3), &mapped, &error)) << error;
+  CallBoard* const own = local::board_of_rank(mapped.header, mapped.size, 1);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(own) % local::kPageBytes, 0u);
   EXPECT_EQ(own->line.word.load(), 0u);
   own->line.word.store(7);
@@ -63,15 +63,15 @@ TEST(WorldSegment, ABoundRankKnowsTheProcessorsOfTheJob) {
   CPU_ZERO(&one);
   CPU_SET(static_cast<std::size_t>(mask.front()), &one);
   ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
-  local::Attachment attachment;
-  const bool attached = local::attach(address_of(segment, 0, 2), &attachment, &error);
-  const std::unique_ptr<Bootstrap> bootstrap = attached ? local::make_job_bootstrap(attachment) : nullptr;
-  const int told = attached ? bootstrap->processors_available() : 0;
+  local::MappedJob mapped;
+  const bool is_mapped = local::map_job_segment(address_of(segment, 0, 2), &mapped, &error);
+  const std::unique_ptr<Starter> starter = is_mapped ? local::make_job_starter(mapped) : nullptr;
+  const int told = is_mapped ? starter->node().processors_available() : 0;
   cpu_set_t old;
   CPU_ZERO(&old);
   for (const int processor : mask) CPU_SET(static_cast<std::size_t>(processor), &old);
   sched_setaffinity(0, sizeof old, &old);
-  ASSERT_TRUE(attached) << error;
+  ASSERT_TRUE(is_mapped) << error;
   EXPECT_EQ(told, all);
 }
 
@@ -79,13 +79,13 @@ TEST(WorldSegment, ASecondClaimIsRefusedInWords) {
   WorldSegment segment;
   std::string error;
   ASSERT_TRUE(segment.make({0}, &error)) << error;
-  local::Attachment attachment;
+  local::MappedJob mapped;
   segment.rank(0).claimed_pid.store(4711);
-  EXPECT_FALSE(local::attach(address_of(segment, 0, 1), &attachment, &error));
+  EXPECT_FALSE(local::map_job_segment(address_of(segment, 0, 1), &mapped, &error));
   EXPECT_NE(error.find("rank 0 of this job is process 4711"), std::string::npos) << error;
   EXPECT_NE(error.find("TASUKI_SINGLETON=1"), std::string::npos) << error;
   segment.rank(0).life.store(local::Life::kFinalized);
-  EXPECT_FALSE(local::attach(address_of(segment, 0, 1), &attachment, &error));
+  EXPECT_FALSE(local::map_job_segment(address_of(segment, 0, 1), &mapped, &error));
   EXPECT_NE(error.find("has finalised MPI"), std::string::npos) << error;
 }
 
@@ -99,10 +99,10 @@ TEST(WorldSegment, AClosedDescriptorIsFoundThroughProc) {
     close(segment.fd());
     const int other = open("/proc/self/exe", O_RDONLY);
     dup2(other, segment.fd());
-    local::Attachment attachment;
+    local::MappedJob mapped;
     local::JobAddress address = address_of(segment, 1, 2);
     address.launcher_pid = getppid();
-    const bool good = local::attach(address, &attachment, &error) && attachment.fd != segment.fd();
+    const bool good = local::map_job_segment(address, &mapped, &error) && mapped.fd != segment.fd();
     _exit(good ? 0 : 1);
   }
   int status = 0;
@@ -117,11 +117,11 @@ TEST(WorldSegment, AnotherJobsSegmentIsNotTaken) {
   ASSERT_TRUE(segment.make({0}, &error)) << error;
   local::JobAddress address = address_of(segment, 0, 1);
   address.job_id ^= 1;
-  local::Attachment attachment;
-  EXPECT_FALSE(local::attach(address, &attachment, &error));
+  local::MappedJob mapped;
+  EXPECT_FALSE(local::map_job_segment(address, &mapped, &error));
   EXPECT_NE(error.find("is over"), std::string::npos) << error;
   address.fd = 777;  // not open, neither here nor there
-  EXPECT_FALSE(local::attach(address, &attachment, &error));
+  EXPECT_FALSE(local::map_job_segment(address, &mapped, &error));
   EXPECT_NE(error.find("cannot reach the job's memory"), std::string::npos) << error;
 }
 
@@ -130,8 +130,8 @@ TEST(WorldSegment, AnotherVersionIsNamed) {
   std::string error;
   ASSERT_TRUE(segment.make({0}, &error)) << error;
   segment.header().version += 1;
-  local::Attachment attachment;
-  EXPECT_FALSE(local::attach(address_of(segment, 0, 1), &attachment, &error));
+  local::MappedJob mapped;
+  EXPECT_FALSE(local::map_job_segment(address_of(segment, 0, 1), &mapped, &error));
   EXPECT_NE(error.find("different versions"), std::string::npos) << error;
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "link/shm/shm_link.hpp"
+#include "support/thread_machine.hpp"
 
 namespace tasuki {
 namespace {
@@ -24,35 +25,27 @@ constexpr std::int64_t kHour = 3'600'000'000'000;  // ns: a lost wake-up hangs t
 
 class Many {
  public:
-  explicit Many(int size, Config config = {.ring_bytes = 4096})
-      : bytes_(ShmTransport::bytes_needed(size, config)) {
-    void* memory =
-        mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) std::abort();
-    base_ = static_cast<std::byte*>(memory);
+  explicit Many(int size, const Config& config = {.ring_bytes = 4096}) : machine_(size, {}, config) {
     for (int rank = 0; rank < size; ++rank) {
-      ends_.push_back(std::make_unique<ShmTransport>(SharedRegion{base_, bytes_}, rank, size, config, false));
+      bells_.push_back(machine_.make_doorbells(rank));
+      ends_.push_back(machine_.make_shm_link(rank, *bells_.back()));
     }
   }
-  ~Many() {
-    ends_.clear();
-    munmap(base_, bytes_);
-  }
-  ShmTransport& operator[](int rank) { return *ends_[static_cast<std::size_t>(rank)]; }
-  std::size_t bytes() const { return bytes_; }
+  ShmLink& operator[](int rank) { return *ends_[static_cast<std::size_t>(rank)]; }
+  std::size_t bytes() const { return machine_.all().bytes; }
   std::size_t touched_bytes() const {
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    std::vector<unsigned char> pages((bytes_ + page - 1) / page);
-    if (mincore(base_, bytes_, pages.data()) != 0) std::abort();
+    std::vector<unsigned char> pages((bytes() + page - 1) / page);
+    if (mincore(machine_.all().memory, bytes(), pages.data()) != 0) std::abort();
     std::size_t touched = 0;
     for (const unsigned char one : pages) touched += (one & 1) * page;
     return touched;
   }
 
  private:
-  std::size_t bytes_;
-  std::byte* base_;
-  std::vector<std::unique_ptr<ShmTransport>> ends_;
+  test::ThreadMachine machine_;
+  std::vector<std::unique_ptr<Doorbells>> bells_;
+  std::vector<std::unique_ptr<ShmLink>> ends_;
 };
 
 /// Counts the packets of each source, which are numbered.

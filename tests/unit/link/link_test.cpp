@@ -1,4 +1,4 @@
-// The contract of transport.hpp, on all transports: order, no loss, full FIFOs, bulk parts intact, no lost
+// The contract of link.hpp, on all links: order, no loss, full FIFOs, bulk parts intact, no lost
 // wake-up.
 #include "link/link.hpp"
 
@@ -17,6 +17,7 @@
 #include "link/loop/loop_link.hpp"
 #include "link/shm/shm_link.hpp"
 #include "support/sanitized.hpp"
+#include "support/thread_machine.hpp"
 
 namespace tasuki {
 namespace {
@@ -25,46 +26,37 @@ constexpr std::int64_t kHour = 3'600'000'000'000;  // ns: a lost wake-up hangs t
 
 enum class Which { kSharedMemory, kInproc, kLoop };
 
-/// A set of connected transports in one program.
+/// A set of connected links in one program.
 class Net {
  public:
-  Net(Which which, int size) : network_(size, 4) {
-    const Config config{.ring_bytes = 8192};
-    const std::size_t bytes = ShmTransport::bytes_needed(size, config);
-    region_ = zeroed(bytes);
-    std::vector<int> nodes(static_cast<std::size_t>(size));  // each rank is alone on its own
-    std::iota(nodes.begin(), nodes.end(), 0);
-    if (which == Which::kLoop) loops_ = zeroed(LoopTransport::bytes_needed(size));
+  Net(Which which, int size)
+      : network_(size, 4), machine_(size, nodes_of(which, size), Config{.ring_bytes = 8192}) {
     for (int rank = 0; rank < size; ++rank) {
+      bells_.push_back(machine_.make_doorbells(rank));
       if (which == Which::kInproc) {
-        ends_.push_back(std::make_unique<InprocTransport>(network_, rank));
-        continue;
+        ends_.push_back(std::make_unique<InprocLink>(network_, rank));
+      } else {
+        ends_.push_back(machine_.make_link(rank, *bells_.back(), NetworkModel{}));
       }
-      ends_.push_back(
-          std::make_unique<ShmTransport>(SharedRegion{region_.get(), bytes}, rank, size, config, false));
-      if (which == Which::kLoop) {
-        ends_.back() =
-            std::make_unique<LoopTransport>(std::move(ends_.back()), loops_.get(), nodes, NetworkModel{});
-      }
+      heaps_.push_back(make_common_memory(rank, std::vector<bool>(static_cast<std::size_t>(size), true)));
+      ends_.back()->use_heap(*heaps_.back());
     }
   }
-  Transport& operator[](int rank) { return *ends_[static_cast<std::size_t>(rank)]; }
+  Link& operator[](int rank) { return *ends_[static_cast<std::size_t>(rank)]; }
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{64}); }
-  };
-  using Memory = std::unique_ptr<std::byte, Free>;
-  static Memory zeroed(std::size_t bytes) {
-    Memory memory(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{64})));
-    std::memset(memory.get(), 0, bytes);
-    return memory;
+  /// Each rank is alone on its node, or all are on one.
+  static std::vector<int> nodes_of(Which which, int size) {
+    std::vector<int> nodes(static_cast<std::size_t>(size));
+    if (which == Which::kLoop) std::iota(nodes.begin(), nodes.end(), 0);
+    return nodes;
   }
 
   InprocNetwork network_;
-  Memory region_;
-  Memory loops_;
-  std::vector<std::unique_ptr<Transport>> ends_;
+  test::ThreadMachine machine_;
+  std::vector<std::unique_ptr<Doorbells>> bells_;
+  std::vector<std::unique_ptr<GlobalMemory>> heaps_;
+  std::vector<std::unique_ptr<Link>> ends_;
 };
 
 /// The content of packet `number` from `source`, from byte `first` on: any of it tells whether it is the
@@ -87,7 +79,7 @@ std::uint32_t bulk_bytes_of(std::uint32_t number, std::uint32_t bytes_max) {
   return number % 3 == 0 ? 0 : mixed(number) % (bytes_max + 1);
 }
 
-bool try_send(Transport& from, int to, std::uint32_t number) {
+bool try_send(Link& from, int to, std::uint32_t number) {
   PacketRoom room;
   const std::uint32_t bytes = bulk_bytes_of(number, from.bulk_bytes_max());
   if (!from.reserve(to, bytes, &room)) return false;
@@ -124,9 +116,9 @@ class Checker final : public PacketSink {
   std::uint32_t bytes_max_;
 };
 
-class TransportTest : public testing::TestWithParam<Which> {};
+class LinkTest : public testing::TestWithParam<Which> {};
 
-TEST_P(TransportTest, ToItself) {
+TEST_P(LinkTest, ToItself) {
   Net net(GetParam(), 1);
   Checker checker(1, net[0].bulk_bytes_max());
   for (std::uint32_t number = 0; number < 1000; ++number) {
@@ -136,9 +128,57 @@ TEST_P(TransportTest, ToItself) {
   EXPECT_EQ(net[0].poll(checker), 0);
 }
 
+TEST_P(LinkTest, PutsIntoAndGetsFromMemoryNamedByAKey) {
+  Net net(GetParam(), 2);
+  const bool far = GetParam() == Which::kLoop;
+  ASSERT_EQ(net[0].can_put(1), !far) << "each is on a node of its own there";
+  const int peer = far ? 0 : 1;
+  std::vector<int> theirs(100, 1);
+  MemoryKey key;
+  ASSERT_TRUE(net[peer].register_memory(theirs.data(), theirs.size() * sizeof(int), &key));
+  const std::vector<int> sent = {7, 8, 9};
+  std::uint64_t completed = 0;
+  ASSERT_TRUE(net[0].put_memory(peer, key, 10 * sizeof(int), sent.data(), 3 * sizeof(int), &completed));
+  EXPECT_EQ(theirs[9], 1);
+  EXPECT_EQ(theirs[10], 7);
+  EXPECT_EQ(theirs[12], 9);
+  EXPECT_EQ(theirs[13], 1);
+  std::vector<int> got(4, 0);
+  ASSERT_TRUE(net[0].get_memory(peer, key, 9 * sizeof(int), got.data(), 4 * sizeof(int), &completed));
+  EXPECT_EQ(got, (std::vector<int>{1, 7, 8, 9}));
+  EXPECT_EQ(completed, 2u);
+  // What the key does not name is neither read nor written.
+  EXPECT_FALSE(net[0].put_memory(peer, key, 98 * sizeof(int), sent.data(), 3 * sizeof(int), &completed));
+  EXPECT_FALSE(net[0].get_memory(peer, key, UINT64_MAX, got.data(), 4, &completed));
+  EXPECT_EQ(completed, 2u);
+  EXPECT_EQ(theirs[99], 1);
+  net[peer].unregister_memory(key);
+}
+
+TEST(ShmLink, PutsNowhereButIntoTheHeapOfThePeer) {
+  test::ThreadMachine machine(2, {}, Config{.ring_bytes = 8192});
+  const auto bells = machine.make_doorbells(0);
+  const auto link = machine.make_shm_link(0, *bells);
+  int memory = 0;
+  MemoryKey key;
+  EXPECT_FALSE(link->can_put(1)) << "it knows of no heap";
+  const auto unreached = make_common_memory(0, {true, false});
+  link->use_heap(*unreached);
+  ASSERT_TRUE(link->can_put(1));
+  ASSERT_TRUE(link->register_memory(&memory, sizeof memory, &key));
+  std::uint64_t completed = 0;
+  const int value = 5;
+  EXPECT_FALSE(link->put_memory(1, key, 0, &value, sizeof value, &completed));
+  EXPECT_TRUE(link->put_memory(0, key, 0, &value, sizeof value, &completed));
+  EXPECT_EQ(memory, 5);
+  const auto closed = make_private_memory();
+  link->use_heap(*closed);
+  EXPECT_FALSE(link->register_memory(&memory, sizeof memory, &key));
+}
+
 constexpr std::uint32_t kSlower = test::kSanitized ? 4 : 1;
 
-TEST_P(TransportTest, FullFifoRefusesAndRecovers) {
+TEST_P(LinkTest, FullFifoRefusesAndRecovers) {
   Net net(GetParam(), 2);
   Checker checker(2, net[0].bulk_bytes_max());
   std::uint32_t sent = 0;
@@ -151,14 +191,14 @@ TEST_P(TransportTest, FullFifoRefusesAndRecovers) {
   }
 }
 
-TEST_P(TransportTest, ManyToMany) {
+TEST_P(LinkTest, ManyToMany) {
   static constexpr int kRanks = 4;
   static constexpr std::uint32_t kPackets = 2000 / kSlower;
   Net net(GetParam(), kRanks);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < kRanks; ++rank) {
     threads.emplace_back([&net, rank] {
-      Transport& mine = net[rank];
+      Link& mine = net[rank];
       Checker checker(kRanks, mine.bulk_bytes_max());
       std::vector<std::uint32_t> sent(kRanks, 0);
       while (checker.total < kRanks * kPackets || sent != std::vector<std::uint32_t>(kRanks, kPackets)) {
@@ -179,11 +219,11 @@ TEST_P(TransportTest, ManyToMany) {
 
 // Each side sleeps until the other's packet comes, thousands of times. The sleeps have no time-out to speak
 // of, so a lost wake-up hangs the test.
-TEST_P(TransportTest, NoLostWakeUp) {
+TEST_P(LinkTest, NoLostWakeUp) {
   constexpr std::uint32_t kRounds = 5000 / kSlower;
   Net net(GetParam(), 2);
   const auto play = [&net](int rank) {
-    Transport& mine = net[rank];
+    Link& mine = net[rank];
     Checker checker(2, mine.bulk_bytes_max());
     for (std::uint32_t round = 0; round < kRounds; ++round) {
       if (rank == 0) {
@@ -205,7 +245,7 @@ TEST_P(TransportTest, NoLostWakeUp) {
 }
 
 // A sender that sleeps because the FIFO is full is woken when the receiver has made room.
-TEST_P(TransportTest, RoomWakesTheSender) {
+TEST_P(LinkTest, RoomWakesTheSender) {
   constexpr std::uint32_t kPackets = 20000 / kSlower;
   Net net(GetParam(), 2);
   std::thread receiver([&net] {
@@ -231,7 +271,7 @@ TEST_P(TransportTest, RoomWakesTheSender) {
   receiver.join();
 }
 
-TEST_P(TransportTest, RingWakesOwnSleeper) {
+TEST_P(LinkTest, RingWakesOwnSleeper) {
   Net net(GetParam(), 1);
   const std::uint32_t ticket = net[0].arm();
   std::thread other([&net] { net[0].ring(); });
@@ -253,7 +293,7 @@ std::span<const std::byte> small_data(int source, std::uint32_t number) {
   return {content(source, number), small_bytes_of(number)};
 }
 
-bool try_put(Transport& from, int to, std::uint32_t number) {
+bool try_put(Link& from, int to, std::uint32_t number) {
   const std::span<const std::byte> data = small_data(from.self(), number);
   return from.put(to, {number, 0}, data.data(), static_cast<std::uint32_t>(data.size()));
 }
@@ -273,7 +313,7 @@ class SmallChecker final : public PacketSink {
   std::uint64_t next = 0;
 };
 
-TEST_P(TransportTest, EverySizeOfSmallPacketArrivesWhole) {
+TEST_P(LinkTest, EverySizeOfSmallPacketArrivesWhole) {
   Net net(GetParam(), 1);
   std::vector<std::byte> got(kPutBytesMax + 8);
   for (std::uint32_t bytes = 0; bytes <= kPutBytesMax; ++bytes) {
@@ -289,7 +329,7 @@ TEST_P(TransportTest, EverySizeOfSmallPacketArrivesWhole) {
   }
 }
 
-TEST_P(TransportTest, TakeIfLeavesWhatIsNotMeant) {
+TEST_P(LinkTest, TakeIfLeavesWhatIsNotMeant) {
   Net net(GetParam(), 2);
   std::vector<std::byte> data(100);
   SmallPacket taken;
@@ -310,7 +350,7 @@ TEST_P(TransportTest, TakeIfLeavesWhatIsNotMeant) {
 }
 
 // What goes both ways, taken now one way, now the other, by a receiver that is now ahead and now behind.
-TEST_P(TransportTest, SmallPacketsKeepTheirOrder) {
+TEST_P(LinkTest, SmallPacketsKeepTheirOrder) {
   constexpr std::uint32_t kPackets = 20000 / kSlower;
   Net net(GetParam(), 2);
   std::thread sender([&net] {
@@ -341,27 +381,26 @@ std::string name_of(const testing::TestParamInfo<Which>& info) {
   constexpr const char* kNames[] = {"SharedMemory", "Inproc", "Loop"};
   return kNames[static_cast<int>(info.param)];
 }
-INSTANTIATE_TEST_SUITE_P(All, TransportTest,
-                         testing::Values(Which::kSharedMemory, Which::kInproc, Which::kLoop), name_of);
+INSTANTIATE_TEST_SUITE_P(All, LinkTest, testing::Values(Which::kSharedMemory, Which::kInproc, Which::kLoop),
+                         name_of);
 
 // ----- the fence of those who sleep ------------------------------------------------------------------------
 
 /// A job of two ranks; whether a rank may register for membarrier is said for each.
 class FenceJob {
  public:
-  FenceJob(std::uint64_t job, bool first, bool second)
-      : memory_(static_cast<std::byte*>(::operator new (kBytes, std::align_val_t{4096}))) {
-    std::memset(memory_.get(), 0, kBytes);
-    const SharedRegion region{.base = memory_.get(), .bytes = kBytes, .job = job};
+  FenceJob(std::uint64_t job, bool first, bool second) : machine_(2, {}, Config{.ring_bytes = 8192}, job) {
     for (const bool fence : {first, second}) {
-      ranks_.push_back(
-          std::make_unique<ShmTransport>(region, static_cast<int>(ranks_.size()), 2, kConfig, fence));
+      const auto rank = static_cast<int>(ranks_.size());
+      bells_.push_back(machine_.make_doorbells(rank, fence));
+      ranks_.push_back(machine_.make_shm_link(rank, *bells_.back()));
     }
   }
-  Transport& operator[](int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
+  Doorbells& bells(int rank) { return *bells_[static_cast<std::size_t>(rank)]; }
+  Link& operator[](int rank) { return *ranks_[static_cast<std::size_t>(rank)]; }
 
   /// Makes `from` know this job's `rank`.
-  int known_to(Transport& from, int rank) {
+  int known_to(Link& from, int rank) {
     PeerAddress address;
     std::string error;
     EXPECT_TRUE((*this)[rank].address(&address, &error)) << error;
@@ -371,13 +410,9 @@ class FenceJob {
   }
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const { ::operator delete (memory, std::align_val_t{4096}); }
-  };
-  static constexpr Config kConfig{.ring_bytes = 8192};
-  static inline const std::size_t kBytes = ShmTransport::bytes_needed(2, kConfig);
-  std::unique_ptr<std::byte, Free> memory_;
-  std::vector<std::unique_ptr<Transport>> ranks_;
+  test::ThreadMachine machine_;
+  std::vector<std::unique_ptr<Doorbells>> bells_;
+  std::vector<std::unique_ptr<Link>> ranks_;
 };
 
 /// Whether this kernel has the fence at all.
@@ -391,9 +426,9 @@ TEST(SleepersFence, ReachesOnlyThoseWhoAreRegisteredForIt) {
   if (!has_fence()) GTEST_SKIP() << "this kernel has no membarrier";
   FenceJob job(1, true, false);
   FenceJob both(2, true, true);
-  EXPECT_FALSE(job[1].sleeps_with_fence(0)) << "the fence of rank 0 does not reach rank 1";
-  EXPECT_FALSE(job[0].sleeps_with_fence(1)) << "rank 1 has none";
-  EXPECT_TRUE(both[1].sleeps_with_fence(0));
+  EXPECT_FALSE(job.bells(1).sleeps_with_fence(0)) << "the fence of rank 0 does not reach rank 1";
+  EXPECT_FALSE(job.bells(0).sleeps_with_fence(1)) << "rank 1 has none";
+  EXPECT_TRUE(both.bells(1).sleeps_with_fence(0));
 }
 
 // Who has seen that a peer sleeps with a fence goes on without one of its own: it may never be taken back.
@@ -402,14 +437,14 @@ TEST(SleepersFence, StaysWhenAProcessWithoutItComes) {
   FenceJob job(1, true, true);
   FenceJob other(2, false, false);
   FenceJob third(3, true, true);
-  ASSERT_TRUE(job[0].sleeps_with_fence(1));
+  ASSERT_TRUE(job.bells(0).sleeps_with_fence(1));
   const int seen = job.known_to(other[0], 1);
-  EXPECT_FALSE(other[0].sleeps_with_fence(seen));
-  EXPECT_TRUE(job[0].sleeps_with_fence(1)) << "a process of another job has taken it back";
-  EXPECT_TRUE(third[0].sleeps_with_fence(job.known_to(third[0], 1)));
+  EXPECT_FALSE(other.bells(0).sleeps_with_fence(seen));
+  EXPECT_TRUE(job.bells(0).sleeps_with_fence(1)) << "a process of another job has taken it back";
+  EXPECT_TRUE(third.bells(0).sleeps_with_fence(job.known_to(third[0], 1)));
   other[0].leave();
   third[0].leave();
-  EXPECT_FALSE(other[0].sleeps_with_fence(seen));
+  EXPECT_FALSE(other.bells(0).sleeps_with_fence(seen));
 }
 
 }  // namespace

@@ -60,9 +60,9 @@ class Peers : public testing::Test {
 
 TEST_F(Peers, AreMappedAtTheirAddressWhenFirstAskedFor) {
   ArenaMemory memory = made();
-  EXPECT_FALSE(memory.reach(1, kBase, 8)) << "not published yet";
+  EXPECT_FALSE(memory.locate(1, kBase, 8).is_shared()) << "not published yet";
   publish();
-  ASSERT_EQ(memory.reach(1, kBase + 4096, 8), mappable_);
+  ASSERT_EQ(memory.locate(1, kBase + 4096, 8).is_shared(), mappable_);
   if (!mappable_) return;
   std::strcpy(static_cast<char*>(own_view_) + 4096, "hello");
   EXPECT_STREQ(reinterpret_cast<char*>(kBase + 4096), "hello");
@@ -71,17 +71,17 @@ TEST_F(Peers, AreMappedAtTheirAddressWhenFirstAskedFor) {
 TEST_F(Peers, NothingOutsideTheArenaIsReached) {
   publish();
   ArenaMemory memory = made();
-  EXPECT_EQ(memory.reach(1, kBase, kBytes), mappable_);
-  EXPECT_FALSE(memory.reach(1, kBase, kBytes + 1));
-  EXPECT_FALSE(memory.reach(1, kBase - 1, 1));
-  EXPECT_FALSE(memory.reach(1, kBase + kBytes, 1));
-  EXPECT_FALSE(memory.reach(1, kBase + kBytes - 4, 8));
-  EXPECT_FALSE(memory.reach(1, kBase + 8, UINT64_MAX - 7)) << "wraps around";
-  EXPECT_FALSE(memory.reach(1, UINT64_MAX, 2));
-  EXPECT_FALSE(memory.reach(1, 0, 1));
-  EXPECT_FALSE(memory.reach(0, kBase, 8)) << "this rank has no arena";
-  EXPECT_FALSE(memory.reach(2, kBase, 8)) << "of another job";
-  EXPECT_FALSE(memory.reach(-1, kBase, 8));
+  EXPECT_EQ(memory.locate(1, kBase, kBytes).is_shared(), mappable_);
+  EXPECT_FALSE(memory.locate(1, kBase, kBytes + 1).is_shared());
+  EXPECT_FALSE(memory.locate(1, kBase - 1, 1).is_shared());
+  EXPECT_FALSE(memory.locate(1, kBase + kBytes, 1).is_shared());
+  EXPECT_FALSE(memory.locate(1, kBase + kBytes - 4, 8).is_shared());
+  EXPECT_FALSE(memory.locate(1, kBase + 8, UINT64_MAX - 7).is_shared()) << "wraps around";
+  EXPECT_FALSE(memory.locate(1, UINT64_MAX, 2).is_shared());
+  EXPECT_FALSE(memory.locate(1, 0, 1).is_shared());
+  EXPECT_FALSE(memory.locate(0, kBase, 8).is_shared()) << "this rank has no arena";
+  EXPECT_FALSE(memory.locate(2, kBase, 8).is_shared()) << "of another job";
+  EXPECT_FALSE(memory.locate(-1, kBase, 8).is_shared());
 }
 
 TEST_F(Peers, DamagedEntriesAreRefused) {
@@ -104,8 +104,8 @@ TEST_F(Peers, DamagedEntriesAreRefused) {
     publish();
     damage(arenas_[1]);
     ArenaMemory memory = made();
-    EXPECT_FALSE(memory.reach(1, kBase, 8)) << what;
-    EXPECT_FALSE(memory.reach(1, arenas_[1].base, 8)) << what;
+    EXPECT_FALSE(memory.locate(1, kBase, 8).is_shared()) << what;
+    EXPECT_FALSE(memory.locate(1, arenas_[1].base, 8).is_shared()) << what;
   }
 }
 
@@ -119,7 +119,7 @@ TEST_F(Peers, NeverHideWhatThisProcessHasThere) {
   publish();
   {
     ArenaMemory memory = made();
-    EXPECT_FALSE(memory.reach(1, kBase, 8));
+    EXPECT_FALSE(memory.locate(1, kBase, 8).is_shared());
   }
   EXPECT_EQ(*static_cast<int*>(place), 7);
   munmap(place, 4096);
@@ -130,7 +130,7 @@ TEST_F(Peers, WithoutAHeapLibraryAllocationsArePrivate) {
   void* block = memory.allocate(100, 64);
   ASSERT_NE(block, nullptr);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 64, 0u);
-  EXPECT_EQ(memory.find(block, 100), 0u);
+  EXPECT_EQ(memory.locate(block, 100).address, 0u);
   memory.deallocate(block);
 }
 

@@ -10,23 +10,40 @@ namespace {
 TEST(GlobalMemory, PrivateSharesNothing) {
   const auto memory = make_private_memory();
   int word = 0;
-  EXPECT_EQ(memory->find(&word, sizeof word), 0u);
-  EXPECT_FALSE(memory->reach(0, reinterpret_cast<GlobalAddress>(&word), sizeof word));
+  EXPECT_EQ(memory->locate(&word, sizeof word).address, 0u);
+  EXPECT_FALSE(memory->locate(0, reinterpret_cast<GlobalAddress>(&word), sizeof word).is_shared());
 }
 
 TEST(GlobalMemory, CommonSharesEverythingAmongItsRanks) {
-  const auto memory = make_common_memory({true, true});
+  const auto memory = make_common_memory(0, {true, true});
   int word = 0;
   const auto address = reinterpret_cast<GlobalAddress>(&word);
-  EXPECT_EQ(memory->find(&word, sizeof word), address);
-  EXPECT_TRUE(memory->reach(1, address, sizeof word));
-  EXPECT_FALSE(memory->reach(2, address, sizeof word)) << "an endpoint of another job";
+  EXPECT_EQ(memory->locate(&word, sizeof word).address, address);
+  EXPECT_TRUE(memory->locate(1, address, sizeof word).is_shared());
+  EXPECT_FALSE(memory->locate(2, address, sizeof word).is_shared()) << "an endpoint of another job";
+}
+
+TEST(GlobalMemory, SaysWhatKindOfMemoryItIsAndWhose) {
+  const auto memory = make_common_memory(1, {true, true, false});
+  int word = 0;
+  const auto address = reinterpret_cast<GlobalAddress>(&word);
+  const MemoryPlace own = memory->locate(&word, sizeof word);
+  EXPECT_EQ(own.kind, MemoryKind::kSymmetricHeap);
+  EXPECT_EQ(own.owner, 1);
+  const MemoryPlace told = memory->locate(0, address, sizeof word);
+  EXPECT_EQ(told.kind, MemoryKind::kSymmetricHeap);
+  EXPECT_EQ(told.owner, 0);
+  EXPECT_EQ(told.address, address);
+  const MemoryPlace unreached = memory->locate(2, address, sizeof word);
+  EXPECT_EQ(unreached.kind, MemoryKind::kPrivate);
+  EXPECT_EQ(unreached.owner, -1);
+  EXPECT_EQ(unreached.address, 0u);
 }
 
 TEST(GlobalMemory, RangesDoNotWrapAround) {
-  const auto memory = make_common_memory({true});
-  EXPECT_FALSE(memory->reach(0, UINT64_MAX - 7, 16));
-  EXPECT_FALSE(memory->reach(0, 0, 1));
+  const auto memory = make_common_memory(0, {true});
+  EXPECT_FALSE(memory->locate(0, UINT64_MAX - 7, 16).is_shared());
+  EXPECT_FALSE(memory->locate(0, 0, 1).is_shared());
 }
 
 }  // namespace

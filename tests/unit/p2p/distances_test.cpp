@@ -11,7 +11,6 @@
 #include <fstream>
 #include <string>
 
-#include "job/bootstrap.hpp"
 #include "p2p/large_support.hpp"
 #include "protocol/choose.hpp"
 
@@ -153,43 +152,38 @@ TEST(Distance, AsksTheSystemForAnotherProcess) {
   EXPECT_TRUE(allowed_processors(0x7fffffff).empty());
 }
 
-/// A job of two ranks, of which the other one may not have come yet.
-class TwoRanks final : public Bootstrap {
+/// A node with two ranks, of which the other one may not have come yet.
+class TwoRanks final : public Node {
  public:
-  int rank() const override { return 0; }
-  int size() const override { return 2; }
+  TwoRanks() : Node({0, 1}, 0) {}
   int process_id(int rank) const override {
     EXPECT_EQ(rank, 1);  // its own processors a rank asks for without
     ++asked;
     return other;
   }
   int processors_available() const override { return 1; }
-  std::unique_ptr<Transport> make_transport(const Config&) override { return nullptr; }
-  void mark_initialized() override {}
-  void mark_finalized() override {}
-  [[noreturn]] void abort(int, const std::string&) override { ::abort(); }
 
   int other = -1;
   mutable int asked = 0;
 };
 
 TEST(Distances, AreLookedAtOnceTheRankIsThereAndThenKept) {
-  TwoRanks job;
-  Distances distances(job);
+  TwoRanks node;
+  Distances distances(node, 2);
   const HardwareSurroundings here = hardware_surroundings();
   EXPECT_EQ(distances.to(1), here.distance_to({}));
   EXPECT_EQ(distances.to(1), here.distance_to({}));
-  EXPECT_EQ(job.asked, 2);
-  job.other = getpid();
+  EXPECT_EQ(node.asked, 2);
+  node.other = getpid();
   const Distance own = here.distance_to(allowed_processors(0));
   for (int i = 0; i < 3; ++i) EXPECT_EQ(distances.to(1), own);
-  EXPECT_EQ(job.asked, 3);
+  EXPECT_EQ(node.asked, 3);
   EXPECT_EQ(distances.to(0), own);
   distances.assume(kMachine);
   EXPECT_EQ(distances.to(1), kMachine);
   distances.assume(std::nullopt);
   EXPECT_EQ(distances.to(1), own);
-  EXPECT_EQ(job.asked, 4);
+  EXPECT_EQ(node.asked, 4);
 }
 
 TEST(DistanceTable, SharesLargerMessagesTheFartherTheRanksAre) {

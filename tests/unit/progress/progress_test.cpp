@@ -5,8 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
 
 #include "base/process.hpp"
+#include "link/link.hpp"
+#include "node/node.hpp"
+#include "support/scripted_time.hpp"
 #include "support/world.hpp"
 
 namespace tasuki {
@@ -42,13 +48,13 @@ TEST(Progress, GoesOnWhereTheFirstPartEnded) {
       1,
       [](Process& process) {
         Progress& progress = *process.progress;
-        Progress::Waiter waiter;
-        EXPECT_TRUE(progress.wait_awake([] { return true; }, waiter));
+        Progress::Patience patience;
+        EXPECT_TRUE(progress.wait_awake([] { return true; }, patience));
         const std::uint64_t sleeps = process.counters.sleeps;
-        EXPECT_FALSE(progress.wait_awake([] { return false; }, waiter));
+        EXPECT_FALSE(progress.wait_awake([] { return false; }, patience));
         EXPECT_EQ(process.counters.sleeps, sleeps);
         const std::uint64_t yields = process.counters.yields;
-        progress.wait_until([&] { return process.counters.sleeps != sleeps; }, waiter);
+        progress.wait_until([&] { return process.counters.sleeps != sleeps; }, patience);
         EXPECT_LE(process.counters.yields - yields, 2U) << "it has been patient already";
       },
       crowded());
@@ -78,8 +84,8 @@ TEST(Progress, WakesInTime) {
         constexpr int kTurns = 100;
         for (int next = process.rank; next < kTurns; next += 2) {
           process.progress->wait_until([&] { return turn.load(std::memory_order_seq_cst) == next; });
-          Progress::Waiter waiter;  // long enough for the other to fall asleep, now and then
-          if (next % 4 == 0) process.progress->wait_awake([] { return false; }, waiter);
+          Progress::Patience patience;  // long enough for the other to fall asleep, now and then
+          if (next % 4 == 0) process.progress->wait_awake([] { return false; }, patience);
           turn.store(next + 1, std::memory_order_seq_cst);
           process.progress->wake_peer(1 - process.rank);
         }
@@ -89,6 +95,76 @@ TEST(Progress, WakesInTime) {
       crowded());
   EXPECT_GT(sleeps.load(), 0U);
   EXPECT_EQ(late_wakes.load(), 0U);
+}
+
+// ----- in another time than the real one -------------------------------------------------------------------
+
+constexpr std::int64_t kHourNs = 3'600'000'000'000;
+
+class LoneNode final : public Node {
+ public:
+  LoneNode() : Node({0}, 0) {}
+  int processors_available() const override { return 1; }
+};
+
+TEST(Progress, AWaitOfHoursEndsByAScriptedClock) {
+  test::ScriptedTime time;
+  LoneNode node;
+  std::mutex mutex;
+  Counters counters;
+  const EventSwitch events;
+  Progress progress(time, time, node, mutex, 0, counters, events);
+  const auto begin = std::chrono::steady_clock::now();
+  progress.wait_until([&] { return progress.now_ns() >= kHourNs; });
+  const auto took = std::chrono::steady_clock::now() - begin;
+  EXPECT_LT(took, std::chrono::seconds(30)) << "real time has passed";
+  EXPECT_GE(time.now_ns(), kHourNs);
+  EXPECT_LE(time.now_ns(), kHourNs + 50'000'000) << "a sleep is no longer than 50 ms";
+  EXPECT_EQ(counters.sleeps, static_cast<std::uint64_t>(time.sleeps));
+  EXPECT_GE(counters.asleep_ns, static_cast<std::uint64_t>(kHourNs - 1'000'000'000));
+}
+
+TEST(Progress, OffersItsProcessorForAWhileByTheScriptedClockBeforeItSleeps) {
+  test::ScriptedTime time;
+  LoneNode node;
+  std::mutex mutex;
+  Counters counters;
+  const EventSwitch events;
+  Progress progress(time, time, node, mutex, 0, counters, events);
+  progress.wait_until([&] { return time.sleeps == 1; });
+  EXPECT_EQ(counters.yields, 201U) << "200 us, of 1 us for each offer";
+}
+
+// A whole rank lives in that time: nobody ever sends what it waits for.
+TEST(Progress, ARankLivesInAScriptedTime) {
+  test::ScriptedTime time;
+  /// Hands the calls on: a rank owns its Waiter.
+  class Forwarding final : public Waiter {
+   public:
+    explicit Forwarding(Waiter& to) : to_(to) {}
+    void offer_processor() override { to_.offer_processor(); }
+    std::uint32_t arm() override { return to_.arm(); }
+    bool sleep(std::uint32_t ticket, std::int64_t timeout_ns) override {
+      return to_.sleep(ticket, timeout_ns);
+    }
+    void disarm() override { to_.disarm(); }
+    void ring() override { to_.ring(); }
+
+   private:
+    Waiter& to_;
+  };
+  WorldOptions options = crowded();
+  options.clock = &time;
+  options.make_waiter = [&](Link&) { return std::make_unique<Forwarding>(time); };
+  run_ranks(
+      1,
+      [&](Process& process) {
+        Progress& progress = *process.progress;
+        const std::int64_t end_ns = progress.now_ns() + kHourNs;
+        progress.wait_until([&] { return progress.now_ns() >= end_ns; });
+        EXPECT_GE(process.counters.sleeps, 70'000U);
+      },
+      options);
 }
 
 }  // namespace

@@ -375,7 +375,7 @@ TEST_P(RandomEpochs, OfThreeRanks) {
 TEST_P(RandomEpochs, OfFiveRanks) {
   run_epochs(5, GetParam(), 5);
 }
-TEST_P(RandomEpochs, OverTheToyTransport) {
+TEST_P(RandomEpochs, OverTheToyLink) {
   run_epochs(3, GetParam(), 6, Network::kInproc);
 }
 

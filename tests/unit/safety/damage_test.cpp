@@ -58,13 +58,13 @@ void expect_told(
 /// Sends rank 0 a packet with that header and so many bytes behind it.
 template <class Header>
 void forge(Rank& rank, const Header& header, std::uint32_t bulk_bytes = 0) {
-  Transport& transport = *rank.process.transport;
+  Link& link = *rank.process.link;
   PacketRoom room;
-  rank.process.progress->wait_until([&] { return transport.reserve(0, bulk_bytes, &room); });
+  rank.process.progress->wait_until([&] { return link.reserve(0, bulk_bytes, &room); });
   std::memset(room.head, 0, kHeadBytesMax);
   std::memcpy(room.head, &header, sizeof header);
   if (bulk_bytes != 0) std::memset(room.bulk, 7, bulk_bytes);
-  transport.commit(0, room);
+  link.commit(0, room);
 }
 
 LeadWord lead(PacketKind kind, int source = 1) {
@@ -125,7 +125,7 @@ TEST(DamagedPackets, FromARankThatTheCommunicatorHasNotAreTold) {
         const ShortHeader header{lead(PacketKind::kShort, 4'000'000), 5, rank.world->context};
         HeadWords words;
         std::memcpy(&words, &header, sizeof words);
-        rank.process.transport->put(0, words, "12345678", 8);
+        rank.process.link->put(0, words, "12345678", 8);
       },
       [](Rank& rank) {
         static Bytes room(8);
@@ -162,12 +162,12 @@ TEST(DamagedBoards, AStateThatChangedUnderAReceiveIsTold) {
   expect_told(
       "the state of a receive that was offered to it",
       [](Rank& rank) {
-        auto* board = reinterpret_cast<PairPage*>(rank.process.transport->board(1, 0));
+        auto* board = reinterpret_cast<PairPage*>(rank.process.node.pair_page(1, 0));
         for (AdvertisedReceive& line : board->receives) line.state.store(0x12345677);
         const ShortHeader header{lead(PacketKind::kShort), 3, rank.world->context};
         HeadWords words;
         std::memcpy(&words, &header, sizeof words);
-        rank.process.transport->put(0, words, "12345678", 8);
+        rank.process.link->put(0, words, "12345678", 8);
       },
       post_one_too_many);
 }
@@ -183,7 +183,7 @@ TEST(DamagedBoards, ATransferThatCannotBeIsTold) {
     }
     for (int i = 0; i < 50; ++i) {
       Bytes room(1 << 20);
-      auto* board = reinterpret_cast<PairPage*>(process.transport->board(0, 1));
+      auto* board = reinterpret_cast<PairPage*>(process.node.pair_page(0, 1));
       Status status;
       api::probe(process, 0, 3, rank.world, &status);
       for (LentCopy& line : board->gets) {

@@ -90,11 +90,11 @@ class Targets {
 
 /// Sends a packet whose head is that of a sound one with a few bits flipped, or noise.
 void send_noise(Rank& rank, std::mt19937_64& random) {
-  Transport& transport = *rank.process.transport;
+  Link& link = *rank.process.link;
   PacketRoom room;
   const auto bulk_bytes = static_cast<std::uint32_t>(random() % 300);
   const int to = static_cast<int>(random() % static_cast<std::uint64_t>(rank.size));
-  if (!transport.reserve(to, bulk_bytes, &room)) return;
+  if (!link.reserve(to, bulk_bytes, &room)) return;
   std::uint64_t words[kHeadBytesMax / 8];
   for (std::uint64_t& word : words) {
     word = random() % 3 == 0 ? random() : random() % 3 == 0 ? std::uint64_t{1} << 32 | random() % 40 : 0;
@@ -103,7 +103,7 @@ void send_noise(Rank& rank, std::mt19937_64& random) {
   std::memcpy(words, &lead, sizeof lead);
   if (random() % 2 == 0) words[1] = rank.world->context;
   std::memcpy(room.head, words, sizeof words);
-  transport.commit(to, room);
+  link.commit(to, room);
 }
 
 void exchange(Rank& rank, std::size_t bytes, int tag) {
@@ -169,16 +169,14 @@ void work(Rank& rank, What what, unsigned seed, Targets& targets) {
   if (is_made) api::win_free(rank.process, &win);
 }
 
-void add_rings(Targets& targets, std::byte* memory, std::size_t bytes, int size) {
-  targets.add(memory, static_cast<std::size_t>(size) * 128);  // doorbells
-  // Rings and boards; most of it is never touched: the start of each ring is.
-  const std::size_t boards = static_cast<std::size_t>(size * size) * kBoardBytes;
-  targets.add(memory + bytes - boards, boards);
-  const std::size_t rings = bytes - boards - static_cast<std::size_t>(size) * 128;
-  const std::size_t each = rings / static_cast<std::size_t>(size * size);
+void add_rings(Targets& targets, test::ThreadMachine& machine, int size) {
+  targets.add(machine.bells().memory, machine.bells().bytes);
+  targets.add(machine.shared(0).memory, machine.shared(0).bytes);  // pages of pairs, locks of file ranges
+  // Most of the rings is never touched: the start of each one is.
+  const test::ThreadMachine::Part rings = machine.rings(0);
+  const std::size_t each = rings.bytes / static_cast<std::size_t>(size * size);
   for (int ring = 0; ring < size * size; ++ring) {
-    std::byte* const begin =
-        memory + static_cast<std::size_t>(size) * 128 + each * static_cast<std::size_t>(ring);
+    std::byte* const begin = rings.memory + each * static_cast<std::size_t>(ring);
     targets.add(begin, sizeof(shm::RingShared));
     targets.add(begin, 64);  // the credits, again
   }
@@ -192,9 +190,7 @@ void run_case(What what, unsigned seed) {
   // are damaged where addresses are used. tests/safety has processes, whose memory has bounds.
   options.global_memory = what == What::kNodeSegments;
   if (what == What::kRings) {
-    options.with_memory = [&](std::byte* memory, std::size_t bytes) {
-      add_rings(targets, memory, bytes, size);
-    };
+    options.with_machine = [&](test::ThreadMachine& machine) { add_rings(targets, machine, size); };
   }
   std::thread gremlin([&] {
     std::mt19937_64 random(seed);

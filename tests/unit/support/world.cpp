@@ -1,32 +1,26 @@
-// The test world: a Bootstrap for threads, the memory they share, and a watchdog.
+// The test world: a Starter for threads, the memory they share, and a watchdog.
 #include "support/world.hpp"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <memory_resource>
 #include <mutex>
-#include <new>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "environment/environment.hpp"
-#include "job/bootstrap.hpp"
 #include "link/inproc/inproc_link.hpp"
-#include "link/loop/loop_link.hpp"
-#include "link/shm/shm_link.hpp"
-#include "memory/range_table.hpp"
+#include "node/shared_node.hpp"
 #include "object/callbacks.hpp"
 
 namespace tasuki::test {
@@ -34,53 +28,45 @@ namespace {
 
 /// What all ranks of one test world share.
 struct World {
-  World(int size, const WorldOptions& options)
-      : options(options),
+  World(int size, const WorldOptions& wanted)
+      : options(wanted),
         size(size),
         network(size, 8),
-        region_bytes(ShmTransport::bytes_needed(size, options.config)) {
-    region = static_cast<std::byte*>(::operator new (region_bytes, std::align_val_t{4096}));
-    std::memset(region, 0, region_bytes);
-    const std::size_t lock_bytes = RangeTable::bytes_needed(size);
-    file_locks = static_cast<std::byte*>(::operator new (lock_bytes, std::align_val_t{64}));
-    std::memset(file_locks, 0, lock_bytes);
+        machine(size, wanted.nodes, wanted.config, wanted.job),
+        values(ValueTable::bytes_needed(size) + 64),
+        ended(static_cast<std::size_t>(size)) {
     for (int rank = 0; rank < size; ++rank) marks.push_back(mark_value(options.job, rank));
     if (options.odd_heaps_private) {
       arenas = static_cast<std::byte*>(mmap(nullptr, kArenaBytes * static_cast<std::size_t>(size),
                                             PROT_READ | PROT_WRITE,
                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     }
-    if (options.nodes.empty()) return;
-    const std::size_t loop_bytes = LoopTransport::bytes_needed(size);
-    loops = static_cast<std::byte*>(::operator new (loop_bytes, std::align_val_t{4096}));
-    std::memset(loops, 0, loop_bytes);
   }
   ~World() {
-    ::operator delete (region, std::align_val_t{4096});
-    ::operator delete (loops, std::align_val_t{4096});
-    ::operator delete (file_locks, std::align_val_t{64});
     if (arenas != nullptr) munmap(arenas, kArenaBytes * static_cast<std::size_t>(size));
+  }
+  std::byte* value_pages() {
+    return values.data() + (64 - reinterpret_cast<std::uintptr_t>(values.data()) % 64);
   }
   static constexpr std::size_t kArenaBytes = std::size_t{1} << 30;  // of address space
 
   WorldOptions options;
   int size;
   InprocNetwork network;
-  std::size_t region_bytes;
-  std::byte* region;
-  std::byte* file_locks;
-  std::byte* loops = nullptr;        // between nodes, where there are several
-  std::vector<std::uint64_t> marks;  // by rank
-  std::byte* arenas = nullptr;       // kArenaBytes for each rank; null: none
+  ThreadMachine machine;
+  std::vector<std::byte> values;         // of the Directory
+  std::vector<std::atomic<bool>> ended;  // by rank
+  std::vector<std::uint64_t> marks;      // by rank
+  std::byte* arenas = nullptr;           // kArenaBytes for each rank; null: none
 };
 
 /// As where malloc is private and MPI_Alloc_mem is not: only what was allocated here is global.
 class ArenaMemory final : public GlobalMemory {
  public:
-  explicit ArenaMemory(std::byte* arena) : fresh_(arena, World::kArenaBytes), pool_(&fresh_) {
+  ArenaMemory(int rank, std::byte* arena)
+      : GlobalMemory(rank), fresh_(arena, World::kArenaBytes), pool_(&fresh_) {
     own_ = {.begin = reinterpret_cast<std::uint64_t>(arena), .bytes = World::kArenaBytes};
   }
-  bool reach(int, GlobalAddress, std::size_t) override { return true; }
   void* allocate(std::size_t bytes, std::size_t alignment) override {
     void* memory = pool_.allocate(bytes, alignment);
     blocks_[memory] = {bytes, alignment};
@@ -92,54 +78,44 @@ class ArenaMemory final : public GlobalMemory {
   }
 
  private:
+  bool reaches(int, GlobalAddress, std::size_t) override { return true; }
+
   std::pmr::monotonic_buffer_resource fresh_;
   std::pmr::unsynchronized_pool_resource pool_;
   std::map<void*, std::pair<std::size_t, std::size_t>> blocks_;
 };
 
-class ThreadBootstrap final : public Bootstrap {
+class ThreadDirectory final : public Directory {
  public:
-  ThreadBootstrap(World& world, int rank) : world_(world), rank_(rank) {}
+  ThreadDirectory(World& world, int rank)
+      : world_(world), rank_(rank), values_(world.value_pages(), rank, world.size, [&world](int other) {
+          return world.ended[static_cast<std::size_t>(other)].load();
+        }) {}
   int rank() const override { return rank_; }
   int size() const override { return world_.size; }
   std::uint64_t job_id() const override { return world_.options.job; }
-  int nodes() const override {
-    const std::vector<int>& nodes = world_.options.nodes;
-    return nodes.empty() ? 1 : 1 + *std::max_element(nodes.begin(), nodes.end());
+  int nodes() const override { return world_.machine.nodes(); }
+  int node(int rank) const override { return world_.machine.node(rank); }
+  bool get(int rank, std::string_view key, std::string* value) const override {
+    return values_.get(rank, key, value);
   }
-  int node(int rank) const override {
-    const std::vector<int>& nodes = world_.options.nodes;
-    return nodes.empty() ? 0 : nodes[static_cast<std::size_t>(rank)];
+  void enter_fence() override { values_.enter_fence(); }
+  Fence look_at_fence(std::string* error) override { return values_.look_at_fence(error); }
+
+ protected:
+  bool put_checked(std::string_view key, std::string_view value, std::string* error) override {
+    return values_.put(key, value, error);
   }
-  int processors_available() const override { return 1; }
-  std::unique_ptr<Transport> make_transport(const Config& config) override {
-    if (world_.options.network == Network::kInproc)
-      return std::make_unique<InprocTransport>(world_.network, rank_);
-    auto machine = std::make_unique<ShmTransport>(
-        SharedRegion{.base = world_.region, .bytes = world_.region_bytes, .job = world_.options.job}, rank_,
-        world_.size, config, false);
-    if (world_.loops == nullptr) return machine;
-    return std::make_unique<LoopTransport>(std::move(machine), world_.loops, world_.options.nodes,
-                                           NetworkModel::of(config));
-  }
-  std::unique_ptr<GlobalMemory> make_global_memory() override {
-    if (!world_.options.global_memory) return make_private_memory();
-    if (world_.options.odd_heaps_private && rank_ % 2 == 1)
-      return std::make_unique<ArenaMemory>(world_.arenas +
-                                           World::kArenaBytes * static_cast<std::size_t>(rank_));
-    std::vector<bool> reached;
-    for (int rank = 0; rank < world_.size; ++rank) {
-      reached.push_back(!world_.options.reach_nobody && node(rank) == node(rank_));
-    }
-    return make_common_memory(std::move(reached), world_.options.odd_ranks_private && rank_ % 2 == 1);
-  }
-  std::byte* file_locks() override { return world_.options.file_locks ? world_.file_locks : nullptr; }
-  ProcessMark process_of(int rank) const override {
-    const std::uint64_t& mark = world_.marks[static_cast<std::size_t>(rank)];
-    return {.pid = static_cast<std::int32_t>(getpid()),
-            .address = reinterpret_cast<std::uintptr_t>(&mark),
-            .value = mark_value(world_.options.job, rank) + (world_.options.other_processes ? 1 : 0)};
-  }
+
+ private:
+  World& world_;
+  int rank_;
+  ValueTable values_;
+};
+
+class ThreadLauncher final : public Launcher {
+ public:
+  ThreadLauncher(World& world, int rank) : Launcher(rank, world.size), rank_(rank) {}
   void mark_initialized() override {}
   void mark_finalized() override {}
   [[noreturn]] void abort(int exit_code, const std::string& message) override {
@@ -148,8 +124,72 @@ class ThreadBootstrap final : public Bootstrap {
   }
 
  private:
-  World& world_;
   int rank_;
+};
+
+class ThreadNode final : public SharedNode {
+ public:
+  ThreadNode(World& world, int rank) : SharedNode(world.machine.ranks_beside(rank), rank), world_(world) {
+    share(world.machine.make_doorbells(rank), world.machine.shared(rank).memory);
+  }
+  int processors_available() const override { return 1; }
+  std::unique_ptr<GlobalMemory> make_global_memory() override {
+    if (!world_.options.global_memory) return make_private_memory();
+    if (world_.options.odd_heaps_private && rank() % 2 == 1)
+      return std::make_unique<ArenaMemory>(
+          rank(), world_.arenas + World::kArenaBytes * static_cast<std::size_t>(rank()));
+    std::vector<bool> reached;
+    for (int rank = 0; rank < world_.size; ++rank) {
+      reached.push_back(!world_.options.reach_nobody && has(rank));
+    }
+    return make_common_memory(rank(), std::move(reached),
+                              world_.options.odd_ranks_private && rank() % 2 == 1);
+  }
+  std::byte* file_locks() override { return world_.options.file_locks ? SharedNode::file_locks() : nullptr; }
+  std::byte* pair_page(int from, int to) override {
+    return is_inproc() ? world_.network.pair_page(from, to) : SharedNode::pair_page(from, to);
+  }
+  void wake(int endpoint) override {
+    if (is_inproc()) return world_.network.wake(endpoint);
+    SharedNode::wake(endpoint);
+  }
+  bool sleeps_with_fence(int endpoint) const override {
+    return !is_inproc() && SharedNode::sleeps_with_fence(endpoint);
+  }
+  ProcessMark process_of(int rank) const override {
+    const std::uint64_t& mark = world_.marks[static_cast<std::size_t>(rank)];
+    return {.pid = static_cast<std::int32_t>(getpid()),
+            .address = reinterpret_cast<std::uintptr_t>(&mark),
+            .value = mark_value(world_.options.job, rank) + (world_.options.other_processes ? 1 : 0)};
+  }
+
+ private:
+  bool is_inproc() const { return world_.options.network == Network::kInproc; }
+  World& world_;
+};
+
+class ThreadStarter final : public Starter {
+ public:
+  ThreadStarter(World& world, int rank)
+      : world_(world), directory_(world, rank), launcher_(world, rank), node_(world, rank) {}
+  Directory& directory() override { return directory_; }
+  Launcher& launcher() override { return launcher_; }
+  Node& node() override { return node_; }
+  std::unique_ptr<Link> make_link(const Config& config) override {
+    if (world_.options.network == Network::kInproc)
+      return std::make_unique<InprocLink>(world_.network, node_.rank());
+    return world_.machine.make_link(node_.rank(), node_.doorbells(), NetworkModel::of(config), clock());
+  }
+  const Clock& clock() const override {
+    return world_.options.clock != nullptr ? *world_.options.clock : real_clock();
+  }
+  std::unique_ptr<Waiter> make_waiter(Link& link) override { return world_.options.make_waiter(link); }
+
+ private:
+  World& world_;
+  ThreadDirectory directory_;
+  ThreadLauncher launcher_;
+  ThreadNode node_;
 };
 
 /// Calls user functions with the core's own types: tests pass functions of these signatures.
@@ -232,14 +272,14 @@ class Watchdog {
 
 void run_ranks(int size, const std::function<void(Process&)>& body, const WorldOptions& options) {
   World world(size, options);
-  options.with_memory(world.region, world.region_bytes);
+  options.with_machine(world.machine);
   Watchdog watchdog(size);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) {
     threads.emplace_back([&, rank] {
-      ThreadBootstrap bootstrap(world, rank);
+      ThreadStarter starter(world, rank);
       CoreCallbacks callbacks;
-      const std::unique_ptr<Process> process = make_process(bootstrap, options.config, options.thread_level);
+      const std::unique_ptr<Process> process = make_process(starter, options.config, options.thread_level);
       process->callbacks = &callbacks;
       {
         std::unique_lock lock(process->mutex, std::defer_lock);
@@ -255,6 +295,7 @@ void run_ranks(int size, const std::function<void(Process&)>& body, const WorldO
         finish_world(*process);
         rest(*process);
       }
+      world.ended[static_cast<std::size_t>(rank)] = true;
       watchdog.ended(rank);
     });
   }

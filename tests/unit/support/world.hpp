@@ -4,10 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/process.hpp"
 #include "base/types.hpp"
+#include "base/waiter.hpp"
+#include "support/thread_machine.hpp"
 
 namespace tasuki::test {
 
@@ -24,8 +28,11 @@ struct WorldOptions {
   ThreadLevel thread_level = ThreadLevel::kSingle;
   std::uint64_t job = 0;        // worlds that meet have different ones
   std::vector<int> nodes = {};  // of each rank, with a network between them (on real rings); empty: one node
-  /// Called before the ranks start: the memory of their rings, for those who damage it.
-  std::function<void(std::byte* memory, std::size_t bytes)> with_memory = [](std::byte*, std::size_t) {};
+  /// Called before the ranks start: the memory that they share, for those who damage it.
+  std::function<void(ThreadMachine&)> with_machine = [](ThreadMachine&) {};
+  /// The time in which the ranks live, and how they wait for what a link brings; null: the usual ones.
+  const Clock* clock = nullptr;
+  std::function<std::unique_ptr<Waiter>(Link&)> make_waiter = [](Link&) { return nullptr; };
   /// Called when all ranks have ended, before their memory goes: worlds that met ring each other's doorbells.
   std::function<void()> before_memory_goes = [] {};
   Config config{.eager_bytes_max = 1024,

@@ -20,15 +20,16 @@ bool is_set(const char* name) {
 
 }  // namespace
 
-std::unique_ptr<Bootstrap> make_bootstrap(std::string* error) {
+std::unique_ptr<Starter> make_starter(std::string* error) {
   if (is_set("TASUKI_SINGLETON")) return local::make_singleton();
   if (local::started_by_mpiexec()) {
     local::JobAddress address;
-    local::Attachment attachment;
-    if (!local::read_address(&address, error) || !local::attach(address, &attachment, error)) return nullptr;
-    return local::make_job_bootstrap(attachment);
+    local::MappedJob mapped;
+    if (!local::read_address(&address, error) || !local::map_job_segment(address, &mapped, error))
+      return nullptr;
+    return local::make_job_starter(mapped);
   }
-  const std::string launcher = foreign_launcher(std::getenv);
+  const std::string launcher = other_launcher(std::getenv);
   if (!launcher.empty()) {
     *error =
         "this program was started by " + launcher +

@@ -1,0 +1,39 @@
+// Starter: what a rank is given by the one that started it: a Directory, a Launcher, a Node, the links to its
+// peers, and the time it lives in. One implementation for each way to be started: job/local/ has that of our
+// mpiexec and that of a program alone; the unit tests have one for ranks that are threads.
+//
+// Ownership: the starter owns what it gives by reference, and outlives the rank's Process.
+// Thread safety: each method may be called from one thread of a rank at a time.
+#pragma once
+
+#include <memory>
+
+#include "base/clock.hpp"
+#include "base/config.hpp"
+#include "base/waiter.hpp"
+#include "job/directory.hpp"
+#include "job/launcher.hpp"
+#include "link/link.hpp"
+#include "node/node.hpp"
+
+namespace tasuki {
+
+class Starter {
+ public:
+  virtual ~Starter() = default;
+
+  virtual Directory& directory() = 0;
+  virtual Launcher& launcher() = 0;
+  virtual Node& node() = 0;
+
+  /// Makes the link to the ranks of this job, and what the ranks of this node share besides. Called once,
+  /// before anything else of the node but its call board is used.
+  virtual std::unique_ptr<Link> make_link(const Config& config) = 0;
+
+  /// The clock of this rank's waits, and of its links.
+  virtual const Clock& clock() const { return real_clock(); }
+  /// How this rank waits for what `link` brings; null: in the usual way. Called once.
+  virtual std::unique_ptr<Waiter> make_waiter(Link& /*link*/) { return nullptr; }
+};
+
+}  // namespace tasuki
