@@ -7,6 +7,7 @@
 
 #include "binding/call/call.hpp"
 #include "io/file/file.hpp"
+#include "job/launcher.hpp"
 #include "object/attribute.hpp"
 #include "p2p/unreceived.hpp"
 #include "rma/window.hpp"

@@ -366,8 +366,8 @@ Code win_attach(Process& process, Win* win, void* base, Count size) {
                         static_cast<void*>(win->attached[static_cast<std::size_t>(other)].base));
   const Region region{memory, size};
   const auto place = std::upper_bound(
-      win->attached.begin(), win->attached.end(), region, [](const Region& one, const Region& other) {
-        return std::pair(one.begin(), one.end()) < std::pair(other.begin(), other.end());
+      win->attached.begin(), win->attached.end(), region, [](const Region& one, const Region& next) {
+        return std::pair(one.begin(), one.end()) < std::pair(next.begin(), next.end());
       });
   win->attached.insert(place, region);
   return kSuccess;
