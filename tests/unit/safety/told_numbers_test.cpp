@@ -10,7 +10,9 @@
 
 #include "coll/byte_collectives.hpp"
 #include "communicator/api.hpp"
+#include "communicator/topology_exchange.hpp"
 #include "dynamic/api.hpp"
+#include "io/file/agreed_hints.hpp"
 #include "io/file/agreement.hpp"
 #include "io/hints/hint_table.hpp"
 #include "io/support.hpp"
