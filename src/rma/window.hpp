@@ -25,9 +25,9 @@
 #include "memory/shared_segment.hpp"
 #include "object/attribute.hpp"
 #include "object/comm.hpp"
+#include "rma/access/conflicts.hpp"
 #include "rma/control/control.hpp"
-#include "rma/rules/conflicts.hpp"
-#include "rma/rules/epoch.hpp"
+#include "rma/epoch.hpp"
 
 namespace tasuki {
 

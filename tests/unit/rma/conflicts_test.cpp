@@ -1,5 +1,5 @@
 // Which accesses may meet and which may not (MPI 12.7), and the tables in which they are found.
-#include "rma/rules/conflicts.hpp"
+#include "rma/access/conflicts.hpp"
 
 #include <gtest/gtest.h>
 

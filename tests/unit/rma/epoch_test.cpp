@@ -1,5 +1,5 @@
 // The state machine of a window's epochs: which call is legal when.
-#include "rma/rules/epoch.hpp"
+#include "rma/epoch.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // The tables of accesses.
-#include "rma/rules/conflicts.hpp"
+#include "rma/access/conflicts.hpp"
 
 #include <algorithm>
 #include <mutex>

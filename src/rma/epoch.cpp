@@ -1,5 +1,5 @@
 // Epoch: the rules.
-#include "rma/rules/epoch.hpp"
+#include "rma/epoch.hpp"
 
 #include <utility>
 
