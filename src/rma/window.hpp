@@ -25,7 +25,6 @@
 #include "memory/shared_segment.hpp"
 #include "object/attribute.hpp"
 #include "object/comm.hpp"
-#include "rma/access/conflicts.hpp"
 #include "rma/control/control.hpp"
 #include "rma/epoch.hpp"
 
@@ -33,6 +32,7 @@ namespace tasuki {
 
 namespace rma {
 
+class Conflicts;  // rma/access/conflicts.hpp
 class Messenger;  // rma/message/messenger.hpp
 
 enum Flavor : int { kCreate = 311, kAllocate = 312, kDynamic = 313, kShared = 314 };

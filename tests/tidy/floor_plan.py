@@ -18,15 +18,7 @@ MORE_FILES = {
 }
 
 # Rooms that include each other, and why. Between floors there is no exception.
-CIRCLES = {
-    (
-        "rma",
-        "rma/access",
-        "rma/control",
-        "rma/message",
-        "rma/rules",
-    ): "a window holds its control and its rules, and the served control, like messages, knows the window",
-}
+CIRCLES = {}
 
 
 def room_of(name):

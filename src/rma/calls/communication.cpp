@@ -6,6 +6,7 @@
 #include "p2p/point_to_point.hpp"
 #include "rma/access/accumulate.hpp"
 #include "rma/access/buffers.hpp"
+#include "rma/access/conflicts.hpp"
 #include "rma/access/cooperative.hpp"
 #include "rma/access/fast_path.hpp"
 #include "rma/access/mapped.hpp"

@@ -14,6 +14,7 @@
 #include "memory/global_memory.hpp"
 #include "object/objects.hpp"
 #include "placement/node_map.hpp"
+#include "rma/access/conflicts.hpp"
 #include "rma/access/cooperative.hpp"
 #include "rma/api.hpp"
 #include "rma/message/messenger.hpp"
@@ -202,6 +203,7 @@ Win* finish_window(Making& making, std::unique_ptr<SharedSegment> segment, const
   Comm& comm = making.comm;
   auto* made = new Win(Ref<Comm>(make_comm(comm, making.shares.front().context, comm.group)), making.flavor);
   take_hints(&made->hints, info);
+  if (making.needs_messages) made->messenger = std::make_unique<Messenger>(*made);
   std::byte* const memory = segment ? segment->base() : nullptr;
   made->segment = std::move(segment);
   if (memory != nullptr) {
@@ -210,7 +212,7 @@ Win* finish_window(Making& making, std::unique_ptr<SharedSegment> segment, const
     if (finds_conflicts(comm))
       made->conflicts = std::make_unique<Conflicts>(memory + conflicts_offset(comm), comm.rank, comm.size());
   } else {
-    made->control.emplace(*made);
+    made->control.emplace(*made->comm, *made, *made->messenger);
   }
   for (int rank = 0; rank < comm.size(); ++rank) {
     const auto index = static_cast<std::size_t>(rank);
@@ -221,7 +223,6 @@ Win* finish_window(Making& making, std::unique_ptr<SharedSegment> segment, const
   }
   if (!making.in_segment) made->own_memory = std::exchange(making.own_memory, nullptr);
   set_attributes(*made);
-  if (making.needs_messages) made->messenger = std::make_unique<Messenger>(*made);
   return made;
 }
 

@@ -10,6 +10,7 @@
 
 #include "object/group.hpp"
 #include "progress/progress.hpp"
+#include "rma/access/conflicts.hpp"
 #include "rma/api.hpp"
 #include "rma/message/messenger.hpp"
 

@@ -23,7 +23,9 @@ class Control {
  public:
   /// `memory` as for SharedControl.
   Control(std::byte* memory, Comm& comm) { shared_.emplace(memory, comm); }
-  explicit Control(Win& win) : served_(std::make_unique<ServedControl>(win)) {}
+  /// As for ServedControl.
+  Control(Comm& comm, const ErrorOwner& window, ControlSender& sender)
+      : served_(std::make_unique<ServedControl>(comm, window, sender)) {}
 
   bool is_shared() const { return shared_.has_value(); }
   /// Null in the other form.

@@ -10,8 +10,6 @@
 #include "coll/byte_collectives.hpp"
 #include "job/launcher.hpp"
 #include "progress/progress.hpp"
-#include "rma/message/messenger.hpp"
-#include "rma/window.hpp"
 
 namespace tasuki::rma {
 namespace {
@@ -20,7 +18,8 @@ constexpr std::int64_t kWatchAfterNanoseconds = 20'000'000;
 
 }  // namespace
 
-ServedControl::ServedControl(Win& win) : win_(win), peers_(static_cast<std::size_t>(win.size())) {}
+ServedControl::ServedControl(Comm& comm, const ErrorOwner& window, ControlSender& sender)
+    : comm_(comm), window_(window), sender_(sender), peers_(static_cast<std::size_t>(comm.size())) {}
 
 /// Only what this rank handles changes what it waits for.
 template <class Done>
@@ -28,20 +27,20 @@ void ServedControl::wait(Awaited what, int rank, Done&& done) {
   if (done()) return;
   awaited_ = what;
   awaited_rank_ = rank;
-  win_.process.progress->wait_until(done);
+  comm_.process.progress->wait_until(done);
   awaited_ = Awaited::kNothing;
 }
 
 void ServedControl::send(int to, ControlVerb verb, const std::vector<int>& ranks) {
   const auto* payload = reinterpret_cast<const std::byte*>(ranks.data());
   const std::size_t bytes = ranks.size() * sizeof ranks[0];
-  if (to == win_.rank()) return handle(to, verb, payload, bytes);
-  win_.messenger->send_control(to, verb, payload, bytes);
+  if (to == comm_.rank) return handle(to, verb, payload, bytes);
+  sender_.send_control(to, verb, payload, bytes);
 }
 
 void ServedControl::damaged(int from, const char* what) const {
-  win_.process.launcher.end_damaged(win_.comm->endpoint(from),
-                                    "a message for " + win_.description() + ": " + what);
+  comm_.process.launcher.end_damaged(comm_.endpoint(from),
+                                     "a message for " + window_.description() + ": " + what);
 }
 
 void ServedControl::handle(int from, ControlVerb verb, const std::byte* payload, std::size_t payload_bytes) {
@@ -83,7 +82,7 @@ void ServedControl::requested(int from, bool exclusive) {
 void ServedControl::release(int origin) {
   if (!queue_.release(origin)) damaged(origin, "a lock that is not held was given back");
   grant();
-  for (int rank = 0; rank < win_.size(); ++rank) {
+  for (int rank = 0; rank < comm_.size(); ++rank) {
     if (peer(rank).is_watching) send(rank, ControlVerb::kAhead, queue_.ahead_of(rank));
   }
 }
@@ -110,7 +109,7 @@ void ServedControl::lock(int target, bool exclusive) {
   owner.ahead_known = false;
   send(target, exclusive ? ControlVerb::kLockExclusive : ControlVerb::kLockShared);
   const std::int64_t watch_at_ns = clock_ns() + kWatchAfterNanoseconds;
-  bool watches = target == win_.rank();  // it knows its own queue
+  bool watches = target == comm_.rank;  // it knows its own queue
   wait(Awaited::kLock, target, [&] {
     if (owner.is_granted || watches || clock_ns() < watch_at_ns) return owner.is_granted;
     watches = true;
@@ -122,11 +121,11 @@ void ServedControl::lock(int target, bool exclusive) {
 void ServedControl::unlock(const std::vector<int>& targets) {
   for (const int target : targets) {
     peer(target).is_granted = false;
-    if (target != win_.rank()) win_.messenger->send_flush_and_unlock(target);
+    if (target != comm_.rank) sender_.send_flush_and_unlock(target);
   }
   for (const int target : targets) {
-    if (target == win_.rank()) release(target);
-    win_.messenger->flush(target);
+    if (target == comm_.rank) release(target);
+    sender_.flush(target);
   }
 }
 
@@ -137,7 +136,7 @@ void ServedControl::told_ahead(int from, const std::byte* payload, std::size_t p
   for (std::size_t at = 0; at + sizeof(int) <= payload_bytes; at += sizeof(int)) {
     int rank = 0;
     std::memcpy(&rank, payload + at, sizeof rank);
-    if (rank >= 0 && rank < win_.size()) ahead.push_back(rank);
+    if (rank >= 0 && rank < comm_.size()) ahead.push_back(rank);
   }
   peer(from).ahead_known = true;
 }
@@ -174,9 +173,9 @@ void ServedControl::wait_until_complete(const std::vector<int>& origins) {
 }
 
 void ServedControl::barrier() {
-  if (barrier_by_messages(*win_.comm) == kSuccess) return;
-  win_.process.launcher.abort(
-      1, "rank " + std::to_string(win_.process.rank) + ": the barrier of " + win_.description() + " failed");
+  if (barrier_by_messages(comm_) == kSuccess) return;
+  comm_.process.launcher.abort(1, "rank " + std::to_string(comm_.process.rank) + ": the barrier of " +
+                                      window_.description() + " failed");
 }
 
 // ----- the report ------------------------------------------------------------------------------------------
@@ -186,7 +185,7 @@ std::vector<int> ServedControl::missing() const {
   std::vector<int> ranks;
   switch (awaited_) {
     case Awaited::kLock:
-      if (awaited_rank_ == win_.rank()) return queue_.ahead_of(awaited_rank_);
+      if (awaited_rank_ == comm_.rank) return queue_.ahead_of(awaited_rank_);
       return peer(awaited_rank_).ahead_known ? peer(awaited_rank_).ahead : std::vector<int>{awaited_rank_};
     case Awaited::kPost:
       return {awaited_rank_};
@@ -201,7 +200,7 @@ std::vector<int> ServedControl::missing() const {
 }
 
 void ServedControl::add_missing(std::vector<int>* endpoints) const {
-  for (const int rank : missing()) endpoints->push_back(win_.comm->endpoint(rank));
+  for (const int rank : missing()) endpoints->push_back(comm_.endpoint(rank));
 }
 
 }  // namespace tasuki::rma

@@ -16,7 +16,7 @@
 // The messages between two ranks stay in order, and each is either answered or expected by its receiver
 // before that rank can leave the barrier of MPI_Win_free: none comes after the window's end.
 //
-// Ownership: belongs to its window, and needs its Messenger. Thread safety: the process lock.
+// Ownership: belongs to its window, as what it sends by does. Thread safety: the process lock.
 //
 // Invariants:
 //  1. posts - posts_used and completes - completes_used are 0 or 1, but for a wait that has begun (-1).
@@ -27,12 +27,9 @@
 #include <vector>
 
 #include "base/types.hpp"
+#include "object/comm.hpp"
 #include "rma/control/lock_queue.hpp"
 #include "rma/control/shared_mutex.hpp"
-
-namespace tasuki {
-struct Win;
-}
 
 namespace tasuki::rma {
 
@@ -47,9 +44,24 @@ enum class ControlVerb : std::uint16_t {
   kComplete,        // to a target: the origin's accesses are done
 };
 
+/// What the control sends by: the window's Messenger. What goes to one rank arrives in order, behind the
+/// accesses that were sent to it before.
+class ControlSender {
+ public:
+  /// `bytes` of payload, cut to what a message holds.
+  virtual void send_control(int to, ControlVerb verb, const std::byte* payload, std::size_t bytes) = 0;
+  /// A flush that gives back this rank's lock of the target, to be waited for by flush().
+  virtual void send_flush_and_unlock(int target) = 0;
+  virtual void flush(int target) = 0;
+
+ protected:
+  ~ControlSender() = default;
+};
+
 class ServedControl {
  public:
-  explicit ServedControl(Win& win);
+  /// `comm` is that of `window`, which errors name.
+  ServedControl(Comm& comm, const ErrorOwner& window, ControlSender& sender);
 
   // As those of SharedControl.
   void lock(int target, bool exclusive);
@@ -99,7 +111,9 @@ class ServedControl {
   std::vector<int> missing() const;
   [[noreturn]] void damaged(int from, const char* what) const;
 
-  Win& win_;
+  Comm& comm_;
+  const ErrorOwner& window_;
+  ControlSender& sender_;
   LockQueue queue_;  // of this rank's part
   SharedMutex accumulate_;
   std::vector<Peer> peers_;

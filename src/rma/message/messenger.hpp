@@ -82,7 +82,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 48);
 
-class Messenger {
+class Messenger final : public ControlSender {
  public:
   explicit Messenger(Win& win);
   ~Messenger();
@@ -99,16 +99,15 @@ class Messenger {
                         std::byte* result, const TargetBuffer& remote);
 
   /// Waits until all operations on `target` are done there and here, or (local) here.
-  void flush(int target);
+  void flush(int target) override;
   void flush(const std::vector<int>& targets);
   void flush_all();
   void flush_local(int target);
   void flush_local_all();
 
-  /// The control's: `bytes` of payload, cut to what a message holds.
-  void send_control(int to, ControlVerb verb, const std::byte* payload, std::size_t bytes);
-  /// A flush that gives back this rank's lock of the target, to be waited for by flush().
-  void send_flush_and_unlock(int target);
+  // What the control of a window over several nodes sends.
+  void send_control(int to, ControlVerb verb, const std::byte* payload, std::size_t bytes) override;
+  void send_flush_and_unlock(int target) override;
 
   /// Adds the endpoint of the target whose flush a call waits for.
   void add_missing(std::vector<int>* endpoints) const;
