@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "communicator/api.hpp"
+#include "communicator/sessions.hpp"
 #include "object/api.hpp"
 #include "p2p/call/api.hpp"
 #include "p2p/ranks.hpp"
