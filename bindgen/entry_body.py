@@ -660,7 +660,7 @@ def pair(body: Body) -> list[tuple[Parameter | None, CoreParameter]]:
 
 
 def note(body: Body) -> None:
-    """What the call is about goes on the rank's line (base/call_board.hpp)."""
+    """What the call is about goes on the rank's line (base/calls/call_board.hpp)."""
     arguments = function_table.line_arguments(body.function)
     owner = arguments.get("object")
     if owner and function_table.is_collective(body.function):

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/algorithm_table.hpp"
+#include "base/variables/algorithm_table.hpp"
 #include "coll/choice/flag_limits.hpp"
 #include "coll/choice/registry.hpp"
 #include "tuning/choose.hpp"

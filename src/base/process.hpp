@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "base/config.hpp"
-#include "base/counters.hpp"
 #include "base/error.hpp"
-#include "base/events.hpp"
 #include "base/types.hpp"
+#include "base/variables/config.hpp"
+#include "base/variables/counters.hpp"
+#include "base/variables/events.hpp"
 
 namespace tasuki {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/settings.hpp"
+#include "base/variables/settings.hpp"
 #include "binding/call/call.hpp"
 #include "binding/call/callbacks.hpp"
 #include "environment/environment.hpp"

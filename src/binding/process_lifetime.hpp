@@ -13,7 +13,7 @@
 #include <mutex>
 #include <string>
 
-#include "base/function.hpp"
+#include "base/calls/function.hpp"
 #include "base/types.hpp"
 
 namespace tasuki {

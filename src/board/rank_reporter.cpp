@@ -11,8 +11,8 @@
 #include <cstring>
 #include <vector>
 
-#include "base/function.hpp"
-#include "base/outside_wait.hpp"
+#include "base/calls/function.hpp"
+#include "base/calls/outside_wait.hpp"
 #include "board/report_parts.hpp"
 #include "coll/check/call_comparison.hpp"
 #include "datatype/datatype.hpp"

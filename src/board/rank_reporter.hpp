@@ -1,6 +1,6 @@
-// RankReporter: answers the question what this rank waits for (base/call_board.hpp). It goes through the
-// parts of the Process and writes what they know into the rank's report: nothing is kept for it before the
-// question.
+// RankReporter: answers the question what this rank waits for (base/calls/call_board.hpp). It goes through
+// the parts of the Process and writes what they know into the rank's report: nothing is kept for it before
+// the question.
 //
 // It runs inside a wait (Progress), so whatever it looks at is at rest; it changes nothing and waits for
 // nothing. Addresses on the line are used only where they are those of a communicator, window or file that
@@ -9,7 +9,7 @@
 // Thread safety: the process lock guards it.
 #pragma once
 
-#include "base/call_board.hpp"
+#include "base/calls/call_board.hpp"
 #include "base/process.hpp"
 #include "progress/progress.hpp"
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string>
 
-#include "base/call_board.hpp"
+#include "base/calls/call_board.hpp"
 #include "base/process.hpp"
 #include "object/comm.hpp"
 

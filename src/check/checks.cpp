@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <utility>
 
-#include "base/call_board.hpp"
-#include "base/function.hpp"
+#include "base/calls/call_board.hpp"
+#include "base/calls/function.hpp"
 
 namespace tasuki {
 namespace {

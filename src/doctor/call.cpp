@@ -8,7 +8,7 @@
 #include <cstdarg>
 #include <cstdio>
 
-#include "base/function.hpp"
+#include "base/calls/function.hpp"
 #include "base/types.hpp"
 
 namespace tasuki::doctor {

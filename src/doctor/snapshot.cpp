@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/function.hpp"
+#include "base/calls/function.hpp"
 
 namespace tasuki::doctor {
 namespace {

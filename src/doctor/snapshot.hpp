@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "base/call_board.hpp"
+#include "base/calls/call_board.hpp"
 
 namespace tasuki {
-enum class Function : std::uint16_t;  // base/function.hpp
+enum class Function : std::uint16_t;  // base/calls/function.hpp
 }
 
 namespace tasuki::doctor {

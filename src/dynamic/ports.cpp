@@ -6,9 +6,9 @@
 #include <cstring>
 #include <utility>
 
-#include "base/outside_wait.hpp"
+#include "base/calls/outside_wait.hpp"
 #include "base/predefined.hpp"
-#include "base/random_number.hpp"
+#include "base/system/random_number.hpp"
 #include "coll/byte_collectives.hpp"
 #include "communicator/api.hpp"
 #include "communicator/comm_create.hpp"

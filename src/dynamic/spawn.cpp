@@ -6,8 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/settings.hpp"
 #include "base/user_memory.hpp"
+#include "base/variables/settings.hpp"
 #include "coll/byte_collectives.hpp"
 #include "communicator/api.hpp"
 #include "dynamic/api.hpp"

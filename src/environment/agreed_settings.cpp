@@ -4,7 +4,7 @@
 #include <functional>
 #include <sstream>
 
-#include "base/settings.hpp"
+#include "base/variables/settings.hpp"
 
 namespace tasuki {
 namespace {

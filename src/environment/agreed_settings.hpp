@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "base/config.hpp"
+#include "base/variables/config.hpp"
 #include "job/directory.hpp"
 
 namespace tasuki {

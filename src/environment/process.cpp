@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "board/rank_reporter.hpp"
 #include "check/checks.hpp"
 #include "coll/byte_collectives.hpp"

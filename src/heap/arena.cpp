@@ -12,8 +12,8 @@
 #include <bit>
 #include <cstdio>
 
-#include "base/file_size.hpp"
-#include "base/memory_file.hpp"
+#include "base/system/file_size.hpp"
+#include "base/system/memory_file.hpp"
 #include "heap/interface.hpp"
 
 namespace tasuki::heap {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/counters.hpp"
+#include "base/variables/counters.hpp"
 #include "job/leak_report.hpp"
 #include "job/spawn_request.hpp"
 

@@ -8,8 +8,8 @@
 
 #include <memory>
 
-#include "base/clock.hpp"
-#include "base/config.hpp"
+#include "base/system/clock.hpp"
+#include "base/variables/config.hpp"
 #include "base/waiter.hpp"
 #include "job/directory.hpp"
 #include "job/launcher.hpp"

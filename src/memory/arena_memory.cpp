@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/memory_file.hpp"
+#include "base/system/memory_file.hpp"
 #include "memory/heap.hpp"
 #include "memory/shared_segment.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/hints.hpp"
+#include "base/system/processor_hints.hpp"
 
 namespace tasuki {
 namespace {

@@ -12,8 +12,8 @@
 #include <cstring>
 #include <ctime>
 
-#include "base/memory_file.hpp"
-#include "base/random_number.hpp"
+#include "base/system/memory_file.hpp"
+#include "base/system/random_number.hpp"
 
 namespace tasuki {
 namespace {

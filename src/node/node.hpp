@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/call_board.hpp"
+#include "base/calls/call_board.hpp"
 #include "memory/cross_memory.hpp"
 #include "memory/global_memory.hpp"
 #include "node/pair_page.hpp"

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "base/call_board.hpp"
-#include "base/function.hpp"
+#include "base/calls/call_board.hpp"
+#include "base/calls/function.hpp"
 #include "object/api.hpp"
 #include "object/callbacks.hpp"
 #include "object/objects.hpp"

@@ -1,8 +1,8 @@
 // Error handlers (MPI 9.3).
 #include "object/errhandler.hpp"
 
-#include "base/call_board.hpp"
-#include "base/function.hpp"
+#include "base/calls/call_board.hpp"
+#include "base/calls/function.hpp"
 #include "job/launcher.hpp"
 #include "object/api.hpp"
 #include "object/callbacks.hpp"

@@ -1,12 +1,12 @@
 // Awaiting: the requests that a call waits for, while it does, for reports on this rank
-// (base/call_board.hpp).
+// (base/calls/call_board.hpp).
 //
 // It lives on the stack of the call, in a list of the process, the newest first. Thread safety: the process
 // lock guards the list; with MPI_THREAD_MULTIPLE several threads wait, and stop in any order.
 #pragma once
 
-#include "base/call_board.hpp"
-#include "base/stack_node.hpp"
+#include "base/calls/call_board.hpp"
+#include "base/calls/stack_node.hpp"
 #include "base/types.hpp"
 
 namespace tasuki {

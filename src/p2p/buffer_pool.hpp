@@ -14,8 +14,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/counters.hpp"
 #include "base/types.hpp"
+#include "base/variables/counters.hpp"
 #include "object/slots.hpp"
 #include "p2p/request.hpp"
 

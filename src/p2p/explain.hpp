@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/counters.hpp"
 #include "base/types.hpp"
+#include "base/variables/counters.hpp"
 
 namespace tasuki {
 

@@ -22,8 +22,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/counters.hpp"
 #include "base/types.hpp"
+#include "base/variables/counters.hpp"
 
 namespace tasuki {
 

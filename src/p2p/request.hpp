@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "base/call_board.hpp"
+#include "base/calls/call_board.hpp"
 #include "base/types.hpp"
 #include "object/comm.hpp"
 #include "object/object.hpp"

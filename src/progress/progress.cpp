@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "base/call_board.hpp"
-#include "base/clock.hpp"
-#include "base/hints.hpp"
+#include "base/calls/call_board.hpp"
+#include "base/system/clock.hpp"
+#include "base/system/processor_hints.hpp"
 #include "base/waiter.hpp"
 #include "node/node.hpp"
 #include "node/processors.hpp"

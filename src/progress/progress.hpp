@@ -19,9 +19,9 @@
 #include <mutex>
 #include <vector>
 
-#include "base/call_board.hpp"
-#include "base/counters.hpp"
-#include "base/events.hpp"
+#include "base/calls/call_board.hpp"
+#include "base/variables/counters.hpp"
+#include "base/variables/events.hpp"
 
 namespace tasuki {
 
@@ -29,7 +29,7 @@ class Clock;
 class Node;
 class Waiter;
 
-/// Who fills in the report that somebody has asked for (base/call_board.hpp).
+/// Who fills in the report that somebody has asked for (base/calls/call_board.hpp).
 class Answerer {
  public:
   /// `asked` is the number of the question; the present wait, if there is one, began at `since_ns`.

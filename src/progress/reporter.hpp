@@ -4,7 +4,7 @@
 // Thread safety: the process lock guards it.
 #pragma once
 
-#include "base/counters.hpp"
+#include "base/variables/counters.hpp"
 #include "job/launcher.hpp"
 #include "progress/progress.hpp"
 

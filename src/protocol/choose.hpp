@@ -9,9 +9,9 @@
 #include <array>
 #include <cstdint>
 
-#include "base/counters.hpp"
 #include "base/distance.hpp"
 #include "base/types.hpp"
+#include "base/variables/counters.hpp"
 #include "protocol/packet.hpp"
 
 namespace tasuki {

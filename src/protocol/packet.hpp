@@ -1,6 +1,6 @@
 // Packet headers: what stands at the head of every packet of point-to-point communication.
 //
-// How a message travels (protocol/choose.hpp; base/ways.hpp has all ways):
+// How a message travels (protocol/choose.hpp; base/variables/ways.hpp has all ways):
 //   short   one kShort packet, header and payload in the packet's head (Link::put)
 //   eager   one kEager packet with the payload in its bulk; kEagerMore packets with the rest, when it is
 //           larger than one bulk. They follow each other: between two endpoints no other message's kShort,

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/kill_score.hpp"
-#include "base/mapped_files.hpp"
+#include "base/calls/mapped_files.hpp"
+#include "base/system/kill_score.hpp"
 #include "source_lines/places.hpp"
 #include "source_lines/stack.hpp"
 

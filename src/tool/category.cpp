@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "base/settings.hpp"
+#include "base/variables/settings.hpp"
 #include "tool/api.hpp"
 #include "tool/tool.hpp"
 

@@ -1,9 +1,9 @@
-// Control variables (MPI 15.3.6): the settings of base/settings.hpp.
+// Control variables (MPI 15.3.6): the settings of base/variables/settings.hpp.
 #include <cstring>
 
 #include "base/error.hpp"
-#include "base/former_names.hpp"
-#include "base/settings.hpp"
+#include "base/variables/former_names.hpp"
+#include "base/variables/settings.hpp"
 #include "object/objects.hpp"
 #include "tool/api.hpp"
 #include "tool/tool.hpp"

@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
-#include "base/settings.hpp"
+#include "base/variables/settings.hpp"
 #include "coll/run/execution.hpp"
 #include "p2p/point_to_point.hpp"
 #include "progress/progress.hpp"

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/system/clock.hpp"
 #include "object/objects.hpp"
 #include "tool/api.hpp"
 #include "tool/tool.hpp"

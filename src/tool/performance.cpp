@@ -1,4 +1,5 @@
-// Performance variables (MPI 15.3.7): the counters of base/counters.hpp, seen by handles in sessions.
+// Performance variables (MPI 15.3.7): the counters of base/variables/counters.hpp, seen by handles in
+// sessions.
 //
 // Counts, aggregates, timers and watermarks are not continuous: a handle shows what came between its starts
 // and stops, so it can be written, reset, and read and reset at once. Levels, sizes, states and percentages
@@ -7,7 +8,7 @@
 #include <cstring>
 
 #include "base/error.hpp"
-#include "base/former_names.hpp"
+#include "base/variables/former_names.hpp"
 #include "object/objects.hpp"
 #include "tool/api.hpp"
 #include "tool/tool.hpp"

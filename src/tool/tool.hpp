@@ -2,8 +2,9 @@
 // registrations that it gave out. It outlives the Process: MPI_T may be used before MPI_Init and after
 // MPI_Finalize.
 //
-// The variables themselves are tables below everything else: base/settings.hpp (control variables),
-// base/counters.hpp (performance variables), base/events.hpp (events), base/variable.hpp (categories).
+// The variables themselves are tables below everything else: base/variables/settings.hpp (control variables),
+// base/variables/counters.hpp (performance variables), base/variables/events.hpp (events),
+// base/variables/variable.hpp (categories).
 //
 // Owner: the binding, which hands it from one Process to the next (hand_on_tool).
 // Thread safety: `mutex` guards it; the binding holds it during each MPI_T call, below the process lock, and
@@ -20,11 +21,11 @@
 #include <mutex>
 #include <vector>
 
-#include "base/counters.hpp"
-#include "base/events.hpp"
 #include "base/process.hpp"
-#include "base/settings.hpp"
 #include "base/types.hpp"
+#include "base/variables/counters.hpp"
+#include "base/variables/events.hpp"
+#include "base/variables/settings.hpp"
 #include "object/comm.hpp"
 #include "tool/handles.hpp"
 

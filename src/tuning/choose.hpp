@@ -15,7 +15,7 @@ namespace tasuki {
 
 /// One algorithm of an operation, as the selection sees it.
 struct Candidate {
-  int algorithm;  // its number in base/algorithm_table.hpp
+  int algorithm;  // its number in base/variables/algorithm_table.hpp
   bool (*valid)(const Problem& problem);
   /// `segment_bytes` is one of `segments`, or what the user wants; 0 where the algorithm knows no segments.
   double (*predicted_ns)(const Problem& problem, const Parameters& parameters, Count segment_bytes);

@@ -6,8 +6,8 @@
 
 #include <span>
 
-#include "base/operation.hpp"
 #include "base/types.hpp"
+#include "base/variables/collective_operations.hpp"
 #include "tuning/problem.hpp"
 
 namespace tasuki {
@@ -18,7 +18,7 @@ struct MeasuredChoice {
   Count bytes_min = 0;  // as Problem::bytes; both ends belong to it
   Count bytes_max = 0;
   int ranks = 0;
-  int algorithm = 0;        // its number in base/algorithm_table.hpp
+  int algorithm = 0;        // its number in base/variables/algorithm_table.hpp
   Count segment_bytes = 0;  // 0: the algorithm cuts nothing, or the cheapest
 };
 

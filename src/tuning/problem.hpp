@@ -7,8 +7,8 @@
 #include <array>
 
 #include "base/distance.hpp"
-#include "base/operation.hpp"
 #include "base/types.hpp"
+#include "base/variables/collective_operations.hpp"
 
 namespace tasuki {
 

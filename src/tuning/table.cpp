@@ -12,7 +12,7 @@
 #include <set>
 #include <utility>
 
-#include "base/algorithm_table.hpp"
+#include "base/variables/algorithm_table.hpp"
 
 namespace tasuki {
 namespace {

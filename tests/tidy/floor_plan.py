@@ -13,9 +13,7 @@ import rules
 FOLDER_FILES_MAX = 25
 
 # Folders with more files, and why.
-MORE_FILES = {
-    "base": (40, "headers that know nobody, each on its own: there are no parts to divide them into"),
-}
+MORE_FILES = {}
 
 # Rooms that include each other, and why. Between floors there is no exception.
 CIRCLES = {}

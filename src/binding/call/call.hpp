@@ -2,7 +2,7 @@
 // meet, checks the arguments, turns handles into objects and back, and ends an error in the error handler.
 //
 // An entry reads: Call call(Function::kX, site); if a check fails, return call.fail(); call.note(…) puts its
-// arguments on the rank's line (base/call_board.hpp), for the doctor; return call.end(api::x(…)).
+// arguments on the rank's line (base/calls/call_board.hpp), for the doctor; return call.end(api::x(…)).
 // Checks are inline and cheap; whatever happens on an error is out of line in call.cpp.
 //
 // A user's error handler runs last, when the call is over (leave()): the lock is free, the line is closed,
@@ -24,8 +24,8 @@
 #include <string>
 #include <utility>
 
-#include "base/call_board.hpp"
-#include "base/function.hpp"
+#include "base/calls/call_board.hpp"
+#include "base/calls/function.hpp"
 #include "base/process.hpp"
 #include "binding/abi/abi.hpp"
 #include "binding/call/callbacks.hpp"

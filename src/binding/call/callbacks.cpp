@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <climits>
 
-#include "base/call_board.hpp"
+#include "base/calls/call_board.hpp"
 #include "binding/call/call.hpp"
 
 namespace tasuki {

@@ -1,7 +1,7 @@
 // Up to which size each collective is flag-based: see coll/choice/flag_limits.hpp.
 #include "coll/choice/flag_limits.hpp"
 
-#include "base/algorithm_table.hpp"
+#include "base/variables/algorithm_table.hpp"
 #include "coll/choice/registry.hpp"
 #include "tuning/cost.hpp"
 

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <type_traits>
 
-#include "base/algorithm_table.hpp"
+#include "base/variables/algorithm_table.hpp"
 #include "coll/algorithm/knomial.hpp"
 #include "coll/choice/composed.hpp"
 #include "coll/choice/flag_limits.hpp"

@@ -1,10 +1,10 @@
-// All algorithms of the collectives: for each operation, in the order of base/algorithm_table.hpp, when an
-// algorithm is valid, what it costs, and the function that writes its schedule. coll/choice/registry.cpp is
-// the table.
+// All algorithms of the collectives: for each operation, in the order of base/variables/algorithm_table.hpp,
+// when an algorithm is valid, what it costs, and the function that writes its schedule.
+// coll/choice/registry.cpp is the table.
 //
-// To add one: a line in base/algorithm_table.hpp, an entry in coll/choice/registry.cpp, and the functions in
-// a file of src/coll. Everything else (the setting that forces it, its counter, MPI_T, `mpiexec --info`, what
-// TASUKI_EXPLAIN says, the tests of all algorithms) follows.
+// To add one: a line in base/variables/algorithm_table.hpp, an entry in coll/choice/registry.cpp, and the
+// functions in a file of src/coll. Everything else (the setting that forces it, its counter, MPI_T, `mpiexec
+// --info`, what TASUKI_EXPLAIN says, the tests of all algorithms) follows.
 //
 // Preconditions live in `valid`, never in a table of numbers; what it asks is what all ranks know alike.
 #pragma once

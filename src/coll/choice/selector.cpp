@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdio>
 
-#include "base/operation.hpp"
+#include "base/variables/collective_operations.hpp"
 #include "p2p/explain.hpp"
 
 namespace tasuki {

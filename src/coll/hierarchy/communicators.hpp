@@ -23,7 +23,7 @@
 
 #include <memory>
 
-#include "base/operation.hpp"
+#include "base/variables/collective_operations.hpp"
 #include "object/comm.hpp"
 #include "placement/node_map.hpp"
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
-#include "base/call_board.hpp"
-#include "base/function.hpp"
+#include "base/calls/call_board.hpp"
+#include "base/calls/function.hpp"
 #include "coll/algorithm/algorithms.hpp"
 #include "coll/check/call_comparison.hpp"
 #include "coll/run/execution.hpp"

@@ -158,8 +158,8 @@ struct Schedule {
   Place left_room, right_room;  // scratch memory for the pieces that a combination unpacks; see make_rooms
   Count scratch_bytes = 0;
   std::vector<Count> boundaries;  // working memory of the algorithms, here so that it is used again
-  int algorithm = -1;             // which was chosen: its number in base/algorithm_table.hpp; -1: of none
-  bool shows_phases = false;      // this rank offers or signals
+  int algorithm = -1;  // which was chosen: its number in base/variables/algorithm_table.hpp; -1: of none
+  bool shows_phases = false;  // this rank offers or signals
 
   /// `block` is the rank of the peer but in neighbourhood collectives.
   void send(Place from, Count count, ElementType type, int peer) { send(from, count, type, peer, peer); }

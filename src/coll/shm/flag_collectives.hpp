@@ -15,16 +15,16 @@
 #include <array>
 #include <cstring>
 
-#include "base/algorithm_table.hpp"
 #include "base/process.hpp"
 #include "base/types.hpp"
+#include "base/variables/algorithm_table.hpp"
 #include "coll/schedule/data.hpp"
 #include "coll/shm/node_segment.hpp"
 #include "datatype/datatype.hpp"
 
 namespace tasuki {
 
-/// The numbers of the algorithms "flags" (base/algorithm_table.hpp), by FlagOperation.
+/// The numbers of the algorithms "flags" (base/variables/algorithm_table.hpp), by FlagOperation.
 inline constexpr std::array<int, kFlagOperations> kFlagAlgorithms = {
     algorithm_number(Operation::kBarrier, "flags"),       algorithm_number(Operation::kBcast, "flags"),
     algorithm_number(Operation::kReduce, "flags"),        algorithm_number(Operation::kAllreduce, "flags"),

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <new>
 
-#include "base/hints.hpp"
+#include "base/system/processor_hints.hpp"
 #include "coll/byte_collectives.hpp"
 #include "coll/schedule/bound_schedule.hpp"
 #include "job/launcher.hpp"

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "base/function.hpp"
+#include "base/calls/function.hpp"
 #include "io/file/phase_times.hpp"
 
 namespace tasuki {

@@ -1,6 +1,6 @@
 // Phase times: when a rank was in which phase of its collective accesses to files: reading, exchanging,
-// writing, cycle by cycle. The sums are counters (base/counters.hpp), and so performance variables of MPI_T;
-// where the user wants to see them one by one they are kept (io/file/phase_spans.hpp).
+// writing, cycle by cycle. The sums are counters (base/variables/counters.hpp), and so performance variables
+// of MPI_T; where the user wants to see them one by one they are kept (io/file/phase_spans.hpp).
 //
 // A collective access is noted twice, begin_collective() and end_collective(), and each phase of it once in
 // between, as it ends. Phases may overlap.
@@ -10,8 +10,8 @@
 
 #include <cstdint>
 
-#include "base/clock.hpp"
 #include "base/process.hpp"
+#include "base/system/clock.hpp"
 #include "base/types.hpp"
 
 namespace tasuki {

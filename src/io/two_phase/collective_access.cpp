@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "coll/byte_collectives.hpp"
 #include "coll/hierarchy/communicators.hpp"
 #include "coll/run/communicator_state.hpp"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "io/file/reused_buffer.hpp"
 #include "io/two_phase/exchange_parts.hpp"
 #include "io/two_phase/message_pacer.hpp"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "io/access/read_modify_write.hpp"
 #include "progress/progress.hpp"
 

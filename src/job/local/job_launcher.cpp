@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "base/clock.hpp"
-#include "base/mapped_files.hpp"
-#include "base/process_state.hpp"
+#include "base/calls/mapped_files.hpp"
+#include "base/system/clock.hpp"
+#include "base/system/process_state.hpp"
 #include "job/local/local.hpp"
 #include "memory/heap.hpp"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/statistics.hpp"
+#include "base/variables/statistics.hpp"
 #include "job/launcher.hpp"
 #include "job/local/map_job_segment.hpp"
 

@@ -21,8 +21,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/call_board.hpp"
-#include "base/statistics.hpp"
+#include "base/calls/call_board.hpp"
+#include "base/variables/statistics.hpp"
 #include "job/value_table.hpp"
 #include "memory/arena_memory.hpp"
 

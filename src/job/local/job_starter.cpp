@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/file_size.hpp"
-#include "base/process_state.hpp"
+#include "base/system/file_size.hpp"
+#include "base/system/process_state.hpp"
 #include "job/local/job_launcher.hpp"
 #include "job/local/local.hpp"
 #include "job/value_table.hpp"

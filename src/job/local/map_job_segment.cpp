@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/memory_file.hpp"
+#include "base/system/memory_file.hpp"
 
 namespace tasuki::local {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/process_state.hpp"
+#include "base/system/process_state.hpp"
 #include "node/processors.hpp"
 
 namespace tasuki::local {

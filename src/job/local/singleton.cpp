@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/file_size.hpp"
-#include "base/memory_file.hpp"
-#include "base/random_number.hpp"
+#include "base/system/file_size.hpp"
+#include "base/system/memory_file.hpp"
+#include "base/system/random_number.hpp"
 #include "job/local/local.hpp"
 #include "job/value_table.hpp"
 #include "link/shm/shm_link.hpp"

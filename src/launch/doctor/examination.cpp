@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/clock.hpp"
-#include "base/process_state.hpp"
+#include "base/system/clock.hpp"
+#include "base/system/process_state.hpp"
 
 namespace tasuki::launch {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/call_board.hpp"
+#include "base/calls/call_board.hpp"
 
 namespace tasuki::launch {
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "launch/base/format.hpp"
 
 namespace tasuki::launch {

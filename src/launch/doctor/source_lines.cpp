@@ -16,7 +16,7 @@
 #include <map>
 #include <string_view>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "launch/base/format.hpp"
 #include "launch/program/rank_environment.hpp"
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "base/mapped_files.hpp"
+#include "base/calls/mapped_files.hpp"
 #include "launch/base/event_loop.hpp"
 
 namespace tasuki::launch {

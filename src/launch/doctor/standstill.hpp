@@ -1,5 +1,5 @@
 // Whether a job stands still: all of its ranks wait, and none has moved for some time. Pure: mpiexec looks at
-// the ranks' lines (base/call_board.hpp) now and then, which costs the ranks nothing, and this class
+// the ranks' lines (base/calls/call_board.hpp) now and then, which costs the ranks nothing, and this class
 // compares.
 //
 // That all stand still is a reason to ask them, not yet a deadlock: a file may be slow, another job may be

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "base/process_state.hpp"
+#include "base/system/process_state.hpp"
 #include "launch/base/format.hpp"
 #include "launch/base/numbered_entries.hpp"
 #include "node/processors.hpp"

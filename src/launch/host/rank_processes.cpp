@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-#include "base/random_number.hpp"
+#include "base/system/random_number.hpp"
 #include "job/local/job_segment.hpp"
 #include "launch/base/format.hpp"
 #include "launch/host/orphans.hpp"

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "base/kill_score.hpp"
+#include "base/system/kill_score.hpp"
 
 namespace tasuki::launch {
 namespace {

@@ -8,7 +8,7 @@
 #include <ctime>
 #include <utility>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "launch/base/format.hpp"
 #include "launch/host/host_name.hpp"
 #include "launch/job/ended_ranks.hpp"

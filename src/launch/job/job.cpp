@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "job/local/name_folder.hpp"
 #include "launch/base/format.hpp"
 #include "launch/host/host_name.hpp"

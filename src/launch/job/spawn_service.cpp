@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/random_number.hpp"
+#include "base/system/random_number.hpp"
 #include "launch/base/format.hpp"
 
 namespace tasuki::launch {

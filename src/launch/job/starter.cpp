@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "base/kill_score.hpp"
+#include "base/system/kill_score.hpp"
 #include "launch/base/format.hpp"
 #include "launch/mapping/processor_set.hpp"
 #include "launch/stream/rank_files.hpp"

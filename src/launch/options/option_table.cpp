@@ -9,7 +9,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "base/settings.hpp"
+#include "base/variables/settings.hpp"
 #include "launch/base/format.hpp"
 #include "launch/options/option_parser.hpp"
 

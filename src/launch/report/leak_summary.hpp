@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/mapped_files.hpp"
+#include "base/calls/mapped_files.hpp"
 #include "job/leak_report.hpp"
 #include "launch/doctor/source_lines.hpp"
 

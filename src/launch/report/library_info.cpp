@@ -1,10 +1,10 @@
 // mpiexec --info, in three forms.
 #include "launch/report/library_info.hpp"
 
-#include "base/counters.hpp"
-#include "base/events.hpp"
-#include "base/operation.hpp"
-#include "base/settings.hpp"
+#include "base/variables/collective_operations.hpp"
+#include "base/variables/counters.hpp"
+#include "base/variables/events.hpp"
+#include "base/variables/settings.hpp"
 #include "heap/facts.hpp"
 #include "launch/base/format.hpp"
 #include "launch/program/rank_environment.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/statistics.hpp"
+#include "base/variables/statistics.hpp"
 #include "launch/options/options.hpp"
 
 namespace tasuki::launch {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "launch/base/format.hpp"
 
 namespace tasuki::launch {

@@ -5,7 +5,7 @@
 
 #include <cerrno>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 
 namespace tasuki::launch {
 namespace {

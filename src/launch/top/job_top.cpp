@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "launch/doctor/subjects.hpp"
 
 namespace tasuki::launch {

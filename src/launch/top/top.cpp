@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "base/function.hpp"
-#include "base/process_state.hpp"
-#include "base/statistics.hpp"
+#include "base/calls/function.hpp"
+#include "base/system/process_state.hpp"
+#include "base/variables/statistics.hpp"
 #include "doctor/call.hpp"
 #include "doctor/snapshot.hpp"
 #include "launch/base/format.hpp"

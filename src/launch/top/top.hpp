@@ -3,7 +3,7 @@
 // visit/top_visit.cpp for one that runs already.
 //
 // Looking costs the ranks nothing but that their lines are read. With each picture they are asked for the
-// next one's: a rank that answers publishes its counts (base/statistics.hpp), too.
+// next one's: a rank that answers publishes its counts (base/variables/statistics.hpp), too.
 //
 // One thread. What it reads is shared memory that the ranks write: numbers are checked before they are used.
 #pragma once

@@ -1,9 +1,9 @@
 // mpiexec --top: from looks at the ranks to lines of text. Pure: when to look, and where the lines go, is
 // others' business (top.hpp).
 //
-// Two kinds of looks. Of the ranks' lines (base/call_board.hpp), often: they give the share of time that is
-// spent in MPI, and how long a rank has been where it is. Of the counts that ranks publish while they wait
-// (base/statistics.hpp), as often as the table is shown: they give rates.
+// Two kinds of looks. Of the ranks' lines (base/calls/call_board.hpp), often: they give the share of time
+// that is spent in MPI, and how long a rank has been where it is. Of the counts that ranks publish while they
+// wait (base/variables/statistics.hpp), as often as the table is shown: they give rates.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "base/statistics.hpp"
+#include "base/variables/statistics.hpp"
 #include "launch/doctor/standstill.hpp"
 
 namespace tasuki::launch {

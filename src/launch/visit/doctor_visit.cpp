@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "launch/base/event_loop.hpp"
 #include "launch/doctor/examination.hpp"
 #include "launch/visit/running_jobs.hpp"

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "base/process_state.hpp"
+#include "base/system/process_state.hpp"
 #include "launch/base/format.hpp"
 #include "launch/base/numbered_entries.hpp"
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "launch/host/signals.hpp"
 #include "launch/host/start_program.hpp"
 #include "launch/options/options.hpp"

@@ -11,9 +11,9 @@
 #include <cstring>
 #include <ctime>
 
-#include "base/file_size.hpp"
-#include "base/memory_file.hpp"
-#include "base/random_number.hpp"
+#include "base/system/file_size.hpp"
+#include "base/system/memory_file.hpp"
+#include "base/system/random_number.hpp"
 #include "launch/base/format.hpp"
 #include "launch/options/options.hpp"
 #include "node/processors.hpp"

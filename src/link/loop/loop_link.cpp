@@ -8,7 +8,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/hints.hpp"
+#include "base/system/processor_hints.hpp"
 
 namespace tasuki {
 namespace {

@@ -32,8 +32,8 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.hpp"
-#include "base/config.hpp"
+#include "base/system/clock.hpp"
+#include "base/variables/config.hpp"
 #include "link/link.hpp"
 #include "link/loop/loop_ring.hpp"
 #include "link/loop/node_adapter.hpp"

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/memory_file.hpp"
+#include "base/system/memory_file.hpp"
 
 namespace tasuki::shm {
 namespace {

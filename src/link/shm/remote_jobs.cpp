@@ -8,8 +8,8 @@
 
 #include <algorithm>
 
-#include "base/clock.hpp"
-#include "base/process_state.hpp"
+#include "base/system/clock.hpp"
+#include "base/system/process_state.hpp"
 #include "link/shm/shm_link.hpp"
 
 namespace tasuki {

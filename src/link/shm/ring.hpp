@@ -30,7 +30,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/hints.hpp"
+#include "base/system/processor_hints.hpp"
 #include "link/link.hpp"
 
 namespace tasuki::shm {

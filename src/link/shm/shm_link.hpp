@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "base/config.hpp"
+#include "base/variables/config.hpp"
 #include "link/link.hpp"
 #include "link/shm/attention.hpp"
 #include "link/shm/mailbox.hpp"

@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "base/outside_wait.hpp"
+#include "base/calls/outside_wait.hpp"
 #include "job/launcher.hpp"
 #include "object/comm.hpp"
 #include "p2p/point_to_point.hpp"

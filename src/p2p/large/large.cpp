@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/hints.hpp"
+#include "base/system/processor_hints.hpp"
 #include "job/launcher.hpp"
 #include "node/node.hpp"
 #include "p2p/point_to_point.hpp"

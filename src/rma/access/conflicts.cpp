@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
-#include "base/call_board.hpp"
+#include "base/calls/call_board.hpp"
 #include "base/predefined.hpp"
 #include "datatype/layout.hpp"
 

@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "base/function.hpp"
+#include "base/calls/function.hpp"
 #include "base/process.hpp"
 #include "base/types.hpp"
 #include "rma/access/buffers.hpp"

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "coll/byte_collectives.hpp"
 #include "job/launcher.hpp"
 #include "progress/progress.hpp"

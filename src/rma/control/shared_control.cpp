@@ -5,7 +5,7 @@
 #include <bit>
 #include <utility>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "job/launcher.hpp"
 #include "node/node.hpp"
 #include "progress/progress.hpp"

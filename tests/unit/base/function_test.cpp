@@ -1,5 +1,5 @@
 // The table of MPI's functions: complete, and right about those whose kind everybody knows.
-#include "base/function.hpp"
+#include "base/calls/function.hpp"
 
 #include <gtest/gtest.h>
 

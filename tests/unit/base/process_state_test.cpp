@@ -1,5 +1,5 @@
 // Processes of the test's own, in the states that are told apart, and texts that are none.
-#include "base/process_state.hpp"
+#include "base/system/process_state.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

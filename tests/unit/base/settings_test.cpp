@@ -1,5 +1,5 @@
 // The environment variables: values that are taken, and the words with which others are refused.
-#include "base/settings.hpp"
+#include "base/variables/settings.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/counters.hpp"
-#include "base/former_names.hpp"
+#include "base/variables/counters.hpp"
+#include "base/variables/former_names.hpp"
 
 namespace tasuki {
 namespace {

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "base/function.hpp"
+#include "base/calls/function.hpp"
 #include "p2p/ranks.hpp"
 
 namespace tasuki::test {

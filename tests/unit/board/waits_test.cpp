@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/call_board.hpp"
+#include "base/calls/call_board.hpp"
 #include "coll/api.hpp"
 #include "coll/run/communicator_state.hpp"
 #include "coll/run/execution.hpp"

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <string>
 
-#include "base/operation.hpp"
 #include "base/predefined.hpp"
+#include "base/variables/collective_operations.hpp"
 #include "coll/api.hpp"
 #include "coll/choice/composed.hpp"
 #include "coll/move_cases.hpp"

@@ -14,8 +14,8 @@
 #include <tuple>
 #include <vector>
 
-#include "base/algorithm_table.hpp"
 #include "base/predefined.hpp"
+#include "base/variables/algorithm_table.hpp"
 #include "coll/api.hpp"
 #include "coll/run/execution.hpp"
 #include "communicator/api.hpp"

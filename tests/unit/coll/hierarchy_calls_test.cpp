@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/algorithm_table.hpp"
 #include "base/predefined.hpp"
+#include "base/variables/algorithm_table.hpp"
 #include "coll/api.hpp"
 #include "coll/choice/registry.hpp"
 #include "coll/run/execution.hpp"

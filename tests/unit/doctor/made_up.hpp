@@ -5,7 +5,7 @@
 #include <cstring>
 #include <string>
 
-#include "base/function.hpp"
+#include "base/calls/function.hpp"
 #include "doctor/diagnose.hpp"
 
 namespace tasuki::doctor {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/settings.hpp"
+#include "base/variables/settings.hpp"
 
 namespace tasuki {
 namespace {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "made_world.hpp"
 
 namespace tasuki::launch {

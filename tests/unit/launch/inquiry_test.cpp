@@ -7,7 +7,7 @@
 #include <memory>
 #include <thread>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 
 namespace tasuki::launch {
 namespace {

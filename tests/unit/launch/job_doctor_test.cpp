@@ -7,8 +7,8 @@
 
 #include <optional>
 
-#include "base/clock.hpp"
-#include "base/function.hpp"
+#include "base/calls/function.hpp"
+#include "base/system/clock.hpp"
 #include "made_world.hpp"
 
 namespace tasuki::launch {

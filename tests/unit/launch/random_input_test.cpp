@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "base/config.hpp"
-#include "base/settings.hpp"
+#include "base/variables/config.hpp"
+#include "base/variables/settings.hpp"
 #include "launch/options/options.hpp"
 #include "tuning/table.hpp"
 

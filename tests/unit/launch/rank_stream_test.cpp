@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "made_world.hpp"
 
 namespace tasuki::launch {

@@ -10,7 +10,7 @@
 
 #include <algorithm>
 
-#include "base/memory_file.hpp"
+#include "base/system/memory_file.hpp"
 
 namespace tasuki::launch {
 namespace {

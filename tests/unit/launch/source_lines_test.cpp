@@ -12,8 +12,8 @@
 #include <fstream>
 #include <memory>
 
-#include "base/clock.hpp"
-#include "base/mapped_files.hpp"
+#include "base/calls/mapped_files.hpp"
+#include "base/system/clock.hpp"
 
 namespace tasuki::launch {
 namespace {

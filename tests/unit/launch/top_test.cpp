@@ -9,7 +9,7 @@
 #include <cstring>
 #include <memory>
 
-#include "base/function.hpp"
+#include "base/calls/function.hpp"
 
 namespace tasuki::launch {
 namespace {

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "support/thread_machine.hpp"
 
 namespace tasuki {

@@ -11,7 +11,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "base/memory_file.hpp"
+#include "base/system/memory_file.hpp"
 
 namespace tasuki {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/call_board.hpp"
+#include "base/calls/call_board.hpp"
 #include "communicator/api.hpp"
 #include "object/api.hpp"
 #include "object/errhandler.hpp"

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "base/counters.hpp"
+#include "base/variables/counters.hpp"
 #include "p2p/ranks.hpp"
 
 namespace tasuki::test {

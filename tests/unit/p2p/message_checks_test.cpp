@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "base/call_board.hpp"
-#include "base/function.hpp"
+#include "base/calls/call_board.hpp"
+#include "base/calls/function.hpp"
 #include "p2p/ranks.hpp"
 
 namespace tasuki::test {

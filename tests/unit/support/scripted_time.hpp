@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "base/clock.hpp"
+#include "base/system/clock.hpp"
 #include "base/waiter.hpp"
 
 namespace tasuki::test {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/clock.hpp"
-#include "base/config.hpp"
+#include "base/system/clock.hpp"
+#include "base/variables/config.hpp"
 #include "link/link.hpp"
 #include "link/loop/loop_link.hpp"
 #include "link/shm/shm_link.hpp"

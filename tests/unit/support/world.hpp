@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "base/clock.hpp"
 #include "base/process.hpp"
+#include "base/system/clock.hpp"
 #include "base/types.hpp"
 #include "base/waiter.hpp"
 #include "support/thread_machine.hpp"

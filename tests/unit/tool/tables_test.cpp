@@ -7,8 +7,8 @@
 #include <string>
 
 #include "base/error.hpp"
-#include "base/operation.hpp"
-#include "base/settings.hpp"
+#include "base/variables/collective_operations.hpp"
+#include "base/variables/settings.hpp"
 #include "coll/choice/registry.hpp"
 #include "support/world.hpp"
 #include "tool/api.hpp"

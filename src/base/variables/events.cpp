@@ -1,5 +1,5 @@
 // The table of events.
-#include "base/events.hpp"
+#include "base/variables/events.hpp"
 
 namespace tasuki {
 namespace {

@@ -1,5 +1,5 @@
 // Reading /proc/PID/maps, and the way of some of its lines through shared memory.
-#include "base/mapped_files.hpp"
+#include "base/calls/mapped_files.hpp"
 
 #include <unistd.h>
 

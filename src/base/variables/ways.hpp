@@ -1,5 +1,6 @@
-// Ways: how a message can travel, in one table. It names the counters (base/counters.cpp), the lines of
-// `mpiexec --stats` and what TASUKI_EXPLAIN says; protocol/choose.hpp decides which one a message takes.
+// Ways: how a message can travel, in one table. It names the counters (base/variables/counters.cpp), the
+// lines of `mpiexec --stats` and what TASUKI_EXPLAIN says; protocol/choose.hpp decides which one a message
+// takes.
 //
 // Pure data.
 #pragma once

@@ -1,12 +1,12 @@
 // The table of performance variables.
-#include "base/counters.hpp"
+#include "base/variables/counters.hpp"
 
 #include <algorithm>
 #include <array>
 #include <initializer_list>
 #include <iterator>
 
-#include "base/algorithm_table.hpp"
+#include "base/variables/algorithm_table.hpp"
 
 namespace tasuki {
 namespace {

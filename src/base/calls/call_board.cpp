@@ -1,7 +1,7 @@
 // The report's way through shared memory: number by number, under a version.
-#include "base/call_board.hpp"
+#include "base/calls/call_board.hpp"
 
-#include "base/shared_words.hpp"
+#include "base/system/shared_words.hpp"
 
 namespace tasuki {
 namespace {

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <span>
 
-#include "base/variable.hpp"
+#include "base/variables/variable.hpp"
 
 namespace tasuki {
 

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "base/counters.hpp"
+#include "base/variables/counters.hpp"
 
 namespace tasuki {
 

@@ -1,5 +1,5 @@
-// The table behind base/operation.hpp. Included where a name must be known when it is compiled: the settings,
-// the counters and the registry (coll/choice/registry.cpp).
+// The table behind base/variables/collective_operations.hpp. Included where a name must be known when it is
+// compiled: the settings, the counters and the registry (coll/choice/registry.cpp).
 //
 // The names are seen from outside, in settings, tables, counters and MPI_T. So `shared` stays the name of the
 // single-copy algorithms, and `two_level` that of the hierarchical ones.
@@ -9,8 +9,8 @@
 #include <iterator>
 #include <string_view>
 
-#include "base/counters.hpp"
-#include "base/operation.hpp"
+#include "base/variables/collective_operations.hpp"
+#include "base/variables/counters.hpp"
 
 namespace tasuki {
 

@@ -1,5 +1,5 @@
 // The table of settings, and how a value is read from text and written as text.
-#include "base/settings.hpp"
+#include "base/variables/settings.hpp"
 
 #include <strings.h>
 
@@ -10,8 +10,8 @@
 #include <cstring>
 #include <iterator>
 
-#include "base/algorithm_table.hpp"
-#include "base/former_names.hpp"
+#include "base/variables/algorithm_table.hpp"
+#include "base/variables/former_names.hpp"
 
 namespace tasuki {
 namespace {

@@ -16,8 +16,8 @@
 #include <cstdint>
 #include <span>
 
-#include "base/variable.hpp"
-#include "base/ways.hpp"
+#include "base/variables/variable.hpp"
+#include "base/variables/ways.hpp"
 
 namespace tasuki {
 
@@ -86,8 +86,8 @@ struct FileCounts {
 /// The values of `progress_state`.
 enum ProgressState : std::uint64_t { kAwake = 0, kAsleep = 1 };
 
-/// Room for the algorithms of the collectives (base/algorithm_table.hpp), so that a new one changes no
-/// offset.
+/// Room for the algorithms of the collectives (base/variables/algorithm_table.hpp), so that a new one changes
+/// no offset.
 inline constexpr int kAlgorithmsMax = 192;
 
 struct Counters {
@@ -113,7 +113,7 @@ struct Counters {
   std::uint64_t state = kAwake;
 
   std::uint64_t collectives = 0;
-  std::uint64_t algorithms[kAlgorithmsMax] = {};  // by number in base/algorithm_table.hpp
+  std::uint64_t algorithms[kAlgorithmsMax] = {};  // by number in base/variables/algorithm_table.hpp
 
   FileCounts files;
 

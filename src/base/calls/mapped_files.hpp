@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/call_board.hpp"
+#include "base/calls/call_board.hpp"
 
 namespace tasuki {
 

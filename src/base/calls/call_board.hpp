@@ -21,12 +21,12 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "base/generated/function_list.hpp"
+#include "base/calls/generated/function_list.hpp"
 
 namespace tasuki {
 
 /// What every call writes. The arguments are those of the function of `word` only where that function has
-/// such an argument (base/function.hpp); else they are an earlier call's.
+/// such an argument (base/calls/function.hpp); else they are an earlier call's.
 struct alignas(64) CallLine {
   std::atomic<std::uint64_t> word;   // calls begun << 16 | kInside while in it | a Function
   std::atomic<std::uint64_t> site;   // where the call returns to, in the rank's address space

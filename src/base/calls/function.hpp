@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "base/generated/function_list.hpp"
+#include "base/calls/generated/function_list.hpp"
 
 namespace tasuki {
 

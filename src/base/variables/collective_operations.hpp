@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "base/config.hpp"
+#include "base/variables/config.hpp"
 
 namespace tasuki {
 

@@ -1,5 +1,5 @@
 // OutsideWait: what a call waits for outside of its MPI_COMM_WORLD, in words, for reports on this rank
-// (base/call_board.hpp).
+// (base/calls/call_board.hpp).
 //
 // It lives on the stack of the call, in a list of the process, the newest first. Thread safety: the process
 // lock guards the list; with MPI_THREAD_MULTIPLE several threads wait, and stop in any order.
@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "base/calls/stack_node.hpp"
 #include "base/process.hpp"
-#include "base/stack_node.hpp"
 
 namespace tasuki {
 

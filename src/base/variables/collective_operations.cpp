@@ -1,7 +1,7 @@
 // The table of the operations, and views of that of the algorithms.
-#include "base/operation.hpp"
+#include "base/variables/collective_operations.hpp"
 
-#include "base/algorithm_table.hpp"
+#include "base/variables/algorithm_table.hpp"
 
 namespace tasuki {
 std::span<const OperationRow> operation_table() {

@@ -1,10 +1,10 @@
 // The extract of the counters, and the way through shared memory.
-#include "base/statistics.hpp"
+#include "base/variables/statistics.hpp"
 
 #include <algorithm>
 #include <iterator>
 
-#include "base/shared_words.hpp"
+#include "base/system/shared_words.hpp"
 
 namespace tasuki {
 namespace {

@@ -2,7 +2,7 @@
 // clang-format off
 #pragma once
 
-#include "base/function.hpp"
+#include "base/calls/function.hpp"
 
 namespace tasuki {
 

@@ -1,5 +1,5 @@
 // The fields of /proc/PID/stat are numbered from 1 on, as in proc(5).
-#include "base/process_state.hpp"
+#include "base/system/process_state.hpp"
 
 #include <fcntl.h>
 #include <signal.h>

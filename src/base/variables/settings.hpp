@@ -10,8 +10,8 @@
 #include <span>
 #include <string>
 
-#include "base/config.hpp"
-#include "base/variable.hpp"
+#include "base/variables/config.hpp"
+#include "base/variables/variable.hpp"
 
 namespace tasuki {
 
@@ -55,7 +55,8 @@ std::string expected_setting(const Setting& setting);
 std::string setting_text(const Setting& setting, std::int64_t value);
 
 /// Reads the TASUKI_* variables of `environment` (as environ). Returns false and one line in `error` for a
-/// bad value; leaves one line in `warning` for an unknown name, and for a former one (base/former_names.hpp).
+/// bad value; leaves one line in `warning` for an unknown name, and for a former one
+/// (base/variables/former_names.hpp).
 bool read_settings(const char* const* environment, Config* config, std::string* error, std::string* warning);
 
 /// What can be given where an initial error handler is asked for: a value of TASUKI_INITIAL_ERRHANDLER.

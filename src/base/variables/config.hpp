@@ -1,5 +1,5 @@
 // What the user can set, by TASUKI_* environment variables or as control variables of MPI_T. The table that
-// says what each of them is lies in base/settings.hpp.
+// says what each of them is lies in base/variables/settings.hpp.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,7 @@ struct Config {
   std::int64_t network_node_mb_per_second = 0;  // out of a node, and into it; 0: no limit
 
   // The algorithm of each collective operation: 0 for the cheapest, else 1 + its place among those of the
-  // operation in base/algorithm_table.hpp.
+  // operation in base/variables/algorithm_table.hpp.
   std::int64_t allgather_algorithm = 0;
   std::int64_t allreduce_algorithm = 0;
   std::int64_t alltoall_algorithm = 0;
