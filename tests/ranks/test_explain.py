@@ -53,7 +53,7 @@ def test_the_distance_and_its_thresholds_are_told(run, distance, expected):
     environment = {"TASUKI_EXPLAIN": "all", "TASUKI_HEAP": "global", "TASUKI_PROTOCOL_DISTANCE": distance}
     done = run("statistics.c", 2, environment=environment)
     assert done.returncode == 0, done.text
-    received = [line for line in lines_of(done, 1) if "488.3 KiB from rank 0: write" in line]
+    received = [line for line in lines_of(done, 1) if "488.3 KiB from rank 0: sender-write" in line]
     assert received, done.text
     assert all(line.endswith(f"; the ranks have {expected}") for line in received), done.text
     starts = [line for line in lines_of(done, 0) if "is advertised" in line]
