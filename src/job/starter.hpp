@@ -10,10 +10,10 @@
 
 #include "base/system/clock.hpp"
 #include "base/variables/config.hpp"
-#include "base/waiter.hpp"
 #include "job/directory.hpp"
 #include "job/launcher.hpp"
 #include "link/link.hpp"
+#include "link/waiter.hpp"
 #include "node/node.hpp"
 
 namespace tasuki {

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-#include "base/waiter.hpp"
 #include "link/link.hpp"
+#include "link/waiter.hpp"
 
 namespace tasuki {
 

@@ -8,7 +8,7 @@
 #include "base/calls/call_board.hpp"
 #include "base/system/clock.hpp"
 #include "base/system/processor_hints.hpp"
-#include "base/waiter.hpp"
+#include "link/waiter.hpp"
 #include "node/node.hpp"
 #include "node/processors.hpp"
 

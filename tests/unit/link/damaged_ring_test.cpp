@@ -194,7 +194,7 @@ TEST(DamagedMailbox, IsNotOpened) {
   }
   mine->header().bulk_capacity = kBulk;
   // A doorbell in a file that is no memory of ours, or beyond its end, is not written to.
-  const SegmentAddress own = mine->address().mailbox;
+  const SegmentAddress own = shm::segment_of(mine->address());
   for (const shm::DoorbellPlace& wrong :
        {shm::DoorbellPlace{1, 0, 0, 0, nullptr}, shm::DoorbellPlace{own.pid + 1, own.fd, 0, 0, nullptr},
         shm::DoorbellPlace{-1, -1, 0, UINT64_MAX - 64, nullptr}}) {

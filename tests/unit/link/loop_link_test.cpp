@@ -127,11 +127,11 @@ TEST(LoopLink, NodesShareALink) {
 
 /// A link in the memory of one process.
 struct OneLink {
-  std::unique_ptr<loop::NodeLinkShared> shared = std::make_unique<loop::NodeLinkShared>();
-  loop::NodeLink link{shared.get(), 1000};
+  std::unique_ptr<loop::NodeAdapterShared> shared = std::make_unique<loop::NodeAdapterShared>();
+  loop::NodeAdapter link{shared.get(), 1000};
 };
 
-TEST(NodeLink, TimeIsTakenOnce) {
+TEST(NodeAdapter, TimeIsTakenOnce) {
   OneLink one;
   EXPECT_EQ(one.link.book(5000, 300), 5300);
   EXPECT_EQ(one.link.book(5000, 700), 6000);      // the rest of the slot
@@ -144,7 +144,7 @@ TEST(NodeLink, TimeIsTakenOnce) {
 }
 
 // The slots go round: those of an earlier round are free, and a time that is over takes nothing.
-TEST(NodeLink, SlotsGoRound) {
+TEST(NodeAdapter, SlotsGoRound) {
   OneLink one;
   constexpr auto kRoundNs = std::int64_t{loop::kSlots} * 1000;
   EXPECT_EQ(one.link.book(0, 1000), 1000);
@@ -154,7 +154,7 @@ TEST(NodeLink, SlotsGoRound) {
 }
 
 // All of it full, or nonsense in every slot: booking ends.
-TEST(NodeLink, BookingEnds) {
+TEST(NodeAdapter, BookingEnds) {
   OneLink one;
   one.link.book(0, std::int64_t{loop::kSlots} * 1000);
   EXPECT_GE(one.link.book(0, 500), 500);

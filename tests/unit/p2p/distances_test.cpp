@@ -11,6 +11,7 @@
 #include <fstream>
 #include <string>
 
+#include "node/node.hpp"
 #include "p2p/large_support.hpp"
 #include "protocol/choose.hpp"
 

@@ -13,6 +13,7 @@
 #include "coll/run/communicator_state.hpp"
 #include "coll/shm/node_segment.hpp"
 #include "link/link.hpp"
+#include "node/node.hpp"
 #include "p2p/partitioned/partitioned.hpp"
 #include "p2p/ranks.hpp"
 #include "progress/progress.hpp"

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/system/clock.hpp"
-#include "base/waiter.hpp"
+#include "link/waiter.hpp"
 
 namespace tasuki::test {
 

@@ -19,6 +19,8 @@
 #include <vector>
 
 #include "environment/environment.hpp"
+#include "job/starter.hpp"
+#include "job/value_table.hpp"
 #include "link/inproc/inproc_link.hpp"
 #include "node/shared_node.hpp"
 #include "object/callbacks.hpp"

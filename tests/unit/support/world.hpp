@@ -10,7 +10,7 @@
 #include "base/process.hpp"
 #include "base/system/clock.hpp"
 #include "base/types.hpp"
-#include "base/waiter.hpp"
+#include "link/waiter.hpp"
 #include "support/thread_machine.hpp"
 
 namespace tasuki::test {
