@@ -122,7 +122,7 @@ void Block::load(const ColumnView& column, const ImageRows& images, const Displa
 }
 
 void Block::bring_to(const Target& target, const ImageRows& images, double scale, Mode mode) const {
-  const auto add = [this](const Array<double>& from, int at, int count, double times, double* to) {
+  const auto add = [](const Array<double>& from, int at, int count, double times, double* to) {
     const double* values = from.data() + at;
     for (int k = 0; k < count; ++k) to[k] += times * values[k];
   };

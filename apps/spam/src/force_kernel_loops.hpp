@@ -122,7 +122,11 @@ SPAM_INLINE void find_windows(const PairConstants& c, const Pass& pass, const do
   const double scale = pass.rows_per_length, square_max = c.range_squared, origin = pass.reach;
   const double begin_min = pass.row_min + pass.reach, end_max = pass.row_end + pass.reach;
   const double begin_max = pass.rows + pass.reach - 1, end_min = pass.reach + 1;
+#ifdef __clang__
+#pragma clang loop vectorize(assume_safety)
+#else
 #pragma GCC ivdep
+#endif
   for (int k = 0; k < count; ++k) {
     const double gap = std::max(0.0, std::max(left - x[k], x[k] - right));
     const double height = __builtin_sqrt(std::max(0.0, square_max - gap * gap)) + slack;

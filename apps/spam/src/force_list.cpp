@@ -47,7 +47,7 @@ template <bool guarded, bool rubs, bool weighs>
                                         const StageState& at, const Sums& sums) {
   std::int64_t in_range = 0;
   for (std::size_t n = 0; n < count; ++n) {
-    const auto [i, j] = pairs[n];
+    const int i = pairs[n].i, j = pairs[n].j;  // no binding: clang 14 captures none
     const double dx = at.x[i] - at.x[j], dy = at.y[i] - at.y[j];
     const double squared = dx * dx + dy * dy;
     if (squared >= law.range_squared) continue;

@@ -113,7 +113,7 @@ void merge_and_sum(Process& process, Comm* inter, bool high) {
 class Meeting : public testing::TestWithParam<std::pair<int, int>> {};
 
 TEST_P(Meeting, MessagesAndCollectivesAcrossJobs) {
-  const auto [servers, clients] = GetParam();
+  const int servers = GetParam().first, clients = GetParam().second;
   const auto work = [](Process& process, Comm* inter, bool high) {
     for (const int ints : {1, 100, 1000, 30000}) talk(process, *inter, ints);
     merge_and_sum(process, inter, high);
