@@ -24,7 +24,7 @@ class Launcher;
 class Node;
 class Starter;
 class Waiter;
-class GlobalMemory;
+class SymmetricHeap;
 class Link;
 class Progress;
 class Reporter;
@@ -86,7 +86,7 @@ struct Process {
 
   // The parts, in the order of their dependencies.
   std::unique_ptr<Link> link;
-  std::unique_ptr<GlobalMemory> global_memory;
+  std::unique_ptr<SymmetricHeap> symmetric_heap;
   std::unique_ptr<Waiter> waiter;  // how progress waits
   std::unique_ptr<Progress> progress;
   std::unique_ptr<Reporter> reporter;  // null unless mpiexec --stats wants this rank's counts

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "environment/api.hpp"
-#include "memory/global_memory.hpp"
+#include "memory/symmetric_heap.hpp"
 #include "object/comm.hpp"
 
 namespace tasuki {
@@ -39,7 +39,7 @@ Code alloc_mem(Process& process, Count size, Info* info, void** baseptr) {
   std::size_t alignment = kAlignment;
   if (const Code code = read_alignment(process, info, &alignment)) return code;
   // One byte at least, so that each allocation has an address of its own.
-  void* memory = process.global_memory->allocate(size > 0 ? static_cast<std::size_t>(size) : 1, alignment);
+  void* memory = process.symmetric_heap->allocate(size > 0 ? static_cast<std::size_t>(size) : 1, alignment);
   if (memory == nullptr)
     return process.fail(kErrNoMem, "size = %lld bytes, more than can be had", static_cast<long long>(size));
   *baseptr = memory;
@@ -47,7 +47,7 @@ Code alloc_mem(Process& process, Count size, Info* info, void** baseptr) {
 }
 
 Code free_mem(Process& process, void* base) {
-  process.global_memory->deallocate(base);
+  process.symmetric_heap->deallocate(base);
   return kSuccess;
 }
 

@@ -19,8 +19,8 @@
 #include "io/file/job_locks.hpp"
 #include "io/file/phase_times.hpp"
 #include "link/link.hpp"
-#include "memory/global_memory.hpp"
-#include "memory/heap.hpp"
+#include "memory/heap_library.hpp"
+#include "memory/symmetric_heap.hpp"
 #include "object/objects.hpp"
 #include "p2p/point_to_point.hpp"
 #include "p2p/remote_job.hpp"
@@ -105,8 +105,8 @@ Process::Process(Starter& starter, Config configuration)
       config(configuration) {
   if (config.spin_count < 0) config.spin_count = default_spin_count(*this);
   link = starter.make_link(config);
-  global_memory = node.make_global_memory();
-  link->use_heap(*global_memory);
+  symmetric_heap = node.make_symmetric_heap();
+  link->use_heap(*symmetric_heap);
   if (config.explain && rank == 0) explain_heap();
   counters.ranks = static_cast<std::uint64_t>(size);
   counters.packet_bytes_max = link->bulk_bytes_max();

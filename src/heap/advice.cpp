@@ -1,12 +1,12 @@
-// madvise() on the arena, as it is on private memory.
+// madvise() on the symmetric heap, as it is on private memory.
 //
 // MADV_DONTNEED and MADV_FREE give nothing back of shared memory: the file keeps the pages, and what was in
-// them. For the arena they are MADV_REMOVE, which frees them and reads as zero afterwards, as programs expect
-// of what they got from malloc(). mimalloc gives memory back by this way too, and gets here since its library
-// looks for madvise() in the program's scope first.
+// them. For the symmetric heap they are MADV_REMOVE, which frees them and reads as zero afterwards, as
+// programs expect of what they got from malloc(). mimalloc gives memory back by this way too, and gets here
+// since its library looks for madvise() in the program's scope first.
 //
-// mlockall() would have the kernel make every page of the arena, which is as large as all memory twice: it
-// locks pages when they are touched instead.
+// mlockall() would have the kernel make every page of the symmetric heap, which is as large as all memory
+// twice: it locks pages when they are touched instead.
 //
 // Thread safety: any thread.
 #include <sys/mman.h>

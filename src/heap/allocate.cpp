@@ -1,5 +1,6 @@
-// mimalloc on the arena. It is loaded out of everybody's sight (RTLD_LOCAL), because its library defines
-// malloc() too. Memory goes back to the system by madvise(), which this library carries out for the arena.
+// mimalloc on the symmetric heap. It is loaded out of everybody's sight (RTLD_LOCAL), because its library
+// defines malloc() too. Memory goes back to the system by madvise(), which this library carries out for the
+// symmetric heap.
 #include "heap/allocate.hpp"
 
 #include <dlfcn.h>
@@ -38,7 +39,7 @@ void forget_heap() {
   thread_state = {.malloc_heap = nullptr, .heap = nullptr, .no_heap = true};
 }
 
-/// What mimalloc gives is in the arena, or null. Should it ever be elsewhere, free() could not tell.
+/// What mimalloc gives is in the symmetric heap, or null. Should it ever be elsewhere, free() could not tell.
 void* checked(void* block) {
   if (state.holds(block)) [[likely]]
     return block;
@@ -66,8 +67,8 @@ bool load_mimalloc(const char** reason) {
   constexpr bool kZero = true;
   constexpr bool kExclusive = true;
   if (!state.mimalloc.manage(reinterpret_cast<void*>(state.base), state.bytes - state.static_bytes, committed,
-                             large_pages, kZero, -1, kExclusive, &state.arena)) {
-    *reason = "mimalloc does not take the arena";
+                             large_pages, kZero, -1, kExclusive, &state.symmetric_heap)) {
+    *reason = "mimalloc does not take the symmetric heap";
     return false;
   }
   return true;
@@ -79,7 +80,7 @@ mi_heap_t* thread_heap() {
   thread.no_heap = true;  // what is allocated meanwhile is libc's
   {
     const Inside inside;
-    thread.heap = state.mimalloc.new_heap(state.arena);
+    thread.heap = state.mimalloc.new_heap(state.symmetric_heap);
   }
   thread.no_heap = false;
   if (state.global) thread.malloc_heap = thread.heap;

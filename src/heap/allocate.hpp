@@ -1,7 +1,7 @@
-// Memory of the arena, by mimalloc: one heap for each thread; blocks may be freed by any thread.
+// Memory of the symmetric heap, by mimalloc: one heap for each thread; blocks may be freed by any thread.
 //
-// Everything here gives null where there is no arena, no heap for this thread, or no room: the callers then
-// turn to libc. Thread safety: any thread, at any time, but for load_mimalloc().
+// Everything here gives null where there is no symmetric heap, no heap for this thread, or no room: the
+// callers then turn to libc. Thread safety: any thread, at any time, but for load_mimalloc().
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,16 @@
 
 namespace tasuki::heap {
 
-/// Loads mimalloc and gives it the arena. Returns false and one line in `reason` when it is not there.
+/// Loads mimalloc and gives it the symmetric heap. Returns false and one line in `reason` when it is not
+/// there.
 bool load_mimalloc(const char** reason);
 
 /// This thread's heap, made when it is first asked for; null when it cannot have one.
 mi_heap_t* thread_heap();
 
-/// free(), of a block of the arena.
+/// free(), of a block of the symmetric heap.
 void give_back(void* block);
-/// realloc(), of a block of the arena; null when the arena has no room.
+/// realloc(), of a block of the symmetric heap; null when the symmetric heap has no room.
 void* resize(mi_heap_t* heap, void* block, std::size_t bytes);
 std::size_t usable_bytes(void* block);
 

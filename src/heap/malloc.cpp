@@ -1,7 +1,7 @@
 // malloc() & co., as programs call them. The new and delete of C++ come here by malloc().
 //
-// Each asks the arena first, when malloc is to be global, and libc otherwise; what is given back goes where
-// its address says. errno is as malloc's: ENOMEM where null is returned, else unchanged.
+// Each asks the symmetric heap first, when malloc is to be global, and libc otherwise; what is given back
+// goes where its address says. errno is as malloc's: ENOMEM where null is returned, else unchanged.
 #include <dlfcn.h>
 #include <malloc.h>
 
@@ -50,8 +50,8 @@ std::size_t usable_bytes_of_libc(void* block) {
   return usable != nullptr ? usable(block) : 0;
 }
 
-/// A block of the arena that the arena cannot make larger goes on in libc's memory.
-void* leave_arena(void* block, std::size_t bytes) {
+/// A block of the symmetric heap that the symmetric heap cannot make larger goes on in libc's memory.
+void* leave_symmetric_heap(void* block, std::size_t bytes) {
   void* other = __libc_malloc(bytes);
   if (other == nullptr) return nullptr;
   const std::size_t had = usable_bytes(block);
@@ -118,7 +118,7 @@ extern "C" {
     if (void* moved = resize(heap, block, bytes)) return moved;
     errno = before;
   }
-  return leave_arena(block, bytes);
+  return leave_symmetric_heap(block, bytes);
 }
 
 [[gnu::visibility("default")]] void* reallocarray(void* block, std::size_t count,

@@ -7,7 +7,7 @@
 namespace tasuki::heap {
 namespace {
 
-/// The arenas lie between 2^45 and 2^46 + 2^45.
+/// The symmetric heaps lie between 2^45 and 2^46 + 2^45.
 constexpr int kAddressBitsMin = 47;
 
 constexpr Verdict stays_private(const char* reason) {
@@ -30,11 +30,12 @@ const char* impossible(const Facts& facts) {
 
 /// Why a limit of the process or of the system speaks against it, or null.
 const char* limited(const Facts& facts) {
-  // An arena takes addresses for all memory that the machine has, and so do the peers' that are mapped.
+  // A symmetric heap takes addresses for all memory that the machine has, and so do the peers' that are
+  // mapped.
   if (facts.address_space_bytes_max != kUnlimited) return "the address space is limited (ulimit -v)";
   // Shared memory is not counted: the limit would no longer hold.
   if (facts.data_bytes_max != kUnlimited) return "data is limited (ulimit -d)";
-  // An arena is a file without a name.
+  // A symmetric heap is a file without a name.
   if (facts.file_bytes_max != kUnlimited) return "the size of files is limited (ulimit -f)";
   // Then a page that cannot be had is a signal at its first touch, where malloc should have returned null.
   if (facts.strict_overcommit) return "memory is not overcommitted (vm.overcommit_memory is 2)";
@@ -78,7 +79,7 @@ Wish read_wish(const char* text) {
 
 Verdict decide(Wish wish, const Facts& facts) {
   Verdict verdict = decide_malloc(wish, facts);
-  verdict.arena = facts.sanitizer == nullptr && !facts.valgrind;
+  verdict.symmetric_heap = facts.sanitizer == nullptr && !facts.valgrind;
   return verdict;
 }
 

@@ -1,7 +1,7 @@
-// The rules of the heap: is this process's heap global memory, which its peers can reach, or private?
+// The rules of the heap: is this process's heap symmetric memory, which its peers can reach, or private?
 //
 // Where a sanitizer or valgrind keeps book of all memory, nothing of ours may go through an allocator that it
-// does not know, and what it takes for its own it takes apart: then there is no arena either.
+// does not know, and what it takes for its own it takes apart: then there is no symmetric heap either.
 //
 // A pure function of facts, so that a table of facts tests it. What `auto` answers must never make a program
 // slower or wrong; what must not be is private also for those who ask for `global`. heap/facts.hpp gathers
@@ -43,8 +43,8 @@ struct Facts {
 
 struct Verdict {
   bool global = false;
-  bool arena = true;               // memory that MPI gives out (MPI_Alloc_mem) may come from one
-  bool advise_huge_pages = false;  // madvise(MADV_HUGEPAGE) makes the arena like private memory
+  bool symmetric_heap = true;      // memory that MPI gives out (MPI_Alloc_mem) may come from one
+  bool advise_huge_pages = false;  // madvise(MADV_HUGEPAGE) makes the symmetric heap like private memory
   const char* reason = "";         // a clause that follows "because"
 };
 

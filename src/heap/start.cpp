@@ -1,4 +1,5 @@
-// Before main: who this rank is, whether its heap is to be global, and the arena if so. And what libmpi sees.
+// Before main: who this rank is, whether its heap is to be global, and the symmetric heap if so. And what
+// libmpi sees.
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/mman.h>
@@ -9,7 +10,6 @@
 #include <cstring>
 
 #include "heap/allocate.hpp"
-#include "heap/arena.hpp"
 #include "heap/aside.hpp"
 #include "heap/core.hpp"
 #include "heap/facts.hpp"
@@ -17,6 +17,7 @@
 #include "heap/rules.hpp"
 #include "heap/state.hpp"
 #include "heap/statics.hpp"
+#include "heap/symmetric_heap.hpp"
 
 extern "C" void* __libc_malloc(std::size_t bytes);
 
@@ -61,7 +62,7 @@ int number_of(const char* name, int otherwise) {
 }
 
 /// Forks are to give their children heaps of their own.
-void begin_sharing(const ArenaFile& file) {
+void begin_sharing(const HeapFile& file) {
   state.fd = tasuki_heap_interface.fd = file.fd;
   tasuki_heap_interface.id = file.id;
   struct stat status;
@@ -76,14 +77,14 @@ void begin_sharing(const ArenaFile& file) {
   state.shared = true;
 }
 
-/// The arena and mimalloc on it. Once; a failure is not tried again.
-int open_arena(const char** reason) {
+/// The symmetric heap and mimalloc on it. Once; a failure is not tried again.
+int open_symmetric_heap(const char** reason) {
   static const char* failure = nullptr;
   if (state.open) return 0;
   if (!state.may_open) failure = tasuki_heap_interface.reason;
   if (failure == nullptr) {
-    ArenaFile file;
-    if (make_arena({state.base, state.bytes}, &file, &failure) && load_mimalloc(&failure)) {
+    HeapFile file;
+    if (lay_symmetric_heap({state.base, state.bytes}, &file, &failure) && load_mimalloc(&failure)) {
       begin_sharing(file);
       state.open = true;
       return 0;
@@ -93,12 +94,12 @@ int open_arena(const char** reason) {
   return -1;
 }
 
-void* allocate_global(std::size_t bytes, std::size_t alignment) {
+void* allocate_symmetric(std::size_t bytes, std::size_t alignment) {
   mi_heap_t* heap = thread_heap();
   return heap != nullptr ? allocate_aligned(heap, bytes, alignment) : nullptr;
 }
 
-void deallocate_global(void* block) {
+void deallocate_symmetric(void* block) {
   give_back(block);
 }
 
@@ -107,9 +108,9 @@ void describe() {
   interface.fd = -1;
   interface.base = state.base;
   interface.bytes = state.bytes;
-  interface.open = open_arena;
-  interface.allocate = allocate_global;
-  interface.deallocate = deallocate_global;
+  interface.open = open_symmetric_heap;
+  interface.allocate = allocate_symmetric;
+  interface.deallocate = deallocate_symmetric;
   interface.version = kHeapVersion;
 }
 
@@ -127,7 +128,7 @@ int look_for_libc(dl_phdr_info* object, std::size_t, void*) {
   return 0;
 }
 
-/// How much of the arena's end is for static data. mimalloc takes pieces of 32 MiB.
+/// How much of the symmetric heap's end is for static data. mimalloc takes pieces of 32 MiB.
 std::size_t room_for(const StaticData& data) {
   constexpr std::size_t kPieceBytes = std::size_t{32} << 20;
   const std::size_t bytes = (data.bytes + kPieceBytes - 1) & ~(kPieceBytes - 1);
@@ -150,7 +151,7 @@ void share_static_data(const StaticData& data) {
   look_up_signal_functions();
   state.rank = number_of("TASUKI_RANK", 0);
   state.ranks = number_of("TASUKI_SIZE", 1);
-  const Slot slot = arena_slot(state.rank, state.ranks, machine_memory_bytes());
+  const Slot slot = heap_slot(state.rank, state.ranks, machine_memory_bytes());
   state.base = slot.base;
   state.bytes = slot.bytes;
   // A library that came by dlopen(), or behind another malloc, is not in front.
@@ -161,14 +162,14 @@ void share_static_data(const StaticData& data) {
   const Facts facts = gather_facts(environment, own_malloc);
   const Verdict verdict = decide(read_wish(find_variable(environment, "TASUKI_HEAP")), facts);
   tasuki_heap_interface.reason = verdict.reason;
-  state.may_open = verdict.arena;
+  state.may_open = verdict.symmetric_heap;
   if (must_step_aside(facts)) step_aside(verdict.reason, arguments, environment);
   if (!verdict.global) return;
   const char* statics = find_variable(environment, "TASUKI_STATIC_DATA");
   const bool with_statics = statics == nullptr || std::strcmp(statics, "private") != 0;
   const StaticData data = with_statics ? find_static_data() : StaticData{};
   state.static_bytes = room_for(data);
-  if (open_arena(&tasuki_heap_interface.reason) != 0) return;
+  if (open_symmetric_heap(&tasuki_heap_interface.reason) != 0) return;
   if (verdict.advise_huge_pages) {
     madvise(reinterpret_cast<void*>(state.base), state.bytes, MADV_HUGEPAGE);
   }

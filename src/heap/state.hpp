@@ -1,14 +1,13 @@
 // The heap library: malloc() & co. on memory that the other ranks of the node can map (see interface.hpp).
 //
 // Where what is:
-//   interface.hpp what libmpi sees          start.cpp     before main: the decision, then the arena
-//   rules.hpp     global or private?        arena.hpp     the memfd at its address
-//   allocate.hpp  mimalloc on the arena     malloc.cpp    the functions that programs call
-//   facts.hpp     what the rules go by      statics.hpp   static data of the main program on the arena
-//   fork.hpp      a child has its own heap  copy.hpp      how it gets it
-//   core.hpp      what core dumps hold
-//   gate.hpp      keeps threads out of the allocator while the process forks
-//   advice.cpp    madvise() on the arena      aside.hpp   out of the way of another malloc
+//   interface.hpp what libmpi sees          start.cpp     before main: the decision, then the symmetric heap
+//   rules.hpp     global or private?        symmetric heap.hpp     the memfd at its address
+//   allocate.hpp  mimalloc on the symmetric heap     malloc.cpp    the functions that programs call
+//   facts.hpp     what the rules go by      statics.hpp   static data of the main program on the symmetric
+//   heap fork.hpp      a child has its own heap  copy.hpp      how it gets it core.hpp      what core dumps
+//   hold gate.hpp      keeps threads out of the allocator while the process forks advice.cpp    madvise() on
+//   the symmetric heap      aside.hpp   out of the way of another malloc
 //
 // The library stands between every program and its memory, also those that never call MPI, so it depends on
 // libc alone (no libstdc++; mimalloc comes by dlopen, out of everybody's sight) and never fails a program
@@ -18,11 +17,11 @@
 //
 // Invariants:
 //  1. free() is right for every address: what lies in [base, base + bytes) is mimalloc's, all else libc's.
-//     Both are fixed before main, whether or not there is an arena yet.
-//  2. What libc allocates for itself is never in the arena: it writes there in the child of a fork()
+//     Both are fixed before main, whether or not there is a symmetric heap yet.
+//  2. What libc allocates for itself is never in the symmetric heap: it writes there in the child of a fork()
 //     before the child has a heap of its own (fork.hpp).
 //  3. Nobody calls mimalloc but inside the gate (gate.hpp).
-//  4. No block of mimalloc lies outside the arena: what does is given back at once (allocate.cpp).
+//  4. No block of mimalloc lies outside the symmetric heap: what does is given back at once (allocate.cpp).
 #pragma once
 
 #include <mimalloc.h>
@@ -49,27 +48,28 @@ struct Mimalloc {
 
 struct State {
   // Fixed before main.
-  std::uintptr_t base = kArenaBase;
+  std::uintptr_t base = kSymmetricHeapBase;
   std::size_t bytes = 0;
   int rank = 0;
   int ranks = 1;
   bool in_front = false;  // malloc() of this process is ours
-  bool may_open = true;   // an arena may be made
+  bool may_open = true;   // a symmetric heap may be made
 
-  bool global = false;  // malloc() gives memory of the arena. Writer: start.cpp; fork's child
-  bool open = false;    // there is an arena. Writer: open_arena()
+  bool global = false;  // malloc() gives memory of the symmetric heap. Writer: start.cpp; fork's child
+  bool open = false;    // there is a symmetric heap. Writer: open_symmetric_heap()
   int fd = -1;
-  bool shared = false;            // others can map the arena. Writer: open_arena(); fork's child
+  bool shared = false;  // others can map the symmetric heap. Writer: open_symmetric_heap(); fork's child
   std::uint64_t file_number = 0;  // the inode behind `fd`
   std::uint64_t file_device = 0;
-  std::size_t static_bytes = 0;   // at the arena's end: not for mimalloc
+  std::size_t static_bytes = 0;   // at the symmetric heap's end: not for mimalloc
   std::uintptr_t libc_begin = 0;  // where libc's own code lies
   std::size_t libc_bytes = 0;
   Mimalloc mimalloc;
-  mi_arena_id_t arena = 0;
+  mi_arena_id_t symmetric_heap = 0;
 
   bool holds(const void* address) const { return reinterpret_cast<std::uintptr_t>(address) - base < bytes; }
-  /// Whether our descriptor still is the arena's: programs close what they did not open, and use it again.
+  /// Whether our descriptor still is the symmetric heap's: programs close what they did not open, and use it
+  /// again.
   bool has_file() const;
   /// In the child of a fork, whose memory is private.
   void forget_sharing();

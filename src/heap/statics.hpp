@@ -1,8 +1,8 @@
-// Static data of the main program (arrays of C, COMMON of Fortran) on the arena.
+// Static data of the main program (arrays of C, COMMON of Fortran) on the symmetric heap.
 //
-// Before main, while there is one thread, the pages of the program's writable data are copied to the arena's
-// file and mapped from there at the addresses that they have: nothing in the program changes, and what lies
-// in them has a second, global address. It is done when all of this holds:
+// Before main, while there is one thread, the pages of the program's writable data are copied to the
+// symmetric heap's file and mapped from there at the addresses that they have: nothing in the program
+// changes, and what lies in them has a second, global address. It is done when all of this holds:
 //   1. malloc() is global (so: no sanitizer, no valgrind, no limit that speaks against it);
 //   2. the process has one thread, and TASUKI_STATIC_DATA is not "private";
 //   3. there are at least kStaticBytesMin of it, without what the linker protects (RELRO).

@@ -33,7 +33,7 @@
 
 namespace tasuki {
 
-class GlobalMemory;
+class SymmetricHeap;
 
 inline constexpr std::size_t kHeadBytesMax = 56;
 
@@ -170,7 +170,7 @@ class Link {
 
   /// The memory that this rank shares, for links that reach a peer's by an address. It outlives the link's
   /// use.
-  virtual void use_heap(GlobalMemory& /*heap*/) {}
+  virtual void use_heap(SymmetricHeap& /*heap*/) {}
 
   /// Whether put_memory() and get_memory() work with `peer`.
   virtual bool can_put(int /*peer*/) const { return false; }

@@ -21,7 +21,7 @@
 
 #include "base/calls/call_board.hpp"
 #include "memory/cross_memory.hpp"
-#include "memory/global_memory.hpp"
+#include "memory/symmetric_heap.hpp"
 #include "node/pair_page.hpp"
 
 namespace tasuki {
@@ -69,7 +69,7 @@ class Node {
   }
 
   /// The heap of this rank, as far as it is shared. Called once.
-  virtual std::unique_ptr<GlobalMemory> make_global_memory() { return make_private_memory(); }
+  virtual std::unique_ptr<SymmetricHeap> make_symmetric_heap() { return make_private_heap(); }
 
   /// Memory that the ranks of this node map, RangeTable::bytes_needed(size()) of it, aligned to 64 and zero
   /// at first: the locks of file ranges. Null where there is none.

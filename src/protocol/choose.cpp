@@ -7,12 +7,12 @@ namespace tasuki {
 
 const char* why_text(Why why) {
   constexpr const char* kTexts[] = {
-      "both buffers are global memory",
-      "the send buffer is global memory, the receive buffer private",
-      "both buffers are global memory, too little to share",
+      "both buffers are symmetric memory",
+      "the send buffer is symmetric memory, the receive buffer private",
+      "both buffers are symmetric memory, too little to share",
       "a better way is switched off",
       "more messages are open than can be shared at once",
-      "the receive buffer is global memory, the send buffer private",
+      "the receive buffer is symmetric memory, the send buffer private",
       "the datatype's layout is irregular",
       "the send buffer is private memory, which the system permits to read",
       "the send buffer is private memory, which the system does not permit to read",

@@ -88,10 +88,10 @@ struct LongFacts {
   Count bytes = 0;   // to be copied
   bool far = false;  // on another node, or of another job: no memory is shared
   Distance distance = Distance::kCache;
-  bool source_global = false;       // the receiver can read it where it lies
-  bool source_regular = false;      // it has a Placement, global or not
-  bool source_dense = false;        // of one run
-  bool destination_global = false;  // the sender can write to it where it lies
+  bool source_symmetric = false;       // the receiver can read it where it lies
+  bool source_regular = false;         // it has a Placement, global or not
+  bool source_dense = false;           // of one run
+  bool destination_symmetric = false;  // the sender can write to it where it lies
   bool destination_regular = false;
   bool destination_dense = false;
   bool copy_lent = false;          // the sender has lent a CooperativeCopy
@@ -100,13 +100,13 @@ struct LongFacts {
 
 /// Why a long message goes as it does.
 enum class Why : std::uint8_t {
-  kBothGlobal,         // both buffers can be addressed by both ranks
-  kSourceGlobal,       // the receiver can address the source, the sender not the destination
-  kSmall,              // too small to share
-  kSwitchedOff,        // the better way is switched off
-  kNoCopyLent,         // more such messages are open at once than there are words to lend
-  kDestinationGlobal,  // the sender can address the destination, the receiver not the source
-  kIrregular,          // a type whose layout does not fit into a packet
+  kBothSymmetric,         // both buffers can be addressed by both ranks
+  kSourceSymmetric,       // the receiver can address the source, the sender not the destination
+  kSmall,                 // too small to share
+  kSwitchedOff,           // the better way is switched off
+  kNoCopyLent,            // more such messages are open at once than there are words to lend
+  kDestinationSymmetric,  // the sender can address the destination, the receiver not the source
+  kIrregular,             // a type whose layout does not fit into a packet
   kAttachable,   // the source is private, and the destination too or out of reach; the system can read it
   kForbidden,    // the same, but the system does not permit it
   kBothPrivate,  // neither buffer can be addressed by the other rank
@@ -116,7 +116,7 @@ const char* why_text(Why why);
 
 /// Why the others go as they do.
 inline constexpr const char* kSentAtOnce = "it is small enough to be sent at once";
-inline constexpr const char* kAdvertised = "the receive was posted first, and its buffer is global memory";
+inline constexpr const char* kAdvertised = "the receive was posted first, and its buffer is symmetric memory";
 inline constexpr const char* kReceiverChose = "no receive was advertised for it, and so its receiver chose";
 
 struct Choice {
@@ -126,25 +126,25 @@ struct Choice {
 
 constexpr Choice choose_long(const LongFacts& facts, const ProtocolTable& table) {
   if (facts.far) return {Way::kTwoCopy, Why::kFar};
-  const bool receiver_can = facts.source_global && (facts.destination_regular || facts.source_dense);
-  const bool sender_can = facts.destination_global && (facts.source_regular || facts.destination_dense);
+  const bool receiver_can = facts.source_symmetric && (facts.destination_regular || facts.source_dense);
+  const bool sender_can = facts.destination_symmetric && (facts.source_regular || facts.destination_dense);
   if (receiver_can && table.get) {
     if (!facts.destination_regular) return {Way::kGet, Why::kIrregular};
-    if (!facts.destination_global) return {Way::kGet, Why::kSourceGlobal};
+    if (!facts.destination_symmetric) return {Way::kGet, Why::kSourceSymmetric};
     if (facts.bytes < table.at(facts.distance).cooperative_bytes_min) return {Way::kGet, Why::kSmall};
     if (!table.cooperative) return {Way::kGet, Why::kSwitchedOff};
     if (!facts.copy_lent) return {Way::kGet, Why::kNoCopyLent};
-    return {Way::kCooperative, Why::kBothGlobal};
+    return {Way::kCooperative, Why::kBothSymmetric};
   }
   if (sender_can && table.put) {
     if (receiver_can) return {Way::kPut, Why::kSwitchedOff};
-    return {Way::kPut, facts.source_global ? Why::kIrregular : Why::kDestinationGlobal};
+    return {Way::kPut, facts.source_symmetric ? Why::kIrregular : Why::kDestinationSymmetric};
   }
   if (facts.source_attachable && table.attach && facts.bytes >= table.attach_bytes_min) {
     return {Way::kAttach, Why::kAttachable};
   }
   if (receiver_can || sender_can) return {Way::kTwoCopy, Why::kSwitchedOff};
-  if (facts.source_global || facts.destination_global) return {Way::kTwoCopy, Why::kIrregular};
+  if (facts.source_symmetric || facts.destination_symmetric) return {Way::kTwoCopy, Why::kIrregular};
   return {Way::kTwoCopy, Why::kBothPrivate};
 }
 

@@ -5,7 +5,7 @@
 //   eager   one kEager packet with the payload in its bulk; kEagerMore packets with the rest, when it is
 //           larger than one bulk. They follow each other: between two endpoints no other message's kShort,
 //           kEager, kEagerMore or kRequestToSend comes in between.
-//   long    kRequestToSend, with the source's address and whether that is global memory -> (matched) ->
+//   long    kRequestToSend, with the source's address and whether that is symmetric memory -> (matched) ->
 //           one of
 //             kGetBegins back: the receiver copies, and the sender may help; both see the end in a
 //             CooperativeCopy kGetDone back: the receiver has copied, itself or by the system's help; the
@@ -104,7 +104,7 @@ struct OfferHeader {
 /// What is known of where the bytes of a long message lie in its sender's memory.
 enum class SourceKind : std::uint8_t {
   kIrregular,  // no Placement can say it
-  kGlobal,     // global memory
+  kGlobal,     // symmetric memory
   kPrivate,    // memory of the sender's own; its address is told where the system may read it
 };
 
@@ -131,7 +131,7 @@ struct WritingHeader {
   RequestId receiver;
   std::uint64_t bytes;  // of the whole message
   std::uint64_t
-      address;          // with the next two a Placement of the source, in global memory; 0: the sender copies
+      address;  // with the next two a Placement of the source, in symmetric memory; 0: the sender copies
   std::int64_t stride;  // alone
   std::uint32_t block_bytes;
   std::uint32_t line;  // of PairPage::receives

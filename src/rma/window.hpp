@@ -2,10 +2,10 @@
 //
 // A part of a window whose memory this process can address is `mapped`: operations on it are plain memory
 // accesses (access/mapped.hpp). Any other part is its owner's alone: operations on it are messages that the
-// owner carries out (message/messenger.hpp). Mapped are this rank's own part; what lies in an arena that this
-// rank can reach (memory/global_memory.hpp), be it from MPI_Win_allocate or the user's; and what lies in the
-// window's segment: all of MPI_Win_allocate_shared, and of MPI_Win_allocate where a rank cannot reach an
-// arena. Never mapped is the others' memory of a dynamic window.
+// owner carries out (message/messenger.hpp). Mapped are this rank's own part; what lies in a symmetric heap
+// that this rank can reach (memory/symmetric_heap.hpp), be it from MPI_Win_allocate or the user's; and what
+// lies in the window's segment: all of MPI_Win_allocate_shared, and of MPI_Win_allocate where a rank cannot
+// reach an symmetric heap. Never mapped is the others' memory of a dynamic window.
 //
 // A window whose ranks are on one node has a segment for what they share: at least SharedControl. One whose
 // ranks are on several has none: what crosses between them are messages alone (ServedControl).
@@ -94,7 +94,7 @@ struct Win final : ErrorOwner {
   const rma::Flavor flavor;
   std::vector<rma::Part> parts;               // by rank; of a dynamic window: bases are null, units 1
   std::vector<rma::Region> attached;          // by begin and end; no two share a byte
-  std::byte* own_memory = nullptr;            // from global_memory, given back with the window; else null
+  std::byte* own_memory = nullptr;            // from symmetric_heap, given back with the window; else null
   std::unique_ptr<SharedSegment> segment;     // null where the ranks are on several nodes
   std::optional<rma::Control> control;        // in the segment, if there is one
   std::unique_ptr<rma::Messenger> messenger;  // null when all ranks have all parts mapped

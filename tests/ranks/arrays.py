@@ -1,6 +1,6 @@
 """NumPy arrays through mpi4py: arrays.py PLACE. Checks what arrives, and where the arrays lie.
 
-PLACE is `global` when large arrays must lie in this rank's arena, `private` when they must not.
+PLACE is `global` when large arrays must lie in this rank's symmetric heap, `private` when they must not.
 """
 
 import sys
@@ -35,7 +35,7 @@ def is_global(data):
         for line in maps:
             begin, end = (int(word, 16) for word in line.split()[0].split("-"))
             if begin <= address < end:
-                return "/memfd:tasuki-arena" in line
+                return "/memfd:tasuki-symmetric heap" in line
     return False
 
 

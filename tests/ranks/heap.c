@@ -1,6 +1,6 @@
 /* malloc() & co. under mpiexec --heap=…: they keep their promises, whoever frees, however many threads come
- * and go, and when the arena is full. "global" or "private" as first argument: what is expected of malloc. No
- * messages but what MPI_Init and MPI_Finalize need, so that nothing but the heap is looked at. */
+ * and go, and when the symmetric heap is full. "global" or "private" as first argument: what is expected of
+ * malloc. No messages but what MPI_Init and MPI_Finalize need, so that nothing but the heap is looked at. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <malloc.h>
@@ -15,25 +15,25 @@
 enum { THREADS = 8, BLOCKS = 600, WAVES = 4 };
 
 static int expect_global;
-static uintptr_t arena_begin, arena_end;
+static uintptr_t symmetric_heap_begin, symmetric_heap_end;
 
-/* Where this rank's arena is: the mappings side by side, of the file of that name, that hold what malloc
- * gives. */
-static void find_arena(void) {
+/* Where this rank's symmetric heap is: the mappings side by side, of the file of that name, that hold what
+ * malloc gives. */
+static void find_symmetric_heap(void) {
   char line[512];
   void* block = malloc(1);
   unsigned long run_begin = 0, run_end = 0, run_file = 0;
   FILE* maps = fopen("/proc/self/maps", "r");
   while (fgets(line, sizeof line, maps) != NULL) {
     unsigned long begin, end, file;
-    if (strstr(line, "/memfd:tasuki-arena-") == NULL) continue;
+    if (strstr(line, "/memfd:tasuki-heap-") == NULL) continue;
     if (sscanf(line, "%lx-%lx %*s %*s %*s %lu", &begin, &end, &file) != 3) continue;
     if (begin != run_end || file != run_file) run_begin = begin;
     run_end = end;
     run_file = file;
     if ((uintptr_t)block < run_begin || (uintptr_t)block >= run_end) continue;
-    arena_begin = run_begin;
-    arena_end = run_end;
+    symmetric_heap_begin = run_begin;
+    symmetric_heap_end = run_end;
   }
   fclose(maps);
   free(block);
@@ -41,7 +41,7 @@ static void find_arena(void) {
 
 static int is_global(const void* block) {
   const uintptr_t address = (uintptr_t)block;
-  return address >= arena_begin && address < arena_end;
+  return address >= symmetric_heap_begin && address < symmetric_heap_end;
 }
 
 static int is_filled(const unsigned char* block, unsigned char value, size_t bytes) {
@@ -106,19 +106,19 @@ static void check_refusals(void) {
   CHECK(errno == 77, "errno = %d", errno);
 }
 
-/* Larger than what is left of the arena: libc's, or refused, but never an end. */
-static void check_full_arena(void) {
-  const size_t arena_bytes = arena_end - arena_begin;
+/* Larger than what is left of the symmetric heap: libc's, or refused, but never an end. */
+static void check_full_symmetric_heap(void) {
+  const size_t symmetric_heap_bytes = symmetric_heap_end - symmetric_heap_begin;
   if (!expect_global) return;
-  unsigned char* first = malloc(arena_bytes / 4 * 3);
-  unsigned char* second = malloc(arena_bytes / 4 * 3);
-  CHECK(is_global(first), "the arena has room for %p", (void*)first);
-  CHECK(!is_global(second), "%p cannot be in the arena too", (void*)second);
-  first[arena_bytes / 2] = 1;
-  if (second != NULL) second[arena_bytes / 2] = 1;
+  unsigned char* first = malloc(symmetric_heap_bytes / 4 * 3);
+  unsigned char* second = malloc(symmetric_heap_bytes / 4 * 3);
+  CHECK(is_global(first), "the symmetric heap has room for %p", (void*)first);
+  CHECK(!is_global(second), "%p cannot be in the symmetric heap too", (void*)second);
+  first[symmetric_heap_bytes / 2] = 1;
+  if (second != NULL) second[symmetric_heap_bytes / 2] = 1;
   free(second);
   free(first);
-  first = malloc(arena_bytes / 4 * 3);
+  first = malloc(symmetric_heap_bytes / 4 * 3);
   CHECK(is_global(first), "what was freed can be had again");
   free(first);
 }
@@ -202,16 +202,17 @@ static void check_late_frees(void) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   expect_global = argc > 1 && strcmp(argv[1], "global") == 0;
-  find_arena();
-  CHECK((arena_begin != 0) == expect_global, "the arena is at %#lx", (unsigned long)arena_begin);
+  find_symmetric_heap();
+  CHECK((symmetric_heap_begin != 0) == expect_global, "the symmetric heap is at %#lx",
+        (unsigned long)symmetric_heap_begin);
   check_promises();
   check_refusals();
-  check_full_arena();
+  check_full_symmetric_heap();
   check_threads();
   check_late_frees();
   int rank;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  printf("heap: right at %d, %#lx\n", rank, (unsigned long)arena_begin);
+  printf("heap: right at %d, %#lx\n", rank, (unsigned long)symmetric_heap_begin);
   MPI_Finalize();
   return 0;
 }

@@ -21,7 +21,7 @@ enum { THREADS = 3, SLOTS = 64, TABLE = 1 << 20, BLOCK = 3 << 20 };
 
 extern char** environ;
 
-static int table[TABLE];                                /* .bss: moved to the arena */
+static int table[TABLE];                                /* .bss: moved to the symmetric heap */
 static int initialised[20000] = {1, 2, 3, [19999] = 4}; /* .data */
 static char* block;
 static char* text;
@@ -218,7 +218,8 @@ static void check_programs(void) {
   CHECK(strcmp(line, "from a pipe\n") == 0, "popen: %s", line);
 }
 
-/* The program has closed the arena's descriptor, and another file has its number; or none can be opened. */
+/* The program has closed the symmetric heap's descriptor, and another file has its number; or none can be
+ * opened. */
 static void check_without_descriptors(int close_all) {
   struct rlimit limit;
   getrlimit(RLIMIT_NOFILE, &limit);

@@ -1,5 +1,5 @@
 /* What heap_common.f90 calls: a buffer goes to the next rank, and that of the rank before comes in its place.
- * "common NAME: KIND" tells whether the block lies in the arena. */
+ * "common NAME: KIND" tells whether the block lies in the symmetric heap. */
 #include <stdlib.h>
 #include <string.h>
 

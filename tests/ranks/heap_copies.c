@@ -1,8 +1,9 @@
 /* Copy relocations: a program that is not position independent has the variables of libraries that it names
- * in its own .bss, and the libraries use them there. When that is mapped from the arena they have to stay the
- * same to both: stdout, environ, optind, and a global of libc that the program changes and libc reads.
+ * in its own .bss, and the libraries use them there. When that is mapped from the symmetric heap they have to
+ * stay the same to both: stdout, environ, optind, and a global of libc that the program changes and libc
+ * reads.
  *
- * "copies: KIND" tells whether the program's stdout lies in the arena. */
+ * "copies: KIND" tells whether the program's stdout lies in the symmetric heap. */
 #define _GNU_SOURCE
 #include <getopt.h>
 #include <stdlib.h>

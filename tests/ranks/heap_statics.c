@@ -1,6 +1,7 @@
-/* Messages from and to static data: arrays of .bss and .data that are mapped from the arena. Every rank sends
- * to the next one and receives from the one before, large and small, with the receive before and after the
- * send. "statics: ADDRESS" tells whether the array lies in a mapping of the arena: "global" or "private". */
+/* Messages from and to static data: arrays of .bss and .data that are mapped from the symmetric heap. Every
+ * rank sends to the next one and receives from the one before, large and small, with the receive before and
+ * after the send. "statics: ADDRESS" tells whether the array lies in a mapping of the symmetric heap:
+ * "global" or "private". */
 #include <stdlib.h>
 #include <string.h>
 

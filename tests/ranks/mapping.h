@@ -1,4 +1,4 @@
-/* kind_of(address): "global" where it lies in a mapping of the arena, else "private". */
+/* kind_of(address): "global" where it lies in a mapping of the symmetric heap, else "private". */
 #ifndef MAPPING_H
 #define MAPPING_H
 #include <stdint.h>
@@ -13,7 +13,7 @@ static const char* kind_of(const void* address) {
     unsigned long begin, end;
     if (sscanf(line, "%lx-%lx", &begin, &end) != 2) continue;
     if ((uintptr_t)address < begin || (uintptr_t)address >= end) continue;
-    if (strstr(line, "/memfd:tasuki-arena-") != NULL) kind = "global";
+    if (strstr(line, "/memfd:tasuki-heap-") != NULL) kind = "global";
   }
   fclose(maps);
   return kind;

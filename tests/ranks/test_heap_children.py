@@ -40,8 +40,8 @@ def test_a_child_without_memory_for_its_copy_ends_with_a_line(mpiexec, build):
 PYTHON = """
 import multiprocessing, os, subprocess
 
-# The descriptor of the arena is there: this test is about a global heap.
-assert any("tasuki-arena" in line for line in open("/proc/self/maps"))
+# The descriptor of the symmetric heap is there: this test is about a global heap.
+assert any("tasuki-symmetric heap" in line for line in open("/proc/self/maps"))
 state = {"list": list(range(100_000)), "text": "parent"}
 
 

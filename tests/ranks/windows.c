@@ -304,7 +304,8 @@ static void together(int flavor) {
   free(back);
 }
 
-/* Memory in arenas has one address in all ranks: MPI_Win_shared_query tells the one that its owner knows. */
+/* Memory in symmetric heaps has one address in all ranks: MPI_Win_shared_query tells the one that its owner
+ * knows. */
 static void same_address(void) {
   long *base, *its;
   int unit;
@@ -482,9 +483,9 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   const int bad = argc > 1 && strcmp(argv[1], "errors") == 0;
   mixed = argc > 1 && strcmp(argv[1], "mixed") == 0;
-  const int arenas = argc > 1 && (strcmp(argv[1], "global") == 0 || strcmp(argv[1], "private") == 0);
-  if (arenas) alloc_mem();
-  if (arenas) same_address();
+  const int symmetric_heaps = argc > 1 && (strcmp(argv[1], "global") == 0 || strcmp(argv[1], "private") == 0);
+  if (symmetric_heaps) alloc_mem();
+  if (symmetric_heaps) same_address();
   const int nodes = argc > 1 && strcmp(argv[1], "nodes") == 0;
   for (int flavor = 0; flavor < (nodes ? 3 : 4); ++flavor) {
     if (bad) {

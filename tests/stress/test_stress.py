@@ -25,7 +25,7 @@ def test_threads(stress, ranks, threads):
 @pytest.mark.parametrize("heap", ["global", "private"])
 @pytest.mark.parametrize("ranks, spawned", [(1, 1), (2, 2)])
 def test_ranks_of_two_jobs(stress, ranks, spawned, heap):
-    """Both jobs' arenas lie at the same addresses: an address of one means nothing in the other."""
+    """Both jobs' symmetric heaps lie at the same addresses: an address of one means nothing in the other."""
     stress(ranks, 1, spawned=spawned, environment={"TASUKI_HEAP": heap})
 
 

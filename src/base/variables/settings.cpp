@@ -121,13 +121,13 @@ constexpr Setting kRows[] = {
     protocol("TASUKI_PROTOCOL_ADVERTISED_RECEIVES", &Config::advertised_receives,
              "advertise receives, so that their sender writes straight into the buffer"),
     protocol("TASUKI_PROTOCOL_GET", &Config::get,
-             "copy a long message straight out of the sender's buffer, where that is global memory"),
+             "copy a long message straight out of the sender's buffer, where that is symmetric memory"),
     protocol("TASUKI_PROTOCOL_COOPERATIVE", &Config::cooperative,
-             "let both ranks copy a message that the receiver gets, where both buffers are global memory"),
+             "let both ranks copy a message that the receiver gets, where both buffers are symmetric memory"),
     protocol(
         "TASUKI_PROTOCOL_PUT", &Config::put,
         "let the sender of a long message copy it straight into the receiver's buffer, where only that is "
-        "global memory"),
+        "symmetric memory"),
     protocol(
         "TASUKI_PROTOCOL_ATTACH", &Config::attach,
         "let the system copy a long message out of the sender's private memory (cross-memory attach), where "

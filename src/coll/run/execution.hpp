@@ -183,7 +183,7 @@ struct CollectiveRequest final : Request {
 
 struct Collectives final : ProgressHook {
   explicit Collectives(Process& process)
-      : selector(process), node_segments(*process.global_memory), process_(process) {}
+      : selector(process), node_segments(*process.symmetric_heap), process_(process) {}
   ~Collectives();  // requests under way are dropped
 
   /// An Execution for a collective on `comm`, without steps; and back.

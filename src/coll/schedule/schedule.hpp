@@ -18,7 +18,7 @@
 // Single-copy schedules: ranks that share memory (coll/shm/node_segment.hpp) may also work in each other's
 // buffers. The buffers that a rank lets the others see are its *exposed buffers*: its input, its output or
 // blocks of them, as dense bytes at an address that means the same to all. An exposed buffer is the user's
-// own memory where that is global and dense; elsewhere the executor stages it in global memory. A schedule
+// own memory where that is global and dense; elsewhere the executor stages it in symmetric memory. A schedule
 // never knows which of the two it is. It offers this rank's exposed buffers, awaits those of others, moves
 // and combines bytes of any of them, and says by numbered phases how far this rank is:
 //  4. A rank touches another rank's exposed buffer only after it awaited a phase of that rank. It touches its

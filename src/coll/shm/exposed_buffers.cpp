@@ -30,7 +30,7 @@ bool is_read(ExposedBuffer::Use use) {
 }  // namespace
 
 ExposedBuffers::~ExposedBuffers() {
-  if (memory_ != nullptr) process_.global_memory->deallocate(memory_);
+  if (memory_ != nullptr) process_.symmetric_heap->deallocate(memory_);
 }
 
 void ExposedBuffers::add(void* buffer, Count count, const Datatype& type, ExposedBuffer::Use use) {
@@ -53,7 +53,7 @@ Code ExposedBuffers::prepare(Comm& comm) {
     if (exposed.bytes == 0) continue;
     if (is_single_copy && exposed.dense != nullptr)
       exposed.address =
-          process_.global_memory->locate(exposed.dense, static_cast<std::size_t>(exposed.bytes)).address;
+          process_.symmetric_heap->locate(exposed.dense, static_cast<std::size_t>(exposed.bytes)).address;
     exposed.staged = is_single_copy ? exposed.address == 0
                                     : exposed.use == ExposedBuffer::Use::kResult && exposed.dense == nullptr;
     if (exposed.staged) needed += round_up(exposed.bytes);
@@ -67,7 +67,7 @@ Code ExposedBuffers::prepare(Comm& comm) {
   for (Own& exposed : own_) {
     if (!exposed.staged) continue;
     exposed.dense = next;
-    exposed.address = reinterpret_cast<GlobalAddress>(next);
+    exposed.address = reinterpret_cast<SymmetricAddress>(next);
     next += round_up(exposed.bytes);
   }
   if (!has_room) table_ = next;
@@ -78,9 +78,9 @@ Code ExposedBuffers::prepare(Comm& comm) {
 std::byte* ExposedBuffers::memory_of(Count bytes, bool kept) {
   if (kept) return comm_->slots.get(kNodeSegmentSlot)->keep(bytes);
   if (bytes <= memory_bytes_) return memory_;
-  GlobalMemory& memory = *process_.global_memory;
+  SymmetricHeap& memory = *process_.symmetric_heap;
   if (memory_ != nullptr) memory.deallocate(memory_);
-  memory_ = static_cast<std::byte*>(memory.allocate_global(static_cast<std::size_t>(bytes), kAlignment));
+  memory_ = static_cast<std::byte*>(memory.allocate_symmetric(static_cast<std::size_t>(bytes), kAlignment));
   memory_bytes_ = memory_ != nullptr ? bytes : 0;
   return memory_;
 }
@@ -101,7 +101,7 @@ Count ExposedBuffers::offer() {
       copy_typed(exposed.buffer, exposed.count, *exposed.type, exposed.dense, exposed.bytes,
                  *static_cast<Datatype*>(process_.objects->predefined[kMpiByte]));
   }
-  Table table{.entries = offered_, .elsewhere = reinterpret_cast<GlobalAddress>(table_)};
+  Table table{.entries = offered_, .elsewhere = reinterpret_cast<SymmetricAddress>(table_)};
   const bool follows = offered_ <= kEntriesInRoom;
   if (!follows && table_ == nullptr) table.entries = 0;
   const std::size_t bytes = sizeof table + (follows ? table.entries * sizeof(Entry) : 0);
@@ -154,7 +154,7 @@ ExposedBuffers::Entry ExposedBuffers::entry(int member, std::size_t number) cons
   const std::byte* entries = room + sizeof table;
   if (table.entries > kEntriesInRoom) {
     const std::size_t bytes = (number + 1) * sizeof(Entry);
-    if (!process_.global_memory->locate(comm_->endpoint(member), table.elsewhere, bytes).is_shared())
+    if (!process_.symmetric_heap->locate(comm_->endpoint(member), table.elsewhere, bytes).is_shared())
       return found;
     entries = reinterpret_cast<const std::byte*>(table.elsewhere);
   }
@@ -186,9 +186,9 @@ ExposedBuffers::Bytes ExposedBuffers::find(Place place, Count bytes) {
   if (length <= place.offset) return {};
   Bytes found{.bytes = std::min(bytes, length - place.offset)};
   if (found.bytes <= 0) return {};
-  const GlobalAddress address = theirs.address + static_cast<GlobalAddress>(place.offset);
+  const SymmetricAddress address = theirs.address + static_cast<SymmetricAddress>(place.offset);
   if (theirs.address == 0 ||
-      !process_.global_memory
+      !process_.symmetric_heap
            ->locate(comm_->endpoint(place.member), address, static_cast<std::size_t>(found.bytes))
            .is_shared()) {
     note(process_.fail(kErrNoMem,
@@ -205,7 +205,7 @@ void ExposedBuffers::clear() {
   comm_ = nullptr;
   error_ = 0;
   if (memory_bytes_ <= kMemoryKeptBytesMax) return;
-  process_.global_memory->deallocate(memory_);
+  process_.symmetric_heap->deallocate(memory_);
   memory_ = nullptr;
   memory_bytes_ = 0;
 }

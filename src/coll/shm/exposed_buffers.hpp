@@ -2,10 +2,10 @@
 // others (coll/schedule/schedule.hpp says what an exposed buffer is).
 //
 // A buffer that others touch is exposed where it is, in the user's own memory, where that is global and
-// dense; elsewhere it is staged: dense bytes in global memory, copied before or after. A rank offers a table
-// of addresses and sizes, in its room on the node segment or, where that is too small, in global memory. What
-// another rank offers is not trusted: nothing outside its global memory is touched, and nothing beyond the
-// bytes that it says. The staging memory is as large as the buffers that are staged.
+// dense; elsewhere it is staged: dense bytes in symmetric memory, copied before or after. A rank offers a
+// table of addresses and sizes, in its room on the node segment or, where that is too small, in symmetric
+// memory. What another rank offers is not trusted: nothing outside its symmetric memory is touched, and
+// nothing beyond the bytes that it says. The staging memory is as large as the buffers that are staged.
 //
 // Ownership: the staging memory belongs to this object, which keeps some of it for the next collective; that
 // of buffers that are kept is the node segment's. Thread safety: the caller holds the process lock.
@@ -20,7 +20,7 @@
 #include "coll/schedule/schedule.hpp"
 #include "coll/shm/node_segment.hpp"
 #include "datatype/datatype.hpp"
-#include "memory/global_memory.hpp"
+#include "memory/symmetric_heap.hpp"
 #include "object/comm.hpp"
 
 namespace tasuki {
@@ -86,18 +86,18 @@ class ExposedBuffers {
     Count count = 0;
     Count bytes = 0;
     ExposedBuffer::Use use = ExposedBuffer::Use::kOwn;
-    std::byte* dense = nullptr;  // null: by its datatype
-    GlobalAddress address = 0;   // of what is offered
+    std::byte* dense = nullptr;    // null: by its datatype
+    SymmetricAddress address = 0;  // of what is offered
     bool staged = false;
   };
   /// What is offered, as the others see it.
   struct Entry {
-    GlobalAddress address;  // 0: there is none
+    SymmetricAddress address;  // 0: there is none
     std::uint64_t bytes;
   };
   struct Table {
     std::uint64_t entries;
-    GlobalAddress elsewhere;  // where the entries are when they do not follow; 0: they do
+    SymmetricAddress elsewhere;  // where the entries are when they do not follow; 0: they do
   };
 
   const Own* own(Place place) const;

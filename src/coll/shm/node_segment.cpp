@@ -10,7 +10,7 @@
 #include "coll/byte_collectives.hpp"
 #include "coll/schedule/bound_schedule.hpp"
 #include "job/launcher.hpp"
-#include "memory/global_memory.hpp"
+#include "memory/symmetric_heap.hpp"
 
 namespace tasuki {
 namespace {
@@ -41,7 +41,7 @@ NodeSegment::NodeSegment(Comm& comm, NodeSegments& segments)
       size_(comm.size()) {
   flag_bytes_max_.fill(kNeverByFlags);
   const std::size_t bytes = sizeof(SegmentBlock) + kShifts * kShiftBytes;
-  memory_ = process_.global_memory->allocate(bytes, alignof(SegmentBlock));
+  memory_ = process_.symmetric_heap->allocate(bytes, alignof(SegmentBlock));
   if (memory_ == nullptr) return;
   const std::size_t shift = static_cast<std::size_t>(rank_) % kShifts * kShiftBytes;
   std::memset(static_cast<std::byte*>(memory_) + shift, 0, offsetof(SegmentBlock, pages));
@@ -50,16 +50,16 @@ NodeSegment::NodeSegment(Comm& comm, NodeSegments& segments)
 
 /// Finds the others' blocks. Returns whether every member can reach every block.
 bool NodeSegment::connect(Comm& comm) {
-  GlobalMemory& memory = *process_.global_memory;
+  SymmetricHeap& memory = *process_.symmetric_heap;
   const auto size = static_cast<std::size_t>(size_);
-  std::vector<GlobalAddress> addresses(size);
-  const GlobalAddress own = own_ != nullptr ? memory.locate(own_, sizeof(SegmentBlock)).address : 0;
+  std::vector<SymmetricAddress> addresses(size);
+  const SymmetricAddress own = own_ != nullptr ? memory.locate(own_, sizeof(SegmentBlock)).address : 0;
   if (allgather_bytes(comm, &own, addresses.data(), sizeof own) != 0) return false;
-  bool reached = std::find(addresses.begin(), addresses.end(), GlobalAddress{0}) == addresses.end();
+  bool reached = std::find(addresses.begin(), addresses.end(), SymmetricAddress{0}) == addresses.end();
   if (!reached) return false;  // as all know
   all_sleep_with_fence_ = true;
   for (int member = 0; member < size_; ++member) {
-    const GlobalAddress address = addresses[static_cast<std::size_t>(member)];
+    const SymmetricAddress address = addresses[static_cast<std::size_t>(member)];
     const int endpoint = comm.endpoint(member);
     reached = reached && memory.locate(endpoint, address, sizeof(SegmentBlock)).is_shared();
     all_sleep_with_fence_ = all_sleep_with_fence_ && progress_.sleeps_with_fence(endpoint);
@@ -77,7 +77,7 @@ NodeSegment::~NodeSegment() {
   if (!members_.empty()) {
     release();
   } else if (memory_ != nullptr) {
-    process_.global_memory->deallocate(memory_);
+    process_.symmetric_heap->deallocate(memory_);
   }
 }
 
@@ -97,10 +97,10 @@ std::byte* NodeSegment::keep(Count bytes) {
   KeptMemory& kept = kept_[number_ % kPages];
   if (bytes > kept.bytes) {
     // All have left the collective that used it before.
-    GlobalMemory& memory = *process_.global_memory;
+    SymmetricHeap& memory = *process_.symmetric_heap;
     if (kept.at != nullptr) memory.deallocate(kept.at);
     const Count rounded = (bytes + kKeptGranule - 1) / kKeptGranule * kKeptGranule;
-    kept.at = memory.allocate_global(static_cast<std::size_t>(rounded), kScratchAlignment);
+    kept.at = memory.allocate_symmetric(static_cast<std::size_t>(rounded), kScratchAlignment);
     kept.bytes = kept.at != nullptr ? rounded : 0;
   }
   return static_cast<std::byte*>(kept.at);

@@ -19,11 +19,11 @@
 // What a member shows that is more than a page holds it may *keep*: in memory that goes with the page, and is
 // written again only when that is. So it need not wait for those that read it.
 //
-// Ownership: a Comm owns its NodeSegment. A block, and what is kept, lies in its owner's global memory, and
-// is given back when all other members have released it, as they do when their communicator goes; until then
-// it is in the owner's NodeSegments. Thread safety: a NodeSegment belongs to one rank and one communicator,
-// whose collectives are called one after the other; the caller holds the process lock. The shared fields are
-// atomic.
+// Ownership: a Comm owns its NodeSegment. A block, and what is kept, lies in its owner's symmetric memory,
+// and is given back when all other members have released it, as they do when their communicator goes; until
+// then it is in the owner's NodeSegments. Thread safety: a NodeSegment belongs to one rank and one
+// communicator, whose collectives are called one after the other; the caller holds the process lock. The
+// shared fields are atomic.
 //
 // Invariants:
 //  1. A member writes its line of collective n only when all others have left collective n - kLines, and its
@@ -57,7 +57,7 @@
 
 namespace tasuki {
 
-class GlobalMemory;
+class SymmetricHeap;
 class NodeSegments;
 
 inline constexpr std::uint64_t kLines = 64;
@@ -378,7 +378,7 @@ inline constexpr Slot<NodeSegment> kNodeSegmentSlot{SlotNumber::kNodeSegment};
 /// The node segments of a process, and the blocks of those that are gone: part of Collectives.
 class NodeSegments {
  public:
-  explicit NodeSegments(GlobalMemory& memory) : memory_(memory) {}
+  explicit NodeSegments(SymmetricHeap& memory) : memory_(memory) {}
   ~NodeSegments();
   NodeSegments(const NodeSegments&) = delete;
   NodeSegments& operator=(const NodeSegments&) = delete;
@@ -416,7 +416,7 @@ class NodeSegments {
     KeptMemories kept;
     int others;
   };
-  GlobalMemory& memory_;
+  SymmetricHeap& memory_;
   std::vector<NodeSegment*> live_;
   std::vector<Retired> retired_;
 };

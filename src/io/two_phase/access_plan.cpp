@@ -19,7 +19,7 @@ Outcome move_offered(File& file, const AccessPlan& plan, const PhasePlace& place
       const PositionRange here = plan.range_in(rank, window);
       if (here.bytes() == 0) continue;
       const RankPart& part = plan.parts[static_cast<std::size_t>(rank)];
-      const GlobalAddress at = part.data + static_cast<GlobalAddress>(here.begin - part.range.begin);
+      const SymmetricAddress at = part.data + static_cast<SymmetricAddress>(here.begin - part.range.begin);
       parts.push_back({part.map, here, reinterpret_cast<std::byte*>(at)});
     }
     mover.move(cycle, window, parts);

@@ -8,7 +8,7 @@
 //   exchange.cpp    cycles, messages in the chosen order, and what overlaps with what
 //
 // A rank's part in a window is one range of positions of its map (io/view/file_map.hpp), so of its packed
-// data. It is *offered* where the aggregator can address that data itself (global memory on the same node,
+// data. It is *offered* where the aggregator can address that data itself (symmetric memory on the same node,
 // dense or staged so); otherwise it travels as one message for each window.
 #pragma once
 
@@ -20,7 +20,7 @@
 #include "io/file/phase_times.hpp"
 #include "io/plan/file_domains.hpp"
 #include "io/view/file_map.hpp"
-#include "memory/global_memory.hpp"
+#include "memory/symmetric_heap.hpp"
 
 namespace tasuki {
 
@@ -28,7 +28,7 @@ namespace tasuki {
 struct RankPart {
   const FileMap* map = nullptr;  // alive as long as the plan; null at others where `is_told` is false
   PositionRange range;           // of `map`; empty: nothing
-  GlobalAddress data = 0;        // of the packed bytes of `range`, in that rank's memory; 0: not addressable
+  SymmetricAddress data = 0;     // of the packed bytes of `range`, in that rank's memory; 0: not addressable
   bool is_told = true;           // all ranks know the map; else io/two_phase/oversized_views.hpp
   FileRange hull{};              // of the file, from the first byte to the last; where the map is not known
 };

@@ -19,7 +19,7 @@
 #include "io/two_phase/exchange.hpp"
 #include "job/directory.hpp"
 #include "job/launcher.hpp"
-#include "memory/global_memory.hpp"
+#include "memory/symmetric_heap.hpp"
 #include "node/node.hpp"
 #include "placement/node_map.hpp"
 
@@ -33,11 +33,11 @@ constexpr Count kTravelPartBytes = 64 << 10;
 
 /// What a rank sends the others about its part.
 struct Facts {
-  Count position = 0;      // of its view's data; bytes
-  Count bytes = 0;         //
-  GlobalAddress data = 0;  // where its packed bytes are or will be; 0: private
-  FileRange hull{};        // of the file: from the first byte to the last
-  Count runs = 0;          // about
+  Count position = 0;         // of its view's data; bytes
+  Count bytes = 0;            //
+  SymmetricAddress data = 0;  // where its packed bytes are or will be; 0: private
+  FileRange hull{};           // of the file: from the first byte to the last
+  Count runs = 0;             // about
   std::int32_t processors = 0;
   std::uint8_t ordered = 1;         // its places ascend
   std::uint8_t staged = 0;          // `data` is no memory of the user's
@@ -45,10 +45,10 @@ struct Facts {
   std::uint8_t can_fill_holes = 0;  // read and write back what lies between its windows' data
 };
 
-/// Global memory for data that the aggregators cannot address where it is.
+/// Symmetric memory for data that the aggregators cannot address where it is.
 class Staging {
  public:
-  explicit Staging(GlobalMemory& memory) : memory_(memory) {}
+  explicit Staging(SymmetricHeap& memory) : memory_(memory) {}
   ~Staging() {
     if (at_ != nullptr) memory_.deallocate(at_);
   }
@@ -56,16 +56,16 @@ class Staging {
   Staging& operator=(const Staging&) = delete;
 
   void allocate(Count bytes) {
-    at_ = static_cast<std::byte*>(memory_.allocate_global(static_cast<std::size_t>(bytes), 64));
+    at_ = static_cast<std::byte*>(memory_.allocate_symmetric(static_cast<std::size_t>(bytes), 64));
   }
   std::byte* at() const { return at_; }
 
  private:
-  GlobalMemory& memory_;
+  SymmetricHeap& memory_;
   std::byte* at_ = nullptr;
 };
 
-/// Whether the ranks of each node address each other's global memory; all ranks know alike.
+/// Whether the ranks of each node address each other's symmetric memory; all ranks know alike.
 bool shares_memory(Comm& comm) {
   if (node_map(comm).nodes() == 1) return node_segment_of(comm) != nullptr;
   return may_have_hierarchy(comm, Operation::kBarrier) && hierarchy_of(comm) != nullptr;
@@ -89,7 +89,7 @@ class Meeting {
         file_(access.file),
         comm_(*file_.comm),
         views_(views),
-        staging_(*file_.process.global_memory),
+        staging_(*file_.process.symmetric_heap),
         facts_(static_cast<std::size_t>(comm_.size())) {}
 
   Code tell(bool takes_part);
@@ -134,7 +134,7 @@ void Meeting::describe(Facts* mine) {
 }
 
 Code Meeting::tell(bool takes_part) {
-  GlobalMemory& memory = *file_.process.global_memory;
+  SymmetricHeap& memory = *file_.process.symmetric_heap;
   Facts mine;
   mine.processors = file_.process.node.processors_available();
   mine.can_fill_holes = can_fill_holes(file_) ? 1 : 0;
@@ -264,7 +264,7 @@ void Meeting::plan(const CollectiveChoice& choice) {
 /// Maps what the ranks of this node offer.
 void Meeting::reach_data() const {
   const NodeMap& nodes = node_map(comm_);
-  GlobalMemory& memory = *file_.process.global_memory;
+  SymmetricHeap& memory = *file_.process.symmetric_heap;
   for (const int rank : nodes.own_ranks()) {
     const Facts& facts = facts_[static_cast<std::size_t>(rank)];
     const auto bytes = static_cast<std::size_t>(facts.bytes);

@@ -14,7 +14,7 @@
 #include "base/system/clock.hpp"
 #include "base/system/process_state.hpp"
 #include "job/local/local.hpp"
-#include "memory/heap.hpp"
+#include "memory/heap_library.hpp"
 
 namespace tasuki::local {
 namespace {

@@ -24,7 +24,7 @@
 #include "base/calls/call_board.hpp"
 #include "base/variables/statistics.hpp"
 #include "job/value_table.hpp"
-#include "memory/arena_memory.hpp"
+#include "memory/mapped_heaps.hpp"
 
 namespace tasuki::local {
 
@@ -78,7 +78,7 @@ struct alignas(64) RankBlock {
   std::atomic<std::uint64_t> mark_address;  // writer: the rank, release, when it joins; of its mark_value
                                             // in its own memory (memory/cross_memory.hpp); 0: not there yet
   char abort_message[kAbortMessageBytes];   // writer: the rank, before life = kAborting; ends with NUL
-  PublishedArena arena;                     // writer: the rank
+  PublishedHeap symmetric_heap;             // writer: the rank
   RunStatistics statistics;  // writer: the rank, through store(), where they are wanted; valid at any time
 };
 static_assert(std::atomic<Life>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);

@@ -19,8 +19,8 @@
 #include "job/value_table.hpp"
 #include "link/loop/loop_link.hpp"
 #include "link/shm/shm_link.hpp"
-#include "memory/arena_memory.hpp"
-#include "memory/heap.hpp"
+#include "memory/heap_library.hpp"
+#include "memory/mapped_heaps.hpp"
 #include "node/processors.hpp"
 #include "node/shared_node.hpp"
 
@@ -103,10 +103,11 @@ class JobNode final : public SharedNode {
   int home_processor() const override { return home_; }
   CallBoard& call_board() override { return *board_of_rank(job_.header, job_.size, job_.rank); }
 
-  std::unique_ptr<GlobalMemory> make_global_memory() override {
-    std::vector<PublishedArena*> arenas(static_cast<std::size_t>(job_.size), nullptr);
-    for (const int rank : ranks()) arenas[static_cast<std::size_t>(rank)] = &job_.blocks[rank].arena;
-    return std::make_unique<ArenaMemory>(job_.rank, std::move(arenas), find_heap());
+  std::unique_ptr<SymmetricHeap> make_symmetric_heap() override {
+    std::vector<PublishedHeap*> symmetric_heaps(static_cast<std::size_t>(job_.size), nullptr);
+    for (const int rank : ranks())
+      symmetric_heaps[static_cast<std::size_t>(rank)] = &job_.blocks[rank].symmetric_heap;
+    return std::make_unique<MappedHeaps>(job_.rank, std::move(symmetric_heaps), find_heap());
   }
 
  private:

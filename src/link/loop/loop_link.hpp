@@ -85,7 +85,7 @@ class LoopLink final : public Link {
   void ring() override { behind_->ring(); }
 
   bool can_put(int peer) const override { return !is_far(peer) && behind_->can_put(peer); }
-  void use_heap(GlobalMemory& heap) override { behind_->use_heap(heap); }
+  void use_heap(SymmetricHeap& heap) override { behind_->use_heap(heap); }
   bool register_memory(void* base, std::size_t bytes, MemoryKey* key) override {
     return behind_->register_memory(base, bytes, key);
   }

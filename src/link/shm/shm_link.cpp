@@ -167,7 +167,7 @@ void ShmLink::ring() {
 // ----- memory named by a key -------------------------------------------------------------------------------
 
 bool ShmLink::register_memory(void* base, std::size_t bytes, MemoryKey* key) {
-  const GlobalAddress address = heap_ != nullptr ? heap_->locate(base, bytes).address : 0;
+  const SymmetricAddress address = heap_ != nullptr ? heap_->locate(base, bytes).address : 0;
   *key = {address, bytes};
   return address != 0;
 }

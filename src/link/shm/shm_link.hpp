@@ -23,7 +23,7 @@
 #include "link/shm/attention.hpp"
 #include "link/shm/mailbox.hpp"
 #include "link/shm/ring.hpp"
-#include "memory/global_memory.hpp"
+#include "memory/symmetric_heap.hpp"
 #include "node/doorbells.hpp"
 
 namespace tasuki {
@@ -81,7 +81,7 @@ class ShmLink final : public Link {
                   std::uint64_t* completed) override;
   bool get_memory(int peer, const MemoryKey& key, std::uint64_t offset, void* to, std::size_t bytes,
                   std::uint64_t* completed) override;
-  void use_heap(GlobalMemory& heap) override { heap_ = &heap; }
+  void use_heap(SymmetricHeap& heap) override { heap_ = &heap; }
 
   // remote_jobs.cpp
   ProcessName name(int endpoint) const override;
@@ -137,7 +137,7 @@ class ShmLink final : public Link {
   const std::vector<int> ranks_;  // of the node, by number
   int rank_;
   int size_;  // of the job
-  GlobalMemory* heap_ = nullptr;
+  SymmetricHeap* heap_ = nullptr;
   std::uint64_t bulk_capacity_;
   int damaged_peer_ = -1;    // whose credits cannot be right
   std::uint32_t polls_ = 0;  // wraps around

@@ -117,7 +117,7 @@ void LargeMessages::posted(ReceiveRequest& receive) {
   if (page(from.in, endpoint, p2p_.link.self()) == nullptr) return;
   const Placement here = receive.place();
   const std::size_t span = here.exists() ? here.span(receive.capacity()) : 0;
-  const GlobalAddress global =
+  const SymmetricAddress global =
       span != 0 ? memory_.locate(reinterpret_cast<const void*>(here.address), span).address : 0;
   if (global == 0 || receive.capacity() < table_for(endpoint).sender_write_bytes_min) return;
   LargeEnd& end = *ends_.make();

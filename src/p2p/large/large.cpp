@@ -21,7 +21,9 @@ constexpr int kLastPieceLooks = 200;
 }  // namespace
 
 LargeMessages::LargeMessages(PointToPoint& p2p)
-    : p2p_(p2p), memory_(*p2p.process.global_memory), peers_(static_cast<std::size_t>(p2p.link.endpoints())) {
+    : p2p_(p2p),
+      memory_(*p2p.process.symmetric_heap),
+      peers_(static_cast<std::size_t>(p2p.link.endpoints())) {
   const Node& node = p2p.process.node;
   for (std::size_t rank = 0; rank < peers_.size(); ++rank)
     peers_[rank].is_far = !node.has(static_cast<int>(rank));
@@ -164,7 +166,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
   const Count wanted = std::min(bytes, receive.capacity());
   const Placement here = wanted != 0 ? receive.place() : Placement{};
   const bool shares_page = is_local(receive.endpoint);
-  const GlobalAddress global =
+  const SymmetricAddress global =
       here.exists() && shares_page
           ? memory_.locate(reinterpret_cast<const void*>(here.address), here.span(wanted)).address
           : 0;
@@ -172,12 +174,12 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
   const LongFacts facts{.bytes = wanted,
                         .far = !shares_page,
                         .distance = global != 0 ? p2p_.distances.to(receive.endpoint) : Distance::kMachine,
-                        .source_global = wanted != 0 && p2p_.table.get &&
-                                         message.kind == SourceKind::kGlobal &&
-                                         reach(receive.endpoint, message.source, wanted),
+                        .source_symmetric = wanted != 0 && p2p_.table.get &&
+                                            message.kind == SourceKind::kGlobal &&
+                                            reach(receive.endpoint, message.source, wanted),
                         .source_regular = message.kind != SourceKind::kIrregular,
                         .source_dense = message.source.dense(),
-                        .destination_global = global != 0,
+                        .destination_symmetric = global != 0,
                         .destination_regular = here.exists(),
                         .destination_dense = here.dense(),
                         .copy_lent = may_lend,
@@ -240,7 +242,8 @@ void LargeMessages::writing(const Packet& packet) {
   end->generation = ++peer(packet.source).peer_claims[static_cast<std::size_t>(end->line)];
   p2p_.matching.remove(receive);
   p2p_.peer(packet.source).expects_large = true;
-  p2p_.count_received(Way::kSenderWrite, bytes, packet.source, "the receive buffer is global memory", false);
+  p2p_.count_received(Way::kSenderWrite, bytes, packet.source, "the receive buffer is symmetric memory",
+                      false);
   p2p_.open(*receive, lead_source(header.lead), header.tag, bytes, packet.source);
   end->bytes = std::min(bytes, receive->capacity());
   const Placement there{header.address, header.stride, header.block_bytes};

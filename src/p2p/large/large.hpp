@@ -5,7 +5,7 @@
 //                 receiver joins in when it makes progress
 //   get           the request to send says where the source lies: the receiver copies; where it is worth it,
 //                 it says where the destination lies, and the sender joins in (cooperative copy)
-//   put           only the destination is global memory: the receiver says where, the sender copies
+//   put           only the destination is symmetric memory: the receiver says where, the sender copies
 //   attach        the source is private: the receiver has the system copy (attach.cpp), like a get; if that
 //                 fails on the way, the message goes through the ring from its start
 // Where both may copy they share a CooperativeCopy; where one copies alone it tells the other when it is
@@ -28,7 +28,7 @@
 #include "base/types.hpp"
 #include "link/link.hpp"
 #include "memory/cross_memory.hpp"
-#include "memory/global_memory.hpp"
+#include "memory/symmetric_heap.hpp"
 #include "p2p/slot_pool.hpp"
 #include "protocol/choose.hpp"
 #include "protocol/cooperative_copy.hpp"
@@ -57,7 +57,7 @@ struct LargeEnd {
   ReceiveRequest* receive = nullptr;  //
   int endpoint = 0;                   // of the other end
   Placement here;                     // the own buffer, by its own address; none: irregular
-  GlobalAddress global = 0;           // its global address; 0: private
+  SymmetricAddress global = 0;        // its global address; 0: private
   Placement there;                    // the other end's, where this rank may copy; else none
   CooperativeCopy* copy = nullptr;    // null: this rank copies alone
   std::uint32_t generation = 0;       // of the copy
@@ -163,7 +163,7 @@ class LargeMessages {
   void retry_held_back();
 
   PointToPoint& p2p_;
-  GlobalMemory& memory_;
+  SymmetricHeap& memory_;
   std::vector<Peer> peers_;  // by endpoint; the ranks of this job
   SlotPool<LargeEnd> ends_;
   std::vector<LargeEnd*> active_;

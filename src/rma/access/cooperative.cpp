@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "memory/global_memory.hpp"
+#include "memory/symmetric_heap.hpp"
 
 namespace tasuki::rma {
 namespace {
@@ -11,12 +11,12 @@ namespace {
 constexpr Count kWakeBytesMin = 1024 * 1024;  // waking a rank that sleeps takes as long as copying this
 
 /// Whether this rank can reach what the job names: its own part of the window, and memory of the origin's
-/// arena.
+/// symmetric heap.
 bool is_possible(Win& win, const CopyJob& job) {
   const Part& own = win.part(win.rank());
   return job.origin >= 0 && job.origin < win.size() && job.offset >= 0 && job.bytes > 0 &&
          job.bytes <= own.bytes && job.offset <= own.bytes - job.bytes &&
-         win.process.global_memory
+         win.process.symmetric_heap
              ->locate(win.comm->endpoint(job.origin), job.origin_address, static_cast<std::size_t>(job.bytes))
              .is_shared();
 }
@@ -32,7 +32,7 @@ bool copy_cooperatively(Win& win, bool is_put, const OriginBuffer& origin, std::
     return false;
   const CopyJob job{
       .origin_address =
-          win.process.global_memory->locate(origin.address, static_cast<std::size_t>(bytes)).address,
+          win.process.symmetric_heap->locate(origin.address, static_cast<std::size_t>(bytes)).address,
       .offset = remote.offset,
       .bytes = bytes,
       .origin = win.rank(),

@@ -11,7 +11,7 @@
 #include "communicator/comm_create.hpp"
 #include "job/launcher.hpp"
 #include "link/link.hpp"
-#include "memory/global_memory.hpp"
+#include "memory/symmetric_heap.hpp"
 #include "object/objects.hpp"
 #include "placement/node_map.hpp"
 #include "rma/access/conflicts.hpp"
@@ -30,8 +30,8 @@ struct Share {
   Context context = 0;           // of the window, if this is rank 0
   std::int32_t error_class = 0;  // of this rank's arguments
   std::int32_t noncontiguous = 0;
-  GlobalAddress address = 0;  // of its memory; 0: private
-  std::uint64_t node = 0;     // where it is
+  SymmetricAddress address = 0;  // of its memory; 0: private
+  std::uint64_t node = 0;        // where it is
 };
 
 /// The window under construction.
@@ -50,7 +50,7 @@ struct Making {
 
   explicit Making(Comm& its_comm, Flavor its_flavor) : comm(its_comm), flavor(its_flavor) {}
   ~Making() {
-    if (own_memory != nullptr) comm.process.global_memory->deallocate(own_memory);
+    if (own_memory != nullptr) comm.process.symmetric_heap->deallocate(own_memory);
   }
   Making(const Making&) = delete;
   Making& operator=(const Making&) = delete;
@@ -99,7 +99,7 @@ void map_parts(Making& making, std::byte* own) {
   for (int rank = 0; rank < comm.size(); ++rank) {
     const Share& its = making.shares[static_cast<std::size_t>(rank)];
     const bool reached = rank != comm.rank && its.address != 0 &&
-                         comm.process.global_memory
+                         comm.process.symmetric_heap
                              ->locate(comm.endpoint(rank), its.address, static_cast<std::size_t>(its.bytes))
                              .is_shared();
     making.bases.push_back(rank == comm.rank ? own
@@ -118,9 +118,9 @@ Code all_agree(Comm& comm, bool mine, bool* all) {
   return kSuccess;
 }
 
-/// Memory that the library allocates lies in the ranks' arenas where all can reach it there; so messages from
-/// and to it are copied once. Otherwise it lies in the segment; or, where the ranks are on several nodes,
-/// each rank's is its own.
+/// Memory that the library allocates lies in the ranks' symmetric heaps where all can reach it there; so
+/// messages from and to it are copied once. Otherwise it lies in the segment; or, where the ranks are on
+/// several nodes, each rank's is its own.
 Code choose_place(Making& making) {
   making.in_segment = making.flavor == kShared;
   if (making.flavor != kAllocate) return kSuccess;
@@ -233,7 +233,7 @@ Code make_window(Making& making, Share share, void* base, const Info* info, Code
   if (comm.is_inter())
     return process.fail(kErrComm, "comm is an intercommunicator, expected an intracommunicator");
   if (base != nullptr)
-    share.address = process.global_memory->locate(base, static_cast<std::size_t>(share.bytes)).address;
+    share.address = process.symmetric_heap->locate(base, static_cast<std::size_t>(share.bytes)).address;
   if (const Code code = exchange_shares(making, share, own)) return code;
   map_parts(making, static_cast<std::byte*>(base));
   if (const Code code = choose_place(making)) return code;
@@ -258,7 +258,7 @@ Code allocate(Process& process, Flavor flavor, Count size, Count disp_unit, cons
   if (flavor == kAllocate && own == kSuccess) {
     // One byte at least, so that all ranks have some.
     making.own_memory = static_cast<std::byte*>(
-        process.global_memory->allocate(static_cast<std::size_t>(std::max<Count>(1, size)), page_bytes()));
+        process.symmetric_heap->allocate(static_cast<std::size_t>(std::max<Count>(1, size)), page_bytes()));
   }
   if (const Code code = make_window(making, share, making.own_memory, info, own, win)) return code;
   *baseptr = (*win)->part(comm.rank).base;
@@ -297,7 +297,7 @@ Win::Win(Ref<Comm> own_comm, rma::Flavor its_flavor)
 
 Win::~Win() {
   delist(process, *this);
-  if (own_memory != nullptr) process.global_memory->deallocate(own_memory);
+  if (own_memory != nullptr) process.symmetric_heap->deallocate(own_memory);
 }
 
 std::string Win::description() const {

@@ -4,7 +4,7 @@
 //
 // One lies in the window's segment for each target; an origin that finds it taken copies alone. The target
 // needs nothing but to look at it while it waits. It reads and writes its own part of the window and memory
-// of the origin's arena, nothing else, whatever stands in the fields.
+// of the origin's symmetric heap, nothing else, whatever stands in the fields.
 //
 // The target looks when it likes, so it could take what it has read of one job for the next one. Hence
 // it joins before it reads a job, and leaves when it has copied its piece; the origin closes its job, and
@@ -24,7 +24,7 @@
 #include <cstdint>
 
 #include "base/types.hpp"
-#include "memory/global_memory.hpp"
+#include "memory/symmetric_heap.hpp"
 #include "protocol/cooperative_copy.hpp"
 
 namespace tasuki::rma {
@@ -36,7 +36,7 @@ struct alignas(64) PostedCopy {
   std::atomic<std::uint32_t> joined;  // writer: the target, 1 while it takes part
   // The description; writer: the origin; relaxed, under `state`.
   std::atomic<std::int32_t> origin;  // rank in the window
-  std::atomic<GlobalAddress> origin_address;
+  std::atomic<SymmetricAddress> origin_address;
   std::atomic<std::int64_t> offset;  // in the target's part
   std::atomic<std::int64_t> bytes;
   std::atomic<std::uint32_t> is_put;
@@ -46,7 +46,7 @@ static_assert(sizeof(PostedCopy) == 64);
 
 /// What is to be copied.
 struct CopyJob {
-  GlobalAddress origin_address = 0;
+  SymmetricAddress origin_address = 0;
   std::int64_t offset = 0;
   std::int64_t bytes = 0;
   std::int32_t origin = 0;

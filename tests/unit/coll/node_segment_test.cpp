@@ -75,7 +75,7 @@ TEST(NodeSegment, IsThereWhereAllReachAll) {
   };
   EXPECT_EQ(count_segments(3, {}), 3);
   EXPECT_EQ(count_segments(1, {}), 0);
-  EXPECT_EQ(count_segments(4, {.global_memory = false}), 0);
+  EXPECT_EQ(count_segments(4, {.symmetric_heap = false}), 0);
   EXPECT_EQ(count_segments(4, {.odd_ranks_private = true}), 0) << "of some, all do without";
   EXPECT_EQ(count_segments(2, {.reach_nobody = true}), 0);
 }

@@ -76,17 +76,17 @@ TEST(HeapRules, AnswerTheTableOfFacts) {
 }
 
 // Who watches memory has to see what MPI_Alloc_mem gives, too; who brings another malloc has not.
-TEST(HeapRules, MakeNoArenaWhereMemoryIsWatched) {
+TEST(HeapRules, MakeNoHeapWhereMemoryIsWatched) {
   for (const Wish wish : {Wish::kNone, Wish::kAuto, Wish::kGlobal, Wish::kPrivate}) {
     Facts facts = ordinary();
-    EXPECT_TRUE(decide(wish, facts).arena);
+    EXPECT_TRUE(decide(wish, facts).symmetric_heap);
     facts.other_allocator = kSomeAllocator;
-    EXPECT_TRUE(decide(wish, facts).arena);
+    EXPECT_TRUE(decide(wish, facts).symmetric_heap);
     facts.valgrind = true;
-    EXPECT_FALSE(decide(wish, facts).arena);
+    EXPECT_FALSE(decide(wish, facts).symmetric_heap);
     facts.valgrind = false;
     facts.sanitizer = "XSanitizer is here";
-    EXPECT_FALSE(decide(wish, facts).arena);
+    EXPECT_FALSE(decide(wish, facts).symmetric_heap);
   }
 }
 
@@ -120,8 +120,8 @@ TEST(HeapRules, NeedNoWishInAJob) {
   EXPECT_FALSE(decide(Wish::kNone, facts).global);
 }
 
-// The arena gets madvise where private memory would have huge pages without it, and nowhere else: a program
-// must not take more memory than it did.
+// The symmetric heap gets madvise where private memory would have huge pages without it, and nowhere else: a
+// program must not take more memory than it did.
 TEST(HeapRules, AdviseHugePagesOnlyWherePrivateMemoryHasThem) {
   Facts facts = ordinary();
   EXPECT_FALSE(decide(Wish::kAuto, facts).advise_huge_pages);

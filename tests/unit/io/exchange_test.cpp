@@ -111,8 +111,8 @@ struct Own {
 /// Some ranks' memory is offered: of those whose packed bytes are dense there.
 void offer(Case* one, Own& own, Comm& comm, std::uint64_t which) {
   const bool offered = own.access.datatype->contiguous && (which >> comm.rank) % 2 == 0;
-  const GlobalAddress mine = offered ? reinterpret_cast<GlobalAddress>(own.memory.data()) : 0;
-  std::vector<GlobalAddress> all(static_cast<std::size_t>(comm.size()));
+  const SymmetricAddress mine = offered ? reinterpret_cast<SymmetricAddress>(own.memory.data()) : 0;
+  std::vector<SymmetricAddress> all(static_cast<std::size_t>(comm.size()));
   expect_success(comm.process, allgather_bytes(comm, &mine, all.data(), sizeof mine));
   for (std::size_t rank = 0; rank < all.size(); ++rank) one->plan.parts[rank].data = all[rank];
   const std::vector<int>& aggregators = one->plan.aggregators;

@@ -62,7 +62,7 @@ TEST(RangeLocks, LieWithTheFileWhereTheJobSharesNoTable) {
 /// Rank 0 holds a range and receives what rank 1 can send only while it waits for that range: a message so
 /// long that it needs the sender's help.
 TEST(RangeLocks, WhoWaitsForOneMakesProgress) {
-  const WorldOptions options{.network = Network::kInproc, .global_memory = false};
+  const WorldOptions options{.network = Network::kInproc, .symmetric_heap = false};
   with_file(
       2,
       [&](Process& process, File& file) {

@@ -179,7 +179,7 @@ TEST(TwoPhase, SomeMemoryIsPrivate) {
 }
 TEST(TwoPhase, NothingIsShared) {
   WorldOptions options;
-  options.global_memory = false;
+  options.symmetric_heap = false;
   options.file_locks = false;
   expect_oracle({.ranks = 3, .rounds = 25, .block_max = 8, .elements_max = 200}, options);
 }

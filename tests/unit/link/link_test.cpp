@@ -38,7 +38,7 @@ class Net {
       } else {
         ends_.push_back(machine_.make_link(rank, *bells_.back(), NetworkModel{}));
       }
-      heaps_.push_back(make_common_memory(rank, std::vector<bool>(static_cast<std::size_t>(size), true)));
+      heaps_.push_back(make_common_heap(rank, std::vector<bool>(static_cast<std::size_t>(size), true)));
       ends_.back()->use_heap(*heaps_.back());
     }
   }
@@ -55,7 +55,7 @@ class Net {
   InprocNetwork network_;
   test::ThreadMachine machine_;
   std::vector<std::unique_ptr<Doorbells>> bells_;
-  std::vector<std::unique_ptr<GlobalMemory>> heaps_;
+  std::vector<std::unique_ptr<SymmetricHeap>> heaps_;
   std::vector<std::unique_ptr<Link>> ends_;
 };
 
@@ -162,7 +162,7 @@ TEST(ShmLink, PutsNowhereButIntoTheHeapOfThePeer) {
   int memory = 0;
   MemoryKey key;
   EXPECT_FALSE(link->can_put(1)) << "it knows of no heap";
-  const auto unreached = make_common_memory(0, {true, false});
+  const auto unreached = make_common_heap(0, {true, false});
   link->use_heap(*unreached);
   ASSERT_TRUE(link->can_put(1));
   ASSERT_TRUE(link->register_memory(&memory, sizeof memory, &key));
@@ -171,7 +171,7 @@ TEST(ShmLink, PutsNowhereButIntoTheHeapOfThePeer) {
   EXPECT_FALSE(link->put_memory(1, key, 0, &value, sizeof value, &completed));
   EXPECT_TRUE(link->put_memory(0, key, 0, &value, sizeof value, &completed));
   EXPECT_EQ(memory, 5);
-  const auto closed = make_private_memory();
+  const auto closed = make_private_heap();
   link->use_heap(*closed);
   EXPECT_FALSE(link->register_memory(&memory, sizeof memory, &key));
 }

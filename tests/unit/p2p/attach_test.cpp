@@ -15,7 +15,7 @@ constexpr std::size_t kBytes = 3 << 20;  // several turns
 
 WorldOptions private_memory() {
   WorldOptions options;
-  options.global_memory = false;
+  options.symmetric_heap = false;
   options.config.attach = 1;
   options.config.attach_bytes_min = 4096;
   return options;
@@ -125,7 +125,7 @@ TEST(Attach, ThresholdAndSwitch) {
 TEST(Attach, WhereTheDestinationIsGlobal) {
   for (const bool put : {true, false}) {
     WorldOptions options = private_memory();
-    options.global_memory = true;
+    options.symmetric_heap = true;
     options.odd_ranks_private = true;
     options.config.put = put;
     options.config.advertised_receives = false;

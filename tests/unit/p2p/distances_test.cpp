@@ -201,10 +201,10 @@ TEST(DistanceTable, SharesLargerMessagesTheFartherTheRanksAre) {
     EXPECT_GT(one.cooperative_bytes_min, table.by_distance[i - 1].cooperative_bytes_min);
   }
   const LongFacts facts{.bytes = 20'000,
-                        .source_global = true,
+                        .source_symmetric = true,
                         .source_regular = true,
                         .source_dense = true,
-                        .destination_global = true,
+                        .destination_symmetric = true,
                         .destination_regular = true,
                         .destination_dense = true,
                         .copy_lent = true};

@@ -106,7 +106,7 @@ TEST(Large, EachWayCanBeSwitchedOff) {
   };
   for (const Case& one : cases) {
     WorldOptions options;
-    options.global_memory = one.global;
+    options.symmetric_heap = one.global;
     options.config.advertised_receives = one.advertised_receives;
     options.config.get = one.get;
     options.config.cooperative = one.cooperative;

@@ -122,7 +122,7 @@ TEST(CheckedMessages, HaveTheTypesOfTheirReceives) {
             }
           }
         },
-        [&](WorldOptions& options) { options.global_memory = shared; });
+        [&](WorldOptions& options) { options.symmetric_heap = shared; });
   }
 }
 

@@ -65,7 +65,7 @@ TEST(PostedCopy, EveryByteArrivesWhicheverRankCopiesIt) {
     const std::int64_t bytes = round % 10 == 0 ? kJobBytesMax : 1 + round * 997 % kJobBytesMax;
     std::fill(origin.begin(), origin.end(), static_cast<std::byte>(round));
     std::fill(part.begin(), part.end(), static_cast<std::byte>(round + 1));
-    const CopyJob job{.origin_address = reinterpret_cast<GlobalAddress>(origin.data()),
+    const CopyJob job{.origin_address = reinterpret_cast<SymmetricAddress>(origin.data()),
                       .offset = round % 100,
                       .bytes = bytes,
                       .origin = 0,

@@ -338,7 +338,7 @@ void run_epochs(int size, const Kind& kind, unsigned seed, Network network = Net
   WorldOptions options;
   options.nodes = nodes;
   options.network = network;
-  options.global_memory = kind.global != Kind::kNobody;
+  options.symmetric_heap = kind.global != Kind::kNobody;
   options.odd_ranks_private = kind.global == Kind::kEven;
   const int flavor = kind.flavor;
   run_ranks(

@@ -188,7 +188,7 @@ void run_case(What what, unsigned seed) {
   const int size = 3;
   // Where ranks are threads, all memory is everybody's, and no address is told from another: so only flags
   // are damaged where addresses are used. tests/safety has processes, whose memory has bounds.
-  options.global_memory = what == What::kNodeSegments;
+  options.symmetric_heap = what == What::kNodeSegments;
   if (what == What::kRings) {
     options.with_machine = [&](test::ThreadMachine& machine) { add_rings(targets, machine, size); };
   }

@@ -39,18 +39,19 @@ struct World {
         ended(static_cast<std::size_t>(size)) {
     for (int rank = 0; rank < size; ++rank) marks.push_back(mark_value(options.job, rank));
     if (options.odd_heaps_private) {
-      arenas = static_cast<std::byte*>(mmap(nullptr, kArenaBytes * static_cast<std::size_t>(size),
-                                            PROT_READ | PROT_WRITE,
-                                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+      symmetric_heaps = static_cast<std::byte*>(
+          mmap(nullptr, kSymmetricHeapBytes * static_cast<std::size_t>(size), PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     }
   }
   ~World() {
-    if (arenas != nullptr) munmap(arenas, kArenaBytes * static_cast<std::size_t>(size));
+    if (symmetric_heaps != nullptr)
+      munmap(symmetric_heaps, kSymmetricHeapBytes * static_cast<std::size_t>(size));
   }
   std::byte* value_pages() {
     return values.data() + (64 - reinterpret_cast<std::uintptr_t>(values.data()) % 64);
   }
-  static constexpr std::size_t kArenaBytes = std::size_t{1} << 30;  // of address space
+  static constexpr std::size_t kSymmetricHeapBytes = std::size_t{1} << 30;  // of address space
 
   WorldOptions options;
   int size;
@@ -59,15 +60,15 @@ struct World {
   std::vector<std::byte> values;         // of the Directory
   std::vector<std::atomic<bool>> ended;  // by rank
   std::vector<std::uint64_t> marks;      // by rank
-  std::byte* arenas = nullptr;           // kArenaBytes for each rank; null: none
+  std::byte* symmetric_heaps = nullptr;  // kSymmetricHeapBytes for each rank; null: none
 };
 
 /// As where malloc is private and MPI_Alloc_mem is not: only what was allocated here is global.
-class ArenaMemory final : public GlobalMemory {
+class MappedHeaps final : public SymmetricHeap {
  public:
-  ArenaMemory(int rank, std::byte* arena)
-      : GlobalMemory(rank), fresh_(arena, World::kArenaBytes), pool_(&fresh_) {
-    own_ = {.begin = reinterpret_cast<std::uint64_t>(arena), .bytes = World::kArenaBytes};
+  MappedHeaps(int rank, std::byte* symmetric_heap)
+      : SymmetricHeap(rank), fresh_(symmetric_heap, World::kSymmetricHeapBytes), pool_(&fresh_) {
+    own_ = {.begin = reinterpret_cast<std::uint64_t>(symmetric_heap), .bytes = World::kSymmetricHeapBytes};
   }
   void* allocate(std::size_t bytes, std::size_t alignment) override {
     void* memory = pool_.allocate(bytes, alignment);
@@ -80,7 +81,7 @@ class ArenaMemory final : public GlobalMemory {
   }
 
  private:
-  bool reaches(int, GlobalAddress, std::size_t) override { return true; }
+  bool reaches(int, SymmetricAddress, std::size_t) override { return true; }
 
   std::pmr::monotonic_buffer_resource fresh_;
   std::pmr::unsynchronized_pool_resource pool_;
@@ -135,17 +136,16 @@ class ThreadNode final : public SharedNode {
     share(world.machine.make_doorbells(rank), world.machine.shared(rank).memory);
   }
   int processors_available() const override { return 1; }
-  std::unique_ptr<GlobalMemory> make_global_memory() override {
-    if (!world_.options.global_memory) return make_private_memory();
+  std::unique_ptr<SymmetricHeap> make_symmetric_heap() override {
+    if (!world_.options.symmetric_heap) return make_private_heap();
     if (world_.options.odd_heaps_private && rank() % 2 == 1)
-      return std::make_unique<ArenaMemory>(
-          rank(), world_.arenas + World::kArenaBytes * static_cast<std::size_t>(rank()));
+      return std::make_unique<MappedHeaps>(
+          rank(), world_.symmetric_heaps + World::kSymmetricHeapBytes * static_cast<std::size_t>(rank()));
     std::vector<bool> reached;
     for (int rank = 0; rank < world_.size; ++rank) {
       reached.push_back(!world_.options.reach_nobody && has(rank));
     }
-    return make_common_memory(rank(), std::move(reached),
-                              world_.options.odd_ranks_private && rank() % 2 == 1);
+    return make_common_heap(rank(), std::move(reached), world_.options.odd_ranks_private && rank() % 2 == 1);
   }
   std::byte* file_locks() override { return world_.options.file_locks ? SharedNode::file_locks() : nullptr; }
   std::byte* pair_page(int from, int to) override {

@@ -19,7 +19,7 @@ enum class Network { kSharedMemory, kInproc };
 
 struct WorldOptions {
   Network network = Network::kSharedMemory;  // the real rings, in this program's memory; or the toy
-  bool global_memory = true;                 // the ranks may write into each other's buffers
+  bool symmetric_heap = true;                // the ranks may write into each other's buffers
   bool odd_ranks_private = false;            // but for those of odd ranks
   bool odd_heaps_private = false;            // but for what odd ranks do not allocate there
   bool reach_nobody = false;                 // it is global, but nobody can map it (forbidden)

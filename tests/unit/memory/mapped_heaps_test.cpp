@@ -1,7 +1,7 @@
-// What a rank makes of what its peers publish: it maps an arena where arenas belong and if it is the memory
-// that was named, reaches nothing outside of it, and takes all else for private. The peer is a memfd of this
-// process.
-#include "memory/arena_memory.hpp"
+// What a rank makes of what its peers publish: it maps a symmetric heap where symmetric heaps belong and if
+// it is the memory that was named, reaches nothing outside of it, and takes all else for private. The peer is
+// a memfd of this process.
+#include "memory/mapped_heaps.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -22,7 +22,7 @@ constexpr std::uint64_t kId = 0x0123456789abcdef;
 class Peers : public testing::Test {
  protected:
   void SetUp() override {
-    fd_ = make_memory_file("tasuki-arena-0123456789abcdef");
+    fd_ = make_memory_file("tasuki-heap-0123456789abcdef");
     ASSERT_GE(fd_, 0);
     ASSERT_EQ(ftruncate(fd_, kBytes), 0);
     fix_memory_file(fd_, false);
@@ -39,9 +39,9 @@ class Peers : public testing::Test {
     close(fd_);
   }
 
-  /// Rank 1 publishes its arena.
+  /// Rank 1 publishes its symmetric heap.
   void publish() {
-    PublishedArena& peer = arenas_[1];
+    PublishedHeap& peer = heaps_[1];
     peer.pid = getpid();
     peer.fd = fd_;
     peer.id = kId;
@@ -49,17 +49,17 @@ class Peers : public testing::Test {
     peer.bytes = kBytes;
     peer.is_there.store(1, std::memory_order_release);
   }
-  ArenaMemory made() { return ArenaMemory(0, {&arenas_[0], &arenas_[1]}, nullptr); }
+  MappedHeaps made() { return MappedHeaps(0, {&heaps_[0], &heaps_[1]}, nullptr); }
 
-  static constexpr std::uint64_t kBase = kArenaBase + (std::uint64_t{5} << 40);
-  std::array<PublishedArena, 2> arenas_{};
+  static constexpr std::uint64_t kBase = kSymmetricHeapBase + (std::uint64_t{5} << 40);
+  std::array<PublishedHeap, 2> heaps_{};
   int fd_ = -1;
   void* own_view_ = nullptr;
   bool mappable_ = false;
 };
 
 TEST_F(Peers, AreMappedAtTheirAddressWhenFirstAskedFor) {
-  ArenaMemory memory = made();
+  MappedHeaps memory = made();
   EXPECT_FALSE(memory.locate(1, kBase, 8).is_shared()) << "not published yet";
   publish();
   ASSERT_EQ(memory.locate(1, kBase + 4096, 8).is_shared(), mappable_);
@@ -68,9 +68,9 @@ TEST_F(Peers, AreMappedAtTheirAddressWhenFirstAskedFor) {
   EXPECT_STREQ(reinterpret_cast<char*>(kBase + 4096), "hello");
 }
 
-TEST_F(Peers, NothingOutsideTheArenaIsReached) {
+TEST_F(Peers, NothingOutsideTheHeapIsReached) {
   publish();
-  ArenaMemory memory = made();
+  MappedHeaps memory = made();
   EXPECT_EQ(memory.locate(1, kBase, kBytes).is_shared(), mappable_);
   EXPECT_FALSE(memory.locate(1, kBase, kBytes + 1).is_shared());
   EXPECT_FALSE(memory.locate(1, kBase - 1, 1).is_shared());
@@ -79,7 +79,7 @@ TEST_F(Peers, NothingOutsideTheArenaIsReached) {
   EXPECT_FALSE(memory.locate(1, kBase + 8, UINT64_MAX - 7).is_shared()) << "wraps around";
   EXPECT_FALSE(memory.locate(1, UINT64_MAX, 2).is_shared());
   EXPECT_FALSE(memory.locate(1, 0, 1).is_shared());
-  EXPECT_FALSE(memory.locate(0, kBase, 8).is_shared()) << "this rank has no arena";
+  EXPECT_FALSE(memory.locate(0, kBase, 8).is_shared()) << "this rank has no symmetric heap";
   EXPECT_FALSE(memory.locate(2, kBase, 8).is_shared()) << "of another job";
   EXPECT_FALSE(memory.locate(-1, kBase, 8).is_shared());
 }
@@ -87,25 +87,25 @@ TEST_F(Peers, NothingOutsideTheArenaIsReached) {
 TEST_F(Peers, DamagedEntriesAreRefused) {
   struct {
     const char* what;
-    void (*damage)(PublishedArena&);
+    void (*damage)(PublishedHeap&);
   } const cases[] = {
-      {"process", [](PublishedArena& peer) { peer.pid = 0; }},
-      {"descriptor", [](PublishedArena& peer) { peer.fd = 0; }},
-      {"no descriptor", [](PublishedArena& peer) { peer.fd = -1; }},
-      {"other memory", [](PublishedArena& peer) { peer.id ^= 1; }},
-      {"larger than its file", [](PublishedArena& peer) { peer.bytes *= 2; }},
-      {"empty", [](PublishedArena& peer) { peer.bytes = 0; }},
-      {"below the room", [](PublishedArena& peer) { peer.base = 4096; }},
-      {"above the room", [](PublishedArena& peer) { peer.base = kArenaLimit - kBytes / 2; }},
-      {"wraps around", [](PublishedArena& peer) { peer.bytes = UINT64_MAX - kArenaBase; }},
-      {"not on a page", [](PublishedArena& peer) { peer.base += 64; }},
+      {"process", [](PublishedHeap& peer) { peer.pid = 0; }},
+      {"descriptor", [](PublishedHeap& peer) { peer.fd = 0; }},
+      {"no descriptor", [](PublishedHeap& peer) { peer.fd = -1; }},
+      {"other memory", [](PublishedHeap& peer) { peer.id ^= 1; }},
+      {"larger than its file", [](PublishedHeap& peer) { peer.bytes *= 2; }},
+      {"empty", [](PublishedHeap& peer) { peer.bytes = 0; }},
+      {"below the room", [](PublishedHeap& peer) { peer.base = 4096; }},
+      {"above the room", [](PublishedHeap& peer) { peer.base = kSymmetricHeapLimit - kBytes / 2; }},
+      {"wraps around", [](PublishedHeap& peer) { peer.bytes = UINT64_MAX - kSymmetricHeapBase; }},
+      {"not on a page", [](PublishedHeap& peer) { peer.base += 64; }},
   };
   for (const auto& [what, damage] : cases) {
     publish();
-    damage(arenas_[1]);
-    ArenaMemory memory = made();
+    damage(heaps_[1]);
+    MappedHeaps memory = made();
     EXPECT_FALSE(memory.locate(1, kBase, 8).is_shared()) << what;
-    EXPECT_FALSE(memory.locate(1, arenas_[1].base, 8).is_shared()) << what;
+    EXPECT_FALSE(memory.locate(1, heaps_[1].base, 8).is_shared()) << what;
   }
 }
 
@@ -118,7 +118,7 @@ TEST_F(Peers, NeverHideWhatThisProcessHasThere) {
   *static_cast<int*>(place) = 7;
   publish();
   {
-    ArenaMemory memory = made();
+    MappedHeaps memory = made();
     EXPECT_FALSE(memory.locate(1, kBase, 8).is_shared());
   }
   EXPECT_EQ(*static_cast<int*>(place), 7);
@@ -126,7 +126,7 @@ TEST_F(Peers, NeverHideWhatThisProcessHasThere) {
 }
 
 TEST_F(Peers, WithoutAHeapLibraryAllocationsArePrivate) {
-  ArenaMemory memory = made();
+  MappedHeaps memory = made();
   void* block = memory.allocate(100, 64);
   ASSERT_NE(block, nullptr);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 64, 0u);

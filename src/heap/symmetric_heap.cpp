@@ -1,5 +1,5 @@
 // The memfd, its descriptor and its mapping.
-#include "heap/arena.hpp"
+#include "heap/symmetric_heap.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -35,8 +35,8 @@ int move_out_of_the_way(int fd) {
 }
 
 int make_memory(std::uint64_t id) {
-  char name[sizeof kArenaName + 16];
-  std::snprintf(name, sizeof name, "%s%016llx", kArenaName, static_cast<unsigned long long>(id));
+  char name[sizeof kSymmetricHeapName + 16];
+  std::snprintf(name, sizeof name, "%s%016llx", kSymmetricHeapName, static_cast<unsigned long long>(id));
   return make_memory_file(name);
 }
 
@@ -56,14 +56,14 @@ bool map(const Slot& slot, int fd) {
 
 }  // namespace
 
-Slot arena_slot(int rank, int ranks, std::uint64_t memory_bytes) {
-  const std::uint64_t all = kArenaLimit - kArenaBase;
+Slot heap_slot(int rank, int ranks, std::uint64_t memory_bytes) {
+  const std::uint64_t all = kSymmetricHeapLimit - kSymmetricHeapBase;
   if (rank < 0 || ranks < 1 || rank >= ranks) return {};
   const std::uint64_t bytes_max = std::bit_floor(all / static_cast<std::uint64_t>(ranks));
   const std::uint64_t wanted = std::bit_ceil(std::min(2 * memory_bytes, all));
   const std::uint64_t bytes = std::min(std::max(wanted, kSlotBytesMin), bytes_max);
   if (bytes < kSlotBytesMin / 4) return {};
-  return {kArenaBase + static_cast<std::uint64_t>(rank) * bytes, bytes};
+  return {kSymmetricHeapBase + static_cast<std::uint64_t>(rank) * bytes, bytes};
 }
 
 std::uint64_t machine_memory_bytes() {
@@ -72,9 +72,9 @@ std::uint64_t machine_memory_bytes() {
   return (std::uint64_t{machine.totalram} + machine.totalswap) * machine.mem_unit;
 }
 
-bool make_arena(const Slot& slot, ArenaFile* file, const char** reason) {
+bool lay_symmetric_heap(const Slot& slot, HeapFile* file, const char** reason) {
   if (slot.bytes == 0) {
-    *reason = "the address space has no room for the arenas of so many ranks";
+    *reason = "the address space has no room for the symmetric heaps of so many ranks";
     return false;
   }
   if (!may_be_as_large(slot.bytes)) {

@@ -1,5 +1,5 @@
-// The heap library as the MPI library sees it: in front of the program's malloc, or loaded for its arena
-// alone.
+// The heap library as the MPI library sees it: in front of the program's malloc, or loaded for its symmetric
+// heap alone.
 //
 // Thread safety: one thread at a time.
 #pragma once

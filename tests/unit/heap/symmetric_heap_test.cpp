@@ -1,6 +1,6 @@
-// Where arenas are, and the memory behind one: every rank's has its own place, all fit in the room that is
-// meant for them, and what cannot be made is refused in words.
-#include "heap/arena.hpp"
+// Where symmetric heaps are, and the memory behind one: every rank's has its own place, all fit in the room
+// that is meant for them, and what cannot be made is refused in words.
+#include "heap/symmetric_heap.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -19,35 +19,36 @@ namespace {
 
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 
-TEST(ArenaSlots, LieSideBySideWithinTheRoom) {
+TEST(HeapSlots, LieSideBySideWithinTheRoom) {
   for (const int ranks : {1, 2, 3, 8, 256, 4096}) {
     for (const std::uint64_t memory : {kGiB, 23 * kGiB, 12'000 * kGiB}) {
-      const Slot first = arena_slot(0, ranks, memory);
-      ASSERT_EQ(first.base, kArenaBase);
+      const Slot first = heap_slot(0, ranks, memory);
+      ASSERT_EQ(first.base, kSymmetricHeapBase);
       ASSERT_TRUE(std::has_single_bit(first.bytes));
       for (const int rank : {0, ranks / 2, ranks - 1}) {
-        const Slot slot = arena_slot(rank, ranks, memory);
+        const Slot slot = heap_slot(rank, ranks, memory);
         EXPECT_EQ(slot.bytes, first.bytes);
-        EXPECT_EQ(slot.base, kArenaBase + static_cast<std::uint64_t>(rank) * slot.bytes);
-        EXPECT_LE(slot.base + slot.bytes, kArenaLimit);
+        EXPECT_EQ(slot.base, kSymmetricHeapBase + static_cast<std::uint64_t>(rank) * slot.bytes);
+        EXPECT_LE(slot.base + slot.bytes, kSymmetricHeapLimit);
       }
     }
   }
 }
 
-TEST(ArenaSlots, HoldTwiceTheMachineWhereThereIsRoom) {
-  EXPECT_EQ(arena_slot(0, 2, 23 * kGiB).bytes, 64 * kGiB);
-  EXPECT_EQ(arena_slot(0, 256, 1000 * kGiB).bytes, 128 * kGiB) << "the room divided by the ranks";
-  EXPECT_EQ(arena_slot(0, 2, 0).bytes, 4 * kGiB) << "the machine does not tell";
+TEST(HeapSlots, HoldTwiceTheMachineWhereThereIsRoom) {
+  EXPECT_EQ(heap_slot(0, 2, 23 * kGiB).bytes, 64 * kGiB);
+  EXPECT_EQ(heap_slot(0, 256, 1000 * kGiB).bytes, 128 * kGiB) << "the room divided by the ranks";
+  EXPECT_EQ(heap_slot(0, 2, 0).bytes, 4 * kGiB) << "the machine does not tell";
 }
 
-TEST(ArenaSlots, RefuseWhatCannotBe) {
-  EXPECT_EQ(arena_slot(0, 1 << 16, 23 * kGiB).bytes, 0u);
-  EXPECT_EQ(arena_slot(2, 2, 23 * kGiB).bytes, 0u);
-  EXPECT_EQ(arena_slot(-1, 2, 23 * kGiB).bytes, 0u);
+TEST(HeapSlots, RefuseWhatCannotBe) {
+  EXPECT_EQ(heap_slot(0, 1 << 16, 23 * kGiB).bytes, 0u);
+  EXPECT_EQ(heap_slot(2, 2, 23 * kGiB).bytes, 0u);
+  EXPECT_EQ(heap_slot(-1, 2, 23 * kGiB).bytes, 0u);
 }
 
-/// A place that is free here, also under sanitizers, which need the room of the arenas for themselves.
+/// A place that is free here, also under sanitizers, which need the room of the symmetric heaps for
+/// themselves.
 Slot free_place(std::uint64_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   EXPECT_NE(memory, MAP_FAILED);
@@ -55,11 +56,11 @@ Slot free_place(std::uint64_t bytes) {
   return {reinterpret_cast<std::uint64_t>(memory), bytes};
 }
 
-TEST(Arena, IsSparseZeroMemoryAtItsPlaceAndCannotShrink) {
+TEST(SymmetricHeapTest, IsSparseZeroMemoryAtItsPlaceAndCannotShrink) {
   const Slot slot = free_place(kGiB);
-  ArenaFile file;
+  HeapFile file;
   const char* reason = nullptr;
-  ASSERT_TRUE(make_arena(slot, &file, &reason)) << reason;
+  ASSERT_TRUE(lay_symmetric_heap(slot, &file, &reason)) << reason;
   auto* words = reinterpret_cast<std::uint64_t*>(slot.base);
   EXPECT_EQ(words[12345], 0u);
   words[kGiB / 8 - 1] = 1;
@@ -72,28 +73,28 @@ TEST(Arena, IsSparseZeroMemoryAtItsPlaceAndCannotShrink) {
   close(file.fd);
 }
 
-TEST(Arena, LeavesAloneWhatIsThere) {
+TEST(SymmetricHeapTest, LeavesAloneWhatIsThere) {
   const Slot slot = free_place(1 << 20);
   void* place = reinterpret_cast<void*>(slot.base);
   ASSERT_EQ(mmap(place, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0), place);
   *static_cast<int*>(place) = 7;
-  ArenaFile file;
+  HeapFile file;
   const char* reason = nullptr;
-  EXPECT_FALSE(make_arena(slot, &file, &reason));
+  EXPECT_FALSE(lay_symmetric_heap(slot, &file, &reason));
   EXPECT_NE(std::string(reason).find("mapped"), std::string::npos);
   EXPECT_EQ(*static_cast<int*>(place), 7);
   munmap(place, 4096);
 }
 
-TEST(Arena, LimitOfFileSizesIsNoSignal) {
+TEST(SymmetricHeapTest, LimitOfFileSizesIsNoSignal) {
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   rlimit small = before;
   small.rlim_cur = 4096;
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  ArenaFile file;
+  HeapFile file;
   const char* reason = nullptr;
-  EXPECT_FALSE(make_arena(free_place(1 << 20), &file, &reason));
+  EXPECT_FALSE(lay_symmetric_heap(free_place(1 << 20), &file, &reason));
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_NE(std::string(reason).find("ulimit -f"), std::string::npos);
 }

@@ -1,5 +1,5 @@
 // Looking for the heap library: by its one symbol, then beside us.
-#include "memory/heap.hpp"
+#include "memory/heap_library.hpp"
 
 #include <dlfcn.h>
 

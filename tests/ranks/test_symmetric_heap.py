@@ -8,7 +8,7 @@ def test_malloc_keeps_its_promises_on_global_memory(mpiexec, build, ranks):
     done = mpiexec("-n", ranks, "--heap=global", build("heap.c"), "global", timeout=120)
     assert done.returncode == 0, done.text
     places = {line.split()[-1] for line in done.stdout.splitlines() if line.startswith("heap: right")}
-    assert len(places) == ranks, f"each rank has an arena of its own address: {done.text}"
+    assert len(places) == ranks, f"each rank has a symmetric heap of its own address: {done.text}"
 
 
 def test_malloc_keeps_its_promises_on_private_memory(mpiexec, build):
@@ -20,7 +20,7 @@ def test_malloc_keeps_its_promises_on_private_memory(mpiexec, build):
 @pytest.mark.parametrize(
     "script", ["exec $0 global", "$0 global; exit $?", "exec nice sh -c 'exec $0 global' $0"]
 )
-def test_shells_around_a_rank_have_arenas_of_their_own(mpiexec, build, script):
+def test_shells_around_a_rank_have_symmetric_heaps_of_their_own(mpiexec, build, script):
     done = mpiexec("-n", 2, "--heap=global", "sh", "-c", script, build("windows.c"), timeout=120)
     assert done.returncode == 0, done.text
     assert done.stdout.count("windows: right") == 1, done.text

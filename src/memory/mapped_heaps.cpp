@@ -1,5 +1,5 @@
-// Publishing the own arena, and mapping those of others.
-#include "memory/arena_memory.hpp"
+// Publishing the own symmetric heap, and mapping those of others.
+#include "memory/mapped_heaps.hpp"
 
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -9,14 +9,14 @@
 #include <cstring>
 
 #include "base/system/memory_file.hpp"
-#include "memory/heap.hpp"
+#include "memory/heap_library.hpp"
 #include "memory/shared_segment.hpp"
 
 namespace tasuki {
 namespace {
 
 /// Whether `fd` is the memory that was named: descriptors and process numbers are used again.
-bool is_arena(int fd, std::uint64_t id, std::uint64_t bytes) {
+bool is_symmetric_heap(int fd, std::uint64_t id, std::uint64_t bytes) {
   struct stat info {};
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || static_cast<std::uint64_t>(info.st_size) != bytes)
     return false;
@@ -25,7 +25,7 @@ bool is_arena(int fd, std::uint64_t id, std::uint64_t bytes) {
   char name[64] = "";
   char expected[64];
   if (readlink(path, name, sizeof name - 1) < 0) return false;
-  const int length = std::snprintf(expected, sizeof expected, "/memfd:%s%016llx", kArenaName,
+  const int length = std::snprintf(expected, sizeof expected, "/memfd:%s%016llx", kSymmetricHeapName,
                                    static_cast<unsigned long long>(id));
   return std::strncmp(name, expected, static_cast<std::size_t>(length)) == 0;
 }
@@ -47,22 +47,22 @@ bool map_at(std::uint64_t base, std::uint64_t bytes, int fd) {
 
 }  // namespace
 
-ArenaMemory::ArenaMemory(int rank, std::vector<PublishedArena*> arenas, HeapInterface* heap)
-    : GlobalMemory(rank), arenas_(std::move(arenas)), peers_(arenas_.size()), heap_(heap) {
-  for (std::size_t peer = 0; peer < peers_.size(); ++peer) peers_[peer].refused = arenas_[peer] == nullptr;
+MappedHeaps::MappedHeaps(int rank, std::vector<PublishedHeap*> symmetric_heaps, HeapInterface* heap)
+    : SymmetricHeap(rank), heaps_(std::move(symmetric_heaps)), peers_(heaps_.size()), heap_(heap) {
+  for (std::size_t peer = 0; peer < peers_.size(); ++peer) peers_[peer].refused = heaps_[peer] == nullptr;
   if (heap_ != nullptr && heap_->fd >= 0) publish();
 }
 
-ArenaMemory::~ArenaMemory() {
+MappedHeaps::~MappedHeaps() {
   for (const Peer& peer : peers_) {
     if (peer.mapped.bytes != 0) munmap(reinterpret_cast<void*>(peer.mapped.begin), peer.mapped.bytes);
   }
 }
 
 /// Only what others can open: a program may have closed the descriptor.
-void ArenaMemory::publish() {
-  PublishedArena& own = *arenas_[static_cast<std::size_t>(self_)];
-  if (!is_arena(heap_->fd, heap_->id, heap_->bytes)) return;
+void MappedHeaps::publish() {
+  PublishedHeap& own = *heaps_[static_cast<std::size_t>(self_)];
+  if (!is_symmetric_heap(heap_->fd, heap_->id, heap_->bytes)) return;
   own.pid = static_cast<std::int32_t>(getpid());
   own.fd = heap_->fd;
   own.id = heap_->id;
@@ -74,7 +74,7 @@ void ArenaMemory::publish() {
   static_at_ = heap_->static_at;
 }
 
-bool ArenaMemory::reaches(int endpoint, GlobalAddress address, std::size_t bytes) {
+bool MappedHeaps::reaches(int endpoint, SymmetricAddress address, std::size_t bytes) {
   if (endpoint == self_) return own_.holds(address, bytes);
   if (static_cast<std::size_t>(endpoint) >= peers_.size()) return false;
   Peer& peer = peers_[static_cast<std::size_t>(endpoint)];
@@ -83,34 +83,36 @@ bool ArenaMemory::reaches(int endpoint, GlobalAddress address, std::size_t bytes
   return peer.mapped.holds(address, bytes);
 }
 
-bool ArenaMemory::is_sound(const Place& arena) const {
-  const std::uint64_t room = kArenaLimit - kArenaBase;
-  return arena.pid > 0 && arena.fd >= 0 && arena.bytes > 0 && arena.bytes <= room &&
-         arena.base >= kArenaBase && arena.base - kArenaBase <= room - arena.bytes &&
-         arena.base % page_bytes() == 0 && arena.bytes % page_bytes() == 0;
+bool MappedHeaps::is_sound(const Place& symmetric_heap) const {
+  const std::uint64_t room = kSymmetricHeapLimit - kSymmetricHeapBase;
+  return symmetric_heap.pid > 0 && symmetric_heap.fd >= 0 && symmetric_heap.bytes > 0 &&
+         symmetric_heap.bytes <= room && symmetric_heap.base >= kSymmetricHeapBase &&
+         symmetric_heap.base - kSymmetricHeapBase <= room - symmetric_heap.bytes &&
+         symmetric_heap.base % page_bytes() == 0 && symmetric_heap.bytes % page_bytes() == 0;
 }
 
-void ArenaMemory::map(int endpoint) {
-  const PublishedArena& published = *arenas_[static_cast<std::size_t>(endpoint)];
+void MappedHeaps::map(int endpoint) {
+  const PublishedHeap& published = *heaps_[static_cast<std::size_t>(endpoint)];
   if (published.is_there.load(std::memory_order_acquire) == 0) return;  // it may come yet
-  const Place arena{published.pid, published.fd, published.id, published.base, published.bytes};
+  const Place symmetric_heap{published.pid, published.fd, published.id, published.base, published.bytes};
   Peer& peer = peers_[static_cast<std::size_t>(endpoint)];
   peer.refused = true;
-  if (!is_sound(arena)) return;
-  const int fd = open_memory_file(arena.pid, arena.fd, kArenaName);
+  if (!is_sound(symmetric_heap)) return;
+  const int fd = open_memory_file(symmetric_heap.pid, symmetric_heap.fd, kSymmetricHeapName);
   if (fd < 0) return;
-  if (is_fixed_memory_file(fd) && is_arena(fd, arena.id, arena.bytes) &&
-      map_at(arena.base, arena.bytes, fd)) {
-    peer.mapped = {.begin = arena.base, .bytes = arena.bytes};
+  if (is_fixed_memory_file(fd) && is_symmetric_heap(fd, symmetric_heap.id, symmetric_heap.bytes) &&
+      map_at(symmetric_heap.base, symmetric_heap.bytes, fd)) {
+    peer.mapped = {.begin = symmetric_heap.base, .bytes = symmetric_heap.bytes};
     peer.refused = false;
   }
   close(fd);
 }
 
-/// The arena of a rank whose malloc is private is made when somebody first asks for global memory.
-bool ArenaMemory::open_own() {
+/// The symmetric heap of a rank whose malloc is private is made when somebody first asks for symmetric
+/// memory.
+bool MappedHeaps::open_own() {
   if (own_.bytes != 0) return true;
-  if (own_failed_ || arenas_.size() < 2) return false;
+  if (own_failed_ || heaps_.size() < 2) return false;
   own_failed_ = true;
   if (heap_ == nullptr) heap_ = find_or_load_heap();
   const char* reason = nullptr;
@@ -120,16 +122,16 @@ bool ArenaMemory::open_own() {
   return !own_failed_;
 }
 
-void* ArenaMemory::allocate(std::size_t bytes, std::size_t alignment) {
+void* MappedHeaps::allocate(std::size_t bytes, std::size_t alignment) {
   void* memory = open_own() ? heap_->allocate(bytes, alignment) : nullptr;
-  return memory != nullptr ? memory : GlobalMemory::allocate(bytes, alignment);
+  return memory != nullptr ? memory : SymmetricHeap::allocate(bytes, alignment);
 }
 
-void ArenaMemory::deallocate(void* memory) {
+void MappedHeaps::deallocate(void* memory) {
   if (own_.holds(reinterpret_cast<std::uint64_t>(memory), 1)) {
     heap_->deallocate(memory);
   } else {
-    GlobalMemory::deallocate(memory);
+    SymmetricHeap::deallocate(memory);
   }
 }
 

@@ -1,17 +1,17 @@
-// GlobalMemory: which of a rank's memory its peers can address, and which of theirs it can.
+// SymmetricHeap: which of a rank's memory its peers can address, and which of theirs it can.
 //
-// Every rank may have an arena: memory that all ranks of the node map at the same address, so that an address
-// in it means the same to all, and "is it shared?" is a comparison. Memory outside it is private. Static data
-// that was remapped into the arena has two addresses: locate() gives the global one.
+// Every rank may have a symmetric heap: memory that all ranks of the node map at the same address, so that an
+// address in it means the same to all, and "is it shared?" is a comparison. Memory outside it is private.
+// Static data that was remapped into the symmetric heap has two addresses: locate() gives the global one.
 //
-// Ranks that are threads of one process share everything; a rank without an arena shares nothing.
+// Ranks that are threads of one process share everything; a rank without a symmetric heap shares nothing.
 //
-// Ownership: the object belongs to one rank's Process; the arena's memory lives as long as anybody maps it.
-// Thread safety: all is guarded by the process lock.
+// Ownership: the object belongs to one rank's Process; the symmetric heap's memory lives as long as anybody
+// maps it. Thread safety: all is guarded by the process lock.
 //
 // Invariants:
-//  1. locate() of an own address never gives one that is not in the own arena.
-//  2. locate() of an address that was told is shared only inside of the teller's arena, mapped here.
+//  1. locate() of an own address never gives one that is not in the own symmetric heap.
+//  2. locate() of an address that was told is shared only inside of the teller's symmetric heap, mapped here.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@
 
 namespace tasuki {
 
-/// An address in global memory, as it travels in packets. 0: none, the memory is private.
-using GlobalAddress = std::uint64_t;
+/// An address in symmetric memory, as it travels in packets. 0: none, the memory is private.
+using SymmetricAddress = std::uint64_t;
 
 /// What kind of memory an address is in. (A device's will be one.)
 enum class MemoryKind : std::uint8_t {
@@ -30,20 +30,20 @@ enum class MemoryKind : std::uint8_t {
   kSymmetricHeap,  // of a heap that the ranks of the node map
 };
 
-/// Where some bytes are: the answer of GlobalMemory::locate().
+/// Where some bytes are: the answer of SymmetricHeap::locate().
 struct MemoryPlace {
   MemoryKind kind = MemoryKind::kPrivate;
-  int owner = -1;             // the endpoint whose heap it is; -1: nobody's
-  GlobalAddress address = 0;  // by which all ranks know it; 0: private
+  int owner = -1;                // the endpoint whose heap it is; -1: nobody's
+  SymmetricAddress address = 0;  // by which all ranks know it; 0: private
 
   bool is_shared() const { return kind == MemoryKind::kSymmetricHeap; }
 };
 
-class GlobalMemory {
+class SymmetricHeap {
  public:
   /// `self`: the endpoint of this rank.
-  explicit GlobalMemory(int self) : self_(self) {}
-  virtual ~GlobalMemory() = default;
+  explicit SymmetricHeap(int self) : self_(self) {}
+  virtual ~SymmetricHeap() = default;
 
   /// What memory this rank's `bytes` bytes at `address` are in: private, even if only a part of them is. What
   /// lies in another rank's heap is private, too: its address is that rank's to give away.
@@ -58,7 +58,7 @@ class GlobalMemory {
   /// The same of `bytes` bytes at an address that `owner` has told, who may be this rank: shared, if they are
   /// in that one's heap, whatever it claimed, and can be read and written here. Maps that heap at the first
   /// call that asks for it.
-  MemoryPlace locate(int owner, GlobalAddress address, std::size_t bytes) {
+  MemoryPlace locate(int owner, SymmetricAddress address, std::size_t bytes) {
     if (!reaches(owner, address, bytes)) return {};
     return {MemoryKind::kSymmetricHeap, owner, address};
   }
@@ -68,18 +68,18 @@ class GlobalMemory {
   virtual void* allocate(std::size_t bytes, std::size_t alignment);
 
   /// The same, but null where it would be private.
-  void* allocate_global(std::size_t bytes, std::size_t alignment) {
+  void* allocate_symmetric(std::size_t bytes, std::size_t alignment) {
     void* memory = allocate(bytes, alignment);
     if (memory == nullptr || locate(memory, bytes).is_shared()) return memory;
     deallocate(memory);
     return nullptr;
   }
 
-  /// Gives back what allocate() or allocate_global() gave.
+  /// Gives back what allocate() or allocate_symmetric() gave.
   virtual void deallocate(void* memory);
 
  protected:
-  virtual bool reaches(int owner, GlobalAddress address, std::size_t bytes) = 0;
+  virtual bool reaches(int owner, SymmetricAddress address, std::size_t bytes) = 0;
 
   struct Range {
     std::uint64_t begin = 0;
@@ -90,16 +90,16 @@ class GlobalMemory {
   };
   const int self_;
   Range own_;
-  Range static_;                 // remapped static data, by its own addresses
-  GlobalAddress static_at_ = 0;  // its global address
+  Range static_;                    // remapped static data, by its own addresses
+  SymmetricAddress static_at_ = 0;  // its global address
 };
 
 /// For a rank that shares nothing.
-std::unique_ptr<GlobalMemory> make_private_memory();
+std::unique_ptr<SymmetricHeap> make_private_heap();
 
 /// For ranks that are threads of one process: what any rank has is global, but for those that make theirs
 /// private. `reached[rank]`: whether this one can address what that one has.
-std::unique_ptr<GlobalMemory> make_common_memory(int self, std::vector<bool> reached,
-                                                 bool own_is_private = false);
+std::unique_ptr<SymmetricHeap> make_common_heap(int self, std::vector<bool> reached,
+                                                bool own_is_private = false);
 
 }  // namespace tasuki
