@@ -1,6 +1,6 @@
 // The collectives of MPI chapter 6: blocking, nonblocking (6.12) and persistent (6.13), on
-// intracommunicators, and those of neighbourhoods. Signatures follow ARCHITECTURE.md. What the binding checks
-// is not checked again; each operation's file checks the rest.
+// intracommunicators, and those of neighbourhoods. Signatures follow bindgen/README.md. What the binding
+// checks is not checked again; each operation's file checks the rest.
 //
 // Arguments that MPI calls not significant at a rank (the receive arguments of MPI_Gather away from the root,
 // the send arguments beside MPI_IN_PLACE) are never looked at and may be null.

@@ -1,5 +1,5 @@
 // The user's calls that make and end communicators, give them topologies (MPI chapters 7 and 8), and those on
-// sessions (MPI 11.3). The rules of these signatures are in ARCHITECTURE.md.
+// sessions (MPI 11.3). The rules of these signatures are in bindgen/README.md.
 //
 // A collective call in which one rank finds its own arguments wrong fails on that rank, takes part in the
 // exchange all the same, so no other rank hangs. Freeing MPI_COMM_WORLD and MPI_COMM_SELF is an error.

@@ -1,4 +1,5 @@
-// Processes that come later: spawning, ports, names, joining (MPI 11.7 - 11.10), by ARCHITECTURE.md's rules.
+// Processes that come later: spawning, ports, names, joining (MPI 11.7 - 11.10), by bindgen/README.md's
+// rules.
 //
 // Where the calls live: ports.cpp (open, close, accept, connect), names.cpp, join.cpp, spawn.cpp. What is
 // significant only at the root is not looked at elsewhere; the root's error becomes everybody's.

@@ -1,4 +1,5 @@
-// MPI chapter 14: files. Signatures by ARCHITECTURE.md's rules; what the binding checks is not checked again.
+// MPI chapter 14: files. Signatures by bindgen/README.md's rules; what the binding checks is not checked
+// again.
 //
 // Errors go to the file's error handler, those of open, delete and MPI_Register_datarep to that of
 // MPI_FILE_NULL: see binding/call/call.hpp.

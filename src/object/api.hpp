@@ -1,6 +1,6 @@
 // The user's calls about objects: groups, questions about communicators (MPI chapter 7), info (chapter 10),
 // attributes (7.7), error handlers and error codes (9.3 to 9.5). The rules of these signatures are in
-// ARCHITECTURE.md.
+// bindgen/README.md.
 //
 // A call that fails changes nothing, unless it says otherwise. A collective call in which one rank finds its
 // own arguments wrong fails on that rank, takes part in the exchange all the same, so no other rank hangs.

@@ -1,4 +1,4 @@
-// The user's calls on reduction operations (MPI 6.9). The rules of these signatures are in ARCHITECTURE.md.
+// The user's calls on reduction operations (MPI 6.9). The rules of these signatures are in bindgen/README.md.
 // Freeing a predefined operation is an error.
 #pragma once
 

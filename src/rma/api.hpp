@@ -1,5 +1,5 @@
 // One-sided communication: the user's calls (MPI chapter 12, and what belongs to windows in 7.7, 7.8, 9.3),
-// by ARCHITECTURE.md's rules. The binding has checked handles, counts, null buffers and committed types;
+// by bindgen/README.md's rules. The binding has checked handles, counts, null buffers and committed types;
 // types and buffers that are not significant (MPI_PROC_NULL, MPI_NO_OP) may be null.
 //
 // Errors: kErrRank: a target that is not in the window's group; kErrDisp: a negative displacement or no

@@ -1,4 +1,4 @@
-"""Static data of a program whose heap is global: mapped from the symmetric heap, and the same to the program."""
+"""Static data of a program whose heap is symmetric: mapped from the heap, and the same to the program."""
 
 import subprocess
 

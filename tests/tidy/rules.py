@@ -386,6 +386,22 @@ def links_resolve(tree):
     return wrong
 
 
+def paths_exist(tree):
+    """Every file of ours that a document names, as `src/p2p/request.hpp` or from src/ on, is there."""
+    wrong = []
+    for name, text in tree.select(".md"):
+        if name == "CHANGELOG.md":
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            for path in re.findall(r"`([\w.-]+/[\w./-]+\.(?:hpp|cpp|h|c|py|pml|md))`", line):
+                beside = f"{name.rpartition('/')[0]}/{path}"
+                if not any(
+                    place in tree.files for place in (path, f"src/{path}", f"python/tasuki/{path}", beside)
+                ):
+                    wrong.append(f"{name}:{number}: there is no {path}")
+    return wrong
+
+
 def normalised(parts):
     done = []
     for part in parts:

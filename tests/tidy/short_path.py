@@ -2,7 +2,7 @@
 
 The message is short and dense, the communicator and the datatype are predefined, nothing is queued before it,
 and there is room. SHORT_PATH names each function that such a send goes through, by file, with those that it
-calls; ARCHITECTURE.md ("The way of one message") tells the same files. `budget` checks the list against the
+calls; ARCHITECTURE.md ("The life of a send") tells the same files. `budget` checks the list against the
 source: the functions are there, each names those that it calls, each is called, and what is called beside
 them, of these files, is one of BESIDE. Accessors of one line in other files are no steps of their own.
 """
@@ -122,9 +122,9 @@ def budget(tree, path=None, beside=None, uncalled=UNCALLED, files_max=FILES_MAX,
 def told_files(tree):
     """What ARCHITECTURE.md's section does not tell of the path's files."""
     text = tree.files.get("ARCHITECTURE.md", "")
-    section = text.partition("## The way of one message")[2].partition("\n## ")[0]
+    section = text.partition("## The life of a send")[2].partition("\n## ")[0]
     return [
-        f"ARCHITECTURE.md: the way of one message does not name {file}"
+        f"ARCHITECTURE.md: the life of a send does not name {file}"
         for file in SHORT_PATH
         if f"`{file}`" not in section
     ]

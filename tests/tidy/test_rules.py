@@ -114,6 +114,11 @@ BAD_AND_GOOD = [
         Tree({"a.md": "[x](b.md#two)", "b.md": "# One\n"}),
         Tree({"a.md": "[x](b.md#one-two) [y](https://x.y/z)", "b.md": "# One two\n"}),
     ),
+    (
+        rules.paths_exist,
+        Tree({"a.md": "see `p2p/gone.hpp`"}),
+        Tree({"a.md": "see `p2p/a.hpp` and `b.cpp`", "src/p2p/a.hpp": "//"}),
+    ),
 ]
 
 BAD_AND_GOOD += [

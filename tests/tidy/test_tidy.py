@@ -28,6 +28,7 @@ PURE_RULES = [
     rules.few_macros,
     rules.no_exceptions,
     rules.links_resolve,
+    rules.paths_exist,
     floor_plan.no_circles,
     floor_plan.table_is_what_is_included,
     floor_plan.small_folders,

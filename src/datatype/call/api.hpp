@@ -1,5 +1,5 @@
 // The user's calls of MPI chapter 5 (datatypes, pack and unpack) and those of chapter 3.2.5 and 10.3 that
-// read a status through a datatype. The rules of these signatures are in ARCHITECTURE.md.
+// read a status through a datatype. The rules of these signatures are in bindgen/README.md.
 //
 // A last parameter `bool wide` tells which form was called: a type made by a `_c` constructor decodes into
 // large counts (MPI 5.1.13), and only the `_c` forms of get_envelope and get_contents can say so.

@@ -1,5 +1,5 @@
-// Point-to-point communication: the user's calls (MPI chapter 3), by ARCHITECTURE.md's rules. The binding has
-// checked ranks, tags, counts, handles, null buffers and committed types. It reads and writes statuses
+// Point-to-point communication: the user's calls (MPI chapter 3), by bindgen/README.md's rules. The binding
+// has checked ranks, tags, counts, handles, null buffers and committed types. It reads and writes statuses
 // itself.
 //
 // Where the calls live: send.cpp, receive.cpp, probe.cpp, sendrecv.cpp, persistent.cpp, buffered.cpp,

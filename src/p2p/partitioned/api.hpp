@@ -1,5 +1,5 @@
 // Partitioned communication: the user's calls (MPI 4.2). The rules of these signatures are in
-// ARCHITECTURE.md.
+// bindgen/README.md.
 #pragma once
 
 #include "base/process.hpp"

@@ -140,7 +140,7 @@ TEST(Attention, NoLostWakeUpAmongMany) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// What ARCHITECTURE.md says about memory, with the default configuration.
+// What docs/design/machine.md says about memory, with the default configuration.
 TEST(Attention, MemoryOfRingsIsTouchedByThoseWhoTalk) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   for (const int ranks : {2, 16, 128, 256}) {
