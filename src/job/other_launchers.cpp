@@ -8,14 +8,14 @@ namespace tasuki {
 namespace {
 
 /// A launcher shows itself by a rank variable; `size` (null: none tells) holds the number of ranks.
-struct Launcher {
+struct LauncherVariables {
   const char* rank;
   const char* size;
   const char* name;
 };
 
 // The most telling first: Slurm and Open MPI also set the variables of the PMI they offer.
-constexpr Launcher kLaunchers[] = {
+constexpr LauncherVariables kLaunchers[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun"},
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "Slurm's srun"},
     {"PMI_RANK", "PMI_SIZE", "a PMI launcher (the mpiexec of MPICH, Intel MPI or a relative)"},
@@ -29,7 +29,7 @@ constexpr const char* kPrefixes[] = {
 };
 
 /// The size that the launcher tells, 0 when it tells none.
-long told_size(const Launcher& launcher, GetVariable get) {
+long told_size(const LauncherVariables& launcher, GetVariable get) {
   const char* text = launcher.size != nullptr ? get(launcher.size) : nullptr;
   return text != nullptr ? std::strtol(text, nullptr, 10) : 0;
 }
@@ -38,7 +38,7 @@ long told_size(const Launcher& launcher, GetVariable get) {
 
 std::string other_launcher(GetVariable get) {
   bool single = false;
-  for (const Launcher& launcher : kLaunchers) {
+  for (const LauncherVariables& launcher : kLaunchers) {
     const char* rank = get(launcher.rank);
     if (rank == nullptr) continue;
     const long size = told_size(launcher, get);
