@@ -335,7 +335,8 @@ TEST(FlagCollective, RunWithoutAMessage) {
         0);
     EXPECT_EQ(out, 2);
     EXPECT_EQ(messages(), before);
-    EXPECT_EQ(process.counters.algorithms[algorithm_number(Operation::kAllreduce, "flags")], 1U);
+    constexpr int kFlags = algorithm_number(Operation::kAllreduce, "flags");
+    EXPECT_EQ(process.counters.algorithms[kFlags], 1U);
   });
 }
 

@@ -103,15 +103,15 @@ TEST(Hierarchy, AreSeenByNobody) {
               Rank rank(process);
               const std::uint64_t communicators = process.counters.communicators;
               rank.want(Operation::kAllreduce, "two_level");
-              const std::uint64_t others =
-                  process.counters.algorithms[algorithm_number(Operation::kReduce, "flags")];
+              constexpr int kFlags = algorithm_number(Operation::kReduce, "flags");
+              const std::uint64_t others = process.counters.algorithms[kFlags];
               rank.allreduce(rank.world);
               rank.allreduce(rank.world);
               const std::uint64_t calls = process.counters.collectives;
               rank.allreduce(rank.world);
               EXPECT_EQ(process.counters.collectives, calls + 1);
               EXPECT_EQ(rank.times(), 3u);
-              EXPECT_EQ(process.counters.algorithms[algorithm_number(Operation::kReduce, "flags")], others);
+              EXPECT_EQ(process.counters.algorithms[kFlags], others);
               EXPECT_EQ(process.counters.communicators, communicators);
             },
             {.nodes = {0, 0, 0, 1, 1, 1}});
@@ -207,7 +207,8 @@ double best_ns(const Problem& problem) {
 /// Of 32 ranks on 4 nodes: what the calls within the nodes and between them are predicted to take, which is
 /// less than messages do.
 TEST(Hierarchy, CostWhatTheirCallsDo) {
-  const Candidate& two_level = candidate_of(algorithm_number(Operation::kBcast, "two_level"));
+  constexpr int kTwoLevel = algorithm_number(Operation::kBcast, "two_level");
+  const Candidate& two_level = candidate_of(kTwoLevel);
   for (const Count bytes : {Count{8}, Count{1} << 20}) {
     Problem problem{.operation = Operation::kBcast, .size = 32, .bytes = bytes};
     problem.blocking = problem.composed = true;
