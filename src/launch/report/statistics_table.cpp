@@ -77,7 +77,7 @@ std::string way_row(const char* name, const WayTraffic& way, const Totals& total
       count_text(static_cast<std::uint64_t>(per_second(way.sent.messages, totals.seconds)));
   const std::string first =
       way.received.messages != 0 ? share_text(share(receive_first(way), way.received)) : "-";
-  return format("  %-12s%12s%10s%12s%12s%9s%11s\n", name, count_text(way.sent.messages).c_str(),
+  return format("  %-12s%13s%10s%12s%11s%9s%11s\n", name, count_text(way.sent.messages).c_str(),
                 byte_text(way.sent.bytes).c_str(), rate.c_str(),
                 (byte_text(per_second(way.sent.bytes, totals.seconds)) + "/s").c_str(),
                 share_text(share(way.sent, totals.all.sent)).c_str(), first.c_str());
@@ -158,7 +158,7 @@ std::string table(const JobStatistics& job, bool ranks_too, bool bold) {
   if (totals.ranks == 0) return "mpiexec: no rank used MPI\n";
   std::string text = format("mpiexec: messages of %s rank%s in %.3g s, by the way they went\n",
                             count_text(totals.ranks).c_str(), totals.ranks == 1 ? "" : "s", totals.seconds);
-  text += emphasised(format("  %-12s%12s%10s%12s%12s%9s%11s\n", "way", "messages", "bytes", "messages/s",
+  text += emphasised(format("  %-12s%13s%10s%12s%11s%9s%11s\n", "way", "messages", "bytes", "messages/s",
                             "bytes/s", "share", "recv first"),
                      bold);
   for (int way = 0; way < kWays; ++way) {

@@ -58,8 +58,8 @@ TEST(Statistics, TheTableHasARowForEachWayThatWasUsed) {
   EXPECT_TRUE(has(row(text, "short"), "3,000")) << text;
   EXPECT_TRUE(has(row(text, "short"), "1,500")) << "per second: " << text;
   EXPECT_TRUE(has(row(text, "short"), "50.0 %")) << text;
-  EXPECT_TRUE(has(row(text, "write"), "512 KiB/s")) << text;
-  EXPECT_TRUE(has(row(text, "write"), "100.0 %")) << text;
+  EXPECT_TRUE(has(row(text, "sender-write"), "512 KiB/s")) << text;
+  EXPECT_TRUE(has(row(text, "sender-write"), "100.0 %")) << text;
   EXPECT_TRUE(has(row(text, "get"), "0.0 %")) << text;
   EXPECT_EQ(row(text, "eager"), "") << text;
   EXPECT_TRUE(has(row(text, "all"), "3,002")) << text;

@@ -28,6 +28,7 @@ ThreadMachine::ThreadMachine(int size, std::vector<int> nodes, const Config& con
   for (const std::vector<int>& ranks : ranks_) {
     parts_.push_back(bytes_);
     const auto count = static_cast<int>(ranks.size());
+    if (count == 0) continue;  // a node that no rank is on
     bytes_ +=
         whole_pages(SharedNode::bytes_needed(count)) + whole_pages(ShmLink::bytes_needed(count, config));
   }
