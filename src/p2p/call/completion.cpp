@@ -282,6 +282,7 @@ Code testall(Process& process, Count count, Request** requests, bool* flag, Stat
 Code waitsome(Process& process, Count incount, Request** requests, Count* outcount, int* indices,
               Status* statuses) {
   if (Code code = check_unique(process, incount, requests)) return code;
+  process.progress->poll_once();  // what has arrived completes too, beside what is complete already
   wait_for(process, requests, incount, Awaits::kAny, [&] {
     const Any any = find_any(incount, requests);
     return any.index >= 0 || !any.active;
