@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "base/calls/call_board.hpp"
-#include "memory/cross_memory.hpp"
 #include "memory/symmetric_heap.hpp"
 #include "node/pair_page.hpp"
 
@@ -47,11 +46,8 @@ class Node {
   // --- processes and processors ---
 
   /// The system's number of the process that is `rank`; -1 when unknown, or when it has not come yet.
-  /// REQUIRES: has(rank), here and in process_of().
+  /// REQUIRES: has(rank).
   virtual int process_id(int /*rank*/) const { return -1; }
-
-  /// The process of a rank, where it is known: once it has sent something, it is.
-  virtual ProcessMark process_of(int /*rank*/) const { return {}; }
 
   /// Processors that the machine offers to all ranks of the job on it (affinity and cgroup quota), at
   /// least 1.

@@ -56,13 +56,12 @@ void Explainer::start() const {
       "tasuki: rank %d: into a receive that waits and is advertised%s, from %s\n"
       "tasuki: rank %d: else the receiver copies from the sender's buffer%s, or both do%s, from %s;\n"
       "tasuki: rank %d: or the sender does%s; what neither rank can reach goes through the ring in "
-      "pieces of %s, or is copied by the system%s, from %s\n",
+      "pieces of %s\n",
       rank, BytesText(table.short_bytes_max).text, BytesText(table.eager_bytes_max).text, rank,
       off(table.advertised_receives), thresholds(table, &DistanceTable::sender_write_bytes_min).c_str(), rank,
       off(table.get), off(table.cooperative),
       thresholds(table, &DistanceTable::cooperative_bytes_min).c_str(), rank, off(table.put),
-      BytesText(process_.p2p->bulk_bytes_max).text, off(table.attach),
-      BytesText(table.attach_bytes_min).text);
+      BytesText(process_.p2p->bulk_bytes_max).text);
 }
 
 void Explainer::sent(Way way, Count bytes, int endpoint, const char* why) {

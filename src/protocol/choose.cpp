@@ -14,8 +14,6 @@ const char* why_text(Why why) {
       "more messages are open than can be shared at once",
       "the receive buffer is symmetric memory, the send buffer private",
       "the datatype's layout is irregular",
-      "the send buffer is private memory, which the system permits to read",
-      "the send buffer is private memory, which the system does not permit to read",
       "both buffers are private memory",
       "the two ranks share no memory",
   };

@@ -50,14 +50,11 @@ struct ProtocolTable {
   Count sender_write_bytes_min =
       kDistanceTables[0].sender_write_bytes_min;  // the least of all distances: a first test
   std::array<DistanceTable, kDistances> by_distance = kDistanceTables;
-  Count first_claim_divisor = 2;        // of a sender write: the sender's first piece is this part
-  Count attach_bytes_min = 64 * 1024;   // the system copies from here on
-  Count attach_block_bytes_min = 1024;  // of what it copies; smaller pieces cost it more than two copies
+  Count first_claim_divisor = 2;  // of a sender write: the sender's first piece is this part
   bool advertised_receives = true;
   bool get = true;
   bool cooperative = true;
   bool put = true;
-  bool attach = false;
 
   /// REQUIRES: the ranks share memory.
   constexpr const DistanceTable& at(Distance distance) const {
@@ -94,8 +91,7 @@ struct LongFacts {
   bool destination_symmetric = false;  // the sender can write to it where it lies
   bool destination_regular = false;
   bool destination_dense = false;
-  bool copy_lent = false;          // the sender has lent a CooperativeCopy
-  bool source_attachable = false;  // private, and the system can read it in pieces worth it, if it permits
+  bool copy_lent = false;  // the sender has lent a CooperativeCopy
 };
 
 /// Why a long message goes as it does.
@@ -107,10 +103,8 @@ enum class Why : std::uint8_t {
   kNoCopyLent,            // more such messages are open at once than there are words to lend
   kDestinationSymmetric,  // the sender can address the destination, the receiver not the source
   kIrregular,             // a type whose layout does not fit into a packet
-  kAttachable,   // the source is private, and the destination too or out of reach; the system can read it
-  kForbidden,    // the same, but the system does not permit it
-  kBothPrivate,  // neither buffer can be addressed by the other rank
-  kFar,          // the ranks share no memory
+  kBothPrivate,           // neither buffer can be addressed by the other rank
+  kFar,                   // the ranks share no memory
 };
 const char* why_text(Why why);
 
@@ -139,9 +133,6 @@ constexpr Choice choose_long(const LongFacts& facts, const ProtocolTable& table)
   if (sender_can && table.put) {
     if (receiver_can) return {Way::kPut, Why::kSwitchedOff};
     return {Way::kPut, facts.source_symmetric ? Why::kIrregular : Why::kDestinationSymmetric};
-  }
-  if (facts.source_attachable && table.attach && facts.bytes >= table.attach_bytes_min) {
-    return {Way::kAttach, Why::kAttachable};
   }
   if (receiver_can || sender_can) return {Way::kTwoCopy, Why::kSwitchedOff};
   if (facts.source_symmetric || facts.destination_symmetric) return {Way::kTwoCopy, Why::kIrregular};

@@ -105,7 +105,7 @@ struct OfferHeader {
 enum class SourceKind : std::uint8_t {
   kIrregular,  // no Placement can say it
   kGlobal,     // symmetric memory
-  kPrivate,    // memory of the sender's own; its address is told where the system may read it
+  kPrivate,    // memory of the sender's own
 };
 
 /// A long message: who sends it, and where it lies.

@@ -143,22 +143,4 @@ void copy_placed(const Placement& from, const Placement& to, Count begin, Count 
   }
 }
 
-Count bytes_in_runs(const Placement& placement, Count begin, std::size_t runs_max) {
-  if (placement.dense()) return INT64_MAX;
-  const Count block_bytes = placement.block_bytes;
-  return static_cast<Count>(runs_max) * block_bytes - begin % block_bytes;
-}
-
-std::size_t list_runs(const Placement& placement, Count begin, Count end, iovec* runs) {
-  Walk walk(placement, begin, end);
-  std::size_t count = 0;
-  for (Count left = end - begin; left > 0;) {
-    const Count bytes = std::min(left, walk.left);
-    runs[count++] = {walk.at, static_cast<std::size_t>(bytes)};
-    walk.advance(bytes);
-    left -= bytes;
-  }
-  return count;
-}
-
 }  // namespace tasuki

@@ -8,8 +8,6 @@
 //     address + i / block_bytes * stride + i % block_bytes, and stride > block_bytes.
 #pragma once
 
-#include <sys/uio.h>
-
 #include <cstddef>
 #include <cstdint>
 
@@ -36,12 +34,5 @@ Placement place(const void* buffer, Count count, const Datatype& datatype);
 
 /// Bytes [begin, end) of a message, from where one end has them to where the other end wants them.
 void copy_placed(const Placement& from, const Placement& to, Count begin, Count end);
-
-/// How many bytes of a message, from byte `begin` on, lie in at most `runs_max` dense runs.
-Count bytes_in_runs(const Placement& placement, Count begin, std::size_t runs_max);
-
-/// The dense runs of bytes [begin, end), as the system takes them. Returns how many there are.
-/// REQUIRES: end - begin <= bytes_in_runs(placement, begin, the room in `runs`).
-std::size_t list_runs(const Placement& placement, Count begin, Count end, iovec* runs);
 
 }  // namespace tasuki

@@ -26,34 +26,8 @@ def right(*words, protocol="default"):
     return {way: int(count) for way, count in re.findall(r"(\w+)=(\d+)", ways[1])} if ways else {}
 
 
-def test_cross_memory_attach_is_forbidden(stress_program, restrict):
+def test_copies_by_the_system_are_forbidden(stress_program, restrict):
     right(MPIEXEC, "-n", 3, restrict, "cma", "fd", "--", stress_program, *ROUNDS)
-
-
-def test_cross_memory_attach_is_wanted_and_forbidden(stress_program, restrict):
-    command = (stress_program, *ROUNDS)
-    assert right(MPIEXEC, "-n", 3, *command, protocol="attach")["attach"] > 0
-    ways = right(MPIEXEC, "-n", 3, restrict, "cma", "--", *command, protocol="attach")
-    assert ways["attach"] == 0 and ways["two_copy"] > 0, ways
-
-
-def test_cross_memory_attach_is_forbidden_to_one_rank(stress_program, restrict):
-    """It has its messages in two copies; the others read its memory, and each other's."""
-    command = (stress_program, *ROUNDS)
-    one = (restrict, "cma", "--", *command)
-    ways = right(MPIEXEC, "-n", 1, *one, ":", "-n", 2, *command, protocol="attach")
-    assert ways["attach"] > 0 and ways["two_copy"] > 0, ways
-
-
-def test_no_process_may_look_into_another(stress_program, restrict, undumpable):
-    """Each may still read its own memory, for messages to itself."""
-    closed = (restrict, "ptrace", "--", *PRELOAD, undumpable, stress_program, *ROUNDS)
-    environment = PROTOCOLS["attach"] | {"TASUKI_EXPLAIN": "all"}
-    done = harness.run_command(MPIEXEC, "-n", 3, *closed, timeout=3 * SECONDS + 80, environment=environment)
-    assert done.returncode == 0 and done.stdout.count("right") == 1, done.text
-    pairs = re.findall(r"rank (\d+): \S+ \S+ (?:to|from) rank (\d+): attach:", done.stderr)
-    assert pairs and all(one == other for one, other in pairs), done.text
-    assert re.search(r"rank (?!(\d+):.* from rank \1:).*two-copy:", done.stderr), done.text
 
 
 def test_only_one_rank_may_not(stress_program, restrict):
@@ -62,7 +36,7 @@ def test_only_one_rank_may_not(stress_program, restrict):
 
 
 def test_processes_cannot_be_looked_into(stress_program, restrict, undumpable):
-    """No /proc/PID/fd of another rank, hence no mapping of its memory; and no cross-memory attach."""
+    """No /proc/PID/fd of another rank, hence no mapping of its memory."""
     right(MPIEXEC, "-n", 3, restrict, "ptrace", "--", *PRELOAD, undumpable, stress_program, *ROUNDS)
 
 

@@ -194,7 +194,7 @@ static MPI_T_pvar_handle started(MPI_T_pvar_session session, const char* name, i
 /* The ways that a message of some size may go. */
 static const char* const kShort[] = {"short", NULL};
 static const char* const kEager[] = {"eager", NULL};
-static const char* const kLarge[] = {"get", "cooperative", "sender_write", "put", "attach", "two_copy", NULL};
+static const char* const kLarge[] = {"get", "cooperative", "sender_write", "put", "two_copy", NULL};
 
 /* Each rank sends `messages` of `bytes` around the ring: what was sent and what came is counted exactly. */
 static void count_messages(const char* const* ways, int bytes, int messages) {

@@ -7,7 +7,7 @@ import pytest
 
 MESSAGES = 10
 BYTES = MESSAGES * (8 + 3000 + 500000)
-LARGE = ("get", "cooperative", "sender-write", "put", "attach", "two-copy")
+LARGE = ("get", "cooperative", "sender-write", "put", "two-copy")
 
 
 def counted(mpiexec, build, *arguments, status=0, ranks=2, environment=None):

@@ -16,15 +16,14 @@ WAYS = {
     "got alone": ({"get"}, {"sender_write", "cooperative"}),
     "got together": ({"get", "cooperative"}, {"sender_write"}),
     "put": ({"put"}, {"sender_write", "get", "cooperative"}),
-    "two copies": ({"two_copy"}, LARGE | {"attach"}),
-    "attach": ({"short", "attach"}, LARGE),
+    "two copies": ({"two_copy"}, LARGE),
     "checked": ({"eager"}, {"short", "sender_write"}),
     "two nodes": ({"short", "eager", "two_copy"}, set()),
 }
 
 PROTOCOLS = {
     "default": GLOBAL,
-    # Two copies, or the system's help: nothing of the others can be reached.
+    # Two copies: nothing of the others can be reached.
     "private heap": {"TASUKI_HEAP": "private"},
     # One message waits for its receive whatever its size; and one never does.
     "nothing eager": GLOBAL | {"TASUKI_EAGER_BYTES_MAX": 0},
@@ -69,14 +68,4 @@ PROTOCOLS = {
     "two nodes": GLOBAL | {"TASUKI_NODES": 2, "TASUKI_NETWORK_LATENCY_NS": 5000},
     # Every message is announced, and every buffer watched until its request is waited for.
     "checked": GLOBAL | {"TASUKI_CHECK": 3},
-    # The system copies out of the sender's private memory (where it permits that: else two copies).
-    "attach": {
-        "TASUKI_HEAP": "private",
-        "TASUKI_PROTOCOL_ATTACH": "on",
-        "TASUKI_PROTOCOL_ATTACH_BYTES_MIN": 1,
-        "TASUKI_EAGER_BYTES_MAX": 0,
-        "TASUKI_PROTOCOL_ADVERTISED_RECEIVES": "off",
-        "TASUKI_PROTOCOL_GET": "off",
-        "TASUKI_PROTOCOL_PUT": "off",
-    },
 }

@@ -27,14 +27,12 @@ struct Config {
   std::int64_t eager_bytes_max = 16 * 1024;  // above it a message waits for its receive
   std::int64_t sender_write_bytes_min = 0;   // receives from here on are advertised; 0: by distance
   std::int64_t cooperative_bytes_min =
-      0;  // from here on both ranks copy what the receiver gets; 0: by distance
-  std::int64_t attach_bytes_min = 64 * 1024;  // from here on the system copies between private buffers
-  std::int64_t distance = 0;                  // 1 + the Distance that all ranks count as; 0: as they are
-  std::int64_t advertised_receives = 1;       // each protocol: whether it is used
+      0;                      // from here on both ranks copy what the receiver gets; 0: by distance
+  std::int64_t distance = 0;  // 1 + the Distance that all ranks count as; 0: as they are
+  std::int64_t advertised_receives = 1;  // each protocol: whether it is used
   std::int64_t get = 1;
   std::int64_t cooperative = 1;
   std::int64_t put = 1;
-  std::int64_t attach = 0;              // docs/protocols.md has the measurement
   std::int64_t ring_bytes = 0;          // bulk bytes per pair of ranks; 0: by the number of ranks
   std::int64_t spin_count = -1;         // polls before yielding; -1: by the processors available
   std::int64_t explain = 0;             // an Explain

@@ -111,9 +111,6 @@ constexpr Setting kRows[] = {
            kGiB, Change::kAnyTime, Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
            "the smallest message that the sender helps to copy when the receiver gets it; automatic: by the "
            "distance of the two ranks"),
-    number("TASUKI_PROTOCOL_ATTACH_BYTES_MIN", SettingType::kBytes, &Config::attach_bytes_min, 1, kGiB,
-           Change::kAnyTime, Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
-           "the smallest message that the system copies out of the sender's private memory"),
     {"TASUKI_PROTOCOL_DISTANCE", SettingType::kChoice, &Config::distance, 0, kDistance.size - 1, &kDistance,
      Change::kAnyTime, Scope::kLocal, Verbosity::kTunerDetail, Part::kProtocol,
      "what the ranks count as sharing, for the thresholds that depend on it: a last-level cache, a package "
@@ -128,10 +125,6 @@ constexpr Setting kRows[] = {
         "TASUKI_PROTOCOL_PUT", &Config::put,
         "let the sender of a long message copy it straight into the receiver's buffer, where only that is "
         "symmetric memory"),
-    protocol(
-        "TASUKI_PROTOCOL_ATTACH", &Config::attach,
-        "let the system copy a long message out of the sender's private memory (cross-memory attach), where "
-        "it permits that"),
     number(
         "TASUKI_RING_BYTES", SettingType::kBytes, &Config::ring_bytes, 4 * kKiB, 64 * kMiB,
         Change::kBeforeInit, Scope::kAllEqual, Verbosity::kTunerBasic, Part::kTransport,

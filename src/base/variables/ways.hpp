@@ -18,7 +18,6 @@ enum class Way : std::uint8_t {
   kCooperative,
   kSenderWrite,
   kPut,
-  kAttach,
   kTwoCopy,
 };
 
@@ -40,8 +39,6 @@ inline constexpr WayRow kWayTable[] = {
     {"sender-write", "sender_write", "into the buffer that the receiver had advertised",
      "into the buffer of a receive that was advertised, both ranks copy", false},
     {"put", "put", "as a descriptor, and the sender copied", "the sender copies", true},
-    {"attach", "attach", "as a descriptor, and the kernel copied", "the kernel copies for the receiver",
-     true},
     {"two-copy", "two_copy", "as a descriptor, then in fragments through the ring",
      "in fragments through the ring", true},
 };

@@ -29,7 +29,7 @@
 namespace tasuki::local {
 
 inline constexpr std::uint64_t kJobMagic = 0x626f6a696b757361;  // "asukijob"
-inline constexpr std::uint32_t kJobVersion = 14;
+inline constexpr std::uint32_t kJobVersion = 15;
 inline constexpr std::size_t kPageBytes = 4096;  // alignment of the parts, whatever the machine's page
 inline constexpr std::size_t kAbortMessageBytes = 1024;
 inline constexpr std::size_t kPortBytes = 256;   // a port's name, with the final NUL
@@ -75,10 +75,8 @@ struct alignas(64) RankBlock {
   std::atomic<std::uint32_t> in_world;    // writer: the rank; 1: it has called MPI_Init
   std::atomic<Life> life;                 // writer: the rank
   std::atomic<std::int32_t> abort_code;   // writer: the rank, before life = kAborting
-  std::atomic<std::uint64_t> mark_address;  // writer: the rank, release, when it joins; of its mark_value
-                                            // in its own memory (memory/cross_memory.hpp); 0: not there yet
-  char abort_message[kAbortMessageBytes];   // writer: the rank, before life = kAborting; ends with NUL
-  PublishedHeap symmetric_heap;             // writer: the rank
+  char abort_message[kAbortMessageBytes];  // writer: the rank, before life = kAborting; ends with NUL
+  PublishedHeap symmetric_heap;            // writer: the rank
   RunStatistics statistics;  // writer: the rank, through store(), where they are wanted; valid at any time
 };
 static_assert(std::atomic<Life>::is_always_lock_free && std::atomic<std::uint64_t>::is_always_lock_free);

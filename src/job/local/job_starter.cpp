@@ -82,22 +82,13 @@ class JobNode final : public SharedNode {
   JobNode(const MappedJob& job, std::vector<int> ranks)
       : SharedNode(std::move(ranks), job.rank),
         job_(job),
-        mark_(mark_value(job.header->job_id, job.rank)),
         home_(home_of(affinity_mask(), job.rank, job.size)) {
-    job_.blocks[job_.rank].mark_address.store(reinterpret_cast<std::uintptr_t>(&mark_),
-                                              std::memory_order_release);
     visit_processor(home_);
   }
 
   int process_id(int rank) const override {
     const std::int32_t pid = job_.blocks[rank].claimed_pid.load(std::memory_order_relaxed);
     return pid > 0 ? pid : -1;
-  }
-  ProcessMark process_of(int rank) const override {
-    const RankBlock& its = job_.blocks[rank];
-    return {.pid = its.claimed_pid.load(std::memory_order_relaxed),
-            .address = its.mark_address.load(std::memory_order_acquire),
-            .value = mark_value(job_.header->job_id, rank)};
   }
   int processors_available() const override { return std::max(1, job_.header->processors_available); }
   int home_processor() const override { return home_; }
@@ -112,7 +103,6 @@ class JobNode final : public SharedNode {
 
  private:
   const MappedJob& job_;
-  std::uint64_t mark_;  // peers that may read this process' memory look here
   int home_;
 };
 

@@ -103,14 +103,12 @@ void PointToPoint::read_settings() {
   table.set_thresholds(config.sender_write_bytes_min, config.cooperative_bytes_min);
   distances.assume(config.distance != 0 ? std::optional(static_cast<Distance>(config.distance - 1))
                                         : std::nullopt);
-  table.attach_bytes_min = config.attach_bytes_min;
   const bool compares = config.checks(kCheckCompare);  // see MessageChecks
   table.short_bytes_max = compares ? -1 : static_cast<Count>(kShortBytesMax);
   table.advertised_receives = config.advertised_receives != 0 && !compares;
   table.get = config.get != 0;
   table.cooperative = config.cooperative != 0;
   table.put = config.put != 0;
-  table.attach = config.attach != 0;
   const bool explain = config.explain == kExplainAll || (config.explain != 0 && process.rank == 0);
   if (explain && explainer == nullptr) {
     explainer = std::make_unique<Explainer>(process);

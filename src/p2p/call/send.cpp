@@ -296,8 +296,7 @@ void PointToPoint::get_begins(const Packet& packet) {
 void PointToPoint::get_done(const Packet& packet) {
   SendRequest& request = answered(packet);
   if (request.protocol != Protocol::kLong) damaged(packet, "the end of a copy that fits no message");
-  const Way way = request.large->global != 0 ? Way::kGet : Way::kAttach;
-  count_sent(way, request.cursor.total_bytes(), request.endpoint, kReceiverChose);
+  count_sent(Way::kGet, request.cursor.total_bytes(), request.endpoint, kReceiverChose);
   complete(request);
 }
 

@@ -91,7 +91,6 @@ bool LargeMessages::open(SendRequest& send) {
     kind = SourceKind::kGlobal;
   } else if (end.here.exists()) {
     kind = SourceKind::kPrivate;
-    if (p2p_.table.attach && is_local(end.endpoint)) source = end.here;
   }
   return write_request_to_send(
       p2p_.link, send.endpoint,
@@ -182,13 +181,9 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
                         .destination_symmetric = global != 0,
                         .destination_regular = here.exists(),
                         .destination_dense = here.dense(),
-                        .copy_lent = may_lend,
-                        .source_attachable = shares_page && is_attachable(message, here, wanted)};
-  Choice choice = choose_long(facts, p2p_.table);
-  if (choice.way == Way::kAttach && !may_attach(receive.endpoint)) choice = {Way::kTwoCopy, Why::kForbidden};
-  if (choice.way != Way::kAttach) {  // which is counted when it has gone well
-    p2p_.count_received(choice.way, bytes, receive.endpoint, why_text(choice.why), message_first);
-  }
+                        .copy_lent = may_lend};
+  const Choice choice = choose_long(facts, p2p_.table);
+  p2p_.count_received(choice.way, bytes, receive.endpoint, why_text(choice.why), message_first);
   AnswerHeader answer{.lead = lead_word(PacketKind::kClearToSend),
                       .sender = message.sender,
                       .receiver = p2p_.receives.id(&receive),
@@ -217,9 +212,6 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
   end.there = message.source;
   end.bytes = wanted;
   end.other = message.sender;
-  end.attached = choice.way == Way::kAttach;
-  end.message_bytes = bytes;
-  end.message_first = message_first;
   if (choice.way == Way::kCooperative) {
     Peer& from = peer(end.endpoint);
     end.copy = &page(from.in, end.endpoint, p2p_.link.self())->gets[message.get].copy;
@@ -290,10 +282,8 @@ bool LargeMessages::poll() {
   return moved;
 }
 
-/// Copies what this rank can, up to `budget` bytes. Returns whether all of the message has been copied, or
-/// that has failed.
+/// Copies what this rank can, up to `budget` bytes. Returns whether all of the message has been copied.
 bool LargeMessages::carry(LargeEnd& end, Count budget) {
-  if (end.attached) return carry_attached(end, budget);
   if (end.copy == nullptr) return carry_alone(end, budget);
   const bool over = end.there.exists() ? carry_part(end, budget) : end.part.look();
   if (end.part.is_damaged()) [[unlikely]]
@@ -365,12 +355,7 @@ void LargeMessages::finish(LargeEnd& end) {
     }
     return p2p_.complete(*send);
   }
-  if (end.failed) return fall_back(end);
   ReceiveRequest& receive = *end.receive;
-  if (end.attached) {
-    p2p_.count_received(Way::kAttach, end.message_bytes, end.endpoint, why_text(Why::kAttachable),
-                        end.message_first);
-  }
   if (end.copy == nullptr) {
     p2p_.answer(end.endpoint, AnswerHeader{.lead = lead_word(PacketKind::kGetDone), .sender = end.other});
   }

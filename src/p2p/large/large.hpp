@@ -1,13 +1,11 @@
 // LargeMessages: messages whose bytes go straight from one buffer to the other, in one copy.
 //
-// Each of the two ranks has an End of such a message, beside its request. Four ways lead there:
+// Each of the two ranks has an End of such a message, beside its request. Three ways lead there:
 //   sender write  the receive was advertised (advertised_receives.cpp): the sender claims it and copies, the
 //                 receiver joins in when it makes progress
 //   get           the request to send says where the source lies: the receiver copies; where it is worth it,
 //                 it says where the destination lies, and the sender joins in (cooperative copy)
 //   put           only the destination is symmetric memory: the receiver says where, the sender copies
-//   attach        the source is private: the receiver has the system copy (attach.cpp), like a get; if that
-//                 fails on the way, the message goes through the ring from its start
 // Where both may copy they share a CooperativeCopy; where one copies alone it tells the other when it is
 // done. A rank waits for the other's copying in the progress loop alone: an End whose rank has nothing left
 // to claim stays in `active` until the copy is over, and the rank that finishes last wakes the other.
@@ -27,7 +25,6 @@
 
 #include "base/types.hpp"
 #include "link/link.hpp"
-#include "memory/cross_memory.hpp"
 #include "memory/symmetric_heap.hpp"
 #include "p2p/slot_pool.hpp"
 #include "protocol/choose.hpp"
@@ -68,10 +65,6 @@ struct LargeEnd {
   Count bytes = 0;                    // to be copied
   Count copied = 0;                   // of them by this rank
   RequestId other = 0;                // alone: whom to tell
-  Count message_bytes = 0;            // attach: to be counted when it is over, and the next two
-  bool message_first = false;         //
-  bool attached = false;              // the system copies
-  bool failed = false;                // it could not
 };
 
 class LargeMessages {
@@ -123,7 +116,6 @@ class LargeMessages {
     std::uint32_t open_lines = 0;  // bit: in->receives that are not free
     std::uint32_t serial_next = 0;
     std::uint64_t published = 0;  // what in->processed says
-    CrossMemory process;          // its private memory
     bool is_far = false;          // on another node
   };
 
@@ -138,12 +130,6 @@ class LargeMessages {
   void finish(LargeEnd& end);
   void retire(const CooperativeCopy& copy);
   bool reach(int endpoint, const Placement& placement, Count bytes);
-
-  // attach.cpp
-  bool is_attachable(const LongMessage& message, const Placement& here, Count bytes) const;
-  bool may_attach(int endpoint);
-  bool carry_attached(LargeEnd& end, Count budget);
-  void fall_back(LargeEnd& end);
 
   // advertised_receives.cpp
   PairPage* page(PairPage*& known, int from, int to);

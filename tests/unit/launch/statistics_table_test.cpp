@@ -116,14 +116,14 @@ TEST(Statistics, BytesHaveThreeDigits) {
 TEST(Statistics, AReportGoesThroughSharedMemoryWhole) {
   Counters counters;
   counters.count_sent(Way::kPut, 77);
-  counters.count_received(Way::kAttach, 5, true);
+  counters.count_received(Way::kGet, 5, true);
   counters.unexpected_bytes.add(9);
   counters.unexpected_bytes.subtract(9);
   RunStatistics shared;
   store(statistics_of(counters), &shared);
   const RunStatistics read = load(shared);
   EXPECT_EQ(read.of(Way::kPut).sent.bytes, 77u);
-  EXPECT_EQ(read.of(Way::kAttach).message_first.messages, 1u);
+  EXPECT_EQ(read.of(Way::kGet).message_first.messages, 1u);
   EXPECT_EQ(read.all().received.messages, 1u);
   EXPECT_EQ(read.unexpected_bytes_highest, 9u);
 }

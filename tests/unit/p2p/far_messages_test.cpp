@@ -53,7 +53,7 @@ void exchange(Rank& mpi, Wanted wanted) {
 
 std::uint64_t in_common_memory(const Counters& counters) {
   std::uint64_t sum = 0;
-  for (const Way way : {Way::kSenderWrite, Way::kGet, Way::kCooperative, Way::kPut, Way::kAttach})
+  for (const Way way : {Way::kSenderWrite, Way::kGet, Way::kCooperative, Way::kPut})
     sum += counters.of(way).sent.messages + counters.of(way).received.messages;
   return sum;
 }

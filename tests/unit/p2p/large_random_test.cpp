@@ -74,9 +74,6 @@ class Round {
     table.get = random_() % 4 != 0;
     table.cooperative = random_() % 4 != 0;
     table.put = random_() % 4 != 0;
-    table.attach = random_() % 4 != 0;
-    table.attach_bytes_min = 2000;
-    table.attach_block_bytes_min = random_() % 2 == 0 ? 8 : 400;
   }
 
   void run() {

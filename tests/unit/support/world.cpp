@@ -37,7 +37,6 @@ struct World {
         machine(size, wanted.nodes, wanted.config, wanted.job),
         values(ValueTable::bytes_needed(size) + 64),
         ended(static_cast<std::size_t>(size)) {
-    for (int rank = 0; rank < size; ++rank) marks.push_back(mark_value(options.job, rank));
     if (options.odd_heaps_private) {
       symmetric_heaps = static_cast<std::byte*>(
           mmap(nullptr, kSymmetricHeapBytes * static_cast<std::size_t>(size), PROT_READ | PROT_WRITE,
@@ -59,7 +58,6 @@ struct World {
   ThreadMachine machine;
   std::vector<std::byte> values;         // of the Directory
   std::vector<std::atomic<bool>> ended;  // by rank
-  std::vector<std::uint64_t> marks;      // by rank
   std::byte* symmetric_heaps = nullptr;  // kSymmetricHeapBytes for each rank; null: none
 };
 
@@ -157,12 +155,6 @@ class ThreadNode final : public SharedNode {
   }
   bool sleeps_with_fence(int endpoint) const override {
     return !is_inproc() && SharedNode::sleeps_with_fence(endpoint);
-  }
-  ProcessMark process_of(int rank) const override {
-    const std::uint64_t& mark = world_.marks[static_cast<std::size_t>(rank)];
-    return {.pid = static_cast<std::int32_t>(getpid()),
-            .address = reinterpret_cast<std::uintptr_t>(&mark),
-            .value = mark_value(world_.options.job, rank) + (world_.options.other_processes ? 1 : 0)};
   }
 
  private:

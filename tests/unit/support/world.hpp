@@ -23,7 +23,6 @@ struct WorldOptions {
   bool odd_ranks_private = false;            // but for those of odd ranks
   bool odd_heaps_private = false;            // but for what odd ranks do not allocate there
   bool reach_nobody = false;                 // it is global, but nobody can map it (forbidden)
-  bool other_processes = false;              // process numbers mean other processes here (pid namespaces)
   bool file_locks = true;                    // the ranks share locks on the ranges of files
   ThreadLevel thread_level = ThreadLevel::kSingle;
   std::uint64_t job = 0;        // worlds that meet have different ones
