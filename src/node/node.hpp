@@ -21,9 +21,10 @@
 
 #include "base/calls/call_board.hpp"
 #include "memory/symmetric_heap.hpp"
-#include "node/pair_page.hpp"
 
 namespace tasuki {
+
+inline constexpr std::size_t kPairPageBytes = 4096;  // of Node::pair_page
 
 class Node {
  public:

@@ -24,7 +24,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "node/pair_page.hpp"
+#include "node/node.hpp"
 #include "protocol/cooperative_copy.hpp"
 
 namespace tasuki {

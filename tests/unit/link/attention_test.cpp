@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "link/shm/shm_link.hpp"
-#include "node/pair_page.hpp"
+#include "node/node.hpp"
 #include "support/thread_machine.hpp"
 
 namespace tasuki {
