@@ -3,7 +3,7 @@
 //
 // Job is the event loop, and the wiring between those that do the work:
 //
-//   Preparation, Starter     make a world ready, and start its ranks
+//   Preparation, RankStarter make a world ready, and start its ranks
 //   Worlds, RankProcesses    what runs, and its processes on this machine
 //   Ending                   how the job ends, and the exit status
 //   JobDoctor                looks at ranks that stand still or fail
@@ -15,7 +15,7 @@
 // through Job: a failed rank, the time limit and SIGQUIT lead to an examination, and its conclusion to the
 // end.
 //
-// Where ranks run on several hosts, Starter and RankProcesses are what an agent on each host does; where
+// Where ranks run on several hosts, RankStarter and RankProcesses are what an agent on each host does; where
 // another launcher has started them, neither is there, and the worlds come from it. The rest stays.
 //
 // One thread, one event loop.
@@ -26,9 +26,9 @@
 #include "launch/host/rank_processes.hpp"
 #include "launch/job/ending.hpp"
 #include "launch/job/preparation.hpp"
+#include "launch/job/rank_starter.hpp"
 #include "launch/job/spawn_service.hpp"
 #include "launch/job/spawner.hpp"
-#include "launch/job/starter.hpp"
 #include "launch/options/options.hpp"
 #include "launch/report/reports.hpp"
 #include "launch/stream/console.hpp"
@@ -69,7 +69,7 @@ class Job final : public Ready {
   JobDoctor doctor_;
   JobTop top_;
   Preparation preparation_;
-  Starter starter_;
+  RankStarter starter_;
   Spawner spawner_;
   SpawnService spawns_;
 };

@@ -10,8 +10,8 @@
 #include "launch/host/rank_processes.hpp"
 #include "launch/job/ending.hpp"
 #include "launch/job/preparation.hpp"
+#include "launch/job/rank_starter.hpp"
 #include "launch/job/spawn_service.hpp"
-#include "launch/job/starter.hpp"
 #include "launch/report/reports.hpp"
 #include "launch/world/worlds.hpp"
 
@@ -23,7 +23,7 @@ std::string applications_of(const SpawnRequest& request, std::vector<Application
 class Spawner final : public SpawnHandler {
  public:
   Spawner(Worlds& worlds, RankProcesses& processes, Reports& reports, Preparation& preparation,
-          Starter& starter, Ending& ending)
+          RankStarter& starter, Ending& ending)
       : worlds_(worlds),
         processes_(processes),
         reports_(reports),
@@ -47,7 +47,7 @@ class Spawner final : public SpawnHandler {
   RankProcesses& processes_;
   Reports& reports_;
   Preparation& preparation_;
-  Starter& starter_;
+  RankStarter& starter_;
   Ending& ending_;
 };
 

@@ -1,4 +1,4 @@
-// Starter: starts the ranks of a world that is prepared, one by one, on this machine: each with its standard
+// RankStarter: starts the ranks of a prepared world one by one on this machine, each with its standard
 // streams, its environment and its processors.
 //
 // On several hosts an agent on each of them would do this for its ranks; the world and its preparation are
@@ -20,20 +20,20 @@
 
 namespace tasuki::launch {
 
-class Starter {
+class RankStarter {
  public:
   /// `inherited` is that of take_over_signals().
-  Starter(EventLoop& loop, const Options& options, const Inherited& inherited, Console& console,
-          RankProcesses& processes, const Reports& reports)
+  RankStarter(EventLoop& loop, const Options& options, const Inherited& inherited, Console& console,
+              RankProcesses& processes, const Reports& reports)
       : loop_(loop),
         options_(options),
         inherited_(inherited),
         console_(console),
         processes_(processes),
         reports_(reports) {}
-  ~Starter();
-  Starter(const Starter&) = delete;
-  Starter& operator=(const Starter&) = delete;
+  ~RankStarter();
+  RankStarter(const RankStarter&) = delete;
+  RankStarter& operator=(const RankStarter&) = delete;
 
   /// When memory runs out the kernel is to kill a rank, and not mpiexec, which is to report it. Before any
   /// process is made.

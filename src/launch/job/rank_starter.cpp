@@ -1,5 +1,5 @@
 // One rank after the other: streams, environment, processors, process.
-#include "launch/job/starter.hpp"
+#include "launch/job/rank_starter.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -40,13 +40,13 @@ std::vector<char*> arguments_of(const Application& application) {
 
 }  // namespace
 
-Starter::~Starter() {
+RankStarter::~RankStarter() {
   if (null_fd_ >= 0) close(null_fd_);
 }
 
 /// Not even when mpiexec has most memory, or when all ranks have died and what they share is still being
 /// given back.
-void Starter::spare_launcher() {
+void RankStarter::spare_launcher() {
   const std::string found = local::read_text(kKillScorePath);
   if (found.empty()) return;
   kill_score_ =
@@ -54,7 +54,7 @@ void Starter::spare_launcher() {
   set_kill_score(kKillScoreLeast);  // where that is permitted
 }
 
-bool Starter::start(World* world, Refusal* refusal) {
+bool RankStarter::start(World* world, Refusal* refusal) {
   raise_file_limit();
   if (null_fd_ < 0) null_fd_ = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null_fd_ < 0) {
@@ -70,7 +70,7 @@ bool Starter::start(World* world, Refusal* refusal) {
   return true;
 }
 
-bool Starter::start_rank(const WorldRank& rank, Refusal* refusal) {
+bool RankStarter::start_rank(const WorldRank& rank, Refusal* refusal) {
   World& world = *rank.world;
   const std::size_t number = rank.rank().application;
   const Application& application = world.applications[number];
@@ -113,7 +113,7 @@ bool Starter::start_rank(const WorldRank& rank, Refusal* refusal) {
   return true;
 }
 
-void Starter::set_variables(const WorldRank& rank, RankEnvironment* environment) const {
+void RankStarter::set_variables(const WorldRank& rank, RankEnvironment* environment) const {
   const World& world = *rank.world;
   set_job_variables(*environment,
                     {world.segment.fd(), static_cast<int>(getpid()), world.segment.job_id(), world.size()},
@@ -123,8 +123,8 @@ void Starter::set_variables(const WorldRank& rank, RankEnvironment* environment)
   reports_.set_variables(*environment, world, rank.number);
 }
 
-bool Starter::connect_outputs(const WorldRank& rank, Start* start, std::vector<int>* to_close,
-                              Refusal* refusal) {
+bool RankStarter::connect_outputs(const WorldRank& rank, Start* start, std::vector<int>* to_close,
+                                  Refusal* refusal) {
   Rank& starting = rank.rank();
   const std::string name = rank.world->rank_name(rank.number);
   const RankPaths paths = paths_of_rank(options_, name);
@@ -142,9 +142,9 @@ bool Starter::connect_outputs(const WorldRank& rank, Start* start, std::vector<i
 }
 
 /// Gives `fd` the rank's end: a file, or a pipe that a new stream reads.
-bool Starter::connect_output(const std::string& path, OutputSink& sink, const std::string& rank,
-                             std::unique_ptr<RankStream>* stream, int* fd, std::vector<int>* to_close,
-                             Refusal* refusal) {
+bool RankStarter::connect_output(const std::string& path, OutputSink& sink, const std::string& rank,
+                                 std::unique_ptr<RankStream>* stream, int* fd, std::vector<int>* to_close,
+                                 Refusal* refusal) {
   if (!path.empty()) {
     *fd = create_file(path);
     if (*fd < 0) {
@@ -166,7 +166,7 @@ bool Starter::connect_output(const std::string& path, OutputSink& sink, const st
   return true;
 }
 
-int Starter::standard_input(const WorldRank& rank, std::vector<int>* to_close) {
+int RankStarter::standard_input(const WorldRank& rank, std::vector<int>* to_close) {
   if (rank.world->spawned() || rank.number != options_.stdin_rank) return null_fd_;
   if (isatty(STDIN_FILENO) == 0) return STDIN_FILENO;
   const int fd = console_.terminal().open();
