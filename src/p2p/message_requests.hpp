@@ -17,7 +17,7 @@
 #include "p2p/request.hpp"
 #include "protocol/choose.hpp"
 #include "protocol/packet.hpp"
-#include "protocol/placement.hpp"
+#include "protocol/strided_buffer.hpp"
 #include "protocol/write.hpp"
 
 namespace tasuki {
@@ -84,7 +84,7 @@ struct ReceiveRequest final : Request, PostedReceive {
   Code start() override;
   Code cancel() override;
   Count capacity() const { return cursor.total_bytes(); }
-  Placement place() const { return tasuki::place(buffer, cursor.count(), *datatype); }
+  StridedBuffer strided_buffer() const { return tasuki::strided_buffer(buffer, cursor.count(), *datatype); }
 
   void* buffer;
   Ref<Datatype> datatype;

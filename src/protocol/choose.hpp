@@ -86,7 +86,7 @@ struct LongFacts {
   bool far = false;  // on another node, or of another job: no memory is shared
   Distance distance = Distance::kCache;
   bool source_symmetric = false;       // the receiver can read it where it lies
-  bool source_regular = false;         // it has a Placement, global or not
+  bool source_regular = false;         // it has a StridedBuffer, global or not
   bool source_dense = false;           // of one run
   bool destination_symmetric = false;  // the sender can write to it where it lies
   bool destination_regular = false;

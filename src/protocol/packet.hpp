@@ -103,7 +103,7 @@ struct OfferHeader {
 
 /// What is known of where the bytes of a long message lie in its sender's memory.
 enum class SourceKind : std::uint8_t {
-  kIrregular,  // no Placement can say it
+  kIrregular,  // no StridedBuffer can say it
   kGlobal,     // symmetric memory
   kPrivate,    // memory of the sender's own
 };
@@ -115,7 +115,7 @@ struct RequestToSendHeader {
   Context context;
   std::uint64_t bytes;    // of the whole message
   RequestId sender;       // to be answered
-  std::uint64_t address;  // with the next two a Placement of the source; 0: the receiver cannot use it
+  std::uint64_t address;  // with the next two a StridedBuffer of the source; 0: the receiver cannot use it
   std::int64_t stride;
   std::uint32_t block_bytes;
   std::uint16_t generation;  // of the copy
@@ -131,7 +131,7 @@ struct WritingHeader {
   RequestId receiver;
   std::uint64_t bytes;  // of the whole message
   std::uint64_t
-      address;  // with the next two a Placement of the source, in symmetric memory; 0: the sender copies
+      address;  // with the next two a StridedBuffer of the source, in symmetric memory; 0: the sender copies
   std::int64_t stride;  // alone
   std::uint32_t block_bytes;
   std::uint32_t line;  // of PairPage::receives
@@ -148,12 +148,12 @@ struct EagerMoreHeader {
 /// kPutDone.
 struct AnswerHeader {
   LeadWord lead = 0;
-  std::uint32_t block_bytes = 0;  // of the Placement, see below
+  std::uint32_t block_bytes = 0;  // of the StridedBuffer, see below
   RequestId sender = 0;           // kPutDone: none
   RequestId receiver = 0;         // kClearToSend: to whom fragments or kPutDone go; kPutDone: who it is
   std::uint64_t bytes_wanted =
       0;                      // kClearToSend, kGetBegins: fewer than the message has when it is truncated
-  std::uint64_t address = 0;  // kGetBegins, kClearToSend: the Placement of the destination; 0: private
+  std::uint64_t address = 0;  // kGetBegins, kClearToSend: the StridedBuffer of the destination; 0: private
   std::int64_t stride = 0;
 };
 

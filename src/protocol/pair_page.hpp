@@ -40,7 +40,7 @@ struct alignas(64) AdvertisedReceive {
                                      // (CAS), claimed to free; sender: open to claimed (CAS, acq_rel)
   std::atomic<std::int32_t> tag;     // writer of this and all that follow: receiver; relaxed, under `state`
   std::atomic<std::uint64_t> context;
-  std::atomic<std::uint64_t> address;      // of the buffer: with the next two a Placement
+  std::atomic<std::uint64_t> address;      // of the buffer: with the next two a StridedBuffer
   std::atomic<std::int64_t> stride;        //
   std::atomic<std::uint32_t> block_bytes;  //
   std::atomic<std::uint32_t> serial;       // order of the receives; wraps around

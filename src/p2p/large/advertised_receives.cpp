@@ -82,9 +82,9 @@ bool LargeMessages::claim(SendRequest& send) {
   }
   if (best == nullptr) return false;
 
-  const Placement there{best->address.load(std::memory_order_relaxed),
-                        best->stride.load(std::memory_order_relaxed),
-                        best->block_bytes.load(std::memory_order_relaxed)};
+  const StridedBuffer there{best->address.load(std::memory_order_relaxed),
+                            best->stride.load(std::memory_order_relaxed),
+                            best->block_bytes.load(std::memory_order_relaxed)};
   const auto capacity = static_cast<Count>(best->capacity.load(std::memory_order_relaxed));
   const RequestId receive = best->receive.load(std::memory_order_relaxed);
   const Count bytes = std::min(send.cursor.total_bytes(), capacity);
@@ -115,7 +115,7 @@ void LargeMessages::posted(ReceiveRequest& receive) {
   if (!is_local(endpoint)) return;
   Peer& from = peer(endpoint);
   if (page(from.in, endpoint, p2p_.link.self()) == nullptr) return;
-  const Placement here = receive.place();
+  const StridedBuffer here = receive.strided_buffer();
   const std::size_t span = here.exists() ? here.span(receive.capacity()) : 0;
   const SymmetricAddress global =
       span != 0 ? memory_.locate(reinterpret_cast<const void*>(here.address), span).address : 0;

@@ -33,10 +33,10 @@ const DistanceTable& LargeMessages::table_for(int endpoint) {
   return p2p_.table.at(p2p_.distances.to(endpoint));
 }
 
-bool LargeMessages::reach(int endpoint, const Placement& placement, Count bytes) {
-  if (!placement.exists() || !placement.is_sound()) return false;
-  const std::size_t span = placement.span(bytes);
-  return span != 0 && memory_.locate(endpoint, placement.address, span).is_shared();
+bool LargeMessages::reach(int endpoint, const StridedBuffer& buffer, Count bytes) {
+  if (!buffer.exists() || !buffer.is_sound()) return false;
+  const std::size_t span = buffer.span(bytes);
+  return span != 0 && memory_.locate(endpoint, buffer.address, span).is_shared();
 }
 
 // ----- the sender ------------------------------------------------------------------------------------------
@@ -46,8 +46,8 @@ LargeEnd& LargeMessages::end_of(SendRequest& send) {
     send.large = ends_.make();
     send.large->send = &send;
     send.large->endpoint = send.endpoint;
-    send.large->here = place(send.buffer, send.count, *send.datatype);
-    const Placement& here = send.large->here;
+    send.large->here = strided_buffer(send.buffer, send.count, *send.datatype);
+    const StridedBuffer& here = send.large->here;
     const std::size_t span = here.exists() ? here.span(send.cursor.total_bytes()) : 0;
     if (span != 0 && is_local(send.endpoint)) {
       send.large->global = memory_.locate(reinterpret_cast<const void*>(here.address), span).address;
@@ -69,7 +69,7 @@ void LargeMessages::lend_copy(LargeEnd& end) {
 bool LargeMessages::open(SendRequest& send) {
   LargeEnd& end = end_of(send);
   const Count bytes = send.cursor.total_bytes();
-  Placement source;  // as it is told
+  StridedBuffer source;  // as it is told
   if (end.global != 0) source = {end.global, end.here.stride, end.here.block_bytes};
   if (send.protocol == Protocol::kSenderWrite) {
     return write_writing(p2p_.link, send.endpoint,
@@ -127,13 +127,13 @@ void LargeMessages::get_begins(SendRequest& send, const Packet& packet) {
     p2p_.damaged(packet, "an offer to share that does not fit its message");
   }
   p2p_.count_sent(Way::kCooperative, send.cursor.total_bytes(), end.endpoint, kReceiverChose);
-  const Placement there{header.address, header.stride, header.block_bytes};
+  const StridedBuffer there{header.address, header.stride, header.block_bytes};
   if (reach(end.endpoint, there, end.bytes)) end.there = there;
   begin(end, kTurnBytes);
 }
 
 bool LargeMessages::put(SendRequest& send, const AnswerHeader& header) {
-  const Placement there{header.address, header.stride, header.block_bytes};
+  const StridedBuffer there{header.address, header.stride, header.block_bytes};
   LargeEnd& end = *send.large;
   const auto bytes = static_cast<Count>(header.bytes_wanted);
   if (!reach(end.endpoint, there, bytes) || !(end.here.exists() || there.dense())) return false;
@@ -163,7 +163,7 @@ void LargeMessages::forget(SendRequest& send) {
 void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message, Count bytes,
                             bool message_first) {
   const Count wanted = std::min(bytes, receive.capacity());
-  const Placement here = wanted != 0 ? receive.place() : Placement{};
+  const StridedBuffer here = wanted != 0 ? receive.strided_buffer() : StridedBuffer{};
   const bool shares_page = is_local(receive.endpoint);
   const SymmetricAddress global =
       here.exists() && shares_page
@@ -238,7 +238,7 @@ void LargeMessages::writing(const Packet& packet) {
                       false);
   p2p_.open(*receive, lead_source(header.lead), header.tag, bytes, packet.source);
   end->bytes = std::min(bytes, receive->capacity());
-  const Placement there{header.address, header.stride, header.block_bytes};
+  const StridedBuffer there{header.address, header.stride, header.block_bytes};
   if (reach(end->endpoint, there, end->bytes)) end->there = there;
   begin(*end, kTurnBytes);
 }
@@ -320,8 +320,8 @@ bool LargeMessages::carry_alone(LargeEnd& end, Count budget) {
 /// Copies the message's bytes [begin, to).
 void LargeMessages::move(LargeEnd& end, Count begin, Count to) {
   if (end.here.exists()) {
-    return end.send != nullptr ? copy_placed(end.here, end.there, begin, to)
-                               : copy_placed(end.there, end.here, begin, to);
+    return end.send != nullptr ? copy_strided(end.here, end.there, begin, to)
+                               : copy_strided(end.there, end.here, begin, to);
   }
   // An irregular type, and a dense run at the other end.
   auto* const other = reinterpret_cast<std::byte*>(end.there.address + static_cast<std::uint64_t>(begin));

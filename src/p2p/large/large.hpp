@@ -31,7 +31,7 @@
 #include "protocol/cooperative_copy.hpp"
 #include "protocol/packet.hpp"
 #include "protocol/pair_page.hpp"
-#include "protocol/placement.hpp"
+#include "protocol/strided_buffer.hpp"
 
 namespace tasuki {
 
@@ -42,7 +42,7 @@ struct ReceiveRequest;
 /// What a request to send says about its message, as a Message keeps it.
 struct LongMessage {
   RequestId sender = 0;
-  Placement source;
+  StridedBuffer source;
   std::uint16_t generation = 0;
   std::uint8_t get = kNoGet;
   SourceKind kind = SourceKind::kIrregular;
@@ -53,9 +53,9 @@ struct LargeEnd {
   SendRequest* send = nullptr;        // exactly one of the two is there
   ReceiveRequest* receive = nullptr;  //
   int endpoint = 0;                   // of the other end
-  Placement here;                     // the own buffer, by its own address; none: irregular
+  StridedBuffer here;                 // the own buffer, by its own address; none: irregular
   SymmetricAddress global = 0;        // its global address; 0: private
-  Placement there;                    // the other end's, where this rank may copy; else none
+  StridedBuffer there;                // the other end's, where this rank may copy; else none
   CooperativeCopy* copy = nullptr;    // null: this rank copies alone
   std::uint32_t generation = 0;       // of the copy
   std::uint32_t line_generation = 0;  // of the advertised receive
@@ -129,7 +129,7 @@ class LargeMessages {
   void begin(LargeEnd& end, Count budget);
   void finish(LargeEnd& end);
   void retire(const CooperativeCopy& copy);
-  bool reach(int endpoint, const Placement& placement, Count bytes);
+  bool reach(int endpoint, const StridedBuffer& buffer, Count bytes);
 
   // advertised_receives.cpp
   PairPage* page(PairPage*& known, int from, int to);

@@ -1,6 +1,6 @@
-// Placement: where the bytes of a message lie in a rank's memory, in a form small enough to travel in a
-// packet: one dense run, or blocks of one size at one stride. Who knows the placements of both ends can copy
-// any range of the message from one to the other in one pass, so both ranks can.
+// StridedBuffer: where the bytes of a message lie in a rank's memory, in a form small enough to travel in a
+// packet: one dense run, or blocks of one size at one stride. A rank that knows both ends' copies any range
+// of the message from one to the other in one pass; both ranks can.
 //
 // Invariants:
 //  1. address == 0: none. The memory is private, or lies in a way that this form cannot say.
@@ -16,7 +16,7 @@
 
 namespace tasuki {
 
-struct Placement {
+struct StridedBuffer {
   std::uint64_t address = 0;
   std::int64_t stride = 0;
   std::uint32_t block_bytes = 0;
@@ -30,9 +30,9 @@ struct Placement {
 };
 
 /// Where `count` elements at `buffer` lie. None exists for an irregular type.
-Placement place(const void* buffer, Count count, const Datatype& datatype);
+StridedBuffer strided_buffer(const void* buffer, Count count, const Datatype& datatype);
 
 /// Bytes [begin, end) of a message, from where one end has them to where the other end wants them.
-void copy_placed(const Placement& from, const Placement& to, Count begin, Count end);
+void copy_strided(const StridedBuffer& from, const StridedBuffer& to, Count begin, Count end);
 
 }  // namespace tasuki

@@ -1,5 +1,5 @@
-// Placement: found in a layout; and the copy from one to another.
-#include "protocol/placement.hpp"
+// StridedBuffer: how one is made of a datatype's layout, and the copy from one to another.
+#include "protocol/strided_buffer.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -13,31 +13,31 @@ std::uint64_t moved(std::uint64_t address, Count offset) {
   return address + static_cast<std::uint64_t>(offset);
 }
 
-Placement blocks(std::uint64_t address, Count block_bytes, Count stride) {
+StridedBuffer blocks(std::uint64_t address, Count block_bytes, Count stride) {
   if (stride <= block_bytes || block_bytes > UINT32_MAX) return {};
   return {.address = address, .stride = stride, .block_bytes = static_cast<std::uint32_t>(block_bytes)};
 }
 
-/// A walk along one placement.
+/// A walk along one buffer.
 struct Walk {
   std::byte* at;
   Count left;  // in this block
   Count block_bytes;
   Count gap;  // from the end of a block to the start of the next
 
-  Walk(const Placement& placement, Count begin, Count end) {
-    auto* const base = reinterpret_cast<std::byte*>(placement.address);
-    if (placement.dense()) {
+  Walk(const StridedBuffer& buffer, Count begin, Count end) {
+    auto* const base = reinterpret_cast<std::byte*>(buffer.address);
+    if (buffer.dense()) {
       at = base + begin;
       left = block_bytes = end - begin;
       gap = 0;
       return;
     }
-    block_bytes = placement.block_bytes;
-    gap = placement.stride - block_bytes;
+    block_bytes = buffer.block_bytes;
+    gap = buffer.stride - block_bytes;
     const Count block = begin / block_bytes;
     const Count skipped = begin - block * block_bytes;
-    at = base + block * placement.stride + skipped;
+    at = base + block * buffer.stride + skipped;
     left = block_bytes - skipped;
   }
   void advance(Count bytes) {
@@ -61,10 +61,11 @@ void copy_blocks(std::byte* to, Count to_stride, const std::byte* from, Count fr
 
 /// As many whole blocks as lie in `bytes`, where both ends have them at the same bytes of the message and
 /// they are small: a call for each would cost more than the copy. Returns the bytes done.
-Count copy_small_blocks(const Placement& from, const Placement& to, Walk* source, Walk* target, Count bytes) {
+Count copy_small_blocks(const StridedBuffer& from, const StridedBuffer& to, Walk* source, Walk* target,
+                        Count bytes) {
   const Count block = std::min(source->block_bytes, target->block_bytes);
-  const auto fits = [block](const Placement& placement, const Walk& walk) {
-    return placement.dense() || (walk.block_bytes == block && walk.left == block);
+  const auto fits = [block](const StridedBuffer& buffer, const Walk& walk) {
+    return buffer.dense() || (walk.block_bytes == block && walk.left == block);
   };
   if (block > 32 || !fits(from, *source) || !fits(to, *target)) return 0;
   const Count from_stride = from.dense() ? block : from.stride;
@@ -98,7 +99,7 @@ Count copy_small_blocks(const Placement& from, const Placement& to, Walk* source
 
 }  // namespace
 
-std::size_t Placement::span(Count bytes) const {
+std::size_t StridedBuffer::span(Count bytes) const {
   if (bytes <= 0) return 0;
   if (dense()) return static_cast<std::size_t>(bytes);
   const Count blocks = (bytes - 1) / block_bytes;
@@ -111,7 +112,7 @@ std::size_t Placement::span(Count bytes) const {
   return static_cast<std::size_t>(all);
 }
 
-Placement place(const void* buffer, Count count, const Datatype& datatype) {
+StridedBuffer strided_buffer(const void* buffer, Count count, const Datatype& datatype) {
   const Layout& layout = *datatype.layout;
   const auto base = reinterpret_cast<std::uint64_t>(buffer);
   if (count <= 0 || layout.size == 0) return {};
@@ -126,7 +127,7 @@ Placement place(const void* buffer, Count count, const Datatype& datatype) {
   return blocks(moved(base, layout.offset), layout.block_bytes, layout.stride);
 }
 
-void copy_placed(const Placement& from, const Placement& to, Count begin, Count end) {
+void copy_strided(const StridedBuffer& from, const StridedBuffer& to, Count begin, Count end) {
   if (begin >= end) return;
   Walk source(from, begin, end);
   Walk target(to, begin, end);
