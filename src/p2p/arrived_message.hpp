@@ -2,8 +2,7 @@
 // stands in the matching queue until a receive or a matched probe takes it; a matched probe gives it to the
 // user as an MPI_Message (MPI 3.8.2).
 //
-// Messages come from a pool of their Process, made by PointToPoint; MPI_MESSAGE_NO_PROC is the one that does
-// not.
+// Messages come from a pool of their Process, made by PointToPoint; only MPI_MESSAGE_NO_PROC does not.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Awaiting: the requests that a call waits for, while it does, for reports on this rank
+// Awaiting: the requests that a call waits for at present; reports on this rank name them
 // (base/calls/call_board.hpp).
 //
 // It lives on the stack of the call, in a list of the process, the newest first. Thread safety: the process

@@ -47,7 +47,7 @@ class BufferPool {
   BufferEntry* take(Count bytes);
   void give_back(BufferEntry* entry);
 
-  /// Makes `request` complete once all entries of now are given back.
+  /// Makes `request` complete once all entries that are in use now have been given back.
   void notify(FlushRequest* request);
 
   bool empty() const { return entries_.empty(); }

@@ -28,7 +28,7 @@ bool send_at_once(const void* buffer, Count count, const Datatype& datatype, int
 Request* start_receive(void* buffer, Count count, Datatype& datatype, int source, int tag, Comm& comm,
                        Plane plane);
 
-/// Has the error handler of what `request` belongs to hear of `code`, which the present call returns. Returns
+/// Calls the error handler of what `request` belongs to with `code`, which the present call returns. Returns
 /// `code`.
 Code blame_owner(Process& process, Request& request, Code code);
 

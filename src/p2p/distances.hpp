@@ -1,8 +1,9 @@
-// Distances: how far from this rank the others of its job compute, each found out when it is first asked for
-// (by the first large message) and kept: programs bind themselves before they send.
+// Distances: how far from this rank the other ranks of its job compute. Each distance is found when the first
+// large message needs it, and kept: programs bind themselves before they send.
 //
-// What decides is where a process may run. One that is not bound, or of which that is not known, is as far
-// away as the processors of the machine are from each other. A rank that has not come yet is asked for again.
+// What decides is where a process may run. A process that is not bound, or whose binding is not known, is as
+// far away as the processors of the machine are from each other. The distance of a rank that has not started
+// yet is not kept.
 //
 // Thread safety: the process lock guards it.
 #pragma once

@@ -86,7 +86,7 @@ bool Explainer::is_new(std::uint64_t one) {
     return false;
   cases_.push_back(one);
   if (cases_.size() < kCasesMax) return true;
-  std::fprintf(stderr, "tasuki: rank %d: more cases are not told\n", process_.rank);
+  std::fprintf(stderr, "tasuki: rank %d: more cases are not reported\n", process_.rank);
   return false;
 }
 

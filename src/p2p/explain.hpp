@@ -1,7 +1,8 @@
-// Explainer: TASUKI_EXPLAIN. Says on standard error which way messages take and why, one line for each case
-// that differs in direction, way, reason, size (as a power of two), distance or in who came first.
+// Explainer: TASUKI_EXPLAIN. Writes to standard error which way messages take and why, one line for each case
+// that differs in direction, way, reason, size (as a power of two), distance, or in whether the send or the
+// receive came first.
 //
-// It exists only where it is wanted; messages on the short path are not asked about.
+// A process has one only with TASUKI_EXPLAIN. It does not report messages that take the short path.
 //
 // Thread safety: the process lock guards it.
 //

@@ -7,11 +7,11 @@
 // types of what is received (MPI 3.3.1). Then no message takes the short path, none is written into a receive
 // that was advertised, and every short one goes the way of eager ones; so all of them come by two functions.
 //
-// At level 3 a receive remembers the sum of its buffer, and tells when its message comes whether the program
-// has written there.
+// At level 3 a receive remembers the checksum of its buffer; when its message comes, it reports a program
+// that has written there.
 //
-// A peer of another job may check less, and announce nothing; then nothing is compared. One that checks less
-// than its peer ignores what is announced.
+// A peer of another job may check less, and announce nothing; then nothing is compared. A process that checks
+// less than its peer ignores the announcements.
 //
 // Ownership: PointToPoint, null below level 1; notes belong to their requests. Thread safety: the process
 // lock guards it all.
@@ -75,7 +75,7 @@ class MessageChecks {
   /// The error of a receive whose types are not those of the offer.
   Code compare_offer(const PartitionedReceive& receive, const OfferHeader& offer) const;
   void began(PartitionedSend& send);
-  /// Partitions [first, end) are the program's no more.
+  /// The program has given partitions [first, end) to MPI_Pready: it must not write there any more.
   void ready(PartitionedSend& send, int first, int end);
 
   /// The next send carries packed data of this type.

@@ -104,7 +104,7 @@ struct ReceiveRequest final : Request, PostedReceive {
 struct SendReceiveRequest final : Request {
   explicit SendReceiveRequest(Comm& on) : Request(RequestType::kSendReceive, on) { active = true; }
 
-  /// One of the two is over.
+  /// The send or the receive is over.
   void part_done();
 
   int parts_left = 2;

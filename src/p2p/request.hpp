@@ -56,7 +56,7 @@ struct Request : Object {
   /// Asks for cancellation (MPI 3.8.4); local, returns at once. Does nothing where it is too late.
   virtual Code cancel() { return 0; }
 
-  /// Whose error handler hears of its errors.
+  /// The object whose error handler is called with its errors.
   virtual ErrorOwner* error_owner() { return comm.get(); }
 
   void complete() { done = true; }

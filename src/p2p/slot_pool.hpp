@@ -1,5 +1,5 @@
-// SlotPool: objects of one type, made and given back without malloc once the pool has grown, and named by ids
-// that peers can send around: an id that is stale or forged finds nothing.
+// SlotPool: objects of one type, made and given back without malloc once the pool has grown. Each has an id
+// that may travel in packets: an id that is stale or forged finds nothing.
 //
 // Thread safety: none; the process lock guards it.
 //

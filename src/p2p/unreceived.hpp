@@ -19,8 +19,8 @@ struct UnreceivedMessage {
   Count bytes = 0;
 };
 
-/// Takes in what has come and returns what no receive has taken. That is all that the peers have sent.
-/// REQUIRES: all ranks have met since they sent it, as in MPI_Finalize.
+/// Takes in what has arrived and returns the messages that no receive has taken, of all that the peers have
+/// sent. REQUIRES: all ranks have met since they sent it, as in MPI_Finalize.
 std::vector<UnreceivedMessage> unreceived_messages(Process& process);
 
 /// `comm` ends, and its messages with it: keeps what unreceived_messages() is to report.

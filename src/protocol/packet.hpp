@@ -8,12 +8,17 @@
 //   long    kRequestToSend, with the source's address and whether that is symmetric memory -> (matched) ->
 //           one of
 //             kGetBegins back: the receiver copies, and the sender may help; both see the end in a
-//             CooperativeCopy kGetDone back: the receiver has copied, itself or by the system's help; the
-//             send is over kClearToSend back with the destination's address -> the sender copies -> kPutDone
-//             kClearToSend back without -> kFragment packets, which may mix with anything
+//             CooperativeCopy.
+//
+//             kGetDone back: the receiver has copied; the send is over.
+//
+//             kClearToSend back with the destination's address: the sender copies, then kPutDone.
+//
+//             kClearToSend back without an address: kFragment packets, which may mix with anything.
+//
 //   sender write  kWriting: the sender has claimed the receive, which was advertised (pair_page.hpp), and
 //           copies now; the receiver may help
-// An eager message whose sender wants to know that it was matched is answered by kAcknowledge.
+// The receiver answers an eager message with kAcknowledge where the sender wants to know that it was matched.
 //
 // With TASUKI_CHECK=2 a kSignature packet goes ahead of each message of the user's and says of which types it
 // is: the next kEager or kRequestToSend in the plane of point-to-point messages is of that message.
@@ -97,7 +102,7 @@ struct OfferHeader {
   Context context;
   std::uint64_t bytes;
   RequestId sender;
-  std::uint64_t types;  // a hash of its basic types; 0: not told, or they go with everything
+  std::uint64_t types;  // a hash of its basic types; 0: unknown, or they match all types
   std::uint64_t basic;  // the type that all of it is of; 0: several
 };
 
@@ -108,7 +113,7 @@ enum class SourceKind : std::uint8_t {
   kPrivate,    // memory of the sender's own
 };
 
-/// A long message: who sends it, and where it lies.
+/// A long message: its envelope, and where its bytes lie in the sender's memory.
 struct RequestToSendHeader {
   LeadWord lead;
   std::int32_t tag;
@@ -150,7 +155,7 @@ struct AnswerHeader {
   LeadWord lead = 0;
   std::uint32_t block_bytes = 0;  // of the StridedBuffer, see below
   RequestId sender = 0;           // kPutDone: none
-  RequestId receiver = 0;         // kClearToSend: to whom fragments or kPutDone go; kPutDone: who it is
+  RequestId receiver = 0;         // kClearToSend: where fragments or kPutDone go; kPutDone: the receive
   std::uint64_t bytes_wanted =
       0;                      // kClearToSend, kGetBegins: fewer than the message has when it is truncated
   std::uint64_t address = 0;  // kGetBegins, kClearToSend: the StridedBuffer of the destination; 0: private

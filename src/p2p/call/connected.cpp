@@ -1,10 +1,10 @@
 // Connected processes of other jobs (MPI 11.10.4), and how MPI_Finalize waits for them.
 //
-// Connected is who shares a communicator with this process, or has shared one that was freed and not
-// disconnected. Disconnecting a communicator ends the connection with its processes, also where others of the
-// same processes were freed before: they are merged ones and copies, as a rule. Each process waits for those
-// that it is connected to itself; that is enough for all messages, and those who are connected through others
-// are waited for by these.
+// A process is connected to this one if they share a communicator, or have shared one that was freed and not
+// disconnected. Disconnecting a communicator ends the connection with its processes, also where other
+// communicators of the same processes were freed before: those are mostly merged ones and copies. Each
+// process waits for the processes that it shares or shared a communicator with. That is enough for all
+// messages; a process that is connected through a third one is waited for by that one.
 #include <algorithm>
 #include <cstdio>
 #include <set>

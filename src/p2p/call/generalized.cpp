@@ -56,7 +56,8 @@ Code grequest_complete(Process& process, Request** handle) {
     return blame_owner(process, *request, code);
   }
   if (request->done) {
-    return process.fail(kErrRequest, "the generalised request is complete already, expected to be told once");
+    return process.fail(kErrRequest,
+                        "the generalised request is complete already, expected to be completed once");
   }
   const Ref<GeneralizedRequest> last(static_cast<GeneralizedRequest*>(request));
   *handle = nullptr;

@@ -20,8 +20,8 @@ namespace tasuki {
 
 namespace {
 
-/// Something else than a message that is written to it has matched an advertised receive: nobody has claimed
-/// it.
+/// A message that its sender has not written into the buffer has matched an advertised receive: ends the
+/// advertisement, which no sender may have claimed.
 [[gnu::cold]] void take_back(ReceiveRequest& receive, int endpoint) {
   Process& process = receive.comm->process;
   if (!process.p2p->large->withdraw(receive))
@@ -304,7 +304,7 @@ void PointToPoint::fragment(const Packet& packet) {
   if (receive == nullptr || !receive->streaming || receive->endpoint != packet.source) {
     damaged(packet, "a fragment for no receive that waits for one");
   }
-  receive->put_to = false;  // the sender cannot write to where it was told
+  receive->put_to = false;  // the sender cannot write to the address that it got
   const Count position = receive->cursor.position();
   if (static_cast<Count>(header.position) != position || packet.bulk_bytes == 0 ||
       packet.bulk_bytes > receive->bytes_wanted - position) {

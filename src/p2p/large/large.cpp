@@ -69,7 +69,7 @@ void LargeMessages::lend_copy(LargeEnd& end) {
 bool LargeMessages::open(SendRequest& send) {
   LargeEnd& end = end_of(send);
   const Count bytes = send.cursor.total_bytes();
-  StridedBuffer source;  // as it is told
+  StridedBuffer source;  // as the receiver gets it
   if (end.global != 0) source = {end.global, end.here.stride, end.here.block_bytes};
   if (send.protocol == Protocol::kSenderWrite) {
     return write_writing(p2p_.link, send.endpoint,

@@ -6,9 +6,9 @@
 //   get           the request to send says where the source lies: the receiver copies; where it is worth it,
 //                 it says where the destination lies, and the sender joins in (cooperative copy)
 //   put           only the destination is symmetric memory: the receiver says where, the sender copies
-// Where both may copy they share a CooperativeCopy; where one copies alone it tells the other when it is
-// done. A rank waits for the other's copying in the progress loop alone: an End whose rank has nothing left
-// to claim stays in `active` until the copy is over, and the rank that finishes last wakes the other.
+// Where both may copy they share a CooperativeCopy; where one copies alone it sends the other a packet when
+// it is done. A rank waits for the other's copying in the progress loop alone: an End whose rank has nothing
+// left to claim stays in `active` until the copy is over, and the rank that finishes last wakes the other.
 //
 // Ownership: an End belongs to its rank's pool and lives from when it is known that a request may go one of
 // these ways until the request is complete or goes another way.
@@ -64,7 +64,7 @@ struct LargeEnd {
   int line = -1;                      // of the advertised receive, or of the copy that it has lent
   Count bytes = 0;                    // to be copied
   Count copied = 0;                   // of them by this rank
-  RequestId other = 0;                // alone: whom to tell
+  RequestId other = 0;                // alone: the other end's request, which gets the answer
 };
 
 class LargeMessages {
@@ -99,7 +99,7 @@ class LargeMessages {
 
   /// Whether poll() has anything to do.
   bool busy() const { return !active_.empty() || !advertising_.empty() || !held_back_.empty(); }
-  /// Goes on with what is active; tells senders what has been processed; advertises what had to wait.
+  /// Goes on with what is active; shows senders what has been processed; advertises what had to wait.
   bool poll();
 
  private:

@@ -43,7 +43,7 @@ Code check_ready(Process& process, Request* request, int first, int last, const 
   const auto begin = send.ready.begin();
   const auto found = std::find(begin + first, begin + last + 1, true);
   if (found == begin + last + 1) return kSuccess;
-  return process.fail(kErrArg, "%s: partition %d is ready already, expected to be told once in a cycle",
+  return process.fail(kErrArg, "%s: partition %d is ready already, expected MPI_Pready once in a cycle",
                       argument, static_cast<int>(found - begin));
 }
 

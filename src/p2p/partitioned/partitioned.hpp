@@ -113,7 +113,7 @@ struct PartitionedReceive final : PartitionedRequest, PostedReceive {
 
   /// The offer of the request `from` at that endpoint is for this receive.
   void match(int from_endpoint, const OfferHeader& offer);
-  /// Tells the sender that the buffer is ready.
+  /// Sends the sender a packet: the buffer is ready.
   void clear_sender();
   void take_bytes(Count position, const std::byte* data, Count bytes);
   /// Partitions [first, end) of the sender's `of` are ready; there are no bytes.
@@ -130,7 +130,7 @@ struct PartitionedReceive final : PartitionedRequest, PostedReceive {
   int notices_left = -1;  // partitions of the sender; -1: none was named yet
 };
 
-/// The engine's share: who is there, and the packets that come in.
+/// What one rank knows of its partitioned messages: their requests and offers, and what to do with packets.
 struct Partitioned {
   explicit Partitioned(PointToPoint& owner) : p2p(owner) {}
 

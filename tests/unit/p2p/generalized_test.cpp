@@ -130,7 +130,7 @@ TEST(Generalized, FreedBeforeOrAfterItIsOver) {
     EXPECT_EQ(log.frees, 1);
     EXPECT_EQ(api::request_free(on.process, &request), 0);
     EXPECT_EQ(log.frees, 2);
-    EXPECT_EQ(log.queries, 0) << "nobody asked for a status";
+    EXPECT_EQ(log.queries, 0) << "no call asked for a status";
   });
 }
 

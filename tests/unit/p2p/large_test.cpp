@@ -1,5 +1,5 @@
-// Large messages take the way that the two buffers and who came first allow, each way can be switched off,
-// and the bytes are right on all of them, dense or not.
+// Large messages take the way that the two buffers allow, and whether the send or the receive came first;
+// each way can be switched off, and the bytes are right on all of them, dense or not.
 #include <gtest/gtest.h>
 
 #include <atomic>

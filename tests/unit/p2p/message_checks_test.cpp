@@ -322,7 +322,7 @@ TEST(PendingMessages, TellWhoChangedABuffer) {
       is_in(rank, Function::kIsend);
       Request* send = rank.isend(out, other, 1);
       out[size / 2] = 1;
-      rank.barrier();  // nobody reads it while it changes
+      rank.barrier();  // no rank reads it while it changes
       is_in(rank, Function::kIrecv);
       Request* receive = rank.irecv(in, other, 1);
       EXPECT_EQ(rank.wait(receive), 0);

@@ -1,4 +1,4 @@
-// Probe tells what a receive would get; a matched probe takes it, so that nobody else can.
+// A probe returns what a receive would get; a matched probe takes the message, so that no other call can.
 #include <gtest/gtest.h>
 
 #include "p2p/ranks.hpp"

@@ -1,5 +1,5 @@
-// What the tests of point-to-point communication share: terse calls on one rank, and data that tells who made
-// it.
+// What the tests of point-to-point communication share: terse calls on one rank, and data that names the rank
+// that made it.
 #pragma once
 
 #include <gtest/gtest.h>

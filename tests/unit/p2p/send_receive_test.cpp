@@ -219,7 +219,7 @@ TEST(SendReceive, ASynchronousSendWaitsForItsReceive) {
       Bytes data = pattern(size, 1);
       if (on.rank == 0) {
         Request* request = on.issend(data, 1, 1);
-        for (int i = 0; i < 200; ++i) ASSERT_FALSE(on.test(request)) << "nobody has posted a receive";
+        for (int i = 0; i < 200; ++i) ASSERT_FALSE(on.test(request)) << "no rank has posted a receive";
         on.send({}, 1, 2);
         EXPECT_EQ(on.wait(request), 0);
       } else {
