@@ -176,16 +176,17 @@ void OwnerService::lock_here(int from, const Message& message) {
   if (message.begin < 0 || message.begin >= message.end) end_damaged(from, "a range that is none");
   const bool holds = locks_.add({.rank = from,
                                  .ticket = message.ticket,
-                                 .file = message.file,
-                                 .range = {message.begin, message.end},
+                                 .resource = message.file,
+                                 .begin = message.begin,
+                                 .end = message.end,
                                  .exclusive = message.verb == Verb::kLockExclusive});
   if (holds) answer(from, message.ticket, 0);
 }
 
 void OwnerService::unlock_here(int from, const Message& message) {
-  std::vector<RangeQueue::Request> granted;
+  std::vector<LockQueue::Request> granted;
   if (!locks_.remove(from, message.ticket, &granted)) end_damaged(from, "a release of what is not held");
-  for (const RangeQueue::Request& request : granted) answer(request.rank, request.ticket, 0);
+  for (const LockQueue::Request& request : granted) answer(request.rank, request.ticket, 0);
 }
 
 void OwnerService::end_damaged(int from, const char* what) {

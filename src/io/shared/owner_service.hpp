@@ -22,9 +22,9 @@
 #include <memory>
 #include <vector>
 
+#include "base/lock_queue.hpp"
 #include "base/process.hpp"
 #include "base/types.hpp"
-#include "io/shared/range_queue.hpp"
 #include "io/view/ranges.hpp"
 #include "object/comm.hpp"
 #include "p2p/request.hpp"
@@ -124,7 +124,7 @@ class OwnerService final : public ProgressHook {
 
   // This rank as an owner.
   Offset pointer_ = 0;
-  RangeQueue locks_;
+  LockQueue locks_;  // a resource is a file
 };
 
 }  // namespace tasuki

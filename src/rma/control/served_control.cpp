@@ -75,30 +75,30 @@ void ServedControl::handle(int from, ControlVerb verb, const std::byte* payload,
 // ----- locks: the owner ------------------------------------------------------------------------------------
 
 void ServedControl::requested(int from, bool exclusive) {
-  if (!queue_.request(from, exclusive)) damaged(from, "a lock that is held was asked for");
-  grant();
+  if (queue_.find(from, kTicket) != nullptr) damaged(from, "a lock that is held was asked for");
+  if (queue_.add({.rank = from, .ticket = kTicket, .exclusive = exclusive})) grant(from);
 }
 
 void ServedControl::release(int origin) {
-  if (!queue_.release(origin)) damaged(origin, "a lock that is not held was given back");
-  grant();
+  std::vector<LockQueue::Request> granted;
+  if (!queue_.remove(origin, kTicket, &granted)) damaged(origin, "a lock that is not held was given back");
+  for (const LockQueue::Request& request : granted) grant(request.rank);
   for (int rank = 0; rank < comm_.size(); ++rank) {
-    if (peer(rank).is_watching) send(rank, ControlVerb::kAhead, queue_.ahead_of(rank));
+    if (peer(rank).is_watching) send(rank, ControlVerb::kAhead, ahead_of(rank));
   }
 }
 
-void ServedControl::grant() {
-  for (int next = queue_.grant_next(); next >= 0; next = queue_.grant_next()) {
-    peer(next).is_watching = false;
-    send(next, ControlVerb::kGranted);
-  }
+void ServedControl::grant(int rank) {
+  peer(rank).is_watching = false;
+  send(rank, ControlVerb::kGranted);
 }
 
 /// It may have been granted meanwhile.
 void ServedControl::watch(int from) {
-  if (!queue_.is_waiting(from)) return;
+  const LockQueue::Request* const request = queue_.find(from, kTicket);
+  if (request == nullptr || request->holds) return;
   peer(from).is_watching = true;
-  send(from, ControlVerb::kAhead, queue_.ahead_of(from));
+  send(from, ControlVerb::kAhead, ahead_of(from));
 }
 
 // ----- locks: the origin -----------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ std::vector<int> ServedControl::missing() const {
   std::vector<int> ranks;
   switch (awaited_) {
     case Awaited::kLock:
-      if (awaited_rank_ == comm_.rank) return queue_.ahead_of(awaited_rank_);
+      if (awaited_rank_ == comm_.rank) return ahead_of(awaited_rank_);
       return peer(awaited_rank_).ahead_known ? peer(awaited_rank_).ahead : std::vector<int>{awaited_rank_};
     case Awaited::kPost:
       return {awaited_rank_};

@@ -3,7 +3,7 @@
 // counts the posts and completes that others send to it. All of it goes by messages (message/messenger.hpp),
 // which their receiver carries out whenever it makes progress.
 //
-//   lock      the origin asks, the owner grants in the order of the requests (lock_queue.hpp)
+//   lock      the origin asks, the owner grants in the order of the requests (base/lock_queue.hpp)
 //   unlock    the origin sends it behind its accesses; the owner gives the lock to the next when all of them
 //             are done, and answers: one round trip for a flush and the unlock
 //   post, complete   a message each, which the receiver counts
@@ -26,9 +26,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/lock_queue.hpp"
 #include "base/types.hpp"
 #include "object/comm.hpp"
-#include "rma/control/lock_queue.hpp"
 #include "rma/control/shared_mutex.hpp"
 
 namespace tasuki::rma {
@@ -106,7 +106,8 @@ class ServedControl {
   void send(int to, ControlVerb verb, const std::vector<int>& ranks = {});
   void requested(int from, bool exclusive);
   void watch(int from);
-  void grant();
+  std::vector<int> ahead_of(int rank) const { return queue_.ahead_of(rank, kTicket); }
+  void grant(int rank);
   void told_ahead(int from, const std::byte* payload, std::size_t payload_bytes);
   std::vector<int> missing() const;
   [[noreturn]] void damaged(int from, const char* what) const;
@@ -114,7 +115,8 @@ class ServedControl {
   Comm& comm_;
   const ErrorOwner& window_;
   ControlSender& sender_;
-  LockQueue queue_;  // of this rank's part
+  static constexpr std::uint64_t kTicket = 0;  // a rank has one request at a time, for the whole part
+  LockQueue queue_;                            // of this rank's part
   SharedMutex accumulate_;
   std::vector<Peer> peers_;
   Awaited awaited_ = Awaited::kNothing;  // by the wait that was begun last
