@@ -1,5 +1,5 @@
-// The parts of a report that need more than the line: what is open, what has come and was not received, whom
-// a wait lacks. Used by rank_reporter.cpp alone.
+// The parts of a report that need more than the line: what is open, what has come and was not received, which
+// ranks a wait lacks. Used by rank_reporter.cpp alone.
 //
 // Thread safety: the process lock guards it all.
 #pragma once

@@ -3,8 +3,8 @@
 // From level 1 on it looks at the arguments of one call: parts of a buffer to receive into that lie upon each
 // other, buffers of one call that overlap. At level 3 it keeps the memory that operations use which have been
 // started and not been waited for (PendingBuffers), and refuses to start one that uses the same memory where
-// MPI forbids it; and it tells who changed a buffer meanwhile, by a sum over it when the operation was
-// started and another when it is waited for.
+// MPI forbids it; and it reports a buffer that the program changed meanwhile, by a checksum when the
+// operation was started and another when it is waited for.
 //
 // Below level 1 a Process has none of this: callers test Process::checks first.
 //
@@ -40,7 +40,7 @@ class PendingBuffers {
   void begin(const void* key, std::string what, std::vector<BufferUse> uses);
   /// One more use of an operation that has begun.
   void add(const void* key, BufferUse use);
-  /// It is over: what has changed that nobody might; empty: nothing.
+  /// It is over. Returns what has changed that must not; empty: nothing.
   std::string end(const void* key);
   bool has(const void* key) const { return operations_.count(key) != 0; }
 

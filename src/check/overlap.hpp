@@ -53,7 +53,7 @@ std::optional<std::vector<ByteSpan>> runs_of(const Area& area);
 /// at.
 ByteSpan shared_bytes(const Area& one, const Area& other);
 
-/// The first bytes that an area holds twice, which nobody may receive into (MPI 3.2.4, 5.1.11); empty where
+/// The first bytes that an area holds twice, which no receive may write (MPI 3.2.4, 5.1.11); empty where
 /// there are none, or it has more runs than can be looked at.
 ByteSpan bytes_held_twice(const Area& area);
 

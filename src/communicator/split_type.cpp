@@ -1,4 +1,4 @@
-// MPI_Comm_split_type (MPI 7.4.2): communicators of those who share memory or another piece of hardware, or
+// MPI_Comm_split_type (MPI 7.4.2): communicators of ranks that share memory or another piece of hardware, or
 // belong to a process set.
 #include <algorithm>
 #include <string>
@@ -36,7 +36,7 @@ struct PlaceShare {
   std::int32_t unguided;  // 1: the level is to be chosen from the places of all
 };
 
-/// Those who run on one node, by a number of 63 bits.
+/// Joins the ranks of one node, by a number of 63 bits.
 void join_machine(PlaceShare* share) {
   share->split.joins = 1;
   share->split.color = static_cast<std::int64_t>(share->machine >> 1);
@@ -68,7 +68,7 @@ void join_by_hints(PlaceShare* share, const Comm& comm, const Info* info, bool s
   if (color >= 0) share->split = {color, share->split.key, 1, share->split.context};
 }
 
-/// The largest level that divides those who ask for an unguided split, or -1: not all of them are in one
+/// The largest level that divides the ranks that ask for an unguided split, or -1: not all of them are in one
 /// instance of it, and some are in one at all.
 int dividing_level(const std::vector<PlaceShare>& shares) {
   for (int level = 0; level < kHardwareLevels; ++level) {
@@ -90,7 +90,7 @@ int dividing_level(const std::vector<PlaceShare>& shares) {
   return -1;
 }
 
-/// Finishes the shares of those who left the level open. Returns the level, or -1.
+/// Finishes the shares of the ranks that left the level open. Returns the level, or -1.
 int join_unguided(std::vector<PlaceShare>* shares) {
   const int level = dividing_level(*shares);
   if (level < 0) return -1;

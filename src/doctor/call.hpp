@@ -10,7 +10,7 @@
 namespace tasuki::doctor {
 
 enum class CallKind : std::uint8_t {
-  kOther,       // waits for nobody
+  kOther,       // waits for no rank
   kSend,        // blocking
   kReceive,     //
   kBoth,        // MPI_Sendrecv

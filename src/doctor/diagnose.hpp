@@ -2,8 +2,8 @@
 //
 // Pure functions over plain data, so that each finding is tested on made-up ranks. What is certain: ranks
 // that wait in a blocking call in both snapshots, with the same word and moves, have received between the two
-// whatever had been sent before the first; if all of those whom they wait for are among them (or are gone),
-// nobody will ever wake them. One snapshot alone proves nothing that another rank could still change.
+// whatever had been sent before the first; if all the ranks that they wait for are among them (or are gone),
+// no rank will ever wake them. One snapshot alone proves nothing that another rank could still change.
 #pragma once
 
 #include <string>

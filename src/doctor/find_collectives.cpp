@@ -8,7 +8,7 @@
 namespace tasuki::doctor {
 namespace {
 
-/// Those who wait in the same collective call: the `number`th on a communicator.
+/// The ranks that wait in the same collective call: the `number`th on a communicator.
 struct Meeting {
   std::uint64_t context = 0;
   std::uint64_t number = 0;
@@ -113,7 +113,7 @@ bool tell_arguments(const Case& the, const Meeting& meeting) {
   return told;
 }
 
-/// What those who have not come do instead.
+/// What the ranks that have not come do instead.
 void tell_instead(const Case& the, const std::vector<int>& missing, Lines* lines) {
   std::map<std::string, std::vector<int>> doings;
   for (const int rank : missing) {

@@ -7,7 +7,7 @@
 namespace tasuki::doctor {
 namespace {
 
-/// Whether both wait in the same collective call: neither of them is whom the other lacks.
+/// Whether both wait in the same collective call: then neither waits for the other.
 bool meet(const RankState& one, const RankState& other) {
   const ReportedComm* const comm = comm_of(*one.report);
   const ReportedComm* const there = comm_of(*other.report);

@@ -1,4 +1,4 @@
-// Ranks that ended, have not begun, or were stopped, and those who wait for them.
+// Ranks that ended, have not begun, or were stopped, and the ranks that wait for them.
 #include <sys/wait.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What is no deadlock: those who are waited for compute, poll, or are outside of this job.
+// What is no deadlock: the ranks that are waited for compute, poll, or are outside of this job.
 #include <algorithm>
 
 #include "doctor/findings.hpp"
@@ -6,7 +6,7 @@
 namespace tasuki::doctor {
 namespace {
 
-/// Ranks that wait for nobody, and for whom others wait, directly or through others.
+/// Ranks that wait for no other, while others wait for them, directly or through others.
 std::vector<int> awaited_ones(const Case& the, std::vector<int>* waiting) {
   std::vector<char> awaited(static_cast<std::size_t>(the.graph->size()), 0);
   for (int rank = 0; rank < the.graph->size(); ++rank) {

@@ -51,11 +51,11 @@ class Lines {
 
 // In this order: the later ones leave out what an earlier one has told.
 void find_ends(const Case& the);             // died, left MPI_Finalize or MPI_Init out, stopped
-void find_collectives(const Case& the);      // different ones, other arguments, somebody missing
+void find_collectives(const Case& the);      // different ones, other arguments, a rank missing
 void find_mismatches(const Case& the);       // a message has come, with another tag or elsewhere
 void find_cycles(const Case& the);           // ranks that wait for one another
 void find_unmatched_sends(const Case& the);  // senders that wait for a receive which does not come
 void find_gone(const Case& the);             // waits for a rank that has ended
-void find_others(const Case& the);           // those who are waited for and do something else
+void find_others(const Case& the);           // ranks that are waited for and do something else
 
 }  // namespace tasuki::doctor

@@ -1,5 +1,5 @@
-// A diagnosis as JSON, for programs. The keys and their meaning: docs/doctor.md. Whoever changes them changes
-// kJsonVersion.
+// A diagnosis as JSON, for programs. The keys and their meaning: docs/doctor.md. A change of
+// them needs a new kJsonVersion.
 #include "base/json.hpp"
 #include "doctor/call.hpp"
 

@@ -2,8 +2,8 @@
 // on. mpiexec takes one by looking at the ranks' boards, at /proc and at debug information.
 //
 // A rank that waits has answered with a report; one that computes has not, and its line is all there is.
-// Nothing of a board is trusted: read_board() takes over only what makes sense. All values, no sharing: a
-// snapshot belongs to whoever holds it.
+// Nothing of a board is trusted: read_board() takes over only what makes sense. A snapshot
+// is a value and shares nothing.
 #pragma once
 
 #include <cstdint>

@@ -84,7 +84,7 @@ std::string text(const Diagnosis& diagnosis) {
   if (diagnosis.findings.empty()) {
     const bool any = std::any_of(diagnosis.groups.begin(), diagnosis.groups.end(),
                                  [](const Group& group) { return group.state == "waiting"; });
-    out += any ? "  nothing wrong was found: whoever waits, waits for somebody who can still come\n"
+    out += any ? "  nothing wrong was found: each rank that waits, waits for one that can still come\n"
                : "  nothing wrong was found: no rank waits\n";
   }
   return out;

@@ -48,7 +48,7 @@ class Reader {
   }
 
  private:
-  /// Everybody who may belong to that communicator.
+  /// All ranks that may belong to that communicator.
   Clause members(int rank, const RankReport& report, std::uint64_t context) const {
     const ReportedComm* const comm = comm_of(report);
     if (comm != nullptr && comm->context == context && graph_.size() <= kReportedRanksMax) {
@@ -112,8 +112,8 @@ class Reader {
     return comm != nullptr ? members(rank, report, comm->context) : all_but(graph_.size(), rank);
   }
 
-  /// Those whom it has told that it lacks; where it does not know them, all who it may be. What it lacks
-  /// belongs to the operation that is waited for, unless others are under way beside it.
+  /// The ranks that its report says it lacks; where it does not know them, all ranks that it may lack. What
+  /// it lacks belongs to the operation that is waited for, unless others are under way beside it.
   void add_lacking(int rank, const RankReport& report, Clause all, Wait* wait) const {
     const Clause lacking = ranks_of(report.lacks, graph_.size(), rank);
     if (lacking.empty()) return wait->clauses.push_back(std::move(all));
@@ -140,7 +140,7 @@ class Reader {
   const Graph& graph_;
 };
 
-/// Whether a rank with such a wait may be woken by anybody who is not `stuck`. What is outside of the world
+/// Whether a rank with such a wait may be woken by a rank that is not `stuck`. What is outside of the world
 /// is enough where one of several is waited for; where all are, the clauses decide.
 bool can_go_on(const Graph& graph, const Wait& wait, bool any, const std::vector<char>& stuck) {
   if (wait.clauses.empty() || (wait.outside && any)) return true;
@@ -150,7 +150,7 @@ bool can_go_on(const Graph& graph, const Wait& wait, bool any, const std::vector
   });
 }
 
-/// Frees whoever can go on until nobody can.
+/// Frees the ranks that can go on, again and again, until none can.
 void settle(const Graph& graph, std::vector<char>* stuck) {
   for (bool changed = true; changed;) {
     changed = false;

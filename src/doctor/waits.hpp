@@ -1,11 +1,11 @@
-// Who waits for whom, in one world: the graph behind the verdicts.
+// Which ranks each rank of one world waits for: the graph behind the verdicts.
 //
 // A wait is a list of clauses: the rank goes on once at least one rank of each clause has acted. A receive is
 // one clause of one rank; MPI_Waitall one clause for each request; a receive from MPI_ANY_SOURCE one clause
-// of all who may send. A rank is stuck if some clause has only ranks that are gone or stuck themselves: the
-// largest such set is what remains after freeing, again and again, whoever can still go on. Where a rank has
-// not told whom it waits for, the clause holds everybody who might be it: then too much is free, never too
-// little.
+// of all ranks that may send. A rank is stuck if some clause has only ranks that are gone or stuck
+// themselves: the largest such set is what remains after freeing, again and again, the ranks that can still
+// go on. Where a report does not name the ranks waited for, the clause holds all that may be: then too many
+// are free, never too few.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Dynamic: what one process has opened for others to find, and how two processes come to a first talk.
 //
 // A port is a number in its process's mailbox (link/shm/mailbox.hpp) and a matching context of the same
-// number. Its name holds the mailbox's address, so a connector needs nobody's help:
+// number. Its name holds the mailbox's address, so a connector needs no third process:
 //
 //   connector                                         acceptor
 //   looks for the port in the mailbox
@@ -67,8 +67,8 @@ Code connect_one(Process& process, const std::string& name, double timeout_secon
 /// The root's error becomes everybody's, in class and text. `mine` counts at the root only.
 Code share_outcome(Comm& comm, int root, Code mine);
 
-/// Of a process that was spawned: makes the intercommunicator with those who spawned it (MPI 11.8.2). Ends
-/// the job when that cannot be. Called once, by MPI_Init.
+/// Of a process that was spawned: makes the intercommunicator with the processes that spawned it (MPI
+/// 11.8.2). Ends the job when that cannot be. Called once, by MPI_Init.
 void meet_parents(Process& process);
 
 }  // namespace tasuki

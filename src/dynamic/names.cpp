@@ -1,8 +1,8 @@
 // Published names (MPI 11.9.4): port names that any job of the same user on this machine can look up.
 //
-// A name is a small file in a folder that belongs to the user alone: the service, the port, and who publishes
-// it. What a process has published goes when it finalises. What one leaves that dies is told by its number
-// and starting time, and removed by whoever comes across it.
+// A name is a small file in a folder that belongs to the user alone: the service, the port, and the process
+// that publishes it. A process removes its names when it finalises. Names of a process that died are
+// recognised by its number and starting time, and removed by the next process that finds them.
 //
 // Processes in different PID namespaces may share the folder; they do not see each other's names, because
 // they could not reach each other's ports.
@@ -71,8 +71,8 @@ bool is_alive(const Entry& entry) {
   return local::is_there(entry.publisher);
 }
 
-/// Writes the entry under another name and then gives it its own, so that nobody reads half of it and only
-/// one can have it. 0 or errno.
+/// Writes the entry under another name and then gives it its own, so that no process reads half of it and
+/// only one can have it. 0 or errno.
 int write_entry(const std::string& folder, const std::string& name, const Entry& entry) {
   const std::string path = folder + "/" + name;
   const std::string draft = path + "." + std::to_string(getpid());

@@ -64,8 +64,8 @@ Datatype& byte_type_of(Process& process) {
   return *predefined_object<Datatype>(*process.objects, kMpiByte);
 }
 
-/// A communicator of this process alone, in which it hears from anybody who knows the context. The end of a
-/// process that was to speak here is nothing that ends the job.
+/// A communicator of this process alone, in which it receives from any process that knows the context. The
+/// end of a process that was to speak here is nothing that ends the job.
 Ref<Comm> make_listening(Process& process, Context context) {
   Ref<Group> self(make_group(process, {process.rank}));
   return Ref<Comm>(make_comm(*process.objects->self, context, std::move(self)));

@@ -1,4 +1,4 @@
-// Limits, huge pages, and who else is in the process.
+// Limits, huge pages, and which other libraries are in the process.
 #include "heap/facts.hpp"
 
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 #include <cstring>
 #include <iterator>
 
-// Whoever watches the heap defines these. Weak: null when the sanitizer is not in the process.
+// A sanitizer that watches the heap defines these. Weak: null when the sanitizer is not in the process.
 extern "C" {
 [[gnu::weak]] void __asan_init();
 [[gnu::weak]] void __tsan_init();

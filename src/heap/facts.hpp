@@ -41,7 +41,7 @@ inline constexpr char kSomeAllocator[] = "the program brings a malloc of its own
 /// Whether `file`, the name or path of a library, is `companion`.
 bool is_library_of(const Companion& companion, const char* file);
 
-/// Whether who calls malloc() in this process gets to `own_malloc`.
+/// Whether a call of malloc() in this process reaches `own_malloc`.
 bool finds_malloc_at(const void* own_malloc);
 
 /// Gathers the facts. `environment` is the array of "NAME=value"; `own_malloc`: where this library's malloc

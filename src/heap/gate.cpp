@@ -1,5 +1,6 @@
-// The asymmetric handshake: threads store and look without a fence; who closes pays for it with membarrier.
-// Where membarrier is not to be had, waiting a while is all that is left: a store is seen in nanoseconds.
+// The asymmetric handshake: threads store and look without a fence; the thread that closes pays for it with
+// membarrier. Where membarrier is not to be had, waiting a while is all that is left: a store is seen in
+// nanoseconds.
 #include "heap/gate.hpp"
 
 #include <linux/futex.h>
@@ -21,7 +22,8 @@ namespace {
 
 /// A fork() that takes longer than this to begin waits for a lock of libc's whose holder waits for us.
 constexpr int kPatienceSeconds = 5;
-/// Who has not left the allocator by then is stopped by something else, a debugger or a signal handler.
+/// A thread that has not left the allocator by then is stopped by something else, a debugger or a signal
+/// handler.
 constexpr int kYieldsMax = 100;
 constexpr int kNapsMax = 100'000;  // of 0.1 ms and more: a thread may wait long for a processor
 

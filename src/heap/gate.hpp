@@ -2,7 +2,8 @@
 //
 // mimalloc's fast paths hold no lock that could be taken before a fork: a thread that is stopped between two
 // of its steps leaves the child a heap that is half changed, for ever. So each thread says when it is inside,
-// by a plain store; who closes the gate makes these stores visible (membarrier) and waits until all are out.
+// by a plain store; the thread that closes the gate makes these stores visible (membarrier) and waits until
+// all are out.
 //
 // Each thread has one record; they form a list, which a lock guards. Open or closed is one word,
 // `gate_is_closed`, whose writer is the thread that forks and whose readers are all.
@@ -19,7 +20,7 @@ namespace tasuki::heap {
 enum class Place : std::uint8_t { kNew, kListed, kEnding };
 
 struct GateRecord {
-  std::atomic<std::uint32_t> inside{0};  // writer: its thread; reader: who closes the gate
+  std::atomic<std::uint32_t> inside{0};  // writer: its thread; reader: the thread that closes the gate
   Place place = Place::kNew;             // own thread only
   bool has_key = false;                  // own thread only: it forks, and may go in and out
   GateRecord* next = nullptr;            // under the lock
@@ -46,7 +47,7 @@ void list_in_gate();
 void wait_at_gate();
 
 void close_gate();
-/// The fork has happened: now there is no end to the patience of those who wait.
+/// The fork has happened: threads that wait have no time limit from now on.
 void keep_gate_closed();
 void open_gate();
 /// In the child of a fork: its only thread is the one that closed the gate.

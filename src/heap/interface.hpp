@@ -2,9 +2,9 @@
 // preloaded or linked, and dlopen() it where memory is to be global all the same (MPI_Alloc_mem).
 //
 // A symmetric heap is memory that all ranks of a node can map at the same address. That of rank r begins at
-// kSymmetricHeapBase + r * bytes, where nobody else puts anything. The addresses are unique among the ranks
-// of one job only: a shell around a rank, or a child of it, has a symmetric heap of its own at the same place
-// of its own address space. Nothing is shared before a peer opens /proc/PID/fd/FD.
+// kSymmetricHeapBase + r * bytes, where no other library maps anything. The addresses are unique among the
+// ranks of one job only: a shell around a rank, or a child of it, has a symmetric heap of its own at the same
+// place of its own address space. Nothing is shared before a peer opens /proc/PID/fd/FD.
 //
 // Writer of all fields: the heap library, before main; of `fd`, `id` and `global` also when a symmetric heap
 // is opened later, and in the child of a fork(), whose memory is private.

@@ -11,7 +11,7 @@
 #include "heap/allocate.hpp"
 #include "heap/state.hpp"
 
-// What glibc offers to those who put their own malloc in front of it.
+// What glibc offers to libraries that put their own malloc in front of it.
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);

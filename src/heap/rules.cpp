@@ -1,5 +1,5 @@
-// The rules in the order in which they speak: who asked, what cannot be, what would do harm, what would be
-// slow.
+// The rules in the order in which they decide: the user's wish, what cannot be, what would do harm, what
+// would be slow.
 #include "heap/rules.hpp"
 
 #include <cstring>

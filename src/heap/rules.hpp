@@ -4,8 +4,8 @@
 // does not know, and what it takes for its own it takes apart: then there is no symmetric heap either.
 //
 // A pure function of facts, so that a table of facts tests it. What `auto` answers must never make a program
-// slower or wrong; what must not be is private also for those who ask for `global`. heap/facts.hpp gathers
-// the facts of a process. docs/heap.md tells the rules to users.
+// slower or wrong; what must not be is private even where the user asks for `global`. heap/facts.hpp gathers
+// the facts of a process. docs/heap.md describes the rules for users.
 //
 // Thread safety: no state. Nothing here allocates: it runs before there is a heap.
 #pragma once
@@ -17,9 +17,9 @@ namespace tasuki::heap {
 /// What the user asked for, by TASUKI_HEAP or mpiexec --heap.
 enum class Wish : std::uint8_t { kNone, kAuto, kGlobal, kPrivate, kUnknown };
 
-/// Who gets pages of the size of a page table's reach (2 MiB on x86-64) without more ado.
+/// Which memory gets pages of the size of a page table's reach (2 MiB on x86-64) by itself.
 enum class HugePages : std::uint8_t {
-  kNever,   // nobody
+  kNever,   // none
   kAdvise,  // memory that madvise(MADV_HUGEPAGE) named
   kAlways,  // all memory that is large enough
 };

@@ -1,4 +1,4 @@
-// Before main: who this rank is, whether its heap is to be global, and the symmetric heap if so. And what
+// Before main: which rank this is, whether its heap is to be global, and the symmetric heap if so. And what
 // libmpi sees.
 #include <dlfcn.h>
 #include <link.h>

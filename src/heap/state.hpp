@@ -20,7 +20,7 @@
 //     Both are fixed before main, whether or not there is a symmetric heap yet.
 //  2. What libc allocates for itself is never in the symmetric heap: it writes there in the child of a fork()
 //     before the child has a heap of its own (fork.hpp).
-//  3. Nobody calls mimalloc but inside the gate (gate.hpp).
+//  3. mimalloc is called only inside the gate (gate.hpp).
 //  4. No block of mimalloc lies outside the symmetric heap: what does is given back at once (allocate.cpp).
 #pragma once
 

@@ -40,7 +40,7 @@ int look_at_first(dl_phdr_info* object, std::size_t, void* result) {
   return 1;
 }
 
-/// Copies the pages of [from, from + bytes) that somebody has written to: the others are zero.
+/// Copies the pages of [from, from + bytes) that were written to: the others are zero.
 bool copy_written(std::byte* to, std::uintptr_t from, std::size_t bytes) {
   const auto page_bytes = static_cast<std::size_t>(getpagesize());
   const int map = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);

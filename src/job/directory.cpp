@@ -1,4 +1,4 @@
-// Directory: what is the same whoever started the job.
+// Directory: what all implementations share.
 #include "job/directory.hpp"
 
 #include <sched.h>

@@ -3,7 +3,7 @@
 //
 // A rank puts values, each under a key, and enters a fence; once all ranks have entered it, each of them
 // finds what the others put before it. A rank that has entered a fence may go on to other things and ask
-// later whether it is over; wait_at_fence() is for those who have nothing else to do.
+// later whether it is over; wait_at_fence() is for callers that have nothing else to do.
 //
 // Implemented by: job/local/job_starter.cpp (our mpiexec: in the job segment), job/local/singleton.cpp (a
 // program alone), the unit tests (ranks that are threads); all three keep the values in a ValueTable.
@@ -53,7 +53,8 @@ class Directory {
   /// A random number that no other job has (0 where there is one job only): it keeps jobs that meet apart.
   virtual std::uint64_t job_id() const { return 0; }
 
-  /// The port at which those who spawned this job wait for it (MPI 11.8.2); empty: nobody did.
+  /// The port at which the processes that spawned this job wait for it (MPI 11.8.2); empty: it was not
+  /// spawned.
   virtual std::string parent_port() const { return {}; }
 
   // --- values ---

@@ -1,7 +1,7 @@
 // Launcher: what a rank asks of the one that started it, and reports to it: more processes, where it is in
 // its life, its counts, what it left behind, the end of the job.
 //
-// Implemented by: job/local/job_starter.cpp (our mpiexec), job/local/singleton.cpp (nobody: a program that
+// Implemented by: job/local/job_starter.cpp (our mpiexec), job/local/singleton.cpp (none: a program that
 // runs alone), environment/outside.cpp and the unit tests.
 //
 // Thread safety: each method may be called from one thread of a rank at a time.
@@ -34,7 +34,7 @@ class Launcher {
   /// Whether the launcher of this program's spawns has ended, and with it what it had started.
   virtual bool is_gone() { return false; }
 
-  /// Says on the call board which files hold this program's code, for those who look for source lines; the
+  /// Says on the call board which files hold this program's code, for tools that look for source lines; the
   /// line shows the call that starts MPI. And lets the launcher look at this process' stack.
   virtual void publish_program() {}
 

@@ -14,7 +14,7 @@ namespace tasuki {
 /// Things of one kind that one place in the program left behind.
 struct Leak {
   std::string object;      // "communicator 'rows'", "message from rank 2 (tag 5, 80 bytes, MPI_COMM_WORLD)"
-  std::string verb;        // how it came into being: "made", "begun"; empty: nobody knows by which call
+  std::string verb;        // how it came into being: "made", "begun"; empty: the call is not known
   std::string function;    // that did it: "MPI_Comm_split"
   std::string trouble;     // "not freed", "not completed", "not received"
   std::uint64_t site = 0;  // where the function was called, an address of the rank's; 0: unknown

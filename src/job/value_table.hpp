@@ -3,7 +3,7 @@
 //
 // The memory is all zeros at first. What others wrote there is not trusted: no length leads out of a page.
 //
-// Ownership: the memory is somebody else's and outlives the table. Thread safety: each object belongs to one
+// Ownership: the caller owns the memory, which outlives the table. Thread safety: each object belongs to one
 // rank; all ranks use the memory at once.
 //
 // Invariants:

@@ -11,8 +11,8 @@ namespace tasuki {
 /// The one that mpiexec preloaded or the program is linked to, or null.
 HeapInterface* find_heap();
 
-/// That one; else the one that lies beside this library, loaded so that nobody else sees it. Null when there
-/// is none, or it is of another version.
+/// That one; else the one that lies beside this library, loaded so that no other library sees it. Null when
+/// there is none, or it is of another version.
 HeapInterface* find_or_load_heap();
 
 }  // namespace tasuki

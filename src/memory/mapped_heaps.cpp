@@ -108,7 +108,7 @@ void MappedHeaps::map(int endpoint) {
   close(fd);
 }
 
-/// The symmetric heap of a rank whose malloc is private is made when somebody first asks for symmetric
+/// The symmetric heap of a rank whose malloc is private is made at the first request for symmetric
 /// memory.
 bool MappedHeaps::open_own() {
   if (own_.bytes != 0) return true;

@@ -11,7 +11,7 @@ namespace tasuki {
 namespace {
 
 constexpr int kSpinsPerYield = 64;  // at the gate, which is held for some hundred nanoseconds
-/// A request that waits looks that often although nobody has said that he let go: words may be damaged.
+/// A waiting request looks again after so many polls even if no release was counted: words may be damaged.
 constexpr std::uint32_t kIdleLooksMax = 64;
 
 }  // namespace
@@ -30,7 +30,7 @@ int RangeTable::another_slot() {
     if (own_[slot].key.load(std::memory_order_relaxed) == 0) return static_cast<int>(slot);
   }
   if (used == kRangeSlots) return kNone;
-  own_[0].used.store(used + 1, std::memory_order_seq_cst);  // whoever misses it is seen by what follows
+  own_[0].used.store(used + 1, std::memory_order_seq_cst);  // a member that misses it is seen by what follows
   return static_cast<int>(used);
 }
 
@@ -45,7 +45,7 @@ void RangeTable::enter() {
     if (bucket_.gate.compare_exchange_weak(inside, static_cast<std::uint32_t>(self_) + 1,
                                            std::memory_order_acquire))
       return;
-    // A number of no member says nothing of who is inside.
+    // A number of no member does not say which one is inside.
     if (inside > static_cast<std::uint32_t>(members_)) {
       bucket_.gate.compare_exchange_strong(inside, 0, std::memory_order_acquire);
     } else if (spins % kSpinsPerYield == 0) {

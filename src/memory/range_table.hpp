@@ -1,15 +1,15 @@
-// RangeTable: who holds or waits for which range of something (a file), among processes that share a piece of
-// memory. The memory serves many such things, each with a key; a RangeTable is one member's view of one of
-// them. Nothing in here waits for another member to let go of a range: io/shared/range_locks.hpp does.
+// RangeTable: which process holds or waits for which range of something (a file), where processes share a
+// piece of memory. The memory serves many such things, each with a key; a RangeTable is one member's view of
+// one of them. Nothing in here waits for another member to let go of a range: io/shared/range_locks.hpp does.
 //
 // Members are numbered 0, 1, ...; each has kRangeSlots slots, which it alone writes. A *shared* range takes
-// two steps and no lock: write the slot, then see that nobody has or wants an exclusive range of such a key.
-// All else goes in the order of tickets: a request waits for those with conflicting ranges that hold them or
-// came before it. Keys fall into kRangeBuckets buckets; two that share one only cost each other time.
+// two steps and no lock: write the slot, then see that no member has or wants an exclusive range of such a
+// key. All else goes in the order of tickets: a request waits for those with conflicting ranges that hold
+// them or came before it. Keys fall into kRangeBuckets buckets; two that share one only cost each other time.
 //
 // The memory is all zeros at first. What others wrote there is not trusted: nothing is addressed by it.
 //
-// Ownership: the memory is somebody else's and outlives the table. Thread safety: the tables of one member
+// Ownership: the caller owns the memory, which outlives the table. Thread safety: the tables of one member
 // may be used by one thread at a time, the memory by all members at once.
 //
 // Invariants:
@@ -43,8 +43,8 @@ class RangeTable {
 
   static constexpr int kNone = -1;
 
-  /// Holds [begin, end) shared if nobody has or wants an exclusive range in the key's bucket: returns the
-  /// slot, or kNone; then wake those that next_waiting() gives, who may have seen the attempt.
+  /// Holds [begin, end) shared if no member has or wants an exclusive range in the key's bucket: returns the
+  /// slot, or kNone; then wake those that next_waiting() gives, which may have seen the attempt.
   /// REQUIRES: begin < end, here and below.
   int hold_shared(Offset begin, Offset end) {
     const int slot = free_slot();
@@ -62,7 +62,7 @@ class RangeTable {
 
   /// Queues for the range: returns the slot, or kNone when this member has none left.
   int queue(Offset begin, Offset end, bool exclusive);
-  /// Whether the request in `slot`, which queued, holds its range now. Cheap while nobody lets go of any.
+  /// Whether the request in `slot`, which queued, holds its range now. Cheap while no range is released.
   bool admit(int slot);
 
   /// Lets go of a range; then wake those that next_waiting() gives.
@@ -107,9 +107,9 @@ class RangeTable {
   struct Bucket {                                       // writers: all members
     alignas(64) std::atomic<std::uint32_t> exclusives;  // exclusive ranges that are held or waited for
     std::atomic<std::uint32_t> waiting;                 // requests
-    std::atomic<std::uint32_t> releases;                // while somebody waited
+    std::atomic<std::uint32_t> releases;                // while a member waited
     alignas(64) std::atomic<std::uint32_t> gate;        // 0: open; else the member behind it, plus 1
-    std::atomic<std::uint64_t> tickets;                 // writer: who is behind the gate
+    std::atomic<std::uint64_t> tickets;                 // writer: the member behind the gate
   };
 
   int free_slot() {

@@ -46,7 +46,7 @@ class SharedSegment {
   /// Of use to others while the creator shares it.
   const SegmentAddress& address() const { return address_; }
 
-  /// Creator: all who want it have opened it. Gives the descriptor back.
+  /// Creator: all processes that want it have opened it. Gives the descriptor back.
   void stop_sharing();
 
  private:

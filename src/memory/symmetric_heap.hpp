@@ -33,7 +33,7 @@ enum class MemoryKind : std::uint8_t {
 /// Where some bytes are: the answer of SymmetricHeap::locate().
 struct MemoryPlace {
   MemoryKind kind = MemoryKind::kPrivate;
-  int owner = -1;                // the endpoint whose heap it is; -1: nobody's
+  int owner = -1;                // the endpoint whose heap it is; -1: no process's
   SymmetricAddress address = 0;  // by which all ranks know it; 0: private
 
   bool is_shared() const { return kind == MemoryKind::kSymmetricHeap; }
@@ -55,9 +55,9 @@ class SymmetricHeap {
     return {MemoryKind::kSymmetricHeap, self_, from - static_.begin + static_at_};
   }
 
-  /// The same of `bytes` bytes at an address that `owner` has told, who may be this rank: shared, if they are
-  /// in that one's heap, whatever it claimed, and can be read and written here. Maps that heap at the first
-  /// call that asks for it.
+  /// The same of `bytes` bytes at an address that came from `owner`, which may be this rank: shared, if they
+  /// are in that one's heap, whatever it claimed, and can be read and written here. Maps that heap at the
+  /// first call that asks for it.
   MemoryPlace locate(int owner, SymmetricAddress address, std::size_t bytes) {
     if (!reaches(owner, address, bytes)) return {};
     return {MemoryKind::kSymmetricHeap, owner, address};

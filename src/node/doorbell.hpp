@@ -17,7 +17,7 @@
 namespace tasuki::shm {
 
 struct alignas(64) Doorbell {
-  std::atomic<std::uint32_t> sleeping;           // writer: owner sets, whoever rings clears
+  std::atomic<std::uint32_t> sleeping;           // writers: the owner sets, the ringing process clears
   std::atomic<std::uint32_t> has_membarrier;     // writer: owner, once; 0 in one that was never opened
   alignas(64) std::atomic<std::uint32_t> rings;  // counts rings; the futex word
 };
@@ -29,8 +29,8 @@ void doorbell_open(Doorbell& bell, bool use_membarrier);
 /// Announces that the owner is about to sleep and returns the ticket for doorbell_sleep().
 std::uint32_t doorbell_arm(Doorbell& bell);
 
-/// Sleeps until somebody rang since doorbell_arm() gave `ticket`, or `timeout_ns` passed. Returns whether
-/// somebody rang, or might have.
+/// Sleeps until a process has rung since doorbell_arm() gave `ticket`, or `timeout_ns` passed. Returns
+/// whether one rang, or might have.
 bool doorbell_sleep(Doorbell& bell, std::uint32_t ticket, std::int64_t timeout_ns);
 
 /// Rings, asleep or not.

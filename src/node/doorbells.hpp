@@ -6,8 +6,8 @@
 // any thread; the process lock guards the rest.
 //
 // Invariants:
-//  1. place(endpoint) is valid for every endpoint below size(); one that cannot be reached has a bell of
-//  nobody.
+//  1. place(endpoint) is valid for every endpoint below size(); one that cannot be reached has a bell
+//  that no process waits at.
 #pragma once
 
 #include <atomic>

@@ -59,7 +59,7 @@ class Node {
 
   // --- memory ---
 
-  /// Where this rank says what it is in: memory that the launcher reads; private memory where nobody does.
+  /// Where this rank says which call it is in: memory that the launcher reads, or else private memory.
   virtual CallBoard& call_board() {
     if (own_board_ == nullptr) own_board_ = std::make_unique<CallBoard>();
     return *own_board_;

@@ -105,12 +105,12 @@ struct Comm : ErrorOwner {
   int endpoint(int peer_rank) const { return peers().endpoints[static_cast<std::size_t>(peer_rank)]; }
 };
 
-/// Tells a tool, if one wants to know, what became of `comm`.
+/// Raises the MPI_T event of what became of `comm`, if a tool has asked for it.
 void tell(const Comm& comm, Event event);
 
 /// A context that no other communicator, of this job or of those that it meets, has or will have: made from
 /// the job's number, this process's rank and a counter. All members of a new communicator use the one of its
-/// first member, who hands it to the others.
+/// first member, which sends it to the others.
 Context make_context(Process& process);
 
 /// Takes over the hints in `info` that this library knows; `info` may be null.

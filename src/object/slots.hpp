@@ -20,8 +20,8 @@
 
 namespace tasuki {
 
-/// All slots that there are, and the order in which their contents are ended: who stands further up may use
-/// what stands further down until then.
+/// All slots that there are, and the order in which their contents are ended: contents further up
+/// may use those further down until then.
 enum class SlotNumber : std::uint8_t {
   kHierarchy,
   kNodeSegment,

@@ -58,7 +58,7 @@ struct SendRequest final : Request {
   bool pushed = false;    // so has everything that does not wait for an answer
   bool answered = false;  // the answer to a synchronous or long message has come
   PackCursor cursor;
-  RequestId receiver = 0;       // whom the fragments of a long message go to, once cleared
+  RequestId receiver = 0;       // where the fragments of a long message go, once cleared
   Count bytes_wanted = 0;       // how many of them the receiver takes
   LargeEnd* large = nullptr;    // of a message that may go straight between the buffers
   SendRequest* next = nullptr;  // in the queue of its peer

@@ -18,10 +18,10 @@ namespace {
 // How long a rank that has nothing to do offers its processor to others before it sleeps. Where ranks share
 // processors an offer takes a microsecond, and a sleep some fifty: a processor that all its ranks have left
 // halts, and has to be woken. So it is worth it to offer for as long as a few sleeps take; by the clock,
-// since an offer that nobody takes is over at once, and one that is taken may last long.
+// since an offer that no other process takes is over at once, and one that is taken may last long.
 constexpr std::int64_t kOfferNanoseconds = 200'000;
 // A rank that offers its processor goes home so often at most; less often the more it is taken away again,
-// for then somebody else is at its home who does not wait.
+// for then a process that does not wait is at its home.
 constexpr std::int64_t kHomeIntervalMinNanoseconds = 4'000'000;
 constexpr std::int64_t kHomeIntervalMaxNanoseconds = 1'000'000'000;
 constexpr std::uint32_t kPollsPerLook = 1024;              // at the board, of a rank that spins
@@ -123,7 +123,7 @@ bool Progress::pause(Patience& patience) {
   return now_ns < patience.sleep_at_ns;
 }
 
-/// A question is answered once, by whoever waits or looks first.
+/// A question is answered once, by the first thread that waits or looks.
 void Progress::look_at_board() {
   if (board_ == nullptr) return;
   const std::uint64_t asked = board_->asked.load(std::memory_order_acquire);
@@ -134,7 +134,7 @@ void Progress::look_at_board() {
   answerer_->answer(asked, waits ? waits_since_ns_ : clock_.now_ns());
 }
 
-/// Since when a call waits: many waits of one call are one to who asks.
+/// Since when a call waits: a report counts many waits of one call as one.
 void Progress::note_wait(std::int64_t now_ns) {
   if (board_ == nullptr) return;
   const std::uint64_t word = board_->line.word.load(std::memory_order_relaxed);

@@ -1,10 +1,10 @@
 // Progress: the one loop in which a rank moves its messages, and the one way to wait.
 //
-// Whoever has work to do while a rank waits (the point-to-point engine, nonblocking collectives) registers a
-// ProgressHook. wait_until() polls all hooks until its condition holds: it spins, then offers its processor
-// to others until some time has passed, then sleeps until a peer wakes it. What time it is, and how to offer
-// and to sleep, a Clock and a Waiter say that are handed in: a rank may live in another time than the real
-// one.
+// A part that has work to do while a rank waits (the point-to-point engine, nonblocking collectives)
+// registers a ProgressHook. wait_until() polls all hooks until its condition holds: it spins, then offers its
+// processor to others until some time has passed, then sleeps until a peer wakes it. A Clock and a
+// Waiter, which are handed in, tell the time and how to offer and to sleep: a rank may live in another time
+// than the real one.
 //
 // Thread safety: the caller holds the process lock if there is one; wait_until() lets go of it between polls.
 //
@@ -29,7 +29,7 @@ class Clock;
 class Node;
 class Waiter;
 
-/// Who fills in the report that somebody has asked for (base/calls/call_board.hpp).
+/// Fills in the report that was asked for (base/calls/call_board.hpp).
 class Answerer {
  public:
   /// `asked` is the number of the question; the present wait, if there is one, began at `since_ns`.
@@ -169,7 +169,7 @@ class Progress {
   void look_at_board();
   void note_wait(std::int64_t now_ns);
   std::uint32_t arm();
-  bool sleep(std::uint32_t ticket);  // unless poll() moves something; disarms. false: nobody woke it in time
+  bool sleep(std::uint32_t ticket);  // unless poll() moves something; disarms. false: not woken in time
   void disarm();
 
   const Clock& clock_;

@@ -11,8 +11,8 @@
 
 namespace tasuki {
 
-/// `storage` outlives the driver. `striping` is the file's, as who has opened it knows. An error of opening
-/// is that of the call which needed the file; the next one tries again.
+/// `storage` outlives the driver. `striping` is the file's, as a rank that has opened it found. An error of
+/// opening is that of the call which needed the file; the next one tries again.
 std::unique_ptr<FileDriver> make_deferred_driver(Storage& storage, const std::string& path,
                                                  const OpenHow& how, const Striping& striping);
 

@@ -1,5 +1,5 @@
 // How a list of pieces of a file becomes calls of preadv and pwritev: those that lie one behind the other are
-// one call. A read also goes over small gaps between pieces, into memory that nobody looks at: a call costs
+// one call. A read also goes over small gaps between pieces, into memory that is never read: a call costs
 // more than copying kGapBytesMax bytes (docs/io.md has the measurement).
 //
 // Pure: nothing is read or written here. Any thread may call.

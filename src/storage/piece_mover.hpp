@@ -65,7 +65,7 @@ class PieceMover {
   std::vector<iovec> vectors_;  // of all calls
   std::vector<RingCall> ring_calls_;
 
-  std::array<std::byte, kGapBytesMax> gap_memory_;  // what nobody reads
+  std::array<std::byte, kGapBytesMax> gap_memory_;  // never read
 };
 
 }  // namespace tasuki

@@ -1,5 +1,5 @@
-// Files of the operating system, with the parts that tests put others in the place of. Who only wants files
-// takes make_posix_storage() of driver.hpp.
+// Files of the operating system, with the parts that tests replace. A caller that only wants files uses
+// make_posix_storage() of driver.hpp.
 #pragma once
 
 #include <memory>

@@ -32,7 +32,8 @@ void Contest::enter(const Candidate& candidate) {
   const bool wanted = candidate.algorithm == wanted_.algorithm;
   const bool first = choice_.place == Selection::kNone;
   if (first || (!choice_.wanted && (wanted || offer.ns < choice_.predicted_ns))) {
-    // Who led so far is the runner-up, unless it is the user's choice that has overtaken a better third.
+    // The algorithm that led so far is the runner-up, unless it is the user's choice that has overtaken a
+    // better third.
     if (!first && (choice_.runner_up == Selection::kNone || choice_.predicted_ns < choice_.runner_up_ns)) {
       choice_.runner_up = choice_.algorithm;
       choice_.runner_up_ns = choice_.predicted_ns;

@@ -71,7 +71,7 @@ double cost_ns(const Cost& cost, const MessageParameters& message, const Problem
                const Parameters& parameters) {
   const double crowd = ranks_per_processor(problem);
   const double processors = processors_at_work(problem);
-  // On a node who sends and who receives share the work of copying; a network carries both ways at once.
+  // On a node the sender and the receiver share the work of copying; a network carries both ways at once.
   const double ends = &message == &parameters.network ? 1 : 2;
   const bool is_long = cost.total_bytes > parameters.long_bytes * cost.messages;
   const double messages = std::max(cost.steps, 2 * cost.messages / processors);

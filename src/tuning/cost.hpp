@@ -26,7 +26,7 @@ struct Cost {
   double reduced_bytes = 0;        // by the busiest rank
   double total_reduced_bytes = 0;  // by all ranks together
   double copied_bytes = 0;         // by the busiest rank, in its own memory; contiguous data, not in place
-  bool one_way = false;            // nobody waits for who waits for it: one call need not wait for the last
+  bool one_way = false;            // no rank waits for one that depends on it: successive calls overlap
 };
 
 /// The processors that the ranks have, but at most one for each.

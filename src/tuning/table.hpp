@@ -1,17 +1,17 @@
-// The file that a machine's parameters come from: JSON, told by TASUKI_TUNING_FILE. docs/tuning.md describes
-// it for users, parameter by parameter.
+// The file that a machine's parameters come from: JSON, at the path in TASUKI_TUNING_FILE. docs/tuning.md
+// describes it for users, parameter by parameter.
 //
 //   {"tasuki_tuning": 1, "machine": "…", "messages": {"cache": {"software_ns": 400, …}, …}, "stage": {…}, …,
 //    "choices": {"bcast of 1024 to 8191 bytes among 4 ranks": "chain/4096", …}, "made_on": {…}}
 //
 // What it does not name keeps the built-in value. A file that is bad in any place is refused as a whole, with
-// the line and the reason: half a table would be a guess that nobody made.
+// the line and the reason: half a table would mix two machines.
 //
 // All ranks of a job have to choose by the same parameters, whatever each finds at the path. So mpiexec reads
 // the file once and hands its text on (job/local/job_segment.hpp).
 //
 // A table that says on which machine it was made holds on that machine alone, since all of it was measured
-// there. One that says nothing was written by somebody who knows.
+// there. One that names no machine was written by hand, and holds everywhere.
 //
 // Pure, but for read_table() and load_table(), which read the file, and this_machine().
 #pragma once

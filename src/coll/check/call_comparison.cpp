@@ -99,8 +99,8 @@ std::string counts_text(const CallRecord& record) {
   return text;
 }
 
-/// What is compared, in this order. On an intercommunicator the root is a matter of its own, and who has
-/// nothing to do (MPI_PROC_NULL) need not say the same of what comes behind it.
+/// What is compared, in this order. On an intercommunicator the root is a matter of its own, and a rank
+/// that has nothing to do (MPI_PROC_NULL) need not agree on the fields behind it.
 struct Field {
   std::uint64_t (*value)(const CallRecord&);
   std::string (*text)(const CallRecord&);

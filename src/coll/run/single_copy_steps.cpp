@@ -86,8 +86,8 @@ void Execution::add_missing_members(std::vector<int>* endpoints) const {
   }
 }
 
-/// Looks at memory until the schedule is over, or it is time to sleep: until then no rank needs to know whom
-/// this rank waits for. Returns whether it is over; if not, wait_until() has to go on with `patience`.
+/// Looks at memory until the schedule is over, or it is time to sleep: until then no rank needs to know which
+/// rank this rank waits for. Returns whether it is over; if not, wait_until() has to go on with `patience`.
 bool Execution::ends_awake(Progress::Patience& patience) {
   Progress& progress = *process_.progress;
   const std::uint32_t checks_per_poll = progress.checks_per_poll();
@@ -120,7 +120,7 @@ std::size_t Execution::run_single_copy_step(std::size_t index) {
       segment_->publish(kOffered, exposed_.offer());
       break;
     case Step::Action::kSignal:
-      // The table stays where it is, for those who look later.
+      // The table stays where it is, for ranks that look later.
       segment_->publish(static_cast<unsigned>(step.count), has_cut_ ? kCut : 0);
       break;
     case Step::Action::kAccept:

@@ -33,7 +33,7 @@
 //  3. Every kLeavesTold collectives a member publishes that it has left. A member that has left collective n
 //  - 1 has published at least n - kLeavesTold, which is enough for any member's collective n: no member waits
 //  for room of the member that is furthest behind, so none waits for ever.
-//  4. Nobody touches a block that it has released.
+//  4. No rank touches a block that it has released.
 //  5. A member's word is not trusted: data() and bytes() give what lies in its block, whatever the word says;
 //  a
 //     member that waits for long checks whether the word can be what it is.
@@ -110,7 +110,7 @@ struct SegmentBlock {
   FlagLine lines[kLines];
   alignas(64)
       std::atomic<std::uint64_t> left;  // writer: owner; the last collective that it published to have left
-  alignas(64) std::atomic<std::uint32_t> awaited;  // writer: owner; seq_cst; whom it may sleep for, see below
+  alignas(64) std::atomic<std::uint32_t> awaited;  // writer: owner; seq_cst; what it may sleep for, see below
   alignas(64) std::atomic<std::uint32_t> released;  // writers: the other members, each once
   SegmentPage pages[kPages];
 };

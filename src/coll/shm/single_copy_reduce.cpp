@@ -3,7 +3,7 @@
 // A slice is reduced in pieces that stay in the cache, from the highest rank's input to the lowest one's: the
 // sum so far is always the right operand, which is where an operation leaves its result. Where the call is in
 // place, an input and an output are the same memory; so a piece of an output is written only after that piece
-// of the same rank's input has been read, and nobody but the slice's rank touches either of them.
+// of the same rank's input has been read, and no rank but the slice's touches either of them.
 #include <algorithm>
 #include <utility>
 

@@ -18,7 +18,7 @@ inline constexpr std::size_t kFileLinesMax = 256;
 /// Whether this rank is to explain. What is costly to find out is asked for behind this.
 bool explains_files(const Process& process);
 
-/// 'tasuki: rank 0: file "name": …', as of printf and without an end of line; nothing where nobody asked.
+/// 'tasuki: rank 0: file "name": …', as of printf and without an end of line; nothing without TASUKI_EXPLAIN.
 [[gnu::format(printf, 2, 3)]] void explain_file(const File& file, const char* format, ...);
 
 }  // namespace tasuki

@@ -39,7 +39,7 @@ auto order_of(const PhasePlace& place) {
 
 std::unique_ptr<PhaseSpans> PhaseSpans::open(const std::string& path, const Writer& writer,
                                              std::string* error) {
-  // Without waiting for whoever reads a pipe: it is refused.
+  // O_NONBLOCK: a pipe without a reader is refused, not waited for.
   const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC, 0666);
   struct stat info {};
   std::unique_ptr<PhaseSpans> made;

@@ -1,5 +1,5 @@
-// ViewTable: what every rank of a file knows of all ranks' views. Collective access rests on it: who holds
-// which bytes of the file is looked up, and never sent, call by call.
+// ViewTable: what every rank of a file knows of all ranks' views. Collective access rests on it: which rank
+// holds which bytes of the file is looked up, and never sent, call by call.
 //
 // Ranks describe their views to each other once after the views were set, at the first call that wants to
 // know. A description is as large as the filetype's layout (datatype/layout.hpp): a few words where it is

@@ -2,9 +2,9 @@
 // the table of hints, which says of each how it is read, when it counts and how MPI_File_get_info shows it.
 // docs/io.md has the same table for users.
 //
-// The values are alike at all ranks of a file, but for those of independent access: rank 0's count, and who
-// gave other ones is told (TASUKI_EXPLAIN). Rank 0's file of hints (io/hints/system_hints.hpp) comes before
-// the info of MPI_File_open, which wins.
+// The values are alike at all ranks of a file, but for those of independent access: rank 0's count, and
+// TASUKI_EXPLAIN reports ranks that gave other values. Rank 0's file of hints (io/hints/system_hints.hpp)
+// comes before the info of MPI_File_open, which wins.
 #pragma once
 
 #include <cstdint>

@@ -49,9 +49,9 @@ class RangeLocks {
   virtual bool are_shared_by_all() const = 0;
 };
 
-/// The locks of the file `identity`, which is the same number for all who have the file open, 0 for none.
-/// `state` is what the ranks of `comm` share of it, `job_locks` where this process keeps the job's owners of
-/// locks (Files::job_locks); both outlive the locks.
+/// The locks of the file `identity`, which is the same number for all ranks that have the file open, 0 for
+/// none. `state` is what the ranks of `comm` share of it, `job_locks` where this process keeps the job's
+/// owners of locks (Files::job_locks); both outlive the locks.
 std::unique_ptr<RangeLocks> make_range_locks(Comm& comm, std::uint64_t identity, SharedState& state,
                                              const std::unique_ptr<OwnerService>& job_locks);
 

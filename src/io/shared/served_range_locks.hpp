@@ -31,7 +31,7 @@ class ServedRangeLocks final : public RangeLocks {
 };
 
 /// The locks of a file that any rank of a job on several nodes may have opened. The owner follows from the
-/// file's identity, so all who open the file find the same one.
+/// file's identity, so all ranks that open the file find the same one.
 ///
 /// An owner answers only while it uses MPI, which all ranks of the job do for sure between MPI_Init and
 /// MPI_Finalize alone: both return once all ranks have come to them. Before and after that, in sessions, the

@@ -21,7 +21,7 @@ class ServedState final : public SharedState {
   void set_position(Offset etypes) override { service_.set_pointer(kOwner, etypes); }
   Offset advance(Offset etypes) override { return service_.advance_pointer(kOwner, etypes); }
 
-  /// Nobody tells: it is taken for granted.
+  /// Not known here: taken for granted.
   bool others_write() const override { return true; }
 
   std::unique_ptr<RangeLocks> make_locks(std::uint64_t identity) override {

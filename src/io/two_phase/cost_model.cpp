@@ -100,7 +100,7 @@ CollectiveChoice choose_collective(const AccessShape& shape, HintSwitch wanted, 
     return choice;
   }
   if (shape.bytes == 0) {
-    choice.why = "nobody brings data";
+    choice.why = "no rank brings data";
     return choice;
   }
   if (wanted == HintSwitch::kAutomatic && shape.rank_bytes_max > 0 &&

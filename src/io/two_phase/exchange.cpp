@@ -1,9 +1,10 @@
 // Exchange: see exchange.hpp.
 //
-// Who waits for whom: a rank goes through the steps of its loop in the same order as all others, and waits in
-// a step only for what others start in an earlier one, or for the other end of what they have started. So the
-// rank that is farthest behind never waits for long, and there is no circle. Long messages between nodes are
-// started few at a time, but by aggregators only: a rank's own parts never wait for their turn.
+// Why there is no deadlock: a rank goes through the steps of its loop in the same order as all others, and
+// waits in a step only for what others start in an earlier one, or for the other end of what they have
+// started. So the rank that is farthest behind never waits for long, and there is no circle. Long messages
+// between nodes are started few at a time, but by aggregators only: a rank's own parts never wait for their
+// turn.
 #include "io/two_phase/exchange.hpp"
 
 #include <algorithm>
@@ -284,7 +285,7 @@ Count Exchange::wait_turn(Cycle& cycle) {
   return bytes;
 }
 
-/// Reading: until what this rank has sent is with its readers, who count the bytes.
+/// Reading: until what this rank has sent is with its readers, which count the bytes.
 void Exchange::wait_served(Cycle& cycle, Count number) {
   if (cycle.messages.empty()) return;
   const std::int64_t begin_ns = clock_ns();

@@ -9,12 +9,12 @@
 // Ownership: every field names its writer. mpiexec fills the header before it starts the first rank.
 //
 // Invariants:
-//  1. `claimed_pid` goes from 0 to the process that is this rank, once; nobody else ever is this rank.
+//  1. `claimed_pid` goes from 0 to the process that is this rank, once; no other process ever is this rank.
 //  2. `life` only grows, but for kFinalized: a rank that uses sessions may be kInitialized again.
 //  3. Either a rank that sets `in_world` sees `absent_rank` of a rank that ended without being in the
-//     world, or mpiexec, which sets it, sees `in_world` afterwards (both seq_cst): nobody waits for an
-//     absent rank.
-//  4. The layout is that of kJobVersion: whoever changes it changes the number.
+//     world, or mpiexec, which sets it, sees `in_world` afterwards (both seq_cst): no rank waits for
+//     an absent one.
+//  4. The layout is that of kJobVersion: a change of it needs a new number.
 #pragma once
 
 #include <atomic>
@@ -58,7 +58,7 @@ struct alignas(64) JobHeader {
   std::uint64_t ranks_offset;               // of RankBlock[size]
   std::uint64_t region_offset;              // of the link's region, which ends the segment
   char launcher_socket[kSocketBytes];       // where mpiexec takes requests; see spawn_request.hpp
-  char parent_port[kPortBytes];             // where those who spawned this job wait for it; empty: nobody did
+  char parent_port[kPortBytes];             // where the processes that spawned this job wait; or empty
   std::atomic<std::uint64_t> region_bytes;  // writer: the first rank to get there; 0 before
   std::atomic<std::int32_t> first_abort;    // writer: the first rank that aborts, its rank + 1
   std::atomic<std::int32_t> absent_rank;    // writer: mpiexec; rank + 1 of one that ended without MPI_Init
@@ -92,7 +92,7 @@ inline constexpr std::size_t round_to_page(std::size_t bytes) {
   return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
 }
 
-/// A rank's board has pages of its own: those of its report are touched only once somebody has asked.
+/// A rank's board has pages of its own: those of its report are touched only once a report was asked for.
 inline constexpr std::size_t kBoardBytes = round_to_page(sizeof(CallBoard));
 
 inline constexpr std::size_t boards_offset(int size) {
@@ -108,7 +108,8 @@ inline constexpr std::size_t region_offset(int size) {
   return values_offset(size) + ValueTable::bytes_needed(size);
 }
 
-/// Where they are, whatever the header says: it tells so to those who do not know the layout.
+/// Where they are. (The header has the offset for readers that do not know the layout, and is not trusted
+/// here.)
 inline RankBlock* rank_blocks(JobHeader* header) {
   return reinterpret_cast<RankBlock*>(reinterpret_cast<std::byte*>(header) + kPageBytes);
 }

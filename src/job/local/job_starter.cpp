@@ -169,7 +169,7 @@ class JobStarter final : public Starter {
                              " bytes of shared memory: " + std::strerror(errno) +
                              (errno == EFBIG ? " (the limit of file sizes, ulimit -f)" : ""));
     }
-    // The kernel would dump it whole, and make the pages that nobody has touched.
+    // The kernel would dump it whole, and make the pages that were never touched.
     madvise(memory, bytes, MADV_DONTDUMP);
     region_ = {static_cast<std::byte*>(memory), bytes, job_.fd, offset};
   }

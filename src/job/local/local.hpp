@@ -53,7 +53,7 @@ class OwnLauncher {
 /// A rank of a job of our mpiexec, whose segment is mapped.
 std::unique_ptr<Starter> make_job_starter(const MappedJob& mapped);
 
-/// A program that runs alone: size 1, private memory, nobody to tell.
+/// A program that runs alone: size 1, private memory, no launcher.
 std::unique_ptr<Starter> make_singleton();
 
 }  // namespace local

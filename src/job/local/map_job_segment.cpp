@@ -84,7 +84,7 @@ int find_segment(const JobAddress& address, std::string* error) {
   return -1;
 }
 
-/// Becomes the rank, or tells who is.
+/// Becomes the rank; or reports which process is that rank.
 bool claim(const JobAddress& address, RankBlock& block, std::string* error) {
   std::int32_t nobody = 0;
   const auto self = static_cast<std::int32_t>(getpid());

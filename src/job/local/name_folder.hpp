@@ -2,10 +2,10 @@
 //
 // A name is a small file whose first line is the mark of the process that published it; dynamic/names.cpp
 // writes and reads the rest. A process takes back its own names; those of one that died are removed by
-// whoever comes across them: who looks for the name, and mpiexec where a job of its own has failed.
+// the next process that looks for the name, and by mpiexec where a job of its own has failed.
 //
 // Processes in different PID namespaces may share /tmp; each namespace has a folder of its own, since marks
-// mean nothing elsewhere. An empty folder is removed, so whoever is about to write must be ready to make it
+// mean nothing elsewhere. An empty folder is removed, so a process that writes must be ready to make it
 // again.
 //
 // Thread safety: none needed, the state is the file system's.

@@ -20,7 +20,7 @@
 namespace tasuki::local {
 namespace {
 
-/// Nobody else is in the job: a value is for this process alone.
+/// The job has no other process: a value is for this process alone.
 class SoleDirectory final : public Directory {
  public:
   explicit SoleDirectory(int processors) : processors_(processors) {}

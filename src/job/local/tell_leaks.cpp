@@ -1,4 +1,4 @@
-// What a rank left behind, on its way to whoever reads it.
+// What a rank left behind: from the rank to mpiexec, or to standard error.
 #include <dlfcn.h>
 
 #include <cstdio>

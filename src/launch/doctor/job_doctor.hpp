@@ -49,7 +49,7 @@ class JobDoctor {
 
   /// Looks at the ranks' lines, if it is time. REQUIRES: the job runs.
   void watch(std::int64_t now_ns);
-  /// 0: nobody wants it.
+  /// 0: not wanted.
   std::int64_t watch_due_ns() const { return is_watching() ? std::max<std::int64_t>(1, watch_due_ns_) : 0; }
 
   /// Begins an examination of all ranks.

@@ -98,7 +98,7 @@ void LoopLink::commit(int peer, const PacketRoom& room) {
   send(peer, wire(peer).reserved, kHeadBytesMax + std::uint64_t{room.bulk_bytes});
 }
 
-/// False, for those who say so.
+/// Returns false, for callers that return it. Remembers a peer whose ring is damaged.
 bool LoopLink::no_room(int peer) {
   if (wire(peer).sender.is_damaged()) damaged_peer_ = peer;
   return false;

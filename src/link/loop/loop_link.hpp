@@ -11,11 +11,11 @@
 // (node_link.hpp). 64 KiB may wait for a link in; what else is for it waits in the link out, and nothing
 // passes it there, as in networks that lose nothing. That is all of the model.
 //
-// Ranks sleep and are woken by the doorbells of the link behind it. Nobody sleeps past the time when a
+// Ranks sleep and are woken by the doorbells of the link behind it. No rank sleeps past the time when a
 // packet that it knows of is due: the system wakes sleepers late, so the last of that time is spent awake.
 //
-// Who has something for a rank is said by a bit in its memory, so an idle poll looks at a word or two however
-// many ranks there are, and a ring is touched only when it is used.
+// A sender that has something for a rank sets a bit in its memory, so an idle poll looks at a word or two
+// however many ranks there are, and a ring is touched only when it is used.
 //
 // Thread safety: as link.hpp. Each object belongs to one rank; all share the region.
 //

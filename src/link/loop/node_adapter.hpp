@@ -31,7 +31,7 @@ class NodeAdapter {
   NodeAdapter(NodeAdapterShared* shared, std::int64_t slot_ns) : shared_(shared), slot_ns_(slot_ns) {}
 
   /// Takes `occupied_ns` from `begin_ns` on, as early as there is room. Returns when the last of it ends:
-  /// begin_ns + occupied_ns where nobody else is there.
+  /// begin_ns + occupied_ns where no other packet is there.
   std::int64_t book(std::int64_t begin_ns, std::int64_t occupied_ns) {
     std::int64_t left_ns = occupied_ns;
     std::int64_t end_ns = begin_ns + occupied_ns;

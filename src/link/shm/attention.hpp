@@ -2,7 +2,7 @@
 //
 // A rank watches a few rings, those that were used last: it looks at each of them on every poll. For all
 // others the sender says that something is there, by a bit in the receiver's memory. The receiver says which
-// rings it watches by bits of its own, so that those who send to a watched ring only read a line that hardly
+// rings it watches by bits of its own, so that senders to a watched ring only read a line that hardly
 // ever changes: no atomic instruction, no fence. Where there are no more ranks than can be watched, all are,
 // from the start, and there are no bits.
 //
@@ -10,8 +10,9 @@
 // looked at on every poll until the next one is, and all rings that were ever used are looked at now and then
 // and on every poll of a rank that is about to sleep. A ring that was never used was never watched: its first
 // packet sets the bit. So no packet is lost, nor waits longer than kSweepPolls polls; and a sleeper is woken:
-//  - who published before the sleeper's fence is found by the sweep behind it (or by its bit, set before it);
-//  - who publishes later sees the sleeping flag (doorbell.hpp).
+//  - a packet published before the sleeper's fence is found by the sweep behind it (or by its bit, set before
+//    it);
+//  - a sender that publishes later sees the sleeping flag (doorbell.hpp).
 //
 // Invariants:
 //  1. A ring is in watched_ if and only if its bit in `watched` is set. A ring in watched_ is in known_.

@@ -1,10 +1,10 @@
 // Mailbox: where processes of other jobs leave packets for this one.
 //
 // The ranks of one job share a region that holds a ring for each pair. A process that gets to know processes
-// of other jobs makes a mailbox besides: a segment with a ring for each sender, in slots. Whoever
-// knows the mailbox's address sends: it claims a slot, writes there who it is, and uses the ring. The owner
-// needs to agree to nothing and finds the new sender when it polls. The answer goes the same way: the owner
-// opens the sender's mailbox, whose address stands in the slot.
+// of other jobs makes a mailbox besides: a segment with a ring for each sender, in slots. A process
+// that knows the mailbox's address sends: it claims a slot, writes its own address there, and uses the ring.
+// The owner needs to agree to nothing and finds the new sender when it polls. The answer goes the same way:
+// the owner opens the sender's mailbox, whose address stands in the slot.
 //
 // A slot is free again when its sender has ended and the owner has taken everything out of it. So a process
 // that spawns others again and again needs no more memory, and never any descriptor but its own mailbox's.
@@ -17,7 +17,7 @@
 //  1. A slot goes kFree -> kClaimed (a sender, by compare-and-swap) -> kOpen (that sender, once `sender` is
 //     written) -> kLeft (that sender, after its last packet) -> kFree (the owner, once the ring is empty and
 //     zero again). A sender that dies skips kLeft.
-//  2. `opened` grows after a slot became kOpen, so that an owner who sees the number sees the slot.
+//  2. `opened` grows after a slot became kOpen, so that an owner that sees the number sees the slot.
 #pragma once
 
 #include <atomic>

@@ -31,7 +31,7 @@ bool ShmLink::address(PeerAddress* own, std::string* error) {
     struct stat info {};
     const SharedRegion& region = doorbells_.region();
     if (region.fd >= 0 && fstat(region.fd, &info) != 0) {
-      *error = "the descriptor of the job's memory was closed by somebody";
+      *error = "the descriptor of the job's memory was closed";
       return false;
     }
     const auto bell_offset =
@@ -139,7 +139,7 @@ int ShmLink::poll_remote(PacketSink& sink) {
   return delivered;
 }
 
-/// Somebody has opened a slot. Returns false when one is to be looked at again: its sender has left and come
+/// A sender has opened a slot. Returns false when one is to be looked at again: its sender has left and come
 /// back before its last packets were taken.
 bool ShmLink::find_senders(PacketSink& sink) {
   bool all_found = true;
@@ -238,7 +238,7 @@ void ShmLink::leave() {
   }
   inbound_.clear();
   slots_known_.reset();
-  mailbox_.reset();  // which tells those who send
+  mailbox_.reset();  // senders see that it is closed
 }
 
 // ----- ports -----------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@
 //  written.
 //     What cannot be right is told: by peek(), is_sound(), is_damaged().
 //  5. A packet counts as there when all of its lines are. A sender that is stopped in the middle of one keeps
-//  nobody: the receiver looks again at its next poll.
+//  no process: the receiver looks again at its next poll.
 #pragma once
 
 #include <algorithm>

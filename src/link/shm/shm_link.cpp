@@ -97,7 +97,7 @@ int ShmLink::poll(PacketSink& sink) {
   return delivered;
 }
 
-/// False, for those who say so.
+/// Returns false, for callers that return it. Remembers a peer whose ring is damaged.
 bool ShmLink::no_room(int peer) {
   if (peers_[static_cast<std::size_t>(peer)].sender.is_damaged()) damaged_peer_ = peer;
   return false;

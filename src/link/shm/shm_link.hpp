@@ -30,7 +30,7 @@ namespace tasuki {
 
 class ShmLink final : public Link {
  public:
-  /// Who the link connects.
+  /// The processes that the link connects.
   struct Job {
     std::uint64_t id = 0;    // the job's random number
     std::vector<int> ranks;  // those on this node, ascending
@@ -154,7 +154,7 @@ class ShmLink final : public Link {
   std::vector<int> inbound_;  // endpoints that send through the mailbox
   std::bitset<shm::kMailboxSlots> slots_known_;
   std::uint32_t opened_seen_ = 0;
-  bool examination_due_ = false;  // the next poll looks who has ended
+  bool examination_due_ = false;  // the next poll looks which peers have ended
   std::int64_t examined_ns_ = 0;  // when the last one was asked for
 };
 

@@ -9,9 +9,10 @@
 //   post, complete   a message each, which the receiver counts
 //   barrier   of messages (coll/coll.hpp), by ranks that have flushed what they sent
 //
-// The owner knows who holds a lock, the rank that waits does not. After a while (kWatchAfterNanoseconds) that
-// rank asks once, and from then on the owner names the ranks ahead of it whenever they change: for the
-// doctor's report. Nothing is sent again and again, so a deadlocked job stands still.
+// The owner knows which ranks hold a lock, the rank that waits does not. After a while
+// (kWatchAfterNanoseconds) that rank asks once, and from then on the owner names the ranks ahead of it
+// whenever they change: for the doctor's report. Nothing is sent again and again, so a deadlocked job stands
+// still.
 //
 // The messages between two ranks stay in order, and each is either answered or expected by its receiver
 // before that rank can leave the barrier of MPI_Win_free: none comes after the window's end.
