@@ -219,8 +219,8 @@ bool is_crowd(int ranks) {
 }
 
 /// Batches of more and more rounds, until one fills a turn; in a crowd, until twice as many do not make a
-/// call much shorter. Who fills a turn and takes far longer than `best` is let go. Sets the rounds of a turn,
-/// and returns the seconds of a call.
+/// call much shorter. An algorithm that fills a turn and takes far longer than `best` is dropped. Sets the
+/// rounds of a turn, and returns the seconds of a call.
 double grow(Series& series, double best, Algorithms& algorithms, const bench::Operation& operation,
             const bench::Buffers& at, int ranks) {
   double rounds = 2;
@@ -286,7 +286,7 @@ void measure(const bench::Place& place, const Case& asked, Algorithms& algorithm
     if (ran != 0 && (one.algorithm == 0 || ran == one.algorithm)) all.push_back({one, ran, 2, {}});
   }
   if (asked.turns > 0) calibrate(all, algorithms, operation, at, place.size);
-  for (int turn = 0; turn < asked.turns; ++turn) {  // to and fro: nobody always comes after the same one
+  for (int turn = 0; turn < asked.turns; ++turn) {  // to and fro: none always comes after the same one
     for (std::size_t i = 0; i < all.size(); ++i) {
       Series& series = all[turn % 2 == 0 ? i : all.size() - 1 - i];
       if (series.rounds == 0) continue;

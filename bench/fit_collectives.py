@@ -1,6 +1,6 @@
 """make fit-collectives: the built-in parameters of the cost model, fitted to what this machine takes.
 
-For who works on the library; who uses it has `tasuki tune`, whose parts these are. Times every algorithm as
+For work on the library; users have `tasuki tune`, whose parts these are. Times every algorithm as
 `make regret` does (or takes the times that it wrote: --from build/bench/regret.json), fits, and shows how
 far off the predictions are, before and after. Some cases are not used in the fit but to test it: those of
 the numbers of ranks in --hold-out. Writes OUT/tuning.json; --update src/tuning/parameters.hpp makes the

@@ -3,7 +3,7 @@
 bench/network.cpp between two ranks, once on one node and once for each network in NETWORKS on two. The
 latency of a network is the time of 8 bytes less that of 8 bytes on one node (the software's share); its
 bandwidth is that of the increase from 256 KiB to 2 MiB. Both are printed as ratios to what was set. The rest
-is what the machine takes itself: the copies cost time too, and so does waking up who waits.
+is what the machine takes itself: the copies cost time too, and so does waking a rank that waits.
 """
 
 import json

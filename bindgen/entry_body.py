@@ -542,7 +542,7 @@ def reduction(body: Body) -> None:
 
 
 def one_sided(body: Body) -> None:
-    """The data of an operation on a window (MPI 12.3): nothing of it counts where the target is nobody."""
+    """The data of an operation on a window (MPI 12.3): not looked at where the target is MPI_PROC_NULL."""
     nobody = "abi::rank_to_core(target_rank) == kProcNull"
     if body.param("op"):
         body.declare("Op* core_op = nullptr;")

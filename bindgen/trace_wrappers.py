@@ -146,7 +146,7 @@ def _status(function: Function) -> bool:
 
 
 def _note_lines(function: Function) -> list[str]:
-    """How much the call moves, and with whom."""
+    """How much the call moves, and with which rank."""
     lines = []
     for method, words in _family(function_table.bare_name(function)):
         for word in words:

@@ -152,7 +152,7 @@ class Exchange : public Pattern {
     out_.fill();
     in_.poison();
     const int own = setting_.rank;
-    if (way_ != ExchangeWay::kAlltoall) in_.fill(Route{own, own}, own);  // nobody sends it
+    if (way_ != ExchangeWay::kAlltoall) in_.fill(Route{own, own}, own);  // no rank sends it
     if (window_) window_->fence();  // nobody puts before we have poisoned
     run(1);
     return in_.wrong();

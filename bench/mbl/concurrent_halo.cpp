@@ -118,7 +118,7 @@ class Halo : public Pattern {
     for (std::int64_t i = 0; i < extent_.elements(); ++i) {
       array_[i] = is_inside(i) ? known(rank_, i) : kPoison;
     }
-    if (way_ == HaloWay::kPutFence) MPI_Win_fence(0, window_);  // nobody puts before we have written
+    if (way_ == HaloWay::kPutFence) MPI_Win_fence(0, window_);  // no rank puts before we have written
     run(1);
     const std::string wrong = difference(false);
     swapped_ = !wrong.empty() && way_ == HaloWay::kAlltoallw && difference(true).empty();

@@ -86,7 +86,7 @@ class DataAccess : public Pattern {
     }
   }
 
-  /// Nobody moves the shared pointer back while another is still to use it.
+  /// No rank moves the shared pointer back while another is still to use it.
   void begin_again() {
     if (way_.is_shared()) MPI_Barrier(setting_.comm);
     rewind();

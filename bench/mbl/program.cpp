@@ -129,7 +129,7 @@ class Places {
     return place;
   }
 
-  /// Waits until those who took part are done, without taking their processors.
+  /// Waits until the ranks that took part are done, without taking their processors.
   void meet(const Place& place) const {
     if (place.size == size_ && place.comm != MPI_COMM_NULL) return;
     MPI_Request request = MPI_REQUEST_NULL;

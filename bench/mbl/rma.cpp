@@ -31,7 +31,7 @@ struct Arrival {
   int here, there;
 };
 
-/// Who accesses whom in a round.
+/// Which ranks access which in a round.
 struct Traffic {
   int slots = 1;  // of each rank's window and buffers
   std::vector<Access> accesses;

@@ -59,7 +59,7 @@ const char* name_of(Sync sync);
 
 class Epoch {
  public:
-  /// `targets`: whom this rank accesses, `origins`: who accesses it (no rank twice).
+  /// `targets`: the ranks that this rank accesses, `origins`: those that access it (no rank twice).
   Epoch(const Setting& setting, const Window& window, Sync sync, const std::vector<int>& targets,
         const std::vector<int>& origins);
   ~Epoch();

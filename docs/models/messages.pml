@@ -136,7 +136,7 @@ chan answers[SENDERS] = [MESSAGES] of { byte, byte };
 #define LENGTH(m) (messages[m].large -> CHUNKS : 1)
 #define SMALLER(one, other) ((one) < (other) -> (one) : (other))
 
-/* The one moment in which a message and a receive are matched, whoever does it: C1, C2. */
+/* The one moment in which a message and a receive are matched, by the sender or the receiver: C1, C2. */
 inline match(r_, m_) {
   assert(IS_OPEN(r_) && messages[m_].taker == 0);
   assert(FITS(r_, SENDER_OF(m_), messages[m_].tag));

@@ -33,7 +33,7 @@ import control_group  # noqa: E402
 import harness  # noqa: E402
 
 MPIEXEC = harness.PREFIX / "bin/mpiexec"
-SECONDS_MAX = 30  # for a job: whoever is not over by then hangs
+SECONDS_MAX = 30  # for a job: one that is not over by then hangs
 ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER
 MEANS = {  # how a rank ends itself: what its line says, and the job's exit status
     "kill": (r"was killed by signal 9 \(Killed\)", 137),
@@ -166,7 +166,7 @@ def judge(plan, status, out, err):
     if len(lines) != 1:
         return f"{len(lines)} lines, expected one"
     who = r"\d+" if plan.victim == "all" else r"0 of spawn \d+" if plan.victim == "child" else plan.victim
-    # Whoever calls MPI_Init after a rank has ended without it says so before mpiexec can.
+    # A rank that calls MPI_Init after another has ended without it says so before mpiexec can.
     absent = r"mpiexec: rank \d+ .* ended the job: MPI_Init: rank \d+ ended without calling MPI_Init"
     if plan.means in ("zero", "exit", "_exit") and re.match(absent, lines[0]):
         return "" if status == 1 else "wrong status"
@@ -191,7 +191,7 @@ def judge_launcher(plan, status, lines):
 
 
 def judge_without_memory(status, lines):
-    """Whoever gets none says so, or the program does, or the system ends it; or none was needed any more."""
+    """A rank without memory says so, or the program does, or the system ends it; or none was needed."""
     told = [line for line in lines if line.startswith("mpiexec: rank ")]
     right = len(told) == 1 and status != 0 or not lines and status == 0
     return "" if right else "no memory is not told in one line"

@@ -1,5 +1,5 @@
-/* To be preloaded: whoever asks for the time of day gets one that jumps by up to a day at each call; the
- * monotonic clock stays as it is. */
+/* To be preloaded: a program that asks for the time of day gets one that jumps by up to a day at each call;
+ * the monotonic clock stays as it is. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/syscall.h>

@@ -1,9 +1,9 @@
 /* The program of the fault tests: faults storm BYTES | eat | receive MIB | maps
  *
  * storm    every rank exchanges messages of about BYTES with its neighbours for ever, from memory that can be
- *          global and memory that cannot; each says its process number first. Somebody kills one.
+ *          global and memory that cannot; each says its process number first. The test kills one.
  * eat      rank 1 takes memory until it is ended; the others wait for a message from it.
- * receive  rank 1 posts receives of MIB MiB in all, which rank 0 fills: whoever touches the memory first.
+ * receive  rank 1 posts receives of MIB MiB in all, which rank 0 fills: either touches the memory first.
  * maps     sends messages of many sizes, then looks where the memory that it shares lies.
  */
 #define _GNU_SOURCE

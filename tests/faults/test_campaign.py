@@ -12,7 +12,7 @@ LONG = bool(os.environ.get("TASUKI_TEST_LONG"))
 
 
 @pytest.mark.timeout(900)
-def test_whoever_dies_nothing_hangs_and_nothing_is_left(work):
+def test_a_death_leaves_nothing_and_no_hang(work):
     """Always the same jobs in `make test`; others each time in `make test-long`, which says which."""
     jobs, seed = (1000, random.randrange(1 << 30)) if LONG else (100, 1)
     campaign = harness.ROOT / "tests/faults/campaign.py"

@@ -171,7 +171,7 @@ def test_job_after_job(work):
 
 @pytest.mark.timeout(600)
 def test_process_numbers_are_used_again(work):
-    """In a PID namespace of 400 numbers: whoever remembered one too long would kill the wrong process."""
+    """In a PID namespace of 400 numbers: code that remembered one too long would kill the wrong process."""
     alone = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
     few = [*alone, "sh", "-c", 'echo 400 > /proc/sys/kernel/pid_max && exec "$@"', "sh"]
     probe = subprocess.run([*few, "true"], capture_output=True, text=True)

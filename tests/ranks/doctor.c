@@ -67,7 +67,7 @@ static void poll_for_ever(void) {
   for (int done = 0; !done;) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
 }
 
-// Nobody ever connects.
+// No process ever connects.
 static void accept(void) {
   char port[MPI_MAX_PORT_NAME];
   MPI_Comm other;

@@ -519,7 +519,7 @@ static void do_finishing_child(MPI_Comm parent, const char* how) {
   let_go(&parent, how, 1);
 }
 
-/* All receive from whoever sends, of two children that were spawned one after the other into one
+/* All receive from any source, of two children that were spawned one after the other into one
    communicator: the first has finished when the second sends. */
 static MPI_Comm both_children(MPI_Comm first, int is_child) {
   MPI_Comm all, second, both;

@@ -1,4 +1,4 @@
-/* malloc() & co. under mpiexec --heap=…: they keep their promises, whoever frees, however many threads come
+/* malloc() & co. under mpiexec --heap=…: they keep their promises, whichever thread frees, however many come
  * and go, and when the symmetric heap is full. "global" or "private" as first argument: what is expected of
  * malloc. No messages but what MPI_Init and MPI_Finalize need, so that nothing but the heap is looked at. */
 #define _GNU_SOURCE

@@ -1,6 +1,7 @@
 /* Misuse that only TASUKI_CHECK finds. Rank 0 and the last rank do it to each other (at one rank: to itself),
- * and whoever gets the error prints its text; then a message around the ring must still arrive, for an error
- * leaves the library as it was. Arguments: the case, the number of errors that all ranks together expect. */
+ * and the rank that gets the error prints its text; then a message around the ring must still arrive, for an
+ * error leaves the library as it was. Arguments: the case, the number of errors that all ranks together
+ * expect. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,8 @@
 // hold, and what a reduction of all ranks must give, worked out one rank after the other.
 //
 // All data are 32-bit words. An element has words at some places of its extent; the others are gaps that
-// nobody may touch. What rank r contributes as element e follows from a seed, so every rank knows everything.
+// no call may touch. What rank r contributes as element e follows from a seed, so every rank knows
+// everything.
 #pragma once
 
 #include <mpi.h>

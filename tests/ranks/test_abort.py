@@ -1,4 +1,4 @@
-"""MPI_Abort and errors that end the job: all ranks end at once, whoever else fails, with one message."""
+"""MPI_Abort and errors that end the job: all ranks end at once, with one message, even if others fail."""
 
 import re
 

@@ -357,7 +357,7 @@ def test_a_status_after_finalize_is_mpiexecs(run):
     assert done.stderr == "", done.text
 
 
-def test_a_killed_rank_is_named_whoever_killed_it(mpiexec):
+def test_a_rank_that_kills_itself_is_named(mpiexec):
     done = mpiexec("-n", 2, "sh", "-c", "[ $TASUKI_RANK = 1 ] && kill -KILL $$; sleep 1000")
     ended(done, 2, r"was killed by signal 9 \(Killed\).*", 128 + 9)
 

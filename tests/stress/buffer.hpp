@@ -93,7 +93,7 @@ inline bool guards_are_whole(const Buffer& buffer) {
          all_are(buffer.data + buffer.bytes, kGuardBytes, kGuard);
 }
 
-/// Whoever reads it from now on gets rubbish, and whoever writes into it destroys another one's data.
+/// A reader gets rubbish from now on, and a writer destroys the data of another message.
 inline void give_back(Pools& pools, Buffer& buffer) {
   if (buffer.whole == nullptr) return;
   std::memset(buffer.data, kFreed, buffer.bytes);

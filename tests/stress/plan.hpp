@@ -1,7 +1,7 @@
 // What one round of the stress test sends: a list of messages that all ranks draw from the same seed.
 //
 // The list is a total order, and that is what makes blocking calls possible: a rank blocks in message i only
-// when it has begun all its parts of the messages before i, so whoever has the smallest number goes on.
+// when it has begun all its parts of the messages before i, so the rank with the smallest number goes on.
 #pragma once
 
 #include <cstddef>

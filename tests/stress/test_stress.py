@@ -58,6 +58,6 @@ def test_the_forced_settings_exist():
 
 
 def test_more_ranks_than_processors(stress):
-    """All ranks on one processor: whoever waits must let the one run that it waits for."""
+    """All ranks on one processor: a rank that waits must let the one run that it waits for."""
     first = min(os.sched_getaffinity(0))
     stress(8, 2, before=("taskset", "-c", first), bytes_max=1 << 20)

@@ -1,4 +1,4 @@
-// Wrong: rank 0 waits for whoever comes first of the others, who all wait for rank 0.
+// Wrong: rank 0 waits for any one of the other ranks, which all wait for rank 0.
 #include <mpi.h>
 #include <stddef.h>
 

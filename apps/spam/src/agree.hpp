@@ -1,4 +1,4 @@
-// Errors that only some ranks meet become everybody's, so that nobody waits for a rank that gave up.
+// Errors that only some ranks meet become all ranks', so that none waits for a rank that gave up.
 #pragma once
 
 #include <mpi.h>

@@ -1,4 +1,5 @@
-// Who borders on whom: which columns a rank shows to each of its neighbours, and which it sees of them.
+// Which ranks border on each other: which columns a rank shows to each of its neighbours, and which it sees
+// of them.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// An input file as checked tables: whoever reads a key says what it must be, and every error names the file,
+// An input file as checked tables: the reader of a key says what it must be, and every error names the file,
 // the line and the key, or the option of the command line that the value is from. input.cpp says which keys
 // there are.
 #pragma once

@@ -130,8 +130,8 @@ Records receive_all(MPI_Comm comm, const std::vector<int>& partners, MPI_Datatyp
   return arrived;
 }
 
-/// Those who come take the places of those who leave; then places left are filled from behind, or new ones
-/// are made.
+/// Particles that come take the places of those that leave; then places left are filled from behind, or new
+/// ones are made.
 void replace(const std::vector<int>& leavers, const Records& arrived, Particles* particles) {
   const std::size_t both = std::min(leavers.size(), arrived.size());
   for (std::size_t k = 0; k < both; ++k) put_record(arrived[k], leavers[k], particles);
@@ -201,7 +201,7 @@ void remap(MPI_Comm comm, Domain* domain, Owners owners) {
 
 std::vector<double> expected_costs(MPI_Comm comm, const Domain& domain) {
   const auto columns = static_cast<std::size_t>(domain.grid().columns);
-  std::vector<std::int64_t> count(columns + 1);  // and nobody behind the last
+  std::vector<std::int64_t> count(columns + 1);  // and none behind the last
   for (double x : domain.particles.x) ++count[static_cast<std::size_t>(domain.grid().column_of(x))];
   MPI_Allreduce(MPI_IN_PLACE, count.data(), static_cast<int>(columns), MPI_INT64_T, MPI_SUM, comm);
   std::vector<double> costs(columns);

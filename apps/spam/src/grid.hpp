@@ -31,7 +31,7 @@ struct Grid {
   int column_of(double x) const { return place(x / column_width, columns); }
   int row_of(double y) const { return place(y / row_height, rows); }
 
-  /// How far a particle may move between two sortings, that nobody in its range is missed.
+  /// How far a particle may move between two sortings, so that no neighbour in its range is missed.
   double slack(double range) const { return (std::min(column_width, reach * row_height) - range) / 2; }
 
  private:

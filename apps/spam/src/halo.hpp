@@ -1,10 +1,10 @@
 // The columns of other ranks that border on this rank's, as they are at each stage of a step.
 //
 // At every stage of Runge-Kutta a rank needs where the particles of the bordering columns are (and, with
-// viscosity, how fast). plan() says once a step who borders on whom and how many particles each cell has.
-// Then, at each stage: the stage's state is written to stage(s); start(s) sends the border columns, one
-// message to each neighbouring rank, however many borders there are with it; whoever waits calls progress()
-// now and then; after finish(s) the ghosts can be read until start(s + 1).
+// viscosity, how fast). plan() finds once a step which ranks border on each other and how many particles each
+// cell has. Then, at each stage: the stage's state is written to stage(s); start(s) sends the border columns,
+// one message to each neighbouring rank, however many borders there are with it; a rank that waits calls
+// progress() now and then; after finish(s) the ghosts can be read until start(s + 1).
 //
 // One thread calls (the one that initialised MPI). A column that borders on several owned ones comes once.
 #pragma once

@@ -6,25 +6,25 @@
 //
 //   1. What stage s of a rank holds is read by its neighbours alone, between their finish(s) and
 //      start(s + 1). Two ranks are each other's neighbours, or neither is the other's.
-//   2. Who receives a neighbour's signal s sees its stage s: it was written before start(s), which orders the
-//      writes before the signal (MPI_Win_sync), as finish(s) orders the reads behind it.
+//   2. A rank that receives a neighbour's signal s sees its stage s: it was written before start(s), which
+//      orders the writes before the signal (MPI_Win_sync), as finish(s) orders the reads behind it.
 //   3. stage(s + 2), in the same memory as stage s, is written after finish(s + 1), when the signals s
-//      + 1 of all neighbours are there. These were sent by start(s + 1), so by 1 nobody reads stage s
+//      + 1 of all neighbours are there. These were sent by start(s + 1), so by 1 no rank reads stage s
 //      any more. Across steps likewise, stage 0 coming after stage 3.
 //   4. Tables of rows are written by plan() and read up to the end of stage 3. Two copies take turns by
 //      steps: the one that plan() writes was last read in the step before the last, which all
 //      neighbours have left, since their signals of the last step are there.
 //   5. Where the neighbours change, all owners do, on all ranks in the same step. plan() then meets all
-//      ranks of the node (MPI_Allreduce), and so nobody reads anything any more; 3 and 4 begin anew.
+//      ranks of the node (MPI_Allreduce), and so no rank reads anything any more; 3 and 4 begin anew.
 //
-// The window grows by agreement, although nobody can ask the node's ranks when it finds that it has too
+// The window grows by agreement, although no rank can ask the node's ranks when it finds that it has too
 // little:
 //
 //   6. In a step particles move less than a column's width (exchange.hpp), so those of the next step's
 //      columns are among the ones that are now in them and in the ghosts. Once finish(0) has shown how
 //      many there are, this bound is put into the node's maximum (MPI_Iallreduce), which plan() has
 //      when the next step begins: all ranks know the same number, and all of them grow the window if it
-//      is too small, or none does. The maximum is found while forces are computed, and nobody waits for
+//      is too small, or none does. The maximum is found while forces are computed, and no rank waits for
 //      it. (To make room for all particles in advance, as they cannot become more, would need none of
 //      this, but for each rank room for the whole of the system.)
 //   7. When owners change, the Allreduce of 5 has the numbers of particles themselves.

@@ -24,7 +24,7 @@ void NodeWindow::free() {
   MPI_Win_free(&window_);
 }
 
-/// Memory that nobody touches costs address space alone, so room may be generous.
+/// Memory that is not touched costs address space alone, so room may be generous.
 void NodeWindow::allocate(const NodeRoom& room) {
   free();
   room_ = room;

@@ -59,7 +59,7 @@ void PairCells::add_edge_rows(const Domain& domain, const Halo& halo, const Imag
   const bool both_sides = !image.ghost && image.x.sign > 0;
   if (space_.y.periodic()) {
     *cell(number, rows_) = copy_row(domain, halo, image, 0, {1, space_.height});
-    // Where pairs are listed once, from below, nobody looks for the row below.
+    // Where pairs are listed once, from below, no search goes to the row below.
     if (!both_sides) *cell(number, -1) = copy_row(domain, halo, image, rows_ - 1, {1, -space_.height});
     return;
   }

@@ -70,8 +70,8 @@ std::int64_t check_header(const std::string& file, std::string_view bytes, std::
 /// `bytes`: the whole head, as check_header() found it right.
 RestartHead decode_head(const std::string& file, std::string_view bytes);
 
-/// The sum of a hash of each record and its number, from `first` on: whoever reads which part, the sums of
-/// the parts add up to the file's.
+/// The sum of a hash of each record and its number, from `first` on: however ranks share the parts, their
+/// sums add up to the file's.
 std::uint64_t records_checksum(std::span<const ParticleRecord> records, std::int64_t first);
 
 }  // namespace spam

@@ -234,7 +234,7 @@ TEST(ComparedBetweenGroups, TellOperationsAndAmounts) {
         return api::reduce(process, &in, &out, 1, type(process, kMpiInt),
                            op(process, other ? kMpiMax : kMpiSum), groups.root(0), groups.inter);
       });
-  // Who has nothing to do may say anything.
+  // A rank that has nothing to do may say anything.
   expect_inter_mismatch(5, 2, kErrCount, "rank 0 is in MPI_Bcast of 8 bytes, the others of 4 bytes",
                         "remote rank 0 is in MPI_Bcast of 8 bytes, the others of 4 bytes",
                         [](Process& process, Groups& groups) {

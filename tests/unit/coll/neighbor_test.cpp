@@ -368,7 +368,7 @@ TEST(NeighborTest, BadArgumentsAreRefused) {
     int out[4] = {}, in[4] = {};
     expect_error(process, api::neighbor_allgather(process, out, 1, integer, in, 1, integer, world),
                  kErrTopology, "comm has no topology");
-    // Nobody takes in what rank 0 sends to rank 1: refused on both, and no hang.
+    // Rank 1 does not take in what rank 0 sends it: refused on both, and no hang.
     const int zero = 0, one = 1;
     Comm* graph = nullptr;
     const bool first = process.rank == 0;

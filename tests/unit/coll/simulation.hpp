@@ -165,7 +165,7 @@ class Simulation {
         return;
       }
       case Step::Action::kReceive:
-        // Whoever reads before the message is here shall see that it is not.
+        // A step that reads before the message is here shall see that it is not.
         for (Count i = 0; i < step.count; ++i)
           std::memset(data(rank, step.to, type, i), 0xee, static_cast<std::size_t>(type.size));
         posted_[{step.peer, index}].push_back(&step);

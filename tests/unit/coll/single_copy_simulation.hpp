@@ -2,9 +2,9 @@
 // of one rank at a time in random order, with exposed buffers that are staged or not as it comes.
 //
 // It watches what ranks do to each other's exposed buffers with vector clocks, the way a race detector does:
-// each byte remembers who wrote it last and who has read it since, and whoever touches it has to know of that
-// by phases that were signalled and awaited (schedule.hpp, invariant 6). So a missing wait is found whatever
-// order the rounds happen to run in.
+// each byte remembers which rank wrote it last and which read it since, and a rank that touches it must know
+// that by phases that were signalled and awaited (schedule.hpp, invariant 6). So a missing wait is found
+// whatever order the rounds happen to run in.
 #pragma once
 
 #include <algorithm>

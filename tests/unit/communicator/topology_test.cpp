@@ -347,7 +347,7 @@ TEST(GraphTest, WrongArguments) {
   });
 }
 
-TEST(DistGraphTest, EdgesReachBothEndsWhoeverGivesThem) {
+TEST(DistGraphTest, EdgesReachBothEndsWhicheverRankGivesThem) {
   for (int size : {1, 2, 3, 6}) {
     test::run_ranks(size, [size](Process& process) {
       std::minstd_rand random(static_cast<unsigned>(size) * 7 + 1);

@@ -75,7 +75,8 @@ TEST(HeapRules, AnswerTheTableOfFacts) {
   }
 }
 
-// Who watches memory has to see what MPI_Alloc_mem gives, too; who brings another malloc has not.
+// A tool that watches memory has to see what MPI_Alloc_mem gives, too; a program with a malloc of its own
+// need not.
 TEST(HeapRules, MakeNoHeapWhereMemoryIsWatched) {
   for (const Wish wish : {Wish::kNone, Wish::kAuto, Wish::kGlobal, Wish::kPrivate}) {
     Facts facts = ordinary();

@@ -126,7 +126,7 @@ TEST(Failing, OneAggregatorsWriteFailsAtEveryRank) {
         set_turns(process, file, before, hole);
         int turn = 0;
         for (const Kind kind : kKinds) {
-          // The last window of all, some bytes of a middle one, the first bytes: by whoever has them.
+          // The last window of all, some bytes of a middle one, the first bytes: at the ranks that have them.
           faults.bad_at = turn == 0 ? after - 6000 : turn == 1 ? before + after / 2 : before;
           faults.writes_error = kind.error;
           const std::uint64_t in_two_phases = process.counters.files.two_phase_accesses;

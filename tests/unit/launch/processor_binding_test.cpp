@@ -1,4 +1,4 @@
-// Who is bound where, on machines that this one is not.
+// Which rank is bound where, on machines that this one is not.
 #include "launch/mapping/processor_binding.hpp"
 
 #include <gtest/gtest.h>

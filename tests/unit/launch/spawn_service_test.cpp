@@ -1,5 +1,5 @@
-// mpiexec's socket: whatever comes over it, requests that are none are answered as such, whoever is not
-// understood harms only himself, and mpiexec waits for nobody.
+// mpiexec's socket, whatever comes over it: what is no request is refused with a reason, a client that is not
+// understood harms only itself, and mpiexec waits for none.
 #include "launch/job/spawn_service.hpp"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // With more ranks than a rank watches: no packet is lost or waits long, no wake-up is lost, and rings that
-// nobody uses cost no memory.
+// are never used cost no memory.
 #include "link/shm/attention.hpp"
 
 #include <gtest/gtest.h>
@@ -103,7 +103,7 @@ TEST(Attention, WhatAPollLeavesIsFoundByTheNext) {
   EXPECT_EQ(counter.total, 100u * kRanks);
 }
 
-// A token goes round at random; whoever has it not sleeps, with no time-out to speak of.
+// A token goes round at random; the ranks that do not have it sleep, with no time-out to speak of.
 TEST(Attention, NoLostWakeUpAmongMany) {
   constexpr int kRanks = 24;
   constexpr std::uint64_t kHops = 4000;

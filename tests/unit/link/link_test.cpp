@@ -431,7 +431,8 @@ TEST(SleepersFence, ReachesOnlyThoseWhoAreRegisteredForIt) {
   EXPECT_TRUE(both.bells(1).sleeps_with_fence(0));
 }
 
-// Who has seen that a peer sleeps with a fence goes on without one of its own: it may never be taken back.
+// A rank that has seen that a peer sleeps with a fence goes on without one of its own: it may never be taken
+// back.
 TEST(SleepersFence, StaysWhenAProcessWithoutItComes) {
   if (!has_fence()) GTEST_SKIP() << "this kernel has no membarrier";
   FenceJob job(1, true, true);

@@ -103,7 +103,7 @@ TEST(LoopLink, TheLinkIsOccupied) {
 }
 
 // Ranks 0 and 1 of a node share its link out, ranks 3 and 4 of another theirs in: either takes twice as long
-// with two packets, whoever sends them, while a link of other nodes is free.
+// with two packets, whichever rank sends them, while a link of other nodes is free.
 TEST(LoopLink, NodesShareALink) {
   constexpr NetworkModel kModel{.latency_ns = 0, .mb_per_second = 0, .node_mb_per_second = 10};
   constexpr std::uint32_t kBytes = 20'000 - kHeadBytesMax;  // 2 ms each

@@ -61,7 +61,7 @@ TEST(SharedSegment, IsThisUsersAloneAndKeepsItsSize) {
   struct stat info {};
   ASSERT_EQ(fstat(fd, &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);
-  EXPECT_NE(ftruncate(fd, 0), 0) << "whoever maps it could be made to touch what is not there";
+  EXPECT_NE(ftruncate(fd, 0), 0) << "a process that maps it could be made to touch what is not there";
   EXPECT_NE(ftruncate(fd, info.st_size + 1), 0);
   made->base()[page_bytes() - 1] = std::byte{1};
 }

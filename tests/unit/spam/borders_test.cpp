@@ -1,4 +1,5 @@
-// Who borders on whom: what two ranks find of each other has to be the same, whatever the owners are.
+// Which ranks border on each other: what two ranks find of each other has to be the same, whatever the owners
+// are.
 #include "borders.hpp"
 
 #include <gtest/gtest.h>

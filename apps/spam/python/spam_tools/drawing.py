@@ -60,8 +60,8 @@ def widened(low: float, high: float, share: float = 0.0) -> tuple[float, float]:
 
 
 class Drawing:
-    """One figure. `first` is drawn in grey behind every state. Whoever draws several states makes room for
-    all of them first, so that the scales stay as they are."""
+    """One figure. `first` is drawn in grey behind every state. A caller that draws several states makes
+    room for all of them first, so that the scales stay as they are."""
 
     def __init__(self, quantities: list[Quantity], first: State):
         self.first, self.width, self.height = first, first.width, first.height
