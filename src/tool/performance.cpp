@@ -6,9 +6,9 @@
 // show what is: they are continuous and read-only.
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include "base/error.hpp"
-#include "base/variables/former_names.hpp"
 #include "object/objects.hpp"
 #include "tool/api.hpp"
 #include "tool/tool.hpp"
@@ -207,10 +207,10 @@ Code t_pvar_get_info(Process& process, int pvar_index, std::string* name, int* v
 }
 
 Code t_pvar_get_index(Process&, const char* name, int var_class, int* pvar_index) {
-  name = present_name(name);
+  const std::string present = present_counter(name);
   int index = 0;
   for (const CounterRow& row : counter_table()) {
-    if (std::strcmp(name, row.name) == 0 && static_cast<int>(row.kind) == var_class) {
+    if (present == row.name && static_cast<int>(row.kind) == var_class) {
       *pvar_index = index;
       return kSuccess;
     }

@@ -42,8 +42,8 @@ struct Parameters {
   double flag_ns = 168;                         // until another rank sees a flag
   double flag_read_ns = 20;                     // for each further flag that a rank has to read
   double cell_bytes_per_ns = 12.2;              // written on the node segment, or read there
-  double shared_ns = 328;                       // to plan work in shared buffers, and to offer a rank's own
-  double pulled_bytes_per_ns = 42;              // copied by one rank straight from another one's memory
+  double expose_ns = 328;                       // to plan a single-copy collective, and to expose buffers
+  double get_bytes_per_ns = 42;                 // copied by one rank straight from another one's memory
   double reduced_in_place_bytes_per_ns = 27.7;  // combined by one rank straight out of the others' memory
 
   // More ranks than processors: what it costs on top, for each rank beyond the first that a processor has,

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/variables/algorithm_table.hpp"
+#include "base/variables/former_names.hpp"
 
 namespace tasuki {
 namespace {
@@ -89,18 +90,18 @@ constexpr ParameterRow kParameterTable[] = {
      "bytes that the caches of one processor hold"},
     {"memory.node_bytes_per_ns", of<&Parameters::node_bytes_per_ns>, kRateMin, kRateMax,
      "bytes that all ranks of a node together move beyond their caches"},
-    {"stage.call_ns", of<&Parameters::call_ns>, 0, kNsMax,
+    {"node_segment.call_ns", of<&Parameters::call_ns>, 0, kNsMax,
      "time of a collective that runs straight over the flags, but for the waiting"},
-    {"stage.flag_ns", of<&Parameters::flag_ns>, 0, kNsMax, "time until another rank sees a flag"},
-    {"stage.flag_read_ns", of<&Parameters::flag_read_ns>, 0, kNsMax,
+    {"node_segment.flag_ns", of<&Parameters::flag_ns>, 0, kNsMax, "time until another rank sees a flag"},
+    {"node_segment.flag_read_ns", of<&Parameters::flag_read_ns>, 0, kNsMax,
      "time for each further flag that a rank reads"},
-    {"stage.cell_bytes_per_ns", of<&Parameters::cell_bytes_per_ns>, kRateMin, kRateMax,
+    {"node_segment.cell_bytes_per_ns", of<&Parameters::cell_bytes_per_ns>, kRateMin, kRateMax,
      "bytes written on the node segment, or read there"},
-    {"stage.shared_ns", of<&Parameters::shared_ns>, 0, kNsMax,
-     "time to plan work in shared buffers, and to offer a rank's own"},
-    {"stage.pulled_bytes_per_ns", of<&Parameters::pulled_bytes_per_ns>, kRateMin, kRateMax,
+    {"node_segment.expose_ns", of<&Parameters::expose_ns>, 0, kNsMax,
+     "time to plan a single-copy collective, and to expose a rank's buffers"},
+    {"node_segment.get_bytes_per_ns", of<&Parameters::get_bytes_per_ns>, kRateMin, kRateMax,
      "bytes that one rank copies out of another one's memory"},
-    {"stage.reduced_in_place_bytes_per_ns", of<&Parameters::reduced_in_place_bytes_per_ns>, kRateMin,
+    {"node_segment.reduced_in_place_bytes_per_ns", of<&Parameters::reduced_in_place_bytes_per_ns>, kRateMin,
      kRateMax, "bytes that one rank combines straight out of other ranks' memory"},
     {"crowd.turn_ns", of<&Parameters::turn_ns>, 0, kNsMax,
      "what it costs on top that a rank waits, for each rank that a processor has beyond the first"},
@@ -170,9 +171,10 @@ bool parse_algorithm(const std::string& text, MeasuredChoice* choice) {
     if (mark + static_cast<std::size_t>(end) != text.size() || segment_bytes < 1) return false;
     choice->segment_bytes = segment_bytes;
   }
+  const std::string name = present_algorithm(text.substr(0, mark));
   for (int number = 0; number < kAlgorithms; ++number) {
     if (kAlgorithmTable[number].operation != choice->operation) continue;
-    if (text.compare(0, mark, kAlgorithmTable[number].name) != 0) continue;
+    if (name != kAlgorithmTable[number].name) continue;
     choice->algorithm = number;
     return true;
   }
@@ -231,7 +233,12 @@ class Taker {
   }
   bool key(string_t& name) {
     path_.back() = name;
-    const std::string path = this->path();
+    std::string path = this->path();
+    for (const FormerName& row : kFormerParameters) {
+      if (path != row.former) continue;
+      path = row.present;
+      path_.back() = path.substr(path.rfind('.') + 1);
+    }
     return seen_.insert(path).second || refuse(path + " is there twice");
   }
   template <class Exception>

@@ -1,7 +1,8 @@
 // The file that a machine's parameters come from: JSON, at the path in TASUKI_TUNING_FILE. docs/tuning.md
 // describes it for users, parameter by parameter.
 //
-//   {"tasuki_tuning": 1, "machine": "…", "messages": {"cache": {"software_ns": 400, …}, …}, "stage": {…}, …,
+//   {"tasuki_tuning": 1, "machine": "…", "messages": {"cache": {"software_ns": 400, …}, …}, "node_segment":
+//   {…}, …,
 //    "choices": {"bcast of 1024 to 8191 bytes among 4 ranks": "chain/4096", …}, "made_on": {…}}
 //
 // What it does not name keeps the built-in value. A file that is bad in any place is refused as a whole, with

@@ -123,7 +123,7 @@ def compile_plain(source, name, *flags):
 
 
 def compile_stress():
-    """The program of tests/stress, for tests that want messages of every kind under conditions of their own."""
+    """The program of tests/stress, for tests that want messages of every kind."""
     folder = HERE.parent / "stress"
     more = (folder / "play.cpp", folder / "transfer.cpp", "-std=c++20", "-pthread")
     return compile_program(folder / "stress.cpp", *more, compiler="mpicxx")

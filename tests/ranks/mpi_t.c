@@ -67,6 +67,8 @@ static void strings(void) {
   CHECK(pvar("sent_pull_bytes", MPI_T_PVAR_CLASS_AGGREGATE) ==
             pvar("sent_get_bytes", MPI_T_PVAR_CLASS_AGGREGATE),
         "the former name of a counter");
+  CHECK(pvar("bcast_flags", MPI_T_PVAR_CLASS_COUNTER) == pvar("bcast_flag_based", MPI_T_PVAR_CLASS_COUNTER),
+        "the former name of an algorithm's counter");
   FAILS(MPI_T_cvar_get_index("tasuki_no_such_thing", &length), MPI_T_ERR_INVALID_NAME);
   FAILS(MPI_T_cvar_get_index(NULL, &length), MPI_T_ERR_INVALID);
   FAILS(MPI_T_cvar_get_index("TASUKI_EXPLAIN", NULL), MPI_T_ERR_INVALID);

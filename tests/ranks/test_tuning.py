@@ -17,7 +17,7 @@ CHOICE_OF_ANY = re.compile(
 
 SLOW = (
     '{"tasuki_tuning": 1, "messages": {"cache": {"software_ns": 1e8, "latency_ns": 1e8}},'
-    ' "stage": {"call_ns": 1e8, "shared_ns": 1e8}}'
+    ' "node_segment": {"call_ns": 1e8, "expose_ns": 1e8}}'
 )
 
 
@@ -45,7 +45,10 @@ def test_predictions_come_from_the_file(run, tmp_path):
     [
         ("{", 'line 1: no JSON at "{"'),
         ('{"tasuki_tuning": 99}', "the table is of version 99"),
-        ('{"tasuki_tuning": 1,\n"stage": {"flag_ns": -1}}', "line 2: stage.flag_ns = -1, expected a number"),
+        (
+            '{"tasuki_tuning": 1,\n"node_segment": {"flag_ns": -1}}',
+            "line 2: node_segment.flag_ns = -1, expected a number",
+        ),
         (None, "No such file"),
     ],
 )
@@ -65,11 +68,11 @@ def test_a_choice_that_the_table_names_is_taken_and_a_setting_goes_before_it(run
     table = tmp_path / "named.json"
     named = {"barrier of 0 to 0 bytes among 2 ranks": "dissemination"}
     table.write_text(json.dumps({"tasuki_tuning": 1, "choices": named}))
-    assert "barrier of 0 bytes among 2 ranks: flags, " in explained(run).stderr
+    assert "barrier of 0 bytes among 2 ranks: flag_based, " in explained(run).stderr
     told = explained(run, TASUKI_TUNING_FILE=str(table)).stderr
     assert "barrier of 0 bytes among 2 ranks: dissemination (wanted)" in told
-    other = explained(run, TASUKI_TUNING_FILE=str(table), TASUKI_BARRIER_ALGORITHM="flags").stderr
-    assert "barrier of 0 bytes among 2 ranks: flags (wanted)" in other
+    other = explained(run, TASUKI_TUNING_FILE=str(table), TASUKI_BARRIER_ALGORITHM="flag_based").stderr
+    assert "barrier of 0 bytes among 2 ranks: flag_based (wanted)" in other
 
 
 @pytest.mark.parametrize("launched", [True, False])
@@ -116,7 +119,7 @@ def test_all_ranks_choose_by_the_same_table_whatever_each_would_read(mpiexec, bu
 
 def test_the_choice_of_flags_is_told_once_for_each_case(run):
     done = run("launch.c", 2, environment={"TASUKI_EXPLAIN": "1"})
-    told = [line for line in done.stderr.splitlines() if " ranks: flags, predicted " in line]
+    told = [line for line in done.stderr.splitlines() if " ranks: flag_based, predicted " in line]
     assert told and len(told) == len(set(told)), done.text
     assert all("; runner-up " in line for line in told), done.text
 

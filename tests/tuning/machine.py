@@ -75,13 +75,13 @@ class Machine:
         found = {}
         for case in cases:
             found[case] = algorithm_of(chosen[case])
-            if found[case] == "flags" and any(chosen[one] != "flags" for one in smaller[case]):
+            if found[case] == "flag_based" and any(chosen[one] != "flag_based" for one in smaller[case]):
                 found[case] = self.second_best(case, table)
         return found
 
     def second_best(self, case, table):
         names = prices.possible_series(PRICE, [case], PROCESSORS, [table.values])[case]
-        names.remove("flags")
+        names.remove("flag_based")
         with prices.Prices(PRICE, [(*case, name) for name in names], PROCESSORS) as asked:
             return algorithm_of(names[int(numpy.argmin(asked.ns(table.values)))])
 

@@ -18,10 +18,10 @@ from tasuki.tuning.cases import Case, Point  # noqa: E402
 
 PROCESSORS = 4
 ALGORITHMS = {
-    "allreduce": ("recursive_doubling", "ring", "flags", "shared"),
-    "bcast": ("binomial", "chain", "flags", "shared"),
-    "gather": ("linear", "binomial", "flags", "shared"),
-    "alltoall": ("pairwise", "bruck", "flags", "shared"),
+    "allreduce": ("recursive_doubling", "ring", "flag_based", "single_copy"),
+    "bcast": ("binomial", "chain", "flag_based", "single_copy"),
+    "gather": ("linear", "binomial", "flag_based", "single_copy"),
+    "alltoall": ("pairwise", "bruck", "flag_based", "single_copy"),
 }
 SIZES = (8, 256, 4 << 10, 32 << 10, 256 << 10, 1 << 20)
 # Each is told apart from the others by some of the cases above.
@@ -29,8 +29,8 @@ CHANGED = {
     "messages.cache.software_ns": 3,
     "messages.cache.long_ns": 2.5,
     "messages.cache.bytes_per_ns": 0.4,
-    "stage.shared_ns": 3,
-    "stage.pulled_bytes_per_ns": 0.3,
+    "node_segment.expose_ns": 3,
+    "node_segment.get_bytes_per_ns": 0.3,
     "crowd.turn_ns": 4,
 }
 
@@ -79,9 +79,9 @@ def test_the_parameters_behind_the_times_are_found(builtin):
 
 
 def test_what_no_time_tells_of_keeps_its_value(builtin):
-    points = [point for point in times_of(builtin, (2,), noise=0) if point.series == "flags"]
+    points = [point for point in times_of(builtin, (2,), noise=0) if point.series == "flag_based"]
     found = fitting.fit(points, PRICE, PROCESSORS, builtin)
-    for path in ("messages.cache.software_ns", "crowd.turn_ns", "stage.shared_ns"):
+    for path in ("messages.cache.software_ns", "crowd.turn_ns", "node_segment.expose_ns"):
         assert found.values[path] == pytest.approx(builtin[path], rel=0.01), path
         assert found.factors[path] is None, path
 
@@ -89,7 +89,7 @@ def test_what_no_time_tells_of_keeps_its_value(builtin):
 def test_the_header_takes_the_parameters(builtin):
     header = (ROOT / "src" / "tuning" / "parameters.hpp").read_text()
     changed = fit_collectives.with_builtins(
-        header, dict(builtin, **{"stage.flag_ns": 4711, "messages.cache.long_ns": 42})
+        header, dict(builtin, **{"node_segment.flag_ns": 4711, "messages.cache.long_ns": 42})
     )
     assert "double flag_ns = 4710;" in changed
     assert re.search(r"MessageParameters cache = \{[^}]*, 42\};", changed)

@@ -25,8 +25,8 @@ def test_each_series_is_timed_in_as_many_turns(tools):
     answers = {}
     questions = [
         Question(Case("bcast", 4096, 2), 4, ["binomial", "chain/4096", "chain/16384"]),
-        Question(Case("barrier", 0, 2), 3, ["flags", "dissemination"]),
-        Question(Case("bcast", 1 << 20, 3), 2, ["flags", "shared"]),  # too long for flags
+        Question(Case("barrier", 0, 2), 3, ["flag_based", "dissemination"]),
+        Question(Case("bcast", 1 << 20, 3), 2, ["flag_based", "single_copy"]),  # too long for flags
     ]
     assert measure.ask(tools, questions, answers.__setitem__)
     assert set(answers) == {question.case for question in questions}
@@ -34,7 +34,7 @@ def test_each_series_is_timed_in_as_many_turns(tools):
         assert list(answers[question.case]) == question.series
         assert all(seconds > 0 for times in answers[question.case].values() for seconds in times)
         assert max(map(len, answers[question.case].values())) == question.turns
-    assert list(answers[questions[2].case]) == ["shared"]
+    assert list(answers[questions[2].case]) == ["single_copy"]
 
 
 def test_the_table_decides_what_the_library_takes(tools, tmp_path):
@@ -43,8 +43,19 @@ def test_the_table_decides_what_the_library_takes(tools, tmp_path):
     tables.save(table, tmp_path / "table.json")
     cases = [Case("bcast", 64, 2), Case("bcast", 128, 2)]
     ran = measure.chosen_by(tools, cases, tmp_path / "table.json")
-    assert ran == {cases[0]: "flags", cases[1]: "binomial"}
-    assert measure.chosen_by(tools, cases, "") == dict.fromkeys(cases, "flags")
+    assert ran == {cases[0]: "flag_based", cases[1]: "binomial"}
+    assert measure.chosen_by(tools, cases, "") == dict.fromkeys(cases, "flag_based")
+
+
+def test_a_table_with_former_names_is_taken(tools, tmp_path):
+    path, case = tmp_path / "table.json", "bcast of 100 to 200 bytes among 2 ranks"
+    former = {"tasuki_tuning": 1, "stage": {"shared_ns": 5, "flag_ns": 7}, "choices": {case: "shared"}}
+    path.write_text(json.dumps(former))
+    table = tables.load(path, tools.price)
+    assert table.choices == {case: "single_copy"}
+    assert (table.values["node_segment.expose_ns"], table.values["node_segment.flag_ns"]) == (5, 7)
+    assert set(table.values) == set(tables.builtin(tools.price).values)
+    assert measure.chosen_by(tools, [Case("bcast", 128, 2)], path) == {Case("bcast", 128, 2): "single_copy"}
 
 
 def test_a_table_that_the_library_refuses_is_told(tools, tmp_path):
@@ -60,7 +71,9 @@ def test_an_algorithm_that_is_not_there_is_told(tools):
 
 def test_a_deadline_ends_a_job_and_keeps_what_was_told(tools):
     answers = []
-    question = Question(Case("barrier", 0, 2), 20, ["flags", "dissemination"])  # 0.2 s, alone on a machine
+    question = Question(
+        Case("barrier", 0, 2), 20, ["flag_based", "dissemination"]
+    )  # 0.2 s, alone on a machine
     begin = time.monotonic()
     whole = measure.ask(tools, [question] * 400, lambda *answer: answers.append(answer), begin + 6)
     assert not whole

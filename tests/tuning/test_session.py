@@ -81,12 +81,12 @@ def test_the_library_chooses_by_the_table_as_was_decided(tune, tmp_path):
 
 def test_a_change_that_the_second_look_finds_slower_is_taken_back(tune):
     class Liar(made_up.Machine):
-        """Says of "shared" that it takes no time, until old and new are looked at alone."""
+        """Says of "single_copy" that it takes no time, until old and new are looked at alone."""
 
         def true_times(self, case, series):
             times = super().true_times(case, series)
-            if "shared" in times and len(times) > 2:
-                times["shared"] /= 50
+            if "single_copy" in times and len(times) > 2:
+                times["single_copy"] /= 50
             return times
 
     machine = Liar(made_up.builtin().values, off=0, seed=6)
@@ -130,14 +130,14 @@ def test_flags_come_before_all_else_and_without_a_gap():
     samples = Samples()
     cases = [Case("bcast", size, 4) for size in (8, 64, 512)]
     for case, flags in zip(cases, (2.0, 1.0, 1.0), strict=True):
-        samples.add(case, {"flags": [flags] * 9, "binomial": [1.5] * 9})
-    models = dict.fromkeys(cases, "flags")
+        samples.add(case, {"flag_based": [flags] * 9, "binomial": [1.5] * 9})
+    models = dict.fromkeys(cases, "flag_based")
     decisions = decide.decide_all(samples, models, models)
     # To take what is better for 8 bytes would lose the flags for 64 and 512.
     assert decisions == models
-    decisions = dict(zip(cases, ("flags", "flags", "binomial"), strict=True))
-    fine = {Case("bcast", 8 << octave, 4): "flags" for octave in range(7)}
+    decisions = dict(zip(cases, ("flag_based", "flag_based", "binomial"), strict=True))
+    fine = {Case("bcast", 8 << octave, 4): "flag_based" for octave in range(7)}
     assert decide.exceptions(decisions, fine) == {"bcast of 182 to 1024 bytes among 4 ranks": "binomial"}
     fine[Case("bcast", 16, 4)] = "chain"  # the model leaves them between two sizes that were measured
     named = decide.exceptions(decisions, fine)
-    assert named["bcast of 0 to 181 bytes among 4 ranks"] == "flags"
+    assert named["bcast of 0 to 181 bytes among 4 ranks"] == "flag_based"

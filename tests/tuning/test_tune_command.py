@@ -82,7 +82,7 @@ def test_the_built_in_parameters_are_fitted_by_their_makers(prefix, times, tmp_p
         (["-n", "1,2"], "-n 1,2: '1', expected numbers of ranks from 2 to"),
         (["-n", "two"], "-n two: 'two', expected numbers of ranks from 2 to"),
         (["--table", "none.json"], "none.json: No such file or directory"),
-        (["--table", "bad.json"], "bad.json: stage.flag_ns = -1, expected a number from 0"),
+        (["--table", "bad.json"], "bad.json: node_segment.flag_ns = -1, expected a number from 0"),
         (["--table", "broken.json"], "broken.json: is no JSON document"),
         (["--from", "none.json"], "none.json: No such file or directory"),
         (["--from", "bad.json"], "bad.json: is no file of times that `make regret` wrote"),
@@ -92,7 +92,7 @@ def test_the_built_in_parameters_are_fitted_by_their_makers(prefix, times, tmp_p
     ],
 )
 def test_what_makes_no_sense_is_refused(prefix, tmp_path, words, reason):
-    (tmp_path / "bad.json").write_text('{"tasuki_tuning": 1, "stage": {"flag_ns": -1}}')
+    (tmp_path / "bad.json").write_text('{"tasuki_tuning": 1, "node_segment": {"flag_ns": -1}}')
     (tmp_path / "broken.json").write_text("{")
     visit = {"operation": "bcast", "bytes": 8, "ranks": 2, "seconds": {"binomial": [-1]}}
     (tmp_path / "negative.json").write_text(json.dumps({"visits": [visit]}))

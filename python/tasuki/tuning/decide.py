@@ -21,7 +21,7 @@ from tasuki.tuning.samples import Ratio, Samples
 TELLING = 0.02  # less is no difference
 SURELY = 0.05  # more is one, whatever the interval says
 APART = 1.5  # times from different moments are comparable up to this factor
-FLAGS = "flags"
+FLAGS = "flag_based"
 LARGEST_FACTOR = 2  # a choice for the largest size that was measured holds up to so many times of it
 
 

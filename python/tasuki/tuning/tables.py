@@ -19,6 +19,20 @@ VERSION = 1
 SECONDS_MAX = 60
 DIGITS = 4  # of a parameter in a file
 WORDS = ("machine", "written")  # texts for the reader
+# Names in tables of former releases, which the library takes for one release more
+# (src/base/variables/former_names.hpp); then they go.
+FORMER_GROUP, GROUP = "stage.", "node_segment."
+FORMER_PARAMETERS = {
+    "node_segment.shared_ns": "node_segment.expose_ns",
+    "node_segment.pulled_bytes_per_ns": "node_segment.get_bytes_per_ns",
+}
+FORMER_ALGORITHMS = {
+    "flags": "flag_based",
+    "shared": "single_copy",
+    "shared_split": "single_copy_split",
+    "shared_copy": "kept_copy",
+    "two_level": "hierarchical",
+}
 
 
 Parameter = collections.namedtuple("Parameter", "path value low high description")
@@ -26,7 +40,7 @@ Parameter = collections.namedtuple("Parameter", "path value low high description
 
 @dataclasses.dataclass
 class TuningTable:
-    """All parameters, by path ("stage.flag_ns"), and the choices that it names, as the file does."""
+    """All parameters, by path ("node_segment.flag_ns"), and the choices that it names, as the file does."""
 
     values: dict[str, float]
     choices: dict[str, str] = dataclasses.field(default_factory=dict)
@@ -78,6 +92,19 @@ def values_of(document: dict, prefix: str = "") -> dict[str, float]:
     return found
 
 
+def present_parameter(path: str) -> str:
+    """What the parameter is called now."""
+    if path.startswith(FORMER_GROUP):
+        path = GROUP + path.removeprefix(FORMER_GROUP)
+    return FORMER_PARAMETERS.get(path, path)
+
+
+def present_choice(series: str) -> str:
+    """What the algorithm of "chain/4096" is called now."""
+    name, *segment = series.split("/")
+    return "/".join([FORMER_ALGORITHMS.get(name, name), *segment])
+
+
 def load(path: Path | str, price: Path) -> TuningTable:
     """Reads a table that the library (`price` asks it) takes for good."""
     try:
@@ -95,7 +122,9 @@ def load(path: Path | str, price: Path) -> TuningTable:
     made_on, choices = document.pop("made_on", None), document.pop("choices", {})
     for name in ("tasuki_tuning", *WORDS):
         document.pop(name, None)
-    return TuningTable(builtin(price).values | values_of(document), choices, made_on, str(path))
+    values = {present_parameter(name): value for name, value in values_of(document).items()}
+    choices = {case: present_choice(series) for case, series in choices.items()}
+    return TuningTable(builtin(price).values | values, choices, made_on, str(path))
 
 
 def processor_name() -> str:

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/variables/algorithm_table.hpp"
+#include "base/variables/former_names.hpp"
 
 namespace tasuki {
 namespace {
@@ -201,6 +202,16 @@ constexpr std::array<CounterRow, kWayRows + std::size(kRows) + kAlgorithms> kTab
 
 std::span<const CounterRow> counter_table() {
   return kTable;
+}
+
+std::string present_counter(const std::string& name) {
+  for (const OperationRow& operation : kOperationTable) {
+    for (const FormerName& row : kFormerAlgorithms) {
+      const std::string counted = operation.name + std::string("_");
+      if (name == counted + row.former) return counted + row.present;
+    }
+  }
+  return present_name(name.c_str());
 }
 
 void hand_on_counters(Counters& from, Counters* to) {

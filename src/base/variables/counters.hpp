@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "base/variables/variable.hpp"
 #include "base/variables/ways.hpp"
@@ -168,6 +169,9 @@ struct CounterRow {
 
 /// All performance variables, in the order of their indices.
 std::span<const CounterRow> counter_table();
+
+/// What the counter `name` is called now (base/variables/former_names.hpp).
+std::string present_counter(const std::string& name);
 
 /// The name of a class, as people say it: "counter", "high watermark".
 const char* counter_class_name(CounterClass kind);

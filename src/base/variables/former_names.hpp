@@ -1,10 +1,11 @@
-// Names of settings and counters that users may still know: taken for one release beside the present ones;
-// then their rows go.
+// Names of settings, counters, algorithms and parameters that users may still know: taken for one release
+// beside the present ones; then their rows go.
 //
 // Pure data.
 #pragma once
 
 #include <cstring>
+#include <string>
 
 namespace tasuki {
 
@@ -40,6 +41,28 @@ inline constexpr FormerName kFormerNames[] = {
 inline const char* present_name(const char* name) {
   for (const FormerName& row : kFormerNames) {
     if (std::strcmp(name, row.former) == 0) return row.present;
+  }
+  return name;
+}
+
+/// Algorithms of collectives: values of TASUKI_BCAST_ALGORITHM and its like, in a table's choices, and behind
+/// the operation in the names of counters ("bcast_flags").
+inline constexpr FormerName kFormerAlgorithms[] = {
+    {"flags", "flag_based"},      {"shared", "single_copy"},     {"shared_split", "single_copy_split"},
+    {"shared_copy", "kept_copy"}, {"two_level", "hierarchical"},
+};
+
+/// Parameters in tuning tables, by their paths, and the group that they are in.
+inline constexpr FormerName kFormerParameters[] = {
+    {"stage", "node_segment"},
+    {"node_segment.shared_ns", "node_segment.expose_ns"},
+    {"node_segment.pulled_bytes_per_ns", "node_segment.get_bytes_per_ns"},
+};
+
+/// The same for an algorithm.
+inline std::string present_algorithm(const std::string& name) {
+  for (const FormerName& row : kFormerAlgorithms) {
+    if (name == row.former) return row.present;
   }
   return name;
 }

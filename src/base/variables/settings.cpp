@@ -238,6 +238,11 @@ bool parse_choice(const EnumRow& choices, const char* text, std::int64_t* value)
   return false;
 }
 
+bool chooses_algorithm(const Setting& setting) {
+  const auto is_its = [&](const EnumRow& row) { return setting.choices == &row; };
+  return std::any_of(kAlgorithmChoices.begin(), kAlgorithmChoices.end(), is_its);
+}
+
 std::string bytes_text(std::int64_t bytes) {
   const struct {
     std::int64_t unit;
@@ -273,6 +278,8 @@ bool parse_setting(const Setting& setting, const char* text, std::int64_t* value
     case SettingType::kChoice:
       good = parse_choice(*setting.choices, text, &parsed);
       if (!good && setting.choices == &kExplain) good = parse_flag(text, &parsed);
+      if (!good && chooses_algorithm(setting))
+        good = parse_choice(*setting.choices, present_algorithm(text).c_str(), &parsed);
       break;
   }
   if (!good || !is_valid_setting(setting, parsed)) return false;
@@ -343,7 +350,14 @@ bool read_settings(const char* const* environment, Config* config, std::string* 
     for (const Setting& setting : kSettings) {
       if (name != setting.name) continue;
       known = true;
-      if (parse_setting(setting, equals + 1, &(config->*setting.value))) continue;
+      if (parse_setting(setting, equals + 1, &(config->*setting.value))) {
+        if (const std::string present = present_algorithm(equals + 1);
+            chooses_algorithm(setting) && present != equals + 1) {
+          *warning = name + ": " + (equals + 1) + " is called " + present +
+                     " now; this release still takes the former name";
+        }
+        continue;
+      }
       *error = name + " = \"" + (equals + 1) + "\", expected " + expected_setting(setting);
       return false;
     }

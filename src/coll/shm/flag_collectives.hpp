@@ -24,14 +24,19 @@
 
 namespace tasuki {
 
-/// The numbers of the algorithms "flags" (base/variables/algorithm_table.hpp), by FlagOperation.
+/// The numbers of the algorithms "flag_based" (base/variables/algorithm_table.hpp), by FlagOperation.
 inline constexpr std::array<int, kFlagOperations> kFlagAlgorithms = {
-    algorithm_number(Operation::kBarrier, "flags"),       algorithm_number(Operation::kBcast, "flags"),
-    algorithm_number(Operation::kReduce, "flags"),        algorithm_number(Operation::kAllreduce, "flags"),
-    algorithm_number(Operation::kAllgather, "flags"),     algorithm_number(Operation::kAlltoall, "flags"),
-    algorithm_number(Operation::kGather, "flags"),        algorithm_number(Operation::kScatter, "flags"),
-    algorithm_number(Operation::kReduceScatter, "flags"), algorithm_number(Operation::kScan, "flags"),
-    algorithm_number(Operation::kExscan, "flags"),
+    algorithm_number(Operation::kBarrier, "flag_based"),
+    algorithm_number(Operation::kBcast, "flag_based"),
+    algorithm_number(Operation::kReduce, "flag_based"),
+    algorithm_number(Operation::kAllreduce, "flag_based"),
+    algorithm_number(Operation::kAllgather, "flag_based"),
+    algorithm_number(Operation::kAlltoall, "flag_based"),
+    algorithm_number(Operation::kGather, "flag_based"),
+    algorithm_number(Operation::kScatter, "flag_based"),
+    algorithm_number(Operation::kReduceScatter, "flag_based"),
+    algorithm_number(Operation::kScan, "flag_based"),
+    algorithm_number(Operation::kExscan, "flag_based"),
 };
 
 inline constexpr Count kNotInline = kInlineBytes + 1;

@@ -94,15 +94,14 @@ double single_copy_ns(const SingleCopyCost& cost, const Problem& problem, const 
   const double crowd = ranks_per_processor(problem);
   const double flags_ns = parameters.flag_ns + (problem.size - 2) * crowd * parameters.flag_read_ns;
   // A copy that is kept for the others is written anew each time, as a page is.
-  const double moved_bytes_per_ns =
-      cost.one_way ? parameters.cell_bytes_per_ns : parameters.pulled_bytes_per_ns;
+  const double moved_bytes_per_ns = cost.one_way ? parameters.cell_bytes_per_ns : parameters.get_bytes_per_ns;
   const double busiest_ns =
       cost.moved_bytes / moved_bytes_per_ns + cost.reduced_bytes / parameters.reduced_in_place_bytes_per_ns;
   // Where the data goes one way, a rank waits for half of its pages, and then not for as many collectives.
   const double syncs = cost.one_way ? 2.0 / static_cast<double>(kPages) : cost.syncs;
   // The rank that comes last to a meeting of all goes on at once; the others notice a turn later.
   const double turns = syncs + (cost.all_meet ? 1 : 0);
-  return crowd * parameters.shared_ns + (cost.alone ? 1 : crowd) * busiest_ns + syncs * flags_ns +
+  return crowd * parameters.expose_ns + (cost.alone ? 1 : crowd) * busiest_ns + syncs * flags_ns +
          turns * turns_ns(problem, parameters) +
          uncached_share(problem, parameters) * cost.total_bytes / parameters.node_bytes_per_ns;
 }

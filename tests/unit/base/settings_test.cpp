@@ -99,6 +99,43 @@ TEST(ConfigTest, FormerNamesAreTakenAndThePresentOneIsSaid) {
             std::string::npos);
 }
 
+TEST(ConfigTest, FormerAlgorithmsAreTakenAndThePresentOneIsSaid) {
+  for (const FormerName& row : kFormerAlgorithms) {
+    std::int64_t present = 0;
+    {
+      const Setting setting("TASUKI_BCAST_ALGORITHM", row.present);
+      const Outcome outcome = read();
+      ASSERT_TRUE(outcome.valid) << outcome.error;
+      EXPECT_EQ(outcome.warning, "");
+      present = outcome.config.bcast_algorithm;
+    }
+    const Setting setting("TASUKI_BCAST_ALGORITHM", row.former);
+    const Outcome outcome = read();
+    ASSERT_TRUE(outcome.valid) << outcome.error;
+    EXPECT_EQ(outcome.config.bcast_algorithm, present);
+    EXPECT_EQ(outcome.warning, std::string("TASUKI_BCAST_ALGORITHM: ") + row.former + " is called " +
+                                   row.present + " now; this release still takes the former name");
+  }
+  const Setting setting("TASUKI_HEAP", "shared");
+  EXPECT_FALSE(read().valid) << "no choice of an algorithm";
+}
+
+TEST(ConfigTest, AnAlgorithmThatAnOperationHasNotIsRefusedWithThoseItHas) {
+  const Setting setting("TASUKI_BARRIER_ALGORITHM", "shared");
+  const Outcome outcome = read();
+  EXPECT_FALSE(outcome.valid);
+  EXPECT_EQ(outcome.error,
+            "TASUKI_BARRIER_ALGORITHM = \"shared\", expected cheapest, dissemination, "
+            "flag_based or hierarchical");
+}
+
+TEST(FormerNamesTest, CountersOfAlgorithms) {
+  EXPECT_EQ(present_counter("bcast_shared_copy"), "bcast_kept_copy");
+  EXPECT_EQ(present_counter("reduce_scatter_two_level"), "reduce_scatter_hierarchical");
+  EXPECT_EQ(present_counter("sent_pull_bytes"), "sent_get_bytes");
+  EXPECT_EQ(present_counter("bcast_chain"), "bcast_chain");
+}
+
 TEST(FormerNamesTest, PresentOnesAreThoseOfSettingsAndCounters) {
   for (const FormerName& row : kFormerNames) {
     const auto is = [](const std::string& name) {

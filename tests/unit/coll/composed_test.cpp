@@ -65,15 +65,15 @@ std::string chosen(const Problem& problem) {
 }
 
 bool is_hierarchical(const std::string& name) {
-  return name == "two_level" || name == "lanes";
+  return name == "hierarchical" || name == "lanes";
 }
 
 TEST(ComposedPrices, HierarchiesAreChosenWhereTheyPay) {
-  EXPECT_EQ(chosen(problem_on(Operation::kBcast, 32, 4, 8)), "two_level");
-  EXPECT_EQ(chosen(problem_on(Operation::kBarrier, 32, 4, 0)), "two_level");
+  EXPECT_EQ(chosen(problem_on(Operation::kBcast, 32, 4, 8)), "hierarchical");
+  EXPECT_EQ(chosen(problem_on(Operation::kBarrier, 32, 4, 0)), "hierarchical");
   EXPECT_TRUE(is_hierarchical(chosen(problem_on(Operation::kAllreduce, 32, 4, 8))));
-  EXPECT_NE(chosen(problem_on(Operation::kBcast, 4, 4, 8)), "two_level");
-  EXPECT_NE(chosen(problem_on(Operation::kBcast, 32, 1, 8)), "two_level");
+  EXPECT_NE(chosen(problem_on(Operation::kBcast, 4, 4, 8)), "hierarchical");
+  EXPECT_NE(chosen(problem_on(Operation::kBcast, 32, 1, 8)), "hierarchical");
   Problem ordered = problem_on(Operation::kAllreduce, 32, 4, 8);
   ordered.commutative = false;
   EXPECT_FALSE(is_hierarchical(chosen(ordered))) << "the order of ranks would be lost";
@@ -137,7 +137,7 @@ TEST(ComposedSchedules, HierarchiesOfChosenParts) {
   for (const std::vector<int>& node_of : placements) {
     for (int root : {0, static_cast<int>(node_of.size()) - 1}) {
       for (Count count : {Count{1}, Count{1000}, long_count}) {
-        const auto ranks = run_registered("two_level", node_of, root, count, 0);
+        const auto ranks = run_registered("hierarchical", node_of, root, count, 0);
         const int nodes = NodeMap(node_of, 0).nodes();
         EXPECT_EQ(measure_traffic(ranks, node_of).bytes, (nodes - 1) * 4.0 * static_cast<double>(count));
       }

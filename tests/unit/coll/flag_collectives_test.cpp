@@ -335,7 +335,7 @@ TEST(FlagCollective, RunWithoutAMessage) {
         0);
     EXPECT_EQ(out, 2);
     EXPECT_EQ(messages(), before);
-    constexpr int kFlags = algorithm_number(Operation::kAllreduce, "flags");
+    constexpr int kFlags = algorithm_number(Operation::kAllreduce, "flag_based");
     EXPECT_EQ(process.counters.algorithms[kFlags], 1U);
   });
 }

@@ -64,7 +64,7 @@ TEST(Hierarchy, AreMadeByTheFirstCollectiveThatWantsThem) {
               rank.want(Operation::kAllreduce, "ring");
               rank.allreduce(rank.world);
               EXPECT_FALSE(rank.world.slots.is_set(kHierarchySlot));
-              rank.want(Operation::kAllreduce, "two_level");
+              rank.want(Operation::kAllreduce, "hierarchical");
               Request* request = nullptr;
               ASSERT_EQ(api::ibarrier(process, &rank.world, &request), 0);
               ASSERT_EQ(wait_and_release(request, nullptr), 0);
@@ -88,7 +88,7 @@ TEST(Hierarchy, AreNotWhereTheyWouldBeNothing) {
               [](Process& process) {
                 Rank rank(process);
                 EXPECT_FALSE(may_have_hierarchy(rank.world, Operation::kBarrier));
-                rank.want(Operation::kAllreduce, "two_level");
+                rank.want(Operation::kAllreduce, "hierarchical");
                 rank.allreduce(rank.world);
                 EXPECT_EQ(rank.times(), 0u);
                 EXPECT_EQ(rank.world.slots.get(kHierarchySlot), nullptr);
@@ -102,8 +102,8 @@ TEST(Hierarchy, AreSeenByNobody) {
             [](Process& process) {
               Rank rank(process);
               const std::uint64_t communicators = process.counters.communicators;
-              rank.want(Operation::kAllreduce, "two_level");
-              constexpr int kFlags = algorithm_number(Operation::kReduce, "flags");
+              rank.want(Operation::kAllreduce, "hierarchical");
+              constexpr int kFlags = algorithm_number(Operation::kReduce, "flag_based");
               const std::uint64_t others = process.counters.algorithms[kFlags];
               rank.allreduce(rank.world);
               rank.allreduce(rank.world);
@@ -124,7 +124,7 @@ TEST(Hierarchy, GoWithTheirCommunicator) {
               const std::size_t segments = process.collectives->node_segments.live();
               const Context contexts = process.objects->context_next;
               constexpr int kCommunicators = 5;
-              rank.want(Operation::kAllreduce, "two_level");
+              rank.want(Operation::kAllreduce, "hierarchical");
               for (int round = 0; round < kCommunicators; ++round) {
                 Comm* comm = nullptr;
                 ASSERT_EQ(api::comm_dup(process, &rank.world, &comm), 0);
@@ -150,7 +150,7 @@ TEST(Hierarchy, WorkOnAnyPlacement) {
     run_ranks(8,
               [](Process& process) {
                 Rank rank(process);
-                for (const char* name : {"two_level", "lanes"}) {
+                for (const char* name : {"hierarchical", "lanes"}) {
                   rank.want(Operation::kAllreduce, name);
                   Comm *reversed = nullptr, *half = nullptr;
                   ASSERT_EQ(api::comm_split(process, &rank.world, 0, -process.rank, &reversed), 0);
@@ -170,7 +170,7 @@ TEST(Hierarchy, RootsWithoutALaneTakeAnotherWay) {
   run_ranks(5,
             [](Process& process) {
               Rank rank(process);
-              rank.want(Operation::kBcast, "two_level");
+              rank.want(Operation::kBcast, "hierarchical");
               for (int root = 0; root < 5; ++root) {
                 std::int32_t value = process.rank == root ? 100 + root : -1;
                 ASSERT_EQ(api::bcast(process, &value, 1, rank.integer(), root, &rank.world), 0);
@@ -186,14 +186,14 @@ TEST(Hierarchy, ErrorsAreThoseOfTheWhole) {
   run_ranks(4,
             [](Process& process) {
               Rank rank(process);
-              rank.want(Operation::kBcast, "two_level");
+              rank.want(Operation::kBcast, "hierarchical");
               std::vector<std::int32_t> data(10, process.rank == 0 ? 7 : 0);
               const Count count = process.rank == 3 ? 5 : 10;
               const Code code = api::bcast(process, data.data(), count, rank.integer(), 0, &rank.world);
               EXPECT_EQ(error_class_bits(code), process.rank == 3 ? kErrTruncate : 0);
               EXPECT_EQ(data[4], 7);
               EXPECT_EQ(data[5], process.rank == 3 ? 0 : 7);
-              rank.want(Operation::kAllreduce, "two_level");
+              rank.want(Operation::kAllreduce, "hierarchical");
               rank.allreduce(rank.world);
             },
             {.nodes = {0, 0, 1, 1}});
@@ -207,8 +207,8 @@ double best_ns(const Problem& problem) {
 /// Of 32 ranks on 4 nodes: what the calls within the nodes and between them are predicted to take, which is
 /// less than messages do.
 TEST(Hierarchy, CostWhatTheirCallsDo) {
-  constexpr int kTwoLevel = algorithm_number(Operation::kBcast, "two_level");
-  const Candidate& two_level = candidate_of(kTwoLevel);
+  constexpr int kHierarchical = algorithm_number(Operation::kBcast, "hierarchical");
+  const Candidate& hierarchical = candidate_of(kHierarchical);
   for (const Count bytes : {Count{8}, Count{1} << 20}) {
     Problem problem{.operation = Operation::kBcast, .size = 32, .bytes = bytes};
     problem.blocking = problem.composed = true;
@@ -221,10 +221,10 @@ TEST(Hierarchy, CostWhatTheirCallsDo) {
     Problem lane{.operation = Operation::kBcast, .size = 4, .bytes = bytes};
     lane.nodes = 4;
     lane.uniform = false;
-    const double ns = two_level.predicted_ns(problem, Parameters{}, 0);
+    const double ns = hierarchical.predicted_ns(problem, Parameters{}, 0);
     EXPECT_DOUBLE_EQ(ns, best_ns(node) + best_ns(lane)) << bytes;
     problem.composed = false;
-    EXPECT_LT(ns, two_level.predicted_ns(problem, Parameters{}, 0)) << bytes;
+    EXPECT_LT(ns, hierarchical.predicted_ns(problem, Parameters{}, 0)) << bytes;
   }
 }
 

@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+#include "base/variables/collective_operations.hpp"
+
 namespace tasuki {
 namespace {
 
@@ -41,13 +43,28 @@ TEST(TableTest, WhatIsNotNamedStays) {
   const Parameters& parameters = table.parameters;
   std::string error;
   ASSERT_TRUE(parse_table(R"({"machine": "a big one", "written": "yesterday", "tasuki_tuning": 1,
-      "messages": {"cache": {"latency_ns": 12.5}, "network": {}}, "stage": {"flag_ns": 1e2}})",
+      "messages": {"cache": {"latency_ns": 12.5}, "network": {}}, "node_segment": {"flag_ns": 1e2}})",
                           &table, &error))
       << error;
   EXPECT_EQ(parameters.cache.latency_ns, 12.5);
   EXPECT_EQ(parameters.flag_ns, 100);
   EXPECT_EQ(parameters.cache.software_ns, Parameters{}.cache.software_ns);
   EXPECT_EQ(parameters.network.latency_ns, Parameters{}.network.latency_ns);
+}
+
+TEST(TableTest, FormerNamesAreTaken) {
+  Table table;
+  std::string error;
+  ASSERT_TRUE(parse_table(R"({"tasuki_tuning": 1,
+      "stage": {"flag_ns": 1, "shared_ns": 2, "pulled_bytes_per_ns": 3},
+      "choices": {"bcast of 8 to 9 bytes among 4 ranks": "two_level"}})",
+                          &table, &error))
+      << error;
+  EXPECT_EQ(table.parameters.flag_ns, 1);
+  EXPECT_EQ(table.parameters.expose_ns, 2);
+  EXPECT_EQ(table.parameters.get_bytes_per_ns, 3);
+  ASSERT_EQ(table.choices.size(), 1u);
+  EXPECT_STREQ(algorithm_table()[static_cast<std::size_t>(table.choices[0].algorithm)].name, "hierarchical");
 }
 
 /// Nothing of a table that is refused is taken.
@@ -77,28 +94,29 @@ TEST(TableTest, BadOnesAreRefusedWithLineAndReason) {
       {"{\n\"tasuki_tuning\": \"1\"\n}", "line 2: tasuki_tuning = \"1\", expected the number 1"},
       {"{\"tasuki_tuning\": 1,\n\n\"stages\": {\n\"flag_ns\": 1}}",
        "line 3: stages is no group of parameters"},
-      {"{\"tasuki_tuning\": 1,\n\"stage\": {\n\"flag\": 1}}",
-       "line 3: stage.flag = 1, but there is no such parameter"},
-      {"{\"tasuki_tuning\": 1,\n\"stage\": 5}", "line 2: stage = 5, but there is no such parameter"},
-      {"{\"tasuki_tuning\": 1,\n\"stage\": {\n\"flag_ns\": -1\n}}",
-       "line 3: stage.flag_ns = -1, expected a number from 0 to 1e+09"},
-      {"{\"tasuki_tuning\": 1,\n\"stage\": {\"flag_ns\": \"fast\"}}",
-       "line 2: stage.flag_ns = \"fast\", expected a number from 0 to 1e+09"},
-      {"{\"tasuki_tuning\": 1,\n\"stage\": {\"flag_ns\": [1]}}",
-       "line 2: stage.flag_ns = an array, expected a number from 0 to 1e+09"},
-      {"{\"tasuki_tuning\": 1,\n\"stage\": {\"flag_ns\": {}}}",
-       "line 2: stage.flag_ns is no group of parameters"},
-      {"{\"tasuki_tuning\": 1,\n\"stage\": {\"flag_ns\": true}}",
-       "line 2: stage.flag_ns = true, expected a number from 0 to 1e+09"},
-      {"{\"tasuki_tuning\": 1,\n\"stage\": {\"flag_ns\": 1,\n\"flag_ns\": 2}}",
-       "line 3: stage.flag_ns is there twice"},
-      {"{\"tasuki_tuning\": 1,\n\"stage\": {\"flag_ns\": 1},\n\"stage\": {}}",
-       "line 3: stage is there twice"},
+      {"{\"tasuki_tuning\": 1,\n\"node_segment\": {\n\"flag\": 1}}",
+       "line 3: node_segment.flag = 1, but there is no such parameter"},
+      {"{\"tasuki_tuning\": 1,\n\"node_segment\": 5}",
+       "line 2: node_segment = 5, but there is no such parameter"},
+      {"{\"tasuki_tuning\": 1,\n\"node_segment\": {\n\"flag_ns\": -1\n}}",
+       "line 3: node_segment.flag_ns = -1, expected a number from 0 to 1e+09"},
+      {"{\"tasuki_tuning\": 1,\n\"node_segment\": {\"flag_ns\": \"fast\"}}",
+       "line 2: node_segment.flag_ns = \"fast\", expected a number from 0 to 1e+09"},
+      {"{\"tasuki_tuning\": 1,\n\"node_segment\": {\"flag_ns\": [1]}}",
+       "line 2: node_segment.flag_ns = an array, expected a number from 0 to 1e+09"},
+      {"{\"tasuki_tuning\": 1,\n\"node_segment\": {\"flag_ns\": {}}}",
+       "line 2: node_segment.flag_ns is no group of parameters"},
+      {"{\"tasuki_tuning\": 1,\n\"node_segment\": {\"flag_ns\": true}}",
+       "line 2: node_segment.flag_ns = true, expected a number from 0 to 1e+09"},
+      {"{\"tasuki_tuning\": 1,\n\"node_segment\": {\"flag_ns\": 1,\n\"flag_ns\": 2}}",
+       "line 3: node_segment.flag_ns is there twice"},
+      {"{\"tasuki_tuning\": 1,\n\"node_segment\": {\"flag_ns\": 1},\n\"node_segment\": {}}",
+       "line 3: node_segment is there twice"},
       {"{\"tasuki_tuning\": 1,\n\"memory\": {\"node_bytes_per_ns\": 0}}",
        "line 2: memory.node_bytes_per_ns = 0, expected a number from 1e-06 to 1e+06"},
-      {"{\"tasuki_tuning\": 1,\n\"stage\": {\"flag_ns\": 1e999}}", "line 2: no JSON at \"1e999\""},
+      {"{\"tasuki_tuning\": 1,\n\"node_segment\": {\"flag_ns\": 1e999}}", "line 2: no JSON at \"1e999\""},
       {"{\"tasuki_tuning\": 1,\n\"machine\": 5}", "line 2: machine = 5, expected a text"},
-      {"{\"tasuki_tuning\": 1,\n\"stage\": {\"flag_ns\": 1}", "line 2: no JSON at \"1}\""},
+      {"{\"tasuki_tuning\": 1,\n\"node_segment\": {\"flag_ns\": 1}", "line 2: no JSON at \"1}\""},
       {"{\"tasuki_tuning\": 1} x", "line 1: no JSON at \"1} x\""},
   };
   for (const auto& [text, reason] : cases) expect_refused(text, reason);
