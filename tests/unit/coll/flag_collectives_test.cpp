@@ -2,6 +2,10 @@
 // their members come, find what a serial oracle says. The counts are on either side of what is flag-based;
 // types are contiguous, with gaps, and aligned to 16; operations are predefined, and a user's that does not
 // commute.
+//
+// tests/ranks/mixture.cpp has random collectives among processes. This oracle is kept for the thread
+// sanitizer, which sees the ranks as threads: flags and data that are read too early are a race there, though
+// the data may be right.
 #include "coll/shm/flag_collectives.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
-// single-copy schedules on real ranks (threads) and a real node segment: large data, in symmetric memory and
+// Single-copy schedules on real ranks (threads) and a real node segment: large data, in symmetric memory and
 // in private memory that is staged, all of it or that of odd ranks; datatypes with gaps; predefined pairs; a
 // user's operation that does not commute; more blocks than the node segment has room for. Forced straight,
-// without the selection; collectives_test draws them at random beside the others.
+// without the selection; tests/ranks/algorithms.cpp and mixture.cpp draw them at random beside the others.
 #include <gtest/gtest.h>
 
 #include <chrono>

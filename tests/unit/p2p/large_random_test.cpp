@@ -4,6 +4,10 @@
 // The oracle: each message is received once and whole; a receive that was cancelled got nothing; and when of
 // two receives both could take the message that the later one got, the earlier one did not get a later
 // message of the same sender.
+//
+// tests/stress has random messages among processes. This oracle is kept for the thread sanitizer, which sees
+// both ends of an advertised receive and of a cooperative copy as threads; and here each rank has other ways
+// switched off, while a job's settings are mostly one.
 #include <gtest/gtest.h>
 
 #include <cstring>

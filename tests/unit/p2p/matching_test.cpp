@@ -1,5 +1,8 @@
 // Matching gives what the rules of MPI 3.5 give, written down in the plainest way: two lists per context,
 // searched from the front.
+//
+// Messages among processes (tests/property/messages.py) check the same rules. This oracle is kept because it
+// sees each step of the lists, in orders of arrival that no link brings about at will.
 #include "p2p/matching.hpp"
 
 #include <gtest/gtest.h>

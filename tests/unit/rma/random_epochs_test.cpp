@@ -1,5 +1,7 @@
 // Random epochs on random windows against a serial oracle: every rank draws the same script of operations
 // that do not conflict, carries out its own, and knows what every window must hold after each epoch.
+//
+// It is the only random oracle of one-sided communication.
 #include <gtest/gtest.h>
 
 #include <cstring>
