@@ -108,7 +108,7 @@ class OpenList {
   RankReport* report_;
 };
 
-/// A pair is told as its two halves.
+/// A pair is reported as its two halves.
 template <class Each>
 void for_each_part(const Request& request, Each&& each) {
   if (request.request_type != RequestType::kSendReceive) return each(request);

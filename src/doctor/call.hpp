@@ -23,14 +23,14 @@ enum class CallKind : std::uint8_t {
   kFinalize,
 };
 
-/// "MPI_Send"; MPI_Send_c is told as MPI_Send. Empty for kNone.
+/// "MPI_Send"; MPI_Send_c counts as MPI_Send. Empty for kNone.
 std::string_view name_of(Function function);
 CallKind kind_of(Function function);
 
 /// The call that a rank is in, or its last one: that of its report, where it has answered.
 Function function_of(const RankState& state);
 
-/// Whether it waits in MPI, as far as it has told.
+/// Whether it waits in MPI, as far as its report says.
 bool waits(const RankState& state);
 
 /// The report's entry about the communicator of the call; null: unknown.

@@ -104,7 +104,7 @@ bool tell_arguments(const Case& the, const Meeting& meeting) {
   const auto types = [](const RankState& state) {
     const RankReport& report = *state.report;
     if (report.types == 0) return std::string();
-    // Equal signatures can be told by other counts and types: the hash decides, the rest is for the reader.
+    // Equal signatures can come of other counts and types: the hash decides, the rest is for the reader.
     return format("%lld bytes, signature %08llx", static_cast<long long>(report.bytes),
                   static_cast<unsigned long long>(report.types & 0xffffffff));
   };

@@ -97,7 +97,7 @@ void look_at(const Case& the, int rank) {
   }
 }
 
-/// Whether the rank is part of a circle of sends that has been told.
+/// Whether the rank is part of a circle of sends that has been reported.
 bool is_told(const Case& the, int rank) {
   return std::any_of(the.findings->begin(), the.findings->end(), [&](const Finding& finding) {
     return (finding.id == "unsafe-exchange" || finding.id == "waits-for-itself") &&

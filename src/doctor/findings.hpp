@@ -49,7 +49,7 @@ class Lines {
   std::size_t left_out_ = 0;
 };
 
-// In this order: the later ones leave out what an earlier one has told.
+// In this order: the later ones leave out what an earlier one has reported.
 void find_ends(const Case& the);             // died, left MPI_Finalize or MPI_Init out, stopped
 void find_collectives(const Case& the);      // different ones, other arguments, a rank missing
 void find_mismatches(const Case& the);       // a message has come, with another tag or elsewhere

@@ -1,4 +1,4 @@
-// Grouping: ranks that differ only in their peer, or in how long they wait, are told together.
+// Grouping: ranks that differ only in their peer, or in how long they wait, are reported together.
 #include "doctor/groups.hpp"
 
 #include <algorithm>

@@ -24,7 +24,7 @@ struct Wait {
   std::vector<Clause> clauses;
 };
 
-/// What a rank has told of a communicator.
+/// What a rank has reported of a communicator.
 struct Membership {
   int rank = 0;
   std::uint64_t collectives = 0;

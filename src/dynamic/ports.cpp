@@ -303,7 +303,7 @@ Code share_outcome(Comm& comm, int root, Code mine) {
   }
   if (const Code code = bcast_bytes(comm, &outcome, sizeof outcome, root)) return code;
   if (comm.rank == root || outcome.error_class == kSuccess) return comm.rank == root ? mine : kSuccess;
-  return process.fail(outcome.error_class, "%s (told by the root, rank %d)", outcome.text, root);
+  return process.fail(outcome.error_class, "%s (reported by the root, rank %d)", outcome.text, root);
 }
 
 namespace {

@@ -67,7 +67,7 @@ bool put_settings(Directory& directory, const Config& config, std::string* error
 bool settings_agree(const Directory& directory, const Config& config, std::string* error) {
   std::string of_first;
   if (!directory.get(0, kKey, &of_first)) {
-    *error = "rank 0 has not told its settings";
+    *error = "rank 0 has not published its settings";
     return false;
   }
   *error = difference_of_settings(directory.rank(), agreed_settings(config), of_first);

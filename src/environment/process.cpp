@@ -69,7 +69,7 @@ bool take_table(const std::string& path, const char* text, Table* table, std::st
   return false;
 }
 
-/// The machine's parameters, from the file that the user names. A bad one is told and left alone.
+/// The machine's parameters, from the file that the user names. A bad one is reported and not used.
 void load_tuning(Process& process) {
   const std::string& file = process.config.tuning_file;
   const char* text = process.launcher.tuning_table();

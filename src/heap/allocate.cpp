@@ -60,7 +60,7 @@ bool load_mimalloc(const char** reason) {
     return false;
   }
   // What mimalloc frees goes back to the system by madvise(), if that is ours (advice.cpp), as soon as a
-  // whole segment is free. Otherwise it is told that it must not, in its terms: large pages, all there.
+  // whole segment is free. Otherwise these options forbid it, in mimalloc's terms: large pages, all there.
   const bool committed = !state.in_front;
   const bool large_pages = !state.in_front;
   state.mimalloc.set_option(mi_option_segment_decommit_delay, 0);

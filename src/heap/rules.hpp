@@ -27,7 +27,7 @@ enum class HugePages : std::uint8_t {
 inline constexpr std::uint64_t kUnlimited = ~std::uint64_t{0};
 
 struct Facts {
-  int ranks = 0;                                       // of the job; 0: not told
+  int ranks = 0;                                       // of the job; 0: unknown
   std::uint64_t address_space_bytes_max = kUnlimited;  // RLIMIT_AS
   std::uint64_t data_bytes_max = kUnlimited;           // RLIMIT_DATA
   std::uint64_t file_bytes_max = kUnlimited;           // RLIMIT_FSIZE

@@ -1,5 +1,5 @@
 // Directory: who is in this job, and small values that its processes give one another by the one that started
-// them: what must be known before a message can be sent, or must be told without one.
+// them: what must be known before a message can be sent, or travel without one.
 //
 // A rank puts values, each under a key, and enters a fence; once all ranks have entered it, each of them
 // finds what the others put before it. A rank that has entered a fence may go on to other things and ask

@@ -37,7 +37,7 @@ void add_leak(std::vector<Leak>* leaks, Leak leak);
 /// "communicator 'rows', made by MPI_Comm_split at solver.c:88, not freed"; `place` may be empty.
 std::string leak_text(const Leak& leak, const std::string& place);
 
-/// The first line of what is told; the leaks follow, each on a line of its own.
+/// The first line of the report; the leaks follow, each on a line of its own.
 inline constexpr const char* kLeakHeading = "the program left behind at MPI_Finalize (TASUKI_CHECK=3):";
 
 std::string encode(const LeakReport& report);

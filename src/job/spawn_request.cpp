@@ -11,7 +11,7 @@
 namespace tasuki {
 namespace {
 
-constexpr std::uint32_t kRequestMagic = 0x6e707374;  // "tspn": the first field, so that versions are told
+constexpr std::uint32_t kRequestMagic = 0x6e707374;  // "tspn": the first field, it differs between versions
 constexpr std::uint32_t kAnswerMagic = 0x61707374;
 constexpr std::size_t kProgramBytesMin = 5 * sizeof(std::uint32_t);
 

@@ -1,4 +1,4 @@
-// SharedSegment: the memfd, and how a descriptor is told from another one.
+// SharedSegment: the memory file, and how a descriptor of it is recognised.
 #include "memory/shared_segment.hpp"
 
 #include <sys/mman.h>

@@ -6,12 +6,12 @@
 //
 // Ranks that are threads of one process share everything; a rank without a symmetric heap shares nothing.
 //
-// Ownership: the object belongs to one rank's Process; the symmetric heap's memory lives as long as anybody
-// maps it. Thread safety: all is guarded by the process lock.
+// Ownership: the object belongs to one rank's Process; the symmetric heap's memory lives as long as a
+// process maps it. Thread safety: all is guarded by the process lock.
 //
 // Invariants:
 //  1. locate() of an own address never gives one that is not in the own symmetric heap.
-//  2. locate() of an address that was told is shared only inside of the teller's symmetric heap, mapped here.
+//  2. locate() of another rank's address is shared only inside of that rank's symmetric heap, mapped here.
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,7 @@
 
 namespace tasuki {
 
-/// Of an open file: the system's number for its kind of file system (linux/magic.h). 0: it cannot be told.
+/// Of an open file: the system's number for its kind of file system (linux/magic.h). 0: not known.
 inline std::uint32_t file_system_of(int fd) {
   struct statfs facts;
   return fstatfs(fd, &facts) == 0 ? static_cast<std::uint32_t>(facts.f_type) : 0;

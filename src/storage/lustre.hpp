@@ -28,8 +28,8 @@ inline constexpr unsigned long kSetLayout = _IOW('f', 154, long);
 /// there.
 inline constexpr int kOpenWithoutLayout = 0100000000 | O_NOCTTY | O_ASYNC;
 
-/// Reads a layout. Of one in several components, the first that has data on targets counts. False: it cannot
-/// be told, e.g. since it is not a form that is known here.
+/// Reads a layout. Of one in several components, the first that has data on targets counts. False: it
+/// cannot be read, e.g. since its form is not known here.
 bool parse_layout(std::span<const std::byte> layout, Striping* striping);
 
 /// The description that kSetLayout takes. What Lustre cannot have becomes the next thing that it can.

@@ -1,7 +1,7 @@
 // ToolHandles: the handles that MPI_T gives out, and what they stand for. In either ABI such a handle is a
 // pointer to something unknown, so it is a number here: never 0 (NULL) nor 1 (MPI_T_PVAR_ALL_HANDLES), and of
-// no address that a program could have (bit 63 is set). A freed handle is told from the one that took its
-// place.
+// no address that a program could have (bit 63 is set). A freed handle differs from the one that took
+// its place.
 //
 // Thread safety: Tool::mutex guards it.
 #pragma once

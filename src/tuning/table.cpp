@@ -107,7 +107,7 @@ constexpr ParameterRow kParameterTable[] = {
      "what it costs on top that a rank waits, for each rank that a processor has beyond the first"},
 };
 
-/// The line of the character that was read last. The parser reads the one behind a number before it tells of
+/// The line of the character that was read last. The parser reads the one behind a number before it reports
 /// the number: so a line ends with the character behind its end.
 struct Line {
   int number = 1;

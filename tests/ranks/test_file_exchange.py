@@ -33,5 +33,5 @@ def test_two_phases_are_what_is_tested(mpiexec, build, tmp_path):
     check(done)
     for what in ("writes", "reads"):
         assert f"{what} together: two phases" in done.stderr, done.text
-        assert "told window by window" in done.stderr, done.text
+        assert "sent window by window" in done.stderr, done.text
         assert f"{what} together: each rank its own" not in done.stderr, done.text

@@ -53,7 +53,7 @@ void SelectionExplainer::chosen(const Problem& problem, const Selection& selecti
                algorithm_table()[static_cast<std::size_t>(selection.algorithm)].name, segments,
                selection.wanted ? " (wanted)" : "", TimeText(selection.predicted_ns).text, runner_up);
   if (cases_.size() == kCasesMax)
-    std::fprintf(stderr, "tasuki: rank %d: more cases of collectives are not told\n", rank_);
+    std::fprintf(stderr, "tasuki: rank %d: more cases of collectives are not reported\n", rank_);
 }
 
 void Selector::forget() {

@@ -148,8 +148,8 @@ bool NodeSegment::wait(Done&& done, Progress::Patience& patience) {
   return progress_.wait_awake(done, patience);
 }
 
-/// A line holds a word of this collective, or of one that had the line before. So many a word that was
-/// overwritten, and would keep this rank waiting for ever, is told apart from one that is still to come.
+/// A line holds a word of this collective, or of one that had the line before. So most words that were
+/// overwritten, and would keep this rank waiting for ever, differ from one that is still to come.
 void NodeSegment::check_line(int member) const {
   const std::uint64_t number =
       LineWord::stamp_of(line(member).word.load(std::memory_order_relaxed)) / kPhases;

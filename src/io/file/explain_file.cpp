@@ -39,7 +39,7 @@ void explain_file(const File& file, const char* format, ...) {
   std::vector<std::size_t>& told = process.files->told;
   if (!is_new(&told, file.name + line)) return;
   if (told.size() > kFileLinesMax) {
-    std::fprintf(stderr, "tasuki: rank %d: more about files is not told\n", process.rank);
+    std::fprintf(stderr, "tasuki: rank %d: more about files is not reported\n", process.rank);
     return;
   }
   std::fprintf(stderr, "tasuki: rank %d: file \"%.400s\": %s\n", process.rank, file.name.c_str(), line);

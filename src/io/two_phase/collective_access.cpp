@@ -387,7 +387,7 @@ Code transfer_collectively(const Access& access, Code code, Status* status) {
   const bool window_by_window = outcome.two_phase && !meeting.all_told();
   explain_file(file, "%s together: %s: %s%s", access.write ? "writes" : "reads",
                outcome.two_phase ? "two phases" : "each rank its own", choice.why,
-               window_by_window ? "; views too irregular to be told at once are told window by window" : "");
+               window_by_window ? "; views too irregular to be sent at once are sent window by window" : "");
   end_collective(file, place, begin_ns, outcome);
   return code;
 }

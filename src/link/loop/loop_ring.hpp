@@ -155,7 +155,7 @@ class LoopReceiver {
         std::min<std::uint64_t>(record.bytes, small ? std::min<std::uint64_t>(kPutBytesMax, room) : room));
   }
 
-  /// Gives the room of the front packet back. Returns whether the sender was told, and is to be woken.
+  /// Gives the room of the front packet back. Returns whether the sender can see that, and is to be woken.
   bool take(const Record& record) {
     taken_ += std::min(left(), span_of(record.kind, bytes_of(record)));
     if (taken_ - reported_ < capacity_ / 4) return false;

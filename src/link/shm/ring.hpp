@@ -19,7 +19,7 @@
 //  bulk_bytes_max, and kSlots - kSlots/4 >= kPutLinesMax.
 //  4. What the other side wrote is checked before it is used: nothing outside the ring is ever read or
 //  written.
-//     What cannot be right is told: by peek(), is_sound(), is_damaged().
+//     peek(), is_sound() and is_damaged() report what cannot be right.
 //  5. A packet counts as there when all of its lines are. A sender that is stopped in the middle of one keeps
 //  no process: the receiver looks again at its next poll.
 #pragma once
@@ -310,7 +310,7 @@ class RingReceiver {
       return Found::kTaken;
     }
     if (bytes > kPutBytesMax) [[unlikely]]
-      return Found::kOther;  // peek() tells of it
+      return Found::kOther;  // peek() reports it
     if (!all_lines_are_there(bytes)) return Found::kNothing;
     gather(to, bytes);
     lines_ = lines_of(bytes);
