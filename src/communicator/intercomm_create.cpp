@@ -2,8 +2,8 @@
 // (MPI 7.6.2).
 //
 // First the leaders tell each other the names of their groups' members. Where all belong to one job, a name
-// is all that it takes to send. Otherwise everybody says where it is reached, the leaders swap these
-// addresses too, and everybody gets to know everybody on the other side; both groups agree whether that
+// is all that it takes to send. Otherwise each process says where it is reached, the leaders swap these
+// addresses too, and each process gets to know all on the other side; both groups agree whether that
 // worked.
 #include <algorithm>
 #include <utility>

@@ -61,7 +61,7 @@ void tell(const Case& the, int rank, const Wanted& wanted, const ReportedMessage
   Finding& finding = the.add(
       id, source >= 0 && source != rank ? std::vector<int>{rank, source} : std::vector<int>{rank},
       format("rank %d waits for a message ", rank) + wanted_text(wanted) + ", and has one " +
-          wanted_text({source, message.tag, message.context, message.comm_name}) + " that nobody receives",
+          wanted_text({source, message.tag, message.context, message.comm_name}) + " that no rank receives",
       hint_for(id));
   finding.certain = the.certain(rank);
   finding.text.push_back(format("rank %d waits in ", rank) + call_text(the.state(rank)));
@@ -117,7 +117,7 @@ void find_unmatched_sends(const Case& the) {
   if (senders.empty()) return;
   Finding& finding = the.add(
       "unmatched-send", senders,
-      ranks_text(senders) + (senders.size() == 1 ? " sends what " : " send what ") + "nobody receives");
+      ranks_text(senders) + (senders.size() == 1 ? " sends what " : " send what ") + "no rank receives");
   finding.certain = std::all_of(senders.begin(), senders.end(), [&](int rank) { return the.certain(rank); });
   Lines lines(&finding);
   for (const int rank : senders) {

@@ -2,7 +2,7 @@
 // rules.
 //
 // Where the calls live: ports.cpp (open, close, accept, connect), names.cpp, join.cpp, spawn.cpp. What is
-// significant only at the root is not looked at elsewhere; the root's error becomes everybody's.
+// significant only at the root is not looked at elsewhere; the root's error becomes all ranks' error.
 #pragma once
 
 #include <string>

@@ -64,7 +64,7 @@ Code accept_one(Process& process, Port& port, bool spawning, double timeout_seco
 /// ever). Raises MPI_ERR_PORT.
 Code connect_one(Process& process, const std::string& name, double timeout_seconds, Ref<Comm>* road);
 
-/// The root's error becomes everybody's, in class and text. `mine` counts at the root only.
+/// The root's error becomes all ranks' error, in class and text. `mine` counts at the root only.
 Code share_outcome(Comm& comm, int root, Code mine);
 
 /// Of a process that was spawned: makes the intercommunicator with the processes that spawned it (MPI

@@ -87,7 +87,7 @@ struct Handshake {
   Ref<Comm> listening;
 };
 
-/// One message from anybody, as long as `goes_on()`.
+/// One message from any process, as long as `goes_on()`.
 class Listening {
  public:
   Listening(Comm& comm, void* data, Count bytes)
@@ -217,7 +217,7 @@ Code accept_one(Process& process, Port& port, bool spawning, double timeout_seco
   const Ref<Comm> listening = port.listening;  // another thread may close the port
   const Deadline deadline(*process.progress, timeout_seconds);
   const OutsideWait words(process, spawning ? "what it has spawned, which has not called MPI_Init"
-                                            : "port " + port.name + ", to which nobody has connected");
+                                            : "port " + port.name + ", to which no process has connected");
   for (;;) {
     Hello hello{};
     int endpoint = -1;
@@ -226,8 +226,8 @@ Code accept_one(Process& process, Port& port, bool spawning, double timeout_seco
       const auto goes_on = [&] { return spawning ? !process.launcher.is_gone() : !deadline.is_over(); };
       if (!ear.wait(goes_on)) {
         if (!spawning) {
-          return process.fail(kErrPort, "port_name = \"%s\": nobody connected within %g s", port.name.c_str(),
-                              timeout_seconds);
+          return process.fail(kErrPort, "port_name = \"%s\": no process connected within %g s",
+                              port.name.c_str(), timeout_seconds);
         }
         return process.fail(kErrSpawn,
                             "mpiexec has ended before all that it started had called MPI_Init; it says why");
@@ -277,7 +277,7 @@ Code connect_one(Process& process, const std::string& name, double timeout_secon
     return code;
   Word answer{};
   PortWatch watch(process, owner, number, timeout_seconds);
-  const OutsideWait words(process, "port " + name + ", where nobody has accepted");
+  const OutsideWait words(process, "port " + name + ", where no process has accepted");
   Listening ear(*handshake.listening, &answer, sizeof answer);
   if (ear.wait([&watch] { return watch.goes_on(); })) {
     *road = make_road(process, hello.road, endpoint);
@@ -285,10 +285,10 @@ Code connect_one(Process& process, const std::string& name, double timeout_secon
   }
   handshake.say(Word::kWithdraw);
   if (watch.timed_out()) {
-    return process.fail(kErrPort, "port_name = \"%s\": nobody accepted within %g s", name.c_str(),
+    return process.fail(kErrPort, "port_name = \"%s\": no process accepted within %g s", name.c_str(),
                         timeout_seconds);
   }
-  return process.fail(kErrPort, "port_name = \"%s\" was closed before anybody accepted", name.c_str());
+  return process.fail(kErrPort, "port_name = \"%s\" was closed before a process accepted", name.c_str());
 }
 
 Code share_outcome(Comm& comm, int root, Code mine) {
@@ -383,7 +383,7 @@ void meet_parents(Process& process) {
   if (code != kSuccess) {
     process.launcher.wait_to_be_ended();
     process.launcher.abort(
-        1, "MPI_Init: cannot meet those who spawned this program: " + process.errors.text(code));
+        1, "MPI_Init: cannot meet the processes that spawned this program: " + process.errors.text(code));
   }
   objects.parent->name = "MPI_COMM_PARENT";
 }

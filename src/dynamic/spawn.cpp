@@ -131,7 +131,7 @@ Code read_program(Process& process, const Programs& programs, int index, SpawnPr
   return kSuccess;
 }
 
-/// What the root tells everybody besides its error.
+/// What the root sends to all besides its error.
 struct Counts {
   std::int32_t asked = 0;
   std::int32_t programs = 0;

@@ -1,4 +1,4 @@
-// mimalloc on the symmetric heap. It is loaded out of everybody's sight (RTLD_LOCAL), because its library
+// mimalloc on the symmetric heap. Its symbols are hidden from the program (RTLD_LOCAL), because its library
 // defines malloc() too. Memory goes back to the system by madvise(), which this library carries out for the
 // symmetric heap.
 #include "heap/allocate.hpp"

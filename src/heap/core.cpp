@@ -106,7 +106,7 @@ void let_all_in() {
   }
 }
 
-/// Whether anybody would get a dump: a file within the limit, or a program that the kernel hands it to.
+/// Whether a dump would be written: a file within the limit, or a program that the kernel hands it to.
 bool is_dumped() {
   rlimit limit;
   if (getrlimit(RLIMIT_CORE, &limit) != 0 || limit.rlim_cur != 0) return true;

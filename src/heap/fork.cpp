@@ -56,7 +56,7 @@ struct Fork {
 
 constinit Fork forks;
 
-/// A line on standard error, without stdio: its locks may be anybody's.
+/// A line on standard error, without stdio: any thread may hold its locks.
 [[gnu::format(printf, 1, 2)]] void say(const char* format, ...) {
   char line[300];
   va_list arguments;
@@ -192,7 +192,7 @@ std::size_t file_bytes(int fd) {
   return fd >= 0 && fstat(fd, &file) == 0 ? static_cast<std::size_t>(file.st_blocks) * 512 : 0;
 }
 
-/// The child's heap, before anybody uses it.
+/// The child's heap, before it is used.
 void copy_heap() {
   const int fd = state.has_file() ? state.fd : -1;
   const bool large = file_bytes(fd) >= kLargeBytes;

@@ -58,7 +58,7 @@ Verdict decide_malloc(Wish wish, const Facts& facts) {
   const bool advise = facts.private_huge_pages == HugePages::kAlways;
   if (wish == Wish::kGlobal) return is_global(advise, "global was asked for");
   if (const char* why = limited(facts)) return stays_private(why);
-  if (facts.ranks == 1) return stays_private("the job has one rank: there is nobody to share it with");
+  if (facts.ranks == 1) return stays_private("the job has one rank: there is no other to share it with");
   if (shared_is_slower(facts)) {
     return stays_private(
         "private memory gets huge pages here and shared memory does not "

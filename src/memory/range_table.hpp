@@ -73,7 +73,7 @@ class RangeTable {
     if (exclusive) bucket_.exclusives.fetch_sub(1, std::memory_order_seq_cst);
   }
 
-  /// After a release: whether anybody waits in the bucket. They look again.
+  /// After a release: whether members wait in the bucket. They look again.
   bool notify() {
     if (bucket_.waiting.load(std::memory_order_seq_cst) == 0) [[likely]]
       return false;

@@ -62,7 +62,7 @@ class Progress {
   void set_spin_count(std::int64_t spin_count) { spin_count_ = static_cast<std::uint32_t>(spin_count); }
   /// The processor that a rank which waits goes to now and then (Node::home_processor()); -1: none.
   void set_home(int processor) { home_ = processor; }
-  /// Whenever this rank has nothing to do it looks whether anybody asks at its board.
+  /// Whenever this rank has nothing to do it looks whether a report is asked for at its board.
   void set_board(CallBoard& board, Answerer& answerer) {
     board_ = &board;
     answerer_ = &answerer;

@@ -625,7 +625,7 @@ static void do_time_out(void) {
       if (is_bad) expect_error(code, MPI_ERR_INFO_VALUE, "expected a number of seconds");
       if (!is_bad)
         expect_error(code, MPI_ERR_PORT,
-                     accepts ? "nobody connected within 0.2 s" : "nobody accepted within 0.2 s");
+                     accepts ? "no process connected within 0.2 s" : "no process accepted within 0.2 s");
     }
   }
   MPI_Info_free(&info);

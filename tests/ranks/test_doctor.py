@@ -303,7 +303,7 @@ def test_waiting_for_another_job_is_no_deadlock(mpiexec, program):
         assert done.returncode == 124, done.text
         assert done.stderr.startswith("mpiexec: what the ranks are in at the time limit:"), done.text
         assert "deadlock" not in done.stderr and "[waits-outside" in done.stderr, done.text
-        told = r"it waits for port tasuki:\S+, to which nobody has connected"
+        told = r"it waits for port tasuki:\S+, to which no process has connected"
         assert re.search(told, done.stderr), done.text
 
     at_once(wait, [(0,), (1,)])

@@ -15,7 +15,7 @@ namespace tasuki {
 
 class OutsideWait : public StackNode<OutsideWait> {
  public:
-  /// `words` follow "it waits for": "port X, where nobody has accepted".
+  /// `words` follow "it waits for": "port X, where no process has accepted".
   OutsideWait(Process& process, std::string words)
       : StackNode(&process.outside_wait), text(std::move(words)) {}
 

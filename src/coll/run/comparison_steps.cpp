@@ -19,8 +19,8 @@ namespace {
 
 constexpr Count kAmountBytes = sizeof(Amount);
 
-/// Everybody's `bytes`, this rank's being at the front of `all`, reach everybody. Steps: ceil(log2 P), and on
-/// an intercommunicator 1 + ceil(log2 P) more.
+/// The `bytes` of every rank, this one's being at the front of `all`, reach all ranks. Steps: ceil(log2 P),
+/// and on an intercommunicator 1 + ceil(log2 P) more.
 void spread(Schedule& schedule, Member self, int remote_size, Place all, Count bytes) {
   const std::size_t first = schedule.steps.size();
   for (int known = 1; known < self.size; known *= 2) {

@@ -128,7 +128,7 @@ std::byte* NodeSegment::scratch(Count count, const Datatype& datatype) {
   return reinterpret_cast<std::byte*>(aligned) + begin.offset;
 }
 
-/// Waits for `done` without telling anybody, until it is time to sleep: then `wait_until` has to go on with
+/// Waits for `done` without an announcement, until it is time to sleep: then `wait_until` has to go on with
 /// `patience`. With a processor for each rank it looks often, in pauses that leave the line to its writer,
 /// and makes progress in between; with fewer, every look is taken from the rank that is waited for, so each
 /// goes with an offer of the processor.

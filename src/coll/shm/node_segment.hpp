@@ -13,7 +13,7 @@
 // A member that waits spins, polls, yields and sleeps like every wait. Before it may sleep it announces which
 // member it waits for; a member that publishes looks at these announcements alone, and wakes only those that
 // wait for it. A meeting of all (await_all) needs no such look: a member that finds that all have come wakes
-// those that announced that they wait for everybody. At least one member does find it, since of all looks
+// those that announced that they wait for all members. At least one member does find it, since of all looks
 // that go before a sleep the last one sees all.
 //
 // What a member shows that is more than a page holds it may *keep*: in memory that goes with the page, and is
@@ -360,7 +360,7 @@ class NodeSegment {
   std::array<std::uint32_t, kFlagOperations> explained_{};  // a bit for each power of two of bytes shown
   std::vector<Member> members_;                             // by rank
   std::uint32_t announced_ = kAwaitsNobody;
-  unsigned announced_phase_ = 0;  // of everybody
+  unsigned announced_phase_ = 0;  // of all members
   void* memory_ = nullptr;        // that the own block lies in
   KeptMemories kept_;
   std::uint16_t kernel_op_ = 0;  // of `kernel_`, with the next: numbers of predefined objects

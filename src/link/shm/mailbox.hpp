@@ -56,7 +56,7 @@ struct DoorbellPlace {
 };
 
 struct alignas(kLineBytes) MailboxHeader {
-  std::uint64_t magic;  // writer of this and the next lines: owner, before anybody knows the address
+  std::uint64_t magic;  // writer of this and the next lines: owner, before another process knows the address
   std::uint32_t version;
   std::uint32_t padding;
   std::uint64_t bulk_capacity;  // of each ring

@@ -141,7 +141,7 @@ struct Partitioned {
   void forget(Context context);
 
   PointToPoint& p2p;
-  QueueLevels levels;         // not shown to anybody
+  QueueLevels levels;         // not shown by any variable
   Matching matching{levels};  // offers and receives that wait for each other
   SlotPool<PartitionedSend> sends;
   SlotPool<PartitionedReceive> receives;

@@ -271,7 +271,7 @@ TEST(Ports, AConnectorGivesUpAndTheNextIsTaken) {
         Comm* inter = nullptr;
         expect_error(process,
                      api::comm_connect(process, port.c_str(), info, 0, process.objects->self, &inter),
-                     kErrPort, "nobody accepted within 0.1 s");
+                     kErrPort, "no process accepted within 0.1 s");
         ASSERT_EQ(api::info_set(process, info, "timeout", "soon"), kSuccess);
         expect_error(process,
                      api::comm_connect(process, port.c_str(), info, 0, process.objects->self, &inter),
