@@ -1,5 +1,5 @@
-/* Who runs where, and a number that all of them make together: the integral of 4 / (1 + x^2) from 0 to 1 is
- * pi.
+/* Which rank runs where, and a number that all of them make together: the integral of 4 / (1 + x^2) from 0 to
+ * 1 is pi.
  *
  *     mpicc -O2 hello.c -o hello && mpiexec -n 4 ./hello [intervals]
  */

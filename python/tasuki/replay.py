@@ -6,10 +6,10 @@ factor); its calls take what the pricer says of messages and collectives, and th
 - A send takes o_s of the sender. An eager message arrives L and the transfer later; of a rendezvous message
   the receiver makes the transfer, once it is in a call that waits for it, and the sender waits for its end.
 - A receive takes o_r once the message is there. A call that waits for several takes them as they come.
-- To begin something (MPI_Isend, MPI_Irecv, MPI_Start, a nonblocking collective) waits for nobody. It takes
+- To begin something (MPI_Isend, MPI_Irecv, MPI_Start, a nonblocking collective) waits for no rank. It takes
   what such calls took in the trace, by their median, for that knows how cold the program's caches are.
-- A collective ends, for those who get data of all, the operation's price after the last rank came; for those
-  who get data of the root that price after the root came (and not before they came themselves); a rank that
+- A collective ends, for ranks that get data of all, the operation's price after the last rank came; for those
+  that get data of the root that price after the root came (and not before they came themselves); a rank that
   only gives is done after o_s, where the block is eager.
 - Tests that found nothing take one call's time; the test that found something waits as MPI_Wait would.
 - What has no price (communicators, windows, files, MPI_Pack, …) takes what was recorded after the last rank
@@ -89,7 +89,7 @@ class Half:
     """This rank's half of a message, or its part in a collective."""
 
     kind: str  # "send", "receive", "collective"
-    of: Message | Collective | None  # None: nobody is at the other end of the trace
+    of: Message | Collective | None  # None: no rank of the trace is at the other end
     buffered: bool = False  # the sender need not wait
 
 
@@ -328,7 +328,7 @@ class PartBuilder:
 
 def lengths_of(part: Part) -> list[float]:
     """For each call the median of what calls like it took: of the same function, with a partner or with none
-    (MPI_PROC_NULL), and of about the same size. For those that wait for nobody."""
+    (MPI_PROC_NULL), and of about the same size. For calls that wait for no rank."""
     columns = part.columns
     partner = (columns["peer"] >= 0) | (columns["source"] >= 0) | (columns["source"] == traces.ANY_SOURCE)
     size = np.ceil(np.log2(np.maximum(columns["sent"] + columns["received"], 1))).astype(np.int64)
@@ -509,8 +509,8 @@ class Engine:
         return one.price
 
     def serve_elsewhere(self, stuck: list[Timeline]) -> bool:
-        """Whoever waits in any call receives what has been posted: that frees senders which nobody waits for
-        by name. And of several receives those that can go on need not wait for the others."""
+        """A rank that waits in any call receives what has been posted: that frees senders which no rank
+        waits for by name. And of several receives those that can go on need not wait for the others."""
         moved = False
         for timeline in stuck:
             event = timeline.events[timeline.next]

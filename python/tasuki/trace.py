@@ -286,7 +286,7 @@ class Reader:
 
     def block(self, part: Part, columns: dict[str, list[np.ndarray]]) -> None:
         count, made_before = self.varint(), self.varint()
-        self.varint(), self.varint()  # calls and bytes sent, for those who read no further
+        self.varint(), self.varint()  # calls and bytes sent, for readers that stop here
         if count > RECORDS_MAX:
             raise self.fail(f"{count} records, expected at most {RECORDS_MAX}")
         for _ in range(self.varint()):

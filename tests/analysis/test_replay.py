@@ -123,7 +123,7 @@ def test_nonblocking_exchanges(predicted, size, ends):
 
 
 def test_wildcards_follow_what_came(predicted):
-    """Two messages to rank 0, which takes anybody's: the statuses say that rank 2's was first."""
+    """Two messages to rank 0, which takes any rank's: the statuses say that rank 2's was first."""
     first = started(0, 3)
     first.call("MPI_Irecv", 11, 11.5, source=traces.ANY_SOURCE, tag=-1, received=9000, made=1)
     first.call("MPI_Wait", 12, 50, done=[(0, 2, 1000)], group=0)

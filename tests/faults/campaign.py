@@ -187,14 +187,14 @@ def judge_launcher(plan, status, lines):
         right = len(lines) == 1 and told and status == 128 + plan.signal
         right = right or (not lines and status == -plan.signal)  # before it answered signals
         right = right or (plan.rounds and status == 0 and not lines)  # after the job
-    return "" if right else "mpiexec's end is not told right"
+    return "" if right else "mpiexec's end is not reported right"
 
 
 def judge_without_memory(status, lines):
     """A rank without memory says so, or the program does, or the system ends it; or none was needed."""
     told = [line for line in lines if line.startswith("mpiexec: rank ")]
     right = len(told) == 1 and status != 0 or not lines and status == 0
-    return "" if right else "no memory is not told in one line"
+    return "" if right else "no memory is not reported in one line"
 
 
 def run_job(plan, program, top):
@@ -320,7 +320,7 @@ def parse_arguments():
     parser.add_argument("--jobs", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", type=int, help="the number of the one job to play")
-    parser.add_argument("--healthy", action="store_true", help="nobody dies")
+    parser.add_argument("--healthy", action="store_true", help="no process dies")
     parser.add_argument("--at-once", type=int, default=2 * (os.cpu_count() or 1))
     return parser.parse_args()
 

@@ -1,6 +1,6 @@
 """A memory control group for a test, of either version, below the one that the tests run in.
 
-It limits, and it tells afterwards what is left: processes, and memory that nobody gave back.
+It limits, and it tells afterwards what is left: processes, and memory that was not given back.
 """
 
 import contextlib

@@ -39,7 +39,7 @@ def test_a_program_that_takes_too_much(faults, group, heap):
 
 @pytest.mark.parametrize("heap", ["private", "global"])
 def test_a_receive_that_is_the_drop_too_much(faults, group, heap):
-    """Memory of the receiver that nobody touched before the message came."""
+    """Memory of the receiver that was never touched before the message came."""
     run_to_the_limit(group, heap, faults, "receive", 512)
 
 

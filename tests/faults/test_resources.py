@@ -115,7 +115,7 @@ def end_right(job):
 
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_a_rank_is_stopped_for_a_while(limits, ranks):
-    """The others sleep meanwhile, and nobody takes it for dead."""
+    """The others sleep meanwhile, and none takes it for dead."""
     job, pids = start_turns(limits, ranks, 2.5)
     time.sleep(0.2)
     os.kill(pids[1], signal.SIGSTOP)

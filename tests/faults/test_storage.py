@@ -1,7 +1,7 @@
 """Storage that becomes full, fails from a byte on, or does things by halves, under collective access.
 
 One aggregator's error is every rank's, by every way of the data to the aggregators; what had been written
-before is still there; nobody hangs; and the file is of use afterwards.
+before is still there; no rank hangs; and the file is of use afterwards.
 """
 
 import re

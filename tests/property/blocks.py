@@ -2,7 +2,7 @@
 
 An element is a tuple of 32-bit ints. A Layout says where its ints lie and how far elements are apart (which
 may be backwards); a Side is one buffer with its blocks. Sentinels fill what no element owns, so that a
-comparison of the whole memory also shows bytes that nobody may write.
+comparison of the whole memory also shows bytes that no rank may write.
 """
 
 from __future__ import annotations

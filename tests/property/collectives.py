@@ -130,7 +130,7 @@ class Collective:
         return self.layouts.by_width[self.width][self.layout_of[mpi.rank][side]]
 
     def choose_root(self):
-        """Sets who is root, its argument here, and who talks to it."""
+        """Sets the root, its argument here, and the ranks that talk to it."""
         place = self.place
         if place.remote is None:
             self.root = place.local[int(self.root_draw * self.n)]

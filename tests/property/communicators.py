@@ -320,7 +320,7 @@ class Tree:
         self.noise.shuffle(started)
         for comm, sources, requests, boxes, _ in started:
             mpi.Waitall(len(requests), (mpi.handle * len(requests))(*requests), mpi.statuses(len(requests)))
-            assert sorted(box[1] for box in boxes) == sorted(sources), "a message came from somebody else"
+            assert sorted(box[1] for box in boxes) == sorted(sources), "a message came from another rank"
             assert all(box[0] == comm.number for box in boxes), "a message of another communicator"
 
     def talk(self):

@@ -64,7 +64,7 @@ static void darray(struct view* view, MPI_Datatype etype, int order) {
   view->count = 5 * 6 * (rank == 0 ? 8 : 6);  // 0-2, 6-8, 12 and 13 are rank 0's of the 14
 }
 
-// Listed blocks with holes that nobody fills, in tiles that take turns; several tiles.
+// Listed blocks with holes that no rank fills, in tiles that take turns; several tiles.
 static void listed(struct view* view, MPI_Datatype etype, int element_bytes) {
   const int lengths[3] = {1, 3, 2};
   const MPI_Aint places[3] = {0, 2 * element_bytes, 7 * element_bytes};

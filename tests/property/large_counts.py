@@ -204,7 +204,7 @@ def check_overflow_is_refused():
             assert error.error_class in (mpi.ERR_COUNT, mpi.ERR_ARG), error.text
             assert str(huge) in error.text and "count" in error.text, error.text
         else:
-            raise AssertionError("bytes that nobody can count were accepted")
+            raise AssertionError("bytes that no number can count were accepted")
 
 
 def check_huge_counts_of_nothing():

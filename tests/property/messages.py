@@ -80,7 +80,7 @@ def make_plan(random, places):
         if mode in ("Rsend", "Irsend"):
             tag = READY_TAG + len(messages)
         if mode in ("Send", "Ssend") and target >= source:
-            mode = "I" + mode.lower()  # only who has a lower number is waited for: nobody waits in a circle
+            mode = "I" + mode.lower()  # only lower ranks are waited for: no circle
         if mode.lower().endswith("bsend") and size > 5000:
             size = 5000
         messages.append(Sent(place, source, target, number, tag, size, mode))

@@ -1,5 +1,5 @@
 /* All ranks end the job at the same moment, in the way that the argument names. "workers" have a spawned
-   world do it, while those who spawned it wait. */
+   world do it, while the ranks that spawned it wait. */
 #include <mpi.h>
 #include <pthread.h>
 #include <string.h>

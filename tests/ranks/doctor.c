@@ -54,7 +54,7 @@ static void slow_ring(void) {
   }
 }
 
-// The same over a network whose messages take their time: everybody is in MPI all the time.
+// The same over a network whose messages take their time: all ranks are in MPI all the time.
 static void ring(void) {
   if (rank == 0) MPI_Send(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD);
   MPI_Recv(&value, 1, MPI_INT, (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -111,7 +111,7 @@ static void give_up(void) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// What is spawned hangs; those who spawned it wait for a message of it.
+// What is spawned hangs; the ranks that spawned it wait for its message.
 static void spawn(const char* program) {
   MPI_Comm children;
   char* words[] = {"child", NULL};

@@ -545,7 +545,7 @@ static void do_sending_child(MPI_Comm parent) {
   for (int to = 0; to < remote_size_of(parent) - 1; ++to) MPI_Send(&token, 1, MPI_INT, to, 5, both);
 }
 
-/* A receive that nobody serves is no harm as long as nobody waits for it. */
+/* A receive that no rank serves is no harm as long as no call waits for it. */
 static void do_cancel_late(void) {
   MPI_Comm inter = spawn("leaving-child", 1, MPI_COMM_WORLD);
   MPI_Request request;

@@ -139,7 +139,7 @@ static void write_and_read(const Case* now, int gap) {
   free(memory);
 }
 
-/* Cells of 8 bytes belong to any rank or to nobody, as a hash says: each rank has more blocks than a view may
+/* Cells of 8 bytes belong to any rank or to none, as a hash says: each rank has more blocks than a view may
  * have that is told to all at once. */
 enum { kCellsOfRank = 72000 };
 

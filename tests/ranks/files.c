@@ -85,7 +85,7 @@ static void shared(const char* name) {
   free(seen);
 }
 
-/* In atomic mode nobody sees half of another's access, though it is in many pieces. */
+/* In atomic mode no rank sees half of another's access, though it is in many pieces. */
 static void atomic(const char* name) {
   MPI_File file;
   MPI_Datatype holes;

@@ -544,7 +544,7 @@ void play(MPI_Comm world, std::uint64_t seed, double seconds, Forcing* forcing, 
 
 }  // namespace
 
-/// How often this rank slept although what it waited for had come; -1 where nobody counts it.
+/// How often this rank slept although what it waited for had come; -1 where that is not counted.
 long late_wakes() {
   int index, count;
   unsigned long value = 0;

@@ -215,9 +215,9 @@ static void count_messages(const char* const* ways, int bytes, int messages) {
       handles[i][way] = started(session, name, i < 2 ? MPI_T_PVAR_CLASS_COUNTER : MPI_T_PVAR_CLASS_AGGREGATE);
     }
   }
-  /* Nobody sends before all have started, nor stops before all has come. The barriers' own messages are short
-   * and empty: log2 of the ranks for each of them, and maybe some of the next one; or there are none, where
-   * the barriers go over flags. */
+  /* No rank sends before all have started, nor stops before all has come. The barriers' own messages are
+   * short and empty: log2 of the ranks for each of them, and maybe some of the next one; or there are none,
+   * where the barriers go over flags. */
   MPI_Barrier(MPI_COMM_WORLD);
   for (int i = 0; i < messages; ++i) {
     MPI_Sendrecv(out, bytes, MPI_BYTE, (rank + 1) % size, 0, in, bytes, MPI_BYTE, (rank + size - 1) % size, 0,

@@ -135,7 +135,7 @@ static void sources(void) {
   FAILS(MPI_T_source_get_info(-1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), MPI_T_ERR_INVALID_INDEX);
 }
 
-/* A message to oneself that nobody has asked for yet. */
+/* A message to oneself without a receive. */
 static void send_unexpected(int tag, int bytes) {
   char data[2048] = {0};
   MPI_Status status;

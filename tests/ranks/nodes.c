@@ -31,7 +31,8 @@ static void names(void) {
   free(all);
 }
 
-/* The communicators of those who share memory are the nodes; shared windows exist in them, and only there. */
+/* The communicators of ranks that share memory are the nodes; shared windows exist in them, and only there.
+ */
 static void sharing(void) {
   MPI_Comm node;
   int node_size, node_rank;

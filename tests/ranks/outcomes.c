@@ -504,7 +504,7 @@ static void nothing_needs_no_type(void) {
   BEGINS(MPI_Imrecv(b, 0, n, &message, &r));
   GOES(MPI_Send(b, 0, raw, p, 0, w));
   GOES(MPI_Bcast(NULL, 0, n, 0, w));
-  // To somebody, too.
+  // To another rank, too.
   GOES(MPI_Sendrecv(b, 0, n, (rank + 1) % size, 0, b, 0, n, (rank + size - 1) % size, 0, w, &status));
   int count;
   MPI_Get_count(&status, MPI_INT, &count);

@@ -52,7 +52,7 @@ static void sum_up(MPI_Comm comm) {
   CHECK(sum == members, "sum %d of %d", sum, members);
 }
 
-/* What a session tells of itself. */
+/* What a session reports. */
 static void ask(void) {
   MPI_Session session = open_session("MPI_THREAD_MULTIPLE");
   char text[MPI_MAX_INFO_VAL + 1], name[MPI_MAX_PSET_NAME_LEN];

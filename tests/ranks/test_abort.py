@@ -19,7 +19,7 @@ CAUSES = {
 
 
 def told_once(done, cause, status, spawn=""):
-    """One line tells who ended the job and why, and nobody waited for anything."""
+    """One line says which rank ended the job and why, and no rank waited for anything."""
     assert done.seconds < SECONDS_MAX, done.text
     who = rf"mpiexec: rank \d{spawn} \(pid \d+ on \S+\) ended the job: "
     where = r"(; called at abort\.c:\d+)?(; ending the other .*)?\n"

@@ -1,4 +1,4 @@
-"""What each rank tells of itself while it waits: waits.c has all ranks but the last wait for that one, in one
+"""What each rank reports while it waits: waits.c has all ranks but the last wait for that one, in one
 kind of call after the other, and mpiexec --doctor=json, asked by SIGQUIT, says what they have told."""
 
 import json

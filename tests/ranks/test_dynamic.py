@@ -82,7 +82,7 @@ def test_one_that_finalizes_ends_nobody_who_can_go_on(run, ranks, what):
 
 
 def test_one_that_died_is_not_waited_for_in_finalize(build):
-    """Two jobs that share no mpiexec: the one that is left tells of the other's death, and ends."""
+    """Two jobs that share no mpiexec: the one that is left reports the other's death, and ends."""
     program = build("dynamic.c")
     service = f"tasuki-test-{os.getpid()}-die"
     server = subprocess.Popen(

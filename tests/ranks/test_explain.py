@@ -1,4 +1,4 @@
-"""TASUKI_EXPLAIN: one line for each distinct case, of rank 0 or of all ranks, and none where nobody asked."""
+"""TASUKI_EXPLAIN: one line for each distinct case, of rank 0 or of all ranks, and none without it."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def test_each_case_is_told_once(run, setting):
         assert len(lines) == len(set(lines)), done.text
         assert any("at once" in line for line in lines), done.text
         peer = "to rank 1" if rank == 0 else "from rank 0"
-        # Ten messages of 500,000 bytes may go different ways, but each way is told once.
+        # Ten messages of 500,000 bytes may go different ways, but each way is reported once.
         large = [line for line in lines if f"488.3 KiB {peer}" in line]
         assert 1 <= len(large) <= 6, done.text
         if rank == 0:

@@ -148,7 +148,7 @@ def test_only_aggregators_open_a_file_without_independent_access(mpiexec, build,
     assert told(done)["romio_cb_read"] == "enable", done.text
     opened = {int(rank) for rank in re.findall(r"^rank (\d): descriptors = 1$", done.stdout, re.M)}
     assert opened == {int(rank) for rank in told(done)["romio_aggregator_list"].split()}, done.text
-    # Who accesses the file by itself all the same opens it then.
+    # A rank that accesses the file by itself all the same opens it then.
     done = mpiexec("-n", 4, *options, build("io_hints.c"), tmp_path / "file", *words, "alone")
     assert done.returncode == 0, done.text
 

@@ -272,7 +272,7 @@ def test_a_reader_that_leaves_ends_the_job_quietly():
 
 def test_a_slow_reader_blocks_neither_mpiexec_nor_memory():
     job = start("-n", 2, "yes")
-    time.sleep(0.5)  # nobody reads: the pipes are full
+    time.sleep(0.5)  # no reader: the pipes are full
     status = pathlib.Path(f"/proc/{job.pid}/status").read_text()
     assert int(re.search(r"VmRSS:\s+(\d+) kB", status).group(1)) < 50_000
     job.send_signal(signal.SIGINT)

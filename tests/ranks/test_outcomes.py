@@ -1,4 +1,4 @@
-"""What calls give back that find nothing or fail: OUT arguments, codes, and who hears of it."""
+"""What calls give back that find nothing or fail: OUT arguments, codes, and which error handler is called."""
 
 import pytest
 

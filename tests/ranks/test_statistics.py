@@ -1,5 +1,5 @@
-"""mpiexec --stats: what it counts is what was sent, by the way and by who came first, also when ranks abort
-or are killed."""
+"""mpiexec --stats: what it counts is what was sent, by the way, by whether the send or the receive
+came first, also when ranks abort or are killed."""
 
 import json
 

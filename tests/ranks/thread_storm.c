@@ -221,7 +221,7 @@ static void* storm(void* argument) {
   return NULL;
 }
 
-/* ---- hand over: who completes a request is not who started it ---- */
+/* ---- hand over: one thread starts a request, another completes it ---- */
 
 typedef struct {
   MPI_Request request;
@@ -327,7 +327,7 @@ static void* take_from_pool(void* argument) {
   return NULL;
 }
 
-/* ---- patience: who blocks and who looks must both go on ---- */
+/* ---- patience: threads that block and threads that test must both go on ---- */
 
 static int arrived;
 

@@ -124,7 +124,7 @@ static void post_start_complete_wait(Window* window) {
   MPI_Group_free(&right_group);
 }
 
-/* Everybody counts at rank 0: under an exclusive lock by get and put, under a shared one atomically. */
+/* All ranks count at rank 0: under an exclusive lock by get and put, under a shared one atomically. */
 static void locks(Window* window) {
   enum { ROUNDS = 30 };
   long zero = 0, one = 1, old = -1;
@@ -156,7 +156,7 @@ static void locks(Window* window) {
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     CHECK(sum == (long)ROUNDS * size, "%s: slot %d counts %ld", flavor_name, slot, sum);
   }
-  /* Who is first takes slot 4 by compare-and-swap. */
+  /* The first rank takes slot 4 by compare-and-swap. */
   long mine = rank + 1, winner = -1;
   MPI_Compare_and_swap(&mine, &zero, &old, MPI_LONG, 0, at(window, 0, 4), window->win);
   MPI_Win_flush_all(window->win);

@@ -63,7 +63,7 @@ class Actor {
   /// Plays this thread's plan of a round to its end.
   void play(std::uint64_t seed, const Pools& pools, std::size_t bytes_max, unsigned burn_us);
 
-  /// What it is doing, for who finds that it hangs. Races are harmless enough: the process ends after it.
+  /// What it is doing, for a report that it hangs. Races are harmless enough: the process ends after it.
   std::string state() const;
   long received() const { return received_; }
   long bytes() const { return bytes_; }

@@ -59,7 +59,8 @@ Stream& Actor::stream_of(const Message& message, bool make) {
     if (stream.source == message.source && stream.comm == message.comm && stream.tag == message.tag)
       return stream;
   }
-  if (!make) wrong("a message from rank %d with tag %d: nobody sends such ones", message.source, message.tag);
+  if (!make)
+    wrong("a message from rank %d with tag %d: no rank sends such ones", message.source, message.tag);
   streams_.push_back({message.source, message.comm, message.tag, {}});
   return streams_.back();
 }
@@ -187,7 +188,7 @@ bool Actor::begin_some() {
   const Message& message = plan_.messages[static_cast<std::size_t>(part.message)];
   if (part.send && message.mode == Mode::kReady) {
     if (chosen != first) return false;
-    // It waits for a token, and with a wildcard open nobody may wait.
+    // It waits for a token, and with a wildcard open no rank may wait.
     for (std::size_t i = open_.size(); i-- > 0;) {
       if (open_[i].wildcard) cancel(i);
     }
@@ -205,7 +206,7 @@ bool Actor::begin_some() {
     return true;
   }
   if (receive(part, may_block)) return true;
-  // A wildcard may take the message, and nobody else will send it.
+  // A wildcard may take the message, and no other rank will send one.
   if (message.source != rank_ || chosen != first || parts_[static_cast<std::size_t>(first + 1)].begun)
     return false;
   Part& own = parts_[static_cast<std::size_t>(next_of_same_stream(first + 1))];

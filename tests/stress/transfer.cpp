@@ -331,9 +331,9 @@ void Actor::finished(Open& open, const MPI_Status& status, int code) {
   } else if (open.kind == Kind::kDecoy) {
     int cancelled = 0;
     MPI_Test_cancelled(&status, &cancelled);
-    if (cancelled == 0) wrong("a receive that nobody sends to is complete");
+    if (cancelled == 0) wrong("a receive that no rank sends to is complete");
     if (!all_are(open.buffer.data, open.buffer.bytes, kGap))
-      wrong("a receive that nobody sends to has got data");
+      wrong("a receive that no rank sends to has got data");
   } else {
     check(code, "a send's completion");
     if (open.kind == Kind::kToken) return;

@@ -226,7 +226,7 @@ def opens_with_comment(tree):
     return wrong
 
 
-# ---- who may include whom ------------------------------------------------------------------------------
+# ---- which folder may include which --------------------------------------------------------------------
 
 
 def programs_include_only_mpi(tree):
@@ -288,7 +288,7 @@ def headers_are_included(tree):
 
 
 def scripts_are_used(tree):
-    """Every Python file and script is a test, a package's front, or named by somebody."""
+    """Every Python file and script is a test, a package's front, or named by a file."""
     wrong = []
     for name, text in tree.files.items():
         base = name.rsplit("/", 1)[-1]

@@ -3,7 +3,7 @@ with.
 
 The files of this folder are shipped (`load("k-computer")`); `tasuki fit run.json --machine local.json`
 writes one of a run. docs/model.md describes the format. A machine has parameters (numbers that a formula
-takes; a number that nobody published stands there as unknown, with the reason) and curves (times measured,
+takes; a number that was never published stands there as unknown, with the reason) and curves (times measured,
 or lines fitted to them). What is wrong with a file is a `MachineError` that names file, place, value and
 what was expected.
 """

@@ -1,4 +1,4 @@
-"""Sentences made of data: what stands below a chart, for somebody who has not looked at it yet."""
+"""Sentences made of data: what stands below a chart, for a reader who has not looked at it yet."""
 
 from __future__ import annotations
 

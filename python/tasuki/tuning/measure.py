@@ -42,7 +42,7 @@ def cost_seconds(question: Question, times: Mapping[str, float]) -> float:
 
 
 def environment(**settings: str) -> dict[str, str]:
-    """Ours, but for settings of the library: what is measured is what a job of nobody's wishes does."""
+    """Ours, but for settings of the library: what is measured is what a job without wishes does."""
     return {name: value for name, value in os.environ.items() if not name.startswith("TASUKI_")} | settings
 
 

@@ -44,7 +44,7 @@ class TuningTable:
 
     values: dict[str, float]
     choices: dict[str, str] = dataclasses.field(default_factory=dict)
-    made_on: dict | None = None  # a machine; None: somebody wrote it by hand
+    made_on: dict | None = None  # a machine; None: written by hand
     path: str = ""
 
 

@@ -1,4 +1,4 @@
-// The table of MPI's functions: complete, and right about those whose kind everybody knows.
+// The table of MPI's functions: complete, and right about those whose kind is well known.
 #include "base/calls/function.hpp"
 
 #include <gtest/gtest.h>

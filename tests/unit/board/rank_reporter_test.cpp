@@ -1,4 +1,4 @@
-// A rank that waits answers who asks: with its call, what is open, and what nobody has received.
+// A rank that waits answers a question: with its call, what is open, and what no receive has taken.
 #include "board/rank_reporter.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a rank that waits can tell of it: the requests that its call waits for, with the call that made each,
+// What a rank that waits reports: the requests that its call waits for, with the call that made each,
 // and whom a collective, a lock or an epoch waits for. Each test has a rank wait, asks it as mpiexec does,
 // and lets it go on.
 #include <gtest/gtest.h>
@@ -70,7 +70,7 @@ struct Found {
 
 WorldOptions sleepy(Network network = Network::kSharedMemory) {
   WorldOptions options{.network = network};
-  options.config.spin_count = 0;  // who waits sleeps soon
+  options.config.spin_count = 0;  // a rank that waits sleeps soon
   return options;
 }
 
@@ -79,7 +79,7 @@ void begin_call(Process& process, Function function, std::uint64_t site) {
   process.line.site.store(site, std::memory_order_relaxed);
 }
 
-/// Rank 0 calls `wait`, which looks at itself by `look` whenever somebody asks; the others call `others`,
+/// Rank 0 calls `wait`, which looks at itself by `look` whenever it is asked; the others call `others`,
 /// where rank 1 asks until `expected` holds, and then let rank 0 go on.
 void while_rank_0_waits(int size, const WorldOptions& options, const std::function<void(Rank&, Found*)>& look,
                         const std::function<void(Rank&)>& wait,
@@ -373,7 +373,7 @@ TEST(Waits, TellWhoHoldsALock) {
   }
 }
 
-/// The owner serves the lock, and is not who it is waited for.
+/// The owner serves the lock, but is not the rank that holds it.
 TEST(Waits, TellWhoHoldsALockOfAnotherRank) {
   WorldOptions options = sleepy();
   options.nodes = {0, 1, 2};

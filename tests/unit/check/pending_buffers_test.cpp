@@ -1,4 +1,4 @@
-// The memory of operations that are not over: what may be used beside it, and who changed it.
+// The memory of operations that are not over: what may be used beside it, and which operation changed it.
 #include <gtest/gtest.h>
 
 #include <random>

@@ -1,6 +1,6 @@
 // What collectives do at their edges: bad arguments are refused by name, truncation surfaces and hangs
-// nobody, requests of persistent collectives start again, objects may be freed while a collective needs them,
-// and a small blocking collective allocates nothing in the steady state.
+// no rank, requests of persistent collectives start again, objects may be freed while a collective needs
+// them, and a small blocking collective allocates nothing in the steady state.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -163,7 +163,8 @@ struct Groups {
   int rank;
 };
 
-/// As expect_mismatch(), on an intercommunicator; the groups' texts differ in whom they call remote.
+/// As expect_mismatch(), on an intercommunicator; the groups' texts differ in the group that they call
+/// remote.
 void expect_inter_mismatch(int size, int cut, int error_class, const std::string& first,
                            const std::string& second, const std::function<Code(Process&, Groups&)>& call) {
   run_ranks(

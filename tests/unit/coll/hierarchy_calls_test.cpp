@@ -1,5 +1,5 @@
-// The levels of a communicator over several nodes: who gets them and when, that nobody sees them, that they
-// go with their communicator, and that what runs on them is right on placements of all kinds.
+// The levels of a communicator over several nodes: which ranks get them and when, that no program sees them,
+// that they go with their communicator, and that what runs on them is right on placements of all kinds.
 #include "coll/hierarchy/communicators.hpp"
 
 #include <gtest/gtest.h>

@@ -90,7 +90,7 @@ TEST(HierarchicalSchedules, Barrier) {
   });
 }
 
-/// Nobody leaves a barrier before all have come.
+/// No rank leaves a barrier before all have come.
 TEST(HierarchicalSchedules, BarrierHoldsAll) {
   for (const Placement& placement : placements(9)) {
     SCOPED_TRACE(placement.name);

@@ -240,7 +240,7 @@ TEST(MoveSchedules, BarrierLetsNobodyOutBeforeAllAreIn) {
     std::vector<SimulatedRank> ranks(static_cast<std::size_t>(size));
     for (int rank = 0; rank < size; ++rank)
       barrier_dissemination(ranks[static_cast<std::size_t>(rank)].schedule, {rank, size});
-    // After each round, whom a rank has heard of, directly or through others.
+    // After each round, which ranks a rank has heard of, directly or through others.
     const auto n = static_cast<std::size_t>(size);
     std::vector<std::vector<bool>> heard(n, std::vector<bool>(n));
     for (std::size_t rank = 0; rank < n; ++rank) heard[rank][rank] = true;

@@ -1,5 +1,5 @@
-// The node segment of a communicator: who has one, what is shown on it, that nobody writes over what others
-// still read, that nobody sleeps for ever, and that its memory is given back.
+// The node segment of a communicator: which ranks have one, what is shown on it, that none writes over what
+// others still read, that none sleeps for ever, and that its memory is given back.
 #include "coll/run/communicator_state.hpp"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ using test::WorldOptions;
 
 WorldOptions sleepy(Network network) {
   WorldOptions options{.network = network};
-  options.config.spin_count = 0;  // as with more ranks than processors: who waits sleeps soon
+  options.config.spin_count = 0;  // as with more ranks than processors: a rank that waits sleeps soon
   return options;
 }
 
@@ -101,7 +101,7 @@ TEST(NodeSegment, ShowsPhasesAndData) {
   });
 }
 
-/// Everybody shows something in each of many collectives, and all look at all.
+/// Each rank shows something in each of many collectives, and all look at all.
 void meet_often(Process& process, Comm& comm, unsigned seed, int times) {
   NodeSegment& segment = *node_segment_of(comm);
   std::mt19937 random(seed * 64 + static_cast<unsigned>(process.rank));

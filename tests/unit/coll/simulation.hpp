@@ -55,7 +55,7 @@ class Simulation {
       ASSERT_EQ(states_[rank].open, 0) << "rank " << rank << " hangs in its last round";
     }
     for (const auto& [pair, queue] : in_flight_)
-      ASSERT_TRUE(queue.empty()) << pair.first << " sent to " << pair.second << " what nobody received";
+      ASSERT_TRUE(queue.empty()) << pair.first << " sent to " << pair.second << " what no rank received";
   }
 
   /// Runs all schedules as far as they come while the rank `absent` does not begin its own. Returns how many

@@ -1,5 +1,5 @@
 // The schedules for ranks that share memory, on a simulated machine that node segments exposed buffers at
-// random and finds every race (shared_simulation.hpp): everybody gets what it should, nothing else is
+// random and finds every race (single_copy_simulation.hpp): each rank gets what it should, nothing else is
 // written, and the busiest rank moves and reduces as many bytes as the formula says.
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>

@@ -34,7 +34,7 @@ Comm* create(Process& process, Group& group, const std::string& tag) {
   return comm;
 }
 
-/// Everybody's rank comes back from everybody.
+/// Each rank's number comes back from each rank.
 void use(Rank& on, Comm& comm) {
   const int right = (comm.rank + 1) % comm.size();
   const int left = (comm.rank + comm.size() - 1) % comm.size();

@@ -110,7 +110,7 @@ TEST(SplitType, SharedMemory) {
       EXPECT_EQ(node->size(), 2);
       api::comm_free(process, &node);
     }
-    // A wrong type on one rank hangs nobody.
+    // A wrong type on one rank hangs no other.
     const Code code =
         api::comm_split_type(process, world, process.rank == 0 ? 99 : kShared, 0, nullptr, &node);
     EXPECT_EQ(error_class_bits(code), process.rank == 0 ? kErrArg : kSuccess);
@@ -196,7 +196,7 @@ TEST(SplitType, UnguidedDividesBoundRanksUntilTheyAreApart) {
       levels.push_back(made);
       parent = made;
     }
-    // At the end, those who share a processor are together.
+    // At the end, the ranks that share a processor are together.
     ASSERT_FALSE(levels.empty());
     EXPECT_EQ(parent->group->endpoints, (std::vector<int>{process.rank % 2, process.rank % 2 + 2}));
     for (Comm* comm : levels) api::comm_free(process, &comm);

@@ -1,4 +1,4 @@
-// Ranks that somebody made up: snapshots for the tests of the doctor, call by call.
+// Ranks that are made up: snapshots for the tests of the doctor, call by call.
 #pragma once
 
 #include <cstdio>
@@ -112,7 +112,7 @@ class MadeUp {
     state.report.reset();
   }
 
-  /// The same a moment later, when nobody has moved.
+  /// The same a moment later, when no rank has moved.
   Snapshot later() const {
     Snapshot second = snapshot;
     second.at_ns += kSecond / 10;

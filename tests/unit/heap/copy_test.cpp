@@ -1,4 +1,5 @@
-// The copy that a forked child makes: the same contents at the same place, and nobody else's from then on.
+// The copy that a forked child makes: the same contents at the same place, and no other process's from then
+// on.
 #include "heap/copy.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The gate: who closes it is alone inside until it opens.
+// The gate: the thread that closes it is alone inside until it opens.
 #include "heap/gate.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST(Gate, LetsNobodyInWhileItIsClosed) {
     if (round % 2 == 0) keep_gate_closed();
     const long closed = visits.load();
     ASSERT_EQ(inside.load(), 0);
-    { const Inside own; }  // who closed it goes in and out
+    { const Inside own; }  // the thread that closed it goes in and out
     for (int i = 0; i < 3; ++i) std::this_thread::yield();
     ASSERT_EQ(visits.load(), closed);
     open_gate();
@@ -48,7 +48,7 @@ TEST(Gate, LetsNobodyInWhileItIsClosed) {
   done.store(true);
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(threads_ended.load(), kThreads);
-  close_gate();  // nobody who has ended is waited for
+  close_gate();  // no thread that has ended is waited for
   open_gate();
 }
 

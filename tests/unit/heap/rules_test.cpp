@@ -11,7 +11,7 @@
 namespace tasuki::heap {
 namespace {
 
-/// Two ranks, no limit, and huge pages for nobody who does not ask.
+/// Two ranks, no limit, and huge pages only where they are asked for.
 Facts ordinary() {
   Facts facts;
   facts.ranks = 2;

@@ -52,7 +52,7 @@ TEST(StaticData, IsTheSameAfterItWasMoved) {
   const StaticData data = {reinterpret_cast<std::uintptr_t>(memory), kPages * kPage, kFilePages * kPage};
   ASSERT_TRUE(move_static_data(data, fd, kOffset, static_cast<std::byte*>(window)));
 
-  // Pages that nobody wrote to take no memory (until somebody reads them).
+  // Pages that were never written take no memory (until they are read).
   EXPECT_EQ(lseek(fd, kOffset + 4 * kPage, SEEK_DATA), static_cast<off_t>(kOffset + 20 * kPage));
 
   for (std::size_t i = 0; i < kPages * kPage; ++i) {

@@ -84,7 +84,7 @@ TEST(Choice, NoMoreAggregatorsThanProcessorsOrRanks) {
   }
 }
 
-/// Who writes queues for the file, who reads does not.
+/// A rank that writes queues for the file, one that reads does not.
 TEST(Choice, ReadersAreMoreThanWriters) {
   AccessShape write = regions(true, 64, 64 * kMiB, 64, 0);
   AccessShape read = regions(false, 64, 64 * kMiB, 64, 0);

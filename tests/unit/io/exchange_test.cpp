@@ -120,7 +120,7 @@ void offer(Case* one, Own& own, Comm& comm, std::uint64_t which) {
   one->plan.own_number = found == aggregators.end() ? -1 : static_cast<int>(found - aggregators.begin());
 }
 
-/// Some ranks' views are not told: nobody else has their maps.
+/// Some ranks' views are not sent to all: no other rank has their maps.
 void keep_back(Case* one, int rank, std::uint64_t which) {
   for (std::size_t other = 0; other < one->plan.parts.size(); ++other) {
     RankPart& part = one->plan.parts[other];

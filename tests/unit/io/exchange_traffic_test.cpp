@@ -86,7 +86,7 @@ TEST(ExchangeTraffic, ReadingTurnsMessagesRound) {
 
 // ----- the paper's machine ---------------------------------------------------------------------------------
 
-/// 64 nodes of 12 ranks, an aggregator on each, even amounts: in the order of ranks everybody starts at one
+/// 64 nodes of 12 ranks, an aggregator on each, even amounts: in the order of ranks all start at one
 /// node; by nodes, each node hears only one other at a step, and no link ever waits.
 TEST(ExchangeTraffic, SixtyFourNodesOfTwelve) {
   for (const bool round_robin : {false, true}) {

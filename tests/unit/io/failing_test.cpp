@@ -1,6 +1,6 @@
 // Storage that fails under collective access: one aggregator's error is every rank's, of the right class, by
-// every way through the aggregators; nobody hangs; bytes that nobody wrote now are what they were before; and
-// the file is usable once the storage is.
+// every way through the aggregators; no rank hangs; bytes that were not written now are what they were
+// before; and the file is usable once the storage is.
 #include <cerrno>
 
 #include "io/faulty_storage.hpp"

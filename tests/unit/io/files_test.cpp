@@ -35,7 +35,7 @@ TEST(Files, OpenRefusesAtEveryRank) {
       EXPECT_EQ(open_class(process, name.get(), amode), kErrAmode) << amode;
     }
     EXPECT_EQ(open_class(process, name.get(), process.rank == 1 ? kModeRdonly : kModeRdwr), kErrNotSame);
-    // One rank's own trouble is everybody's.
+    // One rank's own trouble is an error at all.
     const char* mine = process.rank == 2 ? "/nonexistent/file" : name.get();
     EXPECT_EQ(open_class(process, mine, kModeRdwr), kErrNoSuchFile);
     EXPECT_EQ(open_class(process, ("ufs:" + name.text()).c_str(), kModeRdwr), kSuccess);

@@ -206,7 +206,7 @@ TEST(Hints, FaultsOfAFileOfHintsAreToldByLine) {
   EXPECT_GT(warnings.size(), 3u);
 }
 
-/// Counts who opens.
+/// Counts the ranks that open.
 class CountingStorage final : public Storage {
  public:
   explicit CountingStorage(std::atomic<int>* opened) : inner_(make_posix_storage()), opened_(opened) {}

@@ -25,7 +25,7 @@ namespace tasuki::test {
 
 using Bytes = std::vector<unsigned char>;
 
-/// A name in the folder for temporary files that nobody else uses; removed at the end.
+/// A name in the folder for temporary files that no other test uses; removed at the end.
 class FileName {
  public:
   FileName() {

@@ -22,7 +22,7 @@ void force(File& file, Random& same, bool messages) {
   hints.order = static_cast<ExchangeOrder>(same() % kExchangeOrders);
 }
 
-/// Blocks of a tile, each some rank's or nobody's; the tile of this rank. All ranks draw the same.
+/// Blocks of a tile, each some rank's or none's; the tile of this rank. All ranks draw the same.
 Mapped share_of_tile(Process& process, Random& same, int ranks, Count block_max) {
   std::vector<std::int64_t> lengths, displacements;
   Count end = 0;

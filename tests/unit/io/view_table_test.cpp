@@ -1,4 +1,4 @@
-// What ranks tell each other of their views: everybody knows everybody's, until new ones are set; nothing is
+// What ranks send each other of their views: each rank knows all views, until new ones are set; nothing is
 // sent where nothing needs to be; what is too large to tell is so for all.
 #include "io/file/view_table.hpp"
 
@@ -91,7 +91,7 @@ TEST(ViewTable, LeavesOutWhatIsLarge) {
     if (process.rank == 2) {
       EXPECT_EQ(table.map_of(2)->offset_of(size - 1), 7 + displacements.back() + lengths.back() - 1);
     }
-    // Views that are not told go when others are set.
+    // Views that were not sent go when others are set.
     set_view(process, file, process.rank, named(process, kMpiByte));
     EXPECT_TRUE(told(process, file).are_all_told());
     EXPECT_EQ(told(process, file).map_of(1)->offset_of(5), 6);

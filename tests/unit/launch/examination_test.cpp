@@ -91,7 +91,7 @@ TEST(Examination, ThoseWhoAnswerAndThoseWhoDoNot) {
   EXPECT_TRUE(states[2].report.has_value());
   EXPECT_EQ(states[0].line.word, kWord);
   EXPECT_EQ(states[1].life, doctor::Life::kRunning);
-  EXPECT_EQ(ranks.board(1).asked.load(), 2u) << "everybody is asked twice";
+  EXPECT_EQ(ranks.board(1).asked.load(), 2u) << "each rank is asked twice";
   EXPECT_TRUE(examination.all_wait()) << "one is outside of MPI, the others have said what they wait for";
   EXPECT_FALSE(examination.looked_up());
 }
@@ -130,7 +130,7 @@ TEST(Examination, HowFarEachHasCome) {
   EXPECT_EQ(states[3].wait_status, SIGSEGV);
   EXPECT_TRUE(states[3].ended_in_mpi);
   EXPECT_EQ(states[4].life, doctor::Life::kRunning);
-  EXPECT_EQ(ranks.board(2).asked.load(), 0u) << "who has finalised MPI cannot answer";
+  EXPECT_EQ(ranks.board(2).asked.load(), 0u) << "a rank that has finalised MPI cannot answer";
   EXPECT_EQ(ranks.board(3).asked.load(), 0u);
 }
 

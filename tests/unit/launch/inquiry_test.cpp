@@ -61,7 +61,7 @@ TEST(Inquiry, WaitsShortlyForThoseOutsideAndLongerForThoseInside) {
 TEST(Inquiry, AnEarlierAnswerIsNone) {
   Boards boards(1);
   boards.enter(0);
-  boards.answer(0);  // nobody has asked
+  boards.answer(0);  // not asked
   Inquiry first(boards.pointers, kBegin, kPatience);
   EXPECT_FALSE(first.over(kBegin));
   RankReport report{};
@@ -72,7 +72,7 @@ TEST(Inquiry, AnEarlierAnswerIsNone) {
   EXPECT_FALSE(second.over(kBegin));
   EXPECT_FALSE(second.answered(0));
   boards.answer(0);
-  EXPECT_TRUE(second.over(kBegin)) << "two who ask do not disturb each other";
+  EXPECT_TRUE(second.over(kBegin)) << "two inquiries do not disturb each other";
 }
 
 TEST(Inquiry, WithoutABoardNobodyIsWaitedFor) {

@@ -103,7 +103,7 @@ TEST_F(JobDoctorTest, AFailureReplacesAnyOtherExamination) {
   const auto conclusion = conclusion_of(doctor);
   ASSERT_TRUE(conclusion);
   EXPECT_EQ(conclusion->occasion, Occasion::kFailure);
-  EXPECT_EQ(conclusion->report, "");  // nobody asked for one
+  EXPECT_EQ(conclusion->report, "");  // none was asked for
 }
 
 TEST_F(JobDoctorTest, AFailureIsReportedInFullWhereItIsWanted) {

@@ -1,4 +1,4 @@
-// What many ranks left behind alike is told once, wherever each of them has the program in its memory.
+// What many ranks left behind alike is reported once, wherever each of them has the program in its memory.
 #include "launch/report/leak_summary.hpp"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(Leaks, OfOtherPlacesAreOtherLines) {
   leaks.add(0, report(0, 0x10010), {program_at(0x10000)});
   leaks.add(0, report(0, 0x10020), {program_at(0x10000)});
   leaks.add(2, report(0, 0x10010), {program_at(0x10000)});
-  leaks.add(0, report(0, 0x10010), {});  // whose files nobody knows
+  leaks.add(0, report(0, 0x10010), {});  // whose files are unknown
   EXPECT_EQ(leaks.queries().size(), 4u);
   EXPECT_NE(leaks.text({}).find("1 on rank 0 of spawn 2"), std::string::npos);
 }

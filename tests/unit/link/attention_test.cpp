@@ -89,7 +89,7 @@ TEST(Attention, BurstsFromEverywhereAreFoundAtOnce) {
   }
 }
 
-// More packets in one ring than a poll takes, from sources that nobody watches.
+// More packets in one ring than a poll takes, from sources that are not watched.
 TEST(Attention, WhatAPollLeavesIsFoundByTheNext) {
   constexpr int kRanks = 40;
   Many net(kRanks);
@@ -127,7 +127,7 @@ TEST(Attention, NoLostWakeUpAmongMany) {
         net[rank].disarm();
       }
       token.here = false;
-      // At the end everybody is told once: hops above the limit go round in order.
+      // At the end each rank hears it once: hops above the limit go round in order.
       const std::uint64_t hops = token.hops + 1;
       if (hops >= kHops + kRanks) return;
       const int to = hops > kHops ? (rank + 1) % kRanks : static_cast<int>(random() % kRanks);

@@ -384,7 +384,7 @@ std::string name_of(const testing::TestParamInfo<Which>& info) {
 INSTANTIATE_TEST_SUITE_P(All, LinkTest, testing::Values(Which::kSharedMemory, Which::kInproc, Which::kLoop),
                          name_of);
 
-// ----- the fence of those who sleep ------------------------------------------------------------------------
+// ----- the fence of sleeping ranks -------------------------------------------------------------------------
 
 /// A job of two ranks; whether a rank may register for membarrier is said for each.
 class FenceJob {

@@ -1,5 +1,5 @@
 // Shows that packets between virtual nodes are never early, that a link's bandwidth and latency add up as
-// loop_link.hpp says, that nobody sleeps past a packet that is on its way, and that what stays on a node
+// loop_link.hpp says, that no rank sleeps past a packet that is on its way, and that what stays on a node
 // goes by the link of the machine. (That the contract of link.hpp holds is in link_test.cpp.)
 // All times are compared in one direction only: a slow machine makes packets late, never early.
 #include "link/loop/loop_link.hpp"
@@ -19,7 +19,7 @@
 namespace tasuki {
 namespace {
 
-constexpr std::int64_t kHour = 3'600'000'000'000;  // ns: who sleeps past a packet hangs the test
+constexpr std::int64_t kHour = 3'600'000'000'000;  // ns: a rank that sleeps past a packet hangs the test
 
 /// Connected links of ranks on the given nodes.
 class Net {

@@ -1,5 +1,5 @@
-// RangeTable: who may hold what at the same time, in which order requests are served, and that no words that
-// others may have written keep it from going on. Threads are the members.
+// RangeTable: which members may hold what at the same time, in which order requests are served, and that no
+// words that others may have written keep it from going on. Threads are the members.
 #include "memory/range_table.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Shows that communicators are made with the right members in the right order, that messages stay inside
-// them, that bad arguments on one rank hang nobody, and how they end.
+// them, that bad arguments on one rank hang no other, and how they end.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -245,7 +245,7 @@ TEST(Comm, DisconnectWaitsForWhatWasFreed) {
     Datatype* type = predefined_object<Datatype>(*process.objects, kMpiInt);
     Comm* made = nullptr;
     ASSERT_EQ(api::comm_dup(process, process.objects->world, &made), kSuccess);
-    // Long enough to wait for its receive; nobody waits for the request.
+    // Long enough to wait for its receive; no call waits for the request.
     std::vector<int> values(100000, process.rank == 0 ? 7 : 0);
     Request* request = nullptr;
     Request* persistent = nullptr;

@@ -28,7 +28,7 @@ std::uint32_t seed_of(int from, int to, std::size_t bytes) {
   return static_cast<std::uint32_t>(from * 100 + to) + static_cast<std::uint32_t>(bytes) * 10000;
 }
 
-/// Everybody sends every size to all for whom `wanted(other)`, all at once, and checks what comes.
+/// Each rank sends every size to all with `wanted(other)`, all at once, and checks what comes.
 template <class Wanted>
 void exchange(Rank& mpi, Wanted wanted) {
   for (const std::size_t bytes : kSizes) {

@@ -135,7 +135,7 @@ TEST(Progress, OffersItsProcessorForAWhileByTheScriptedClockBeforeItSleeps) {
   EXPECT_EQ(counters.yields, 201U) << "200 us, of 1 us for each offer";
 }
 
-// A whole rank lives in that time: nobody ever sends what it waits for.
+// A whole rank lives in that time: what it waits for is never sent.
 TEST(Progress, ARankLivesInAScriptedTime) {
   test::ScriptedTime time;
   /// Hands the calls on: a rank owns its Waiter.

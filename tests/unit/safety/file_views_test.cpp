@@ -59,7 +59,7 @@ TEST(DamagedViews, DescriptionsOfNoPossibleLengthAreTold) {
   }
 }
 
-/// Rank 0 aggregates 100 bytes; rank 1's view is not told.
+/// Rank 0 aggregates 100 bytes; rank 1's view was not sent.
 AccessPlan oversized_plan() {
   AccessPlan plan;
   plan.parts = {RankPart{},

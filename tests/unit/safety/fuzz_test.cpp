@@ -1,7 +1,7 @@
 // Ranks exchange messages of all kinds while bits of what they share are flipped: rings and their credits,
 // doorbells, boards, node segments, the words of windows, and the packets themselves. A job may end with a
 // right result, with wrong data, or with a message that says what is damaged; it may wait for a message whose
-// flag was destroyed, which nobody can tell from a slow peer, and which is to be rare. It must not read or
+// flag was destroyed, which no check can tell from a slow peer, and which is to be rare. It must not read or
 // write outside the memory that it was given: in the build with the address sanitizer, no access escapes.
 //
 // A case follows from its seed, which a failure prints. TASUKI_TEST_LONG tries many more.
@@ -37,7 +37,7 @@ using test::Rank;
 using test::run_in_child;
 
 #if defined(__SANITIZE_THREAD__)
-constexpr bool kRacesAreTold = true;  // memory that is changed under those who use it is a race
+constexpr bool kRacesAreTold = true;  // memory that is changed under a reader is a race
 #else
 constexpr bool kRacesAreTold = false;
 #endif
@@ -54,7 +54,7 @@ class Targets {
     const std::lock_guard lock(mutex_);
     if (!over_) pieces_.push_back({static_cast<unsigned char*>(memory), bytes});
   }
-  /// Memory that stays to the end: who was told a wrong flag may read a buffer that its owner is through
+  /// Memory that stays to the end: a rank that saw a wrong flag may read a buffer that its owner is through
   /// with.
   int* keep(std::size_t count) {
     const std::lock_guard lock(mutex_);

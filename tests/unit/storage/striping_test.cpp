@@ -260,7 +260,7 @@ TEST_F(Striped, AFileIsMadeAsItIsWanted) {
   EXPECT_EQ(made.striping.first_target, 1);
   EXPECT_TRUE(made.told.empty());
   EXPECT_EQ(system->folders[0] + "/", fresh.substr(0, system->folders[0].size() + 1));
-  // And found so by who opens it later, wants what he may.
+  // And found so by a process that opens it later, whatever it wants.
   const Outcome found = open_with(system, fresh, {2, 0, -1}, false);
   EXPECT_EQ(found.striping.targets, 3);
 }

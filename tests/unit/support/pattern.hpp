@@ -1,4 +1,5 @@
-// Data that tells who made it. Compiled with the library, not with the tests, which are not optimised.
+// Data that names the rank that made it. Compiled with the library, not with the tests, which are not
+// optimised.
 #pragma once
 
 #include <cstddef>
