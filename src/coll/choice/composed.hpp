@@ -30,8 +30,8 @@ bool is_grid_and_commutes(const Problem& problem) {
 bool has_hierarchy(const Problem& problem);
 /// And as many ranks on each node.
 bool has_lanes(const Problem& problem);
-/// The same, and the parts may be calls (coll/hierarchy/communicators.hpp): for what has no
-/// schedule.
+/// And the parts are called; and the ranks of each node follow one another. The prices of the schedules of
+/// reduce-scatters and scans are too low: measured, they were slower than others.
 bool may_call_lanes(const Problem& problem);
 bool may_call_lanes_in_order(const Problem& problem);
 
@@ -58,27 +58,11 @@ void allreduce_binary_tree(Schedule& schedule, const Team& team, const Reduction
 double allgather_multi_ring_ns(const Problem& problem, const Parameters& parameters, Count);
 void allgather_multi_ring(Schedule& schedule, const Team& team, const Elements& mine, const Blocks& all);
 
-// Hierarchical ones (coll/hierarchy/schedules.hpp).
-double hierarchical_barrier_ns(const Problem& problem, const Parameters& parameters, Count);
-double hierarchical_bcast_ns(const Problem& problem, const Parameters& parameters, Count);
-double hierarchical_reduce_ns(const Problem& problem, const Parameters& parameters, Count);
-double hierarchical_allreduce_ns(const Problem& problem, const Parameters& parameters, Count);
-double allreduce_lanes_ns(const Problem& problem, const Parameters& parameters, Count);
-double hierarchical_gather_ns(const Problem& problem, const Parameters& parameters, Count);
-double hierarchical_scatter_ns(const Problem& problem, const Parameters& parameters, Count);
-double hierarchical_allgather_ns(const Problem& problem, const Parameters& parameters, Count);
-double hierarchical_alltoall_ns(const Problem& problem, const Parameters& parameters, Count);
-double hierarchical_reduce_scatter_ns(const Problem& problem, const Parameters& parameters, Count);
-double hierarchical_scan_ns(const Problem& problem, const Parameters& parameters, Count);
-double hierarchical_exscan_ns(const Problem& problem, const Parameters& parameters, Count);
-void hierarchical_barrier(Schedule& schedule, const Team& team);
-void hierarchical_bcast(Schedule& schedule, const Team& team, const Elements& data);
-void hierarchical_reduce(Schedule& schedule, const Team& team, const Reduction& data);
-void hierarchical_allreduce(Schedule& schedule, const Team& team, const Reduction& data);
-void allreduce_lanes(Schedule& schedule, const Team& team, const Reduction& data);
-void hierarchical_gather(Schedule& schedule, const Team& team, const Elements& mine, const Blocks& all);
-void hierarchical_scatter(Schedule& schedule, const Team& team, const Blocks& all, const Elements& mine);
-void hierarchical_allgather(Schedule& schedule, const Team& team, const Elements& mine, const Blocks& all);
-void hierarchical_alltoall(Schedule& schedule, const Team& team, const Blocks& out, const Blocks& in);
+// Hierarchical ones (coll/hierarchy/collectives.hpp). The price is the sum of their parts'; each part takes
+// the cheapest algorithm.
+double hierarchical_ns(const Problem& problem, const Parameters& parameters, Count);
+double allreduce_by_lanes_ns(const Problem& problem, const Parameters& parameters, Count);
+void write_hierarchical(hierarchy::Collective& collective, Schedule& schedule, const Team& team,
+                        const CallData& data);
 
 }  // namespace tasuki::composed

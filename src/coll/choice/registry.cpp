@@ -10,7 +10,7 @@
 #include "coll/algorithm/knomial.hpp"
 #include "coll/choice/composed.hpp"
 #include "coll/choice/flag_limits.hpp"
-#include "coll/hierarchy/calls.hpp"
+#include "coll/hierarchy/collectives.hpp"
 #include "coll/shm/node_segment.hpp"
 #include "coll/shm/single_copy.hpp"
 #include "tuning/cost.hpp"
@@ -80,7 +80,7 @@ double single_copy_alltoall_ns(const Problem& problem, const Parameters& paramet
       parameters);
 }
 
-// The functions that write a schedule, or call others: each takes what it needs of the team and the data.
+// The functions that write a schedule: each takes what it needs of the team and the data.
 
 /// Calls `visit` with each form that the data of an operation has; `visit` knows which is its own.
 template <class Visit>
@@ -109,16 +109,6 @@ void write(Schedule& schedule, const Team& team, const CallData& data) {
   });
 }
 
-template <auto function>
-Code compose(BoundSchedule& bound, Hierarchy& hierarchy, int root, const CallData& data) {
-  Code code = 0;
-  for_each_form(data, [&](const auto&... form) {
-    if constexpr (takes<function, BoundSchedule&, Hierarchy&, int, decltype(form)...>)
-      code = function(bound, hierarchy, root, form...);
-  });
-  return code;
-}
-
 constexpr Place kResult{Space::kReceive, 0};
 constexpr Count kWindowBytes = 256 * 1024;  // how much of a pairwise exchange a rank has under way at a time
 
@@ -132,10 +122,22 @@ template <Operation operation>
 constexpr Algorithm kFlags = {
     {algorithm_number(operation, "flag_based"), may_take_flags, flag_collective_ns}};
 
+// The hierarchical collectives (coll/hierarchy/collectives.hpp).
+
+template <hierarchy::Collective& collective>
+void write_hierarchical(Schedule& schedule, const Team& team, const CallData& data) {
+  composed::write_hierarchical(collective, schedule, team, data);
+}
+template <Operation operation, hierarchy::Collective& collective, auto valid = composed::has_hierarchy>
+constexpr Algorithm kHierarchical = {
+    {algorithm_number(operation, "hierarchical"), valid, composed::hierarchical_ns},
+    write_hierarchical<collective>,
+    collective};
+
 // The table.
 
 using enum Operation;
-using composed::has_hierarchy;
+using composed::has_lanes;
 using composed::is_grid;
 using composed::is_grid_and_commutes;
 using composed::kSegmentsWorthTrying;
@@ -151,9 +153,7 @@ constexpr Algorithm kAlgorithmEntries[] = {
     kFlags<kAllgather>,
     {{algorithm_number(kAllgather, "multi_ring"), always, composed::allgather_multi_ring_ns},
      write<composed::allgather_multi_ring>},
-    {{algorithm_number(kAllgather, "hierarchical"), has_hierarchy, composed::hierarchical_allgather_ns},
-     write<composed::hierarchical_allgather>,
-     compose<hierarchy::allgather>},
+    kHierarchical<kAllgather, hierarchy::allgather>,
     {{algorithm_number(kAllgather, "single_copy"), shares_memory, priced<single_copy_allgather_cost>},
      write<single_copy_allgather>},
 
@@ -175,12 +175,10 @@ constexpr Algorithm kAlgorithmEntries[] = {
     {{algorithm_number(kAllreduce, "grid_3"), is_grid_and_commutes<3>, priced<composed::allreduce_grid_ns, 3>,
       kSegmentsWorthTrying},
      write<composed::allreduce_grid, 3>},
-    {{algorithm_number(kAllreduce, "hierarchical"), has_hierarchy, composed::hierarchical_allreduce_ns},
-     write<composed::hierarchical_allreduce>,
-     compose<hierarchy::allreduce>},
-    {{algorithm_number(kAllreduce, "lanes"), composed::has_lanes, composed::allreduce_lanes_ns},
-     write<composed::allreduce_lanes>,
-     compose<hierarchy::allreduce_by_lanes>},
+    kHierarchical<kAllreduce, hierarchy::allreduce>,
+    {{algorithm_number(kAllreduce, "lanes"), has_lanes, composed::allreduce_by_lanes_ns},
+     write_hierarchical<hierarchy::allreduce_by_lanes>,
+     hierarchy::allreduce_by_lanes},
     {{algorithm_number(kAllreduce, "single_copy"), shares_memory, priced<single_copy_allreduce_cost>},
      write<single_copy_allreduce>},
 
@@ -190,9 +188,7 @@ constexpr Algorithm kAlgorithmEntries[] = {
      write<alltoall_exchange>},
     {{algorithm_number(kAlltoall, "bruck"), always, priced<alltoall_bruck_cost>}, write<alltoall_bruck>},
     kFlags<kAlltoall>,
-    {{algorithm_number(kAlltoall, "hierarchical"), has_hierarchy, composed::hierarchical_alltoall_ns},
-     write<composed::hierarchical_alltoall>,
-     compose<hierarchy::alltoall>},
+    kHierarchical<kAlltoall, hierarchy::alltoall, has_lanes>,
     {{algorithm_number(kAlltoall, "single_copy"), shares_memory, single_copy_alltoall_ns},
      write<single_copy_alltoall>},
 
@@ -206,9 +202,7 @@ constexpr Algorithm kAlgorithmEntries[] = {
     {{algorithm_number(kBarrier, "dissemination"), always, priced<barrier_dissemination_cost>},
      write<barrier_dissemination>},
     kFlags<kBarrier>,
-    {{algorithm_number(kBarrier, "hierarchical"), has_hierarchy, composed::hierarchical_barrier_ns},
-     write<composed::hierarchical_barrier>,
-     compose<hierarchy::barrier>},
+    kHierarchical<kBarrier, hierarchy::barrier>,
 
     {{algorithm_number(kBcast, "binomial"), always, priced<bcast_binomial_cost>}, write<bcast_binomial>},
     {{algorithm_number(kBcast, "scatter_ring"), always, priced<bcast_scatter_ring_cost>},
@@ -228,9 +222,7 @@ constexpr Algorithm kAlgorithmEntries[] = {
     {{algorithm_number(kBcast, "grid_3"), is_grid<3>, priced<composed::bcast_grid_ns, 3>,
       kSegmentsWorthTrying},
      write<composed::bcast_grid, 3>},
-    {{algorithm_number(kBcast, "hierarchical"), has_hierarchy, composed::hierarchical_bcast_ns},
-     write<composed::hierarchical_bcast>,
-     compose<hierarchy::bcast>},
+    kHierarchical<kBcast, hierarchy::bcast>,
     {{algorithm_number(kBcast, "single_copy"), shares_memory, priced<single_copy_bcast_cost>},
      write<single_copy_bcast>},
     {{algorithm_number(kBcast, "single_copy_split"), shares_memory, priced<single_copy_bcast_split_cost>},
@@ -243,9 +235,7 @@ constexpr Algorithm kAlgorithmEntries[] = {
     kFlags<kExscan>,
     {{algorithm_number(kExscan, "single_copy"), shares_memory, priced<single_copy_exscan_cost>},
      write<single_copy_exscan>},
-    {{algorithm_number(kExscan, "hierarchical"), may_call_lanes_in_order, composed::hierarchical_exscan_ns},
-     nullptr,
-     compose<hierarchy::exscan>},
+    kHierarchical<kExscan, hierarchy::exscan, may_call_lanes_in_order>,
 
     {{algorithm_number(kGather, "linear"), always, priced<gather_linear_cost>}, write<gather_linear>},
     {{algorithm_number(kGather, "binomial"), always, priced<gather_binomial_cost>}, write<gather_binomial>},
@@ -254,9 +244,7 @@ constexpr Algorithm kAlgorithmEntries[] = {
      write<gather_knomial, 4>},
     {{algorithm_number(kGather, "knomial_8"), always, priced<gather_knomial_cost, 8>},
      write<gather_knomial, 8>},
-    {{algorithm_number(kGather, "hierarchical"), has_hierarchy, composed::hierarchical_gather_ns},
-     write<composed::hierarchical_gather>,
-     compose<hierarchy::gather>},
+    kHierarchical<kGather, hierarchy::gather>,
     {{algorithm_number(kGather, "single_copy"), shares_memory, priced<single_copy_gather_cost>},
      write<single_copy_gather>},
     {{algorithm_number(kGather, "kept_copy"), can_be_kept, priced<single_copy_gather_copy_cost>},
@@ -285,9 +273,7 @@ constexpr Algorithm kAlgorithmEntries[] = {
     {{algorithm_number(kReduce, "grid_3"), is_grid_and_commutes<3>, priced<composed::reduce_grid_ns, 3>,
       kSegmentsWorthTrying},
      write<composed::reduce_grid, 3>},
-    {{algorithm_number(kReduce, "hierarchical"), has_hierarchy, composed::hierarchical_reduce_ns},
-     write<composed::hierarchical_reduce>,
-     compose<hierarchy::reduce>},
+    kHierarchical<kReduce, hierarchy::reduce>,
     {{algorithm_number(kReduce, "single_copy"), shares_memory, priced<single_copy_reduce_cost>},
      write<single_copy_reduce>},
     {{algorithm_number(kReduce, "kept_copy"), can_be_kept, priced<single_copy_reduce_copy_cost>},
@@ -304,19 +290,14 @@ constexpr Algorithm kAlgorithmEntries[] = {
     {{algorithm_number(kReduceScatter, "single_copy"), shares_memory,
       priced<single_copy_reduce_scatter_cost>},
      write<single_copy_reduce_scatter>},
-    {{algorithm_number(kReduceScatter, "hierarchical"), may_call_lanes,
-      composed::hierarchical_reduce_scatter_ns},
-     nullptr,
-     compose<hierarchy::reduce_scatter>},
+    kHierarchical<kReduceScatter, hierarchy::reduce_scatter, may_call_lanes>,
 
     {{algorithm_number(kScan, "recursive_doubling"), always, priced<scan_recursive_doubling_cost>},
      write<scan_recursive_doubling>},
     kFlags<kScan>,
     {{algorithm_number(kScan, "single_copy"), shares_memory, priced<single_copy_scan_cost>},
      write<single_copy_scan>},
-    {{algorithm_number(kScan, "hierarchical"), may_call_lanes_in_order, composed::hierarchical_scan_ns},
-     nullptr,
-     compose<hierarchy::scan>},
+    kHierarchical<kScan, hierarchy::scan, may_call_lanes_in_order>,
 
     {{algorithm_number(kScatter, "linear"), always, priced<scatter_linear_cost>}, write<scatter_linear>},
     {{algorithm_number(kScatter, "binomial"), always, priced<scatter_binomial_cost>},
@@ -326,9 +307,7 @@ constexpr Algorithm kAlgorithmEntries[] = {
      write<scatter_knomial, 4>},
     {{algorithm_number(kScatter, "knomial_8"), always, priced<scatter_knomial_cost, 8>},
      write<scatter_knomial, 8>},
-    {{algorithm_number(kScatter, "hierarchical"), has_hierarchy, composed::hierarchical_scatter_ns},
-     write<composed::hierarchical_scatter>,
-     compose<hierarchy::scatter>},
+    kHierarchical<kScatter, hierarchy::scatter>,
     {{algorithm_number(kScatter, "single_copy"), shares_memory, priced<single_copy_scatter_cost>},
      write<single_copy_scatter>},
     {{algorithm_number(kScatter, "kept_copy"), can_be_kept, priced<single_copy_scatter_copy_cost>},

@@ -11,12 +11,15 @@
 
 #include <span>
 
+#include "coll/hierarchy/collectives.hpp"
 #include "coll/schedule/data.hpp"
 #include "coll/schedule/schedule.hpp"
 #include "placement/node_map.hpp"
 #include "tuning/choose.hpp"
 
 namespace tasuki {
+
+class Selector;
 
 /// The ranks that take part, and what was chosen beside the algorithm: with the data, what a schedule is
 /// written from.
@@ -29,17 +32,15 @@ struct Team {
   /// What the algorithm was chosen for, and by: for those that are made of others. Never null.
   const Problem* problem = nullptr;
   const Parameters* parameters = nullptr;
+  Selector* selector = nullptr;  // remembers the choices for parts; null: they are made each time
 };
-
-class BoundSchedule;
-class Hierarchy;
 
 struct Algorithm : Candidate {
   /// Null: it writes none.
   void (*schedule)(Schedule& schedule, const Team& team, const CallData& data) = nullptr;
-  /// In place of a schedule where problem.composed: the collective as calls on others' communicators
-  /// (coll/hierarchy/communicators.hpp). Null: there is none.
-  Code (*compose)(BoundSchedule& bound, Hierarchy& hierarchy, int root, const CallData& data) = nullptr;
+  /// Of a hierarchical one, whose parts are called where problem.composed (coll/hierarchy/calls.hpp); else
+  /// null.
+  hierarchy::Collective* collective = nullptr;
 };
 
 /// The algorithms of an operation.

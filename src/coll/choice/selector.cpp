@@ -58,6 +58,7 @@ void SelectionExplainer::chosen(const Problem& problem, const Selection& selecti
 
 void Selector::forget() {
   memory_.fill({});
+  parts_.fill({});
   const std::int64_t explain = process_.config.explain;
   const bool wanted = explain == kExplainAll || (explain != kExplainNothing && process_.rank == 0);
   if (wanted && !explainer_) {

@@ -49,6 +49,16 @@ class Selector {
     return remembered.choice;
   }
 
+  /// The same for a part of a hierarchical collective, for which the settings say nothing: the cheapest.
+  const Selection& choose_part(const Problem& problem) {
+    Remembered& remembered = parts_[slot_of(problem)];
+    if (remembered.choice.place == Selection::kNone || !(remembered.problem == problem)) {
+      remembered.problem = problem;
+      remembered.choice = tasuki::choose(candidates_of(problem.operation), problem, parameters_, {});
+    }
+    return remembered.choice;
+  }
+
   const Parameters& parameters() const { return parameters_; }
   void set_table(Table table) {
     parameters_ = table.parameters;
@@ -79,7 +89,7 @@ class Selector {
   const Process& process_;
   Parameters parameters_;
   std::vector<MeasuredChoice> measured_;
-  std::array<Remembered, kSlots> memory_{};
+  std::array<Remembered, kSlots> memory_{}, parts_{};
   std::unique_ptr<SelectionExplainer> explainer_;  // null where the user does not want to know
 };
 

@@ -4,10 +4,8 @@
 // number of each node that has one: lane 0 is that of the nodes' leaders.
 //
 // A blocking hierarchical collective is a few calls on these, one after the other; each call chooses its
-// algorithm like any other, and its price is the sum of what these choices predict
-// (coll/choice/composed_hierarchies.cpp). Rooted ones go along the lane of the root:
-// coll/hierarchy/calls.hpp. Nonblocking and persistent collectives write schedules instead
-// (coll/hierarchy/schedules.hpp).
+// algorithm like any other (coll/hierarchy/calls.hpp). Rooted ones go along the lane of the root. Nonblocking
+// and persistent collectives write schedules instead.
 //
 // Made by the first blocking collective that wants it, which all ranks of the communicator choose alike; it
 // goes with the communicator. It takes one context for each node and one for each lane, that is at most two
@@ -23,7 +21,6 @@
 
 #include <memory>
 
-#include "base/variables/collective_operations.hpp"
 #include "object/comm.hpp"
 #include "placement/node_map.hpp"
 
@@ -56,12 +53,5 @@ class Hierarchy {
 /// Where a communicator keeps its hierarchy: null before the first collective that wants it, and where there
 /// is none.
 inline constexpr Slot<Hierarchy> kHierarchySlot{SlotNumber::kHierarchy};
-
-/// Whether `operation` is made of calls on a hierarchy where the nodes have different numbers of ranks, too.
-constexpr bool takes_any_nodes(Operation operation) {
-  return operation == Operation::kBarrier || operation == Operation::kBcast ||
-         operation == Operation::kReduce || operation == Operation::kAllreduce ||
-         operation == Operation::kAllgather;
-}
 
 }  // namespace tasuki

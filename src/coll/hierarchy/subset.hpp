@@ -1,12 +1,13 @@
-// What the hierarchical collectives share: which ranks run a part, with which buffers, and how its steps
-// become part of the whole.
+// Some of a communicator's ranks run a part of its schedule: which ranks, with which buffers, and how the
+// part's steps become steps of the whole.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <vector>
 
-#include "coll/hierarchy/schedules.hpp"
+#include "coll/schedule/data.hpp"
+#include "placement/node_map.hpp"
 
 namespace tasuki::hierarchy {
 
@@ -23,19 +24,6 @@ inline Subset node_of(const NodeMap& map, int rank) {
   return {{ranks.begin(), ranks.end()}, map.index_of(rank)};
 }
 
-/// One leader for each node: its first rank, but for `root`, which leads its own (-1: there is none).
-inline Subset leaders_of(const NodeMap& map, int rank, int root = -1) {
-  Subset subset{map.leaders(), -1};
-  if (root >= 0) subset.ranks[static_cast<std::size_t>(map.node_of(root))] = root;
-  if (subset.ranks[static_cast<std::size_t>(map.node_of(rank))] == rank) subset.self = map.node_of(rank);
-  return subset;
-}
-
-/// The leader's number among the ranks of its node.
-inline int leader_in_node(const NodeMap& map, int node, int root) {
-  return map.node_of(root) == node ? map.index_of(root) : 0;
-}
-
 /// Where a node's ranks begin in the node order: NodeMap::ranks_by_node.
 inline int position_of(const NodeMap& map, int node) {
   return static_cast<int>(map.ranks_of(node).data() - map.ranks_by_node().data());
@@ -47,10 +35,17 @@ inline Subset all_by_node(const NodeMap& map, int rank) {
   return {{ranks.begin(), ranks.end()}, position_of(map, map.node_of(rank)) + map.index_of(rank)};
 }
 
-/// Where the buffers of a part lie: by default where those of the call do.
+/// Where the buffers of a part begin: by default where those of the call do.
 struct Buffers {
   Place send{Space::kSend, 0};
   Place receive{Space::kReceive, 0};
+
+  /// A place in a buffer of the part, as one of the call.
+  Place of_call(Place place) const {
+    if (place.space == Space::kSend) return send + place.offset;
+    if (place.space == Space::kReceive) return receive + place.offset;
+    return place;
+  }
 };
 
 /// Writes the steps of a part, `algorithm(member)`, which this rank runs. REQUIRES: subset.self >= 0.

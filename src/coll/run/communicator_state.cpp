@@ -49,11 +49,11 @@ NodeSegment* try_to_make_node_segment(Comm& comm) {
   return segment;
 }
 
-bool may_have_hierarchy(Comm& comm, Operation operation) {
+bool may_have_hierarchy(Comm& comm) {
   if (comm.slots.is_set(kHierarchySlot) && comm.slots.get(kHierarchySlot) == nullptr) return false;
   if (comm.is_inter() || comm.process.config.checks(kCheckCompare)) return false;  // no node segment either
   const NodeMap& map = node_map(comm);
-  return map.nodes() > 1 && map.largest() > 1 && (map.is_uniform() || takes_any_nodes(operation));
+  return map.nodes() > 1 && map.largest() > 1;
 }
 
 Hierarchy* hierarchy_of(Comm& comm) {

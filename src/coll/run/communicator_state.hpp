@@ -25,7 +25,7 @@ inline NodeSegment* node_segment_of(Comm& comm) {
 void set_flag_limits(NodeSegment& segment);
 
 /// Whether a blocking collective on `comm` may count on its hierarchy, which may have to be made yet.
-bool may_have_hierarchy(Comm& comm, Operation operation);
+bool may_have_hierarchy(Comm& comm);
 
 /// The hierarchy of `comm`, made by the first call; null where there is none. REQUIRES: may_have_hierarchy();
 /// asked by a blocking collective alone, by all ranks.

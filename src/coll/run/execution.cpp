@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "coll/hierarchy/communicators.hpp"
+#include "coll/hierarchy/calls.hpp"
 #include "coll/run/execution.hpp"
 #include "job/directory.hpp"
 #include "node/node.hpp"
@@ -75,7 +75,7 @@ Problem problem_of(Comm& comm, Operation operation, Count bytes, CollectiveForm 
   problem.processors = static_cast<double>(processors_of(comm)) / comm.process.directory.nodes();
   problem.extents = extents_of(comm);
   problem.node_segment = problem.blocking && node_segment_of(comm) != nullptr;
-  problem.composed = problem.blocking && may_have_hierarchy(comm, operation);
+  problem.composed = problem.blocking && may_have_hierarchy(comm);
   return problem;
 }
 
@@ -83,26 +83,29 @@ void plan_chosen(Execution& execution, const Problem& problem, int root, const C
   Selector& selector = execution.process().collectives->selector;
   const Selection& selection = selector.choose(problem);
   const Algorithm& algorithm = candidates_of(problem.operation)[static_cast<std::size_t>(selection.place)];
-  execution.schedule.algorithm = selection.algorithm;
-  if (problem.composed && algorithm.compose != nullptr) {
+  Schedule& schedule = execution.schedule;
+  schedule.algorithm = selection.algorithm;
+  const NodeMap& nodes = node_map(execution.comm());
+  if (problem.composed && algorithm.collective != nullptr) {
     Hierarchy* hierarchy = hierarchy_of(execution.comm());
     if (hierarchy == nullptr || !hierarchy->has_lane_of(root)) {
       Problem flat = problem;
       flat.composed = false;
       return plan_chosen(execution, flat, root, data);
     }
-    execution.composition = [&execution, compose = algorithm.compose, hierarchy, root, data] {
-      return compose(execution, *hierarchy, root, data);
-    };
-    return;
+    execution.called_on = hierarchy;
+    hierarchy::PartsToCall parts(schedule, nodes, execution.comm().rank, root, execution.called_parts);
+    algorithm.collective(parts, data);
+    return schedule.end_round();
   }
-  algorithm.schedule(execution.schedule,
+  algorithm.schedule(schedule,
                      {.self = execution.self(),
                       .root = root,
                       .segment_bytes = selection.segment_bytes,
-                      .nodes = &node_map(execution.comm()),
+                      .nodes = &nodes,
                       .problem = &problem,
-                      .parameters = &selector.parameters()},
+                      .parameters = &selector.parameters(),
+                      .selector = &selector},
                      data);
 }
 
@@ -190,6 +193,9 @@ void Execution::run_step(const Step& step) {
     case Step::Action::kCompare:
       compare_step(step);
       return;
+    case Step::Action::kCall:
+      note(hierarchy::call_part(*this, *called_on, called_parts[static_cast<std::size_t>(step.count)]));
+      return;
     default:  // single-copy steps: run_single_copy_step()
       return;
   }
@@ -225,7 +231,8 @@ void Execution::close() {
   for (Object* object : retained_) release(object);
   retained_.clear();
   unbind();
-  composition = nullptr;
+  called_parts.clear();
+  called_on = nullptr;
   name_.clear();
   request = nullptr;
   comm_ = nullptr;
@@ -285,11 +292,6 @@ void Collectives::close(Execution& execution) {
 Code Collectives::run(Execution& execution) {
   if (const Code code = admit(execution); code != 0) return refuse(execution, code);
   execution.restart();
-  if (execution.composition) {
-    const Code code = execution.composition();
-    close(execution);
-    return code;
-  }
   const bool shared = execution.schedule.is_single_copy();
   if (shared) execution.begin_single_copy();
   bool moved = false;

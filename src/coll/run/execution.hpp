@@ -28,6 +28,7 @@
 #include "coll/check/call_comparison.hpp"
 #include "coll/choice/flag_limits.hpp"
 #include "coll/choice/selector.hpp"
+#include "coll/hierarchy/parts.hpp"
 #include "coll/run/communicator_state.hpp"
 #include "coll/schedule/bound_schedule.hpp"
 #include "coll/schedule/data.hpp"
@@ -41,6 +42,7 @@
 namespace tasuki {
 
 struct CollectiveRequest;
+class Hierarchy;
 
 /// What the selection has to know of a collective on `comm`; on an intercommunicator, of a phase in the local
 /// group. The caller adds what only some operations have.
@@ -84,9 +86,11 @@ class Execution : public BoundSchedule {
   /// Becomes the comparison of the calls that planned `other`, and nothing else.
   void compare_calls_of(Execution& other);
 
-  /// Of a blocking collective that is made of others, on communicators of its own
-  /// (coll/hierarchy/communicators.hpp), in place of a schedule: calls them, and returns the first error.
-  std::function<Code()> composition;
+  /// Of a blocking hierarchical collective: the parts that its schedule calls, and whose communicators it
+  /// calls them on.
+  std::vector<hierarchy::Part> called_parts;
+  Hierarchy* called_on = nullptr;
+
   Comm& comm() const { return *comm_; }
   Member self() const { return {comm_->rank, comm_->size()}; }
 
@@ -105,7 +109,7 @@ class Execution : public BoundSchedule {
   Code error() const { return error_; }
 
   /// Adds the endpoints of those that the steps under way wait for: ranks that have not come to a phase, and
-  /// those whose messages have not come or have not left. Nothing of a composition, whose parts are
+  /// those whose messages have not come or have not left. Nothing of parts that it calls, which are
   /// executions of their own.
   void add_missing(std::vector<int>* endpoints) const;
 

@@ -143,6 +143,7 @@ void Schedule::clear() {
   steps.clear();
   round_ends.clear();
   boundaries.clear();
+  counts.clear();
   exposed.clear();
   scratch_bytes = 0;
 }

@@ -119,6 +119,7 @@ struct Step {
     kCopy,
     kSign,  // `count` is an Evidence, also in kCompare
     kCompare,
+    kCall,     // part `count` of a blocking hierarchical collective (coll/hierarchy/calls.hpp)
     kOffer,    // expose the buffers and publish phase 1
     kSignal,   // phase `count`
     kAwait,    // the round lasts until `peer`, or everyone where it is kEveryone, has reached phase `count`
@@ -157,7 +158,8 @@ struct Schedule {
   std::vector<ExposedBuffer> exposed;
   Place left_room, right_room;  // scratch memory for the pieces that a combination unpacks; see make_rooms
   Count scratch_bytes = 0;
-  std::vector<Count> boundaries;  // working memory of the algorithms, here so that it is used again
+  std::vector<Count> boundaries;           // working memory of the algorithms, here so that it is used again
+  std::vector<std::vector<Count>> counts;  // arrays that parts refer to
   int algorithm = -1;  // which was chosen: its number in base/variables/algorithm_table.hpp; -1: of none
   bool shows_phases = false;  // this rank offers or signals
 
@@ -179,6 +181,9 @@ struct Schedule {
   /// there; of amounts the verdict goes to `to`.
   void sign(Place to, Evidence what);
   void compare(Place from, Place to, Evidence what);
+
+  /// Calls a part.
+  void call(int part) { steps.push_back({.action = Step::Action::kCall, .count = part}); }
 
   // Single-copy steps.
 

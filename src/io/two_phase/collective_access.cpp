@@ -68,7 +68,7 @@ class Staging {
 /// Whether the ranks of each node address each other's symmetric memory; all ranks know alike.
 bool shares_memory(Comm& comm) {
   if (node_map(comm).nodes() == 1) return node_segment_of(comm) != nullptr;
-  return may_have_hierarchy(comm, Operation::kBarrier) && hierarchy_of(comm) != nullptr;
+  return may_have_hierarchy(comm) && hierarchy_of(comm) != nullptr;
 }
 
 HintSwitch collective_hint(const File& file, bool write) {

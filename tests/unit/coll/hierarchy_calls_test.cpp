@@ -1,5 +1,5 @@
-// The levels of a communicator over several nodes: which ranks get them and when, that no program sees them,
-// that they go with their communicator, and that what runs on them is right on placements of all kinds.
+// The hierarchy of a communicator over several nodes: who gets one and when, that tools do not see it, that
+// it goes with its communicator, and that what runs on it is right on placements of all kinds.
 #include "coll/hierarchy/communicators.hpp"
 
 #include <gtest/gtest.h>
@@ -87,7 +87,7 @@ TEST(Hierarchy, AreNotWhereTheyWouldBeNothing) {
     run_ranks(3,
               [](Process& process) {
                 Rank rank(process);
-                EXPECT_FALSE(may_have_hierarchy(rank.world, Operation::kBarrier));
+                EXPECT_FALSE(may_have_hierarchy(rank.world));
                 rank.want(Operation::kAllreduce, "hierarchical");
                 rank.allreduce(rank.world);
                 EXPECT_EQ(rank.times(), 0u);

@@ -3,11 +3,14 @@
 // not; and no more goes between nodes than has to.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "coll/algorithm/knomial.hpp"
-#include "coll/hierarchy/schedules.hpp"
+#include "coll/hierarchy/collectives.hpp"
 #include "coll/move_cases.hpp"
 #include "coll/pipeline/pipeline.hpp"
 #include "coll/reduction_cases.hpp"
@@ -71,11 +74,90 @@ int nodes_of(const Placement& placement) {
   return placement.map(0).nodes();
 }
 
-void chain_within(Schedule& schedule, Member self, int root, const Elements& data) {
+void chain(Schedule& schedule, Member self, int root, const Elements& data) {
   bcast_chain(schedule, self, root, data, 8);
+}
+void reduce_in_chain(Schedule& schedule, Member self, int root, const Reduction& data) {
+  reduce_chain(schedule, self, root, data, 16);
 }
 void gather_by_fours(Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all) {
   gather_knomial(schedule, self, root, mine, all, 4);
+}
+void allreduce_doubling(Schedule& schedule, Member self, const Reduction& data) {
+  allreduce_recursive_doubling(schedule, self, data, {Space::kReceive, 0});
+}
+
+/// What the parts are to be done by, where there is more than one way.
+struct PartAlgorithms {
+  std::function<void(Schedule&, Member, int, const Elements&)> bcast_within = bcast_binomial;
+  std::function<void(Schedule&, Member, int, const Reduction&)> reduce_within = reduce_binomial;
+  std::function<void(Schedule&, Member, int, const Reduction&)> reduce_between = reduce_binomial;
+  std::function<void(Schedule&, Member, const Reduction&)> allreduce = allreduce_doubling;
+  std::function<void(Schedule&, Member, const Elements&, const Blocks&)> allgather = allgather_ring;
+  std::function<void(Schedule&, Member, const Reduction&, const Blocks&)> reduce_scatter =
+      reduce_scatter_pairwise;
+};
+
+/// Writes the parts by these algorithms.
+class PartsByName final : public hierarchy::Parts {
+ public:
+  PartsByName(Schedule& rank_schedule, const NodeMap& node_map, int own_rank, int root,
+              const PartAlgorithms& algorithms)
+      : Parts(rank_schedule, node_map, own_rank, root), algorithms_(algorithms) {}
+
+ private:
+  void add(const hierarchy::Part& part) override {
+    hierarchy::among(schedule, ranks_of(part.among), part.buffers,
+                     [&](Member self) { write(part, self, part.among == hierarchy::Among::kNode); });
+  }
+
+  void write(const hierarchy::Part& part, Member self, bool within) {
+    const auto& [mine, out, all, vector] = part.data;
+    switch (part.operation) {
+      case Operation::kBarrier:
+        return barrier_dissemination(schedule, self);
+      case Operation::kBcast:
+        return within ? algorithms_.bcast_within(schedule, self, part.root, mine)
+                      : bcast_binomial(schedule, self, part.root, mine);
+      case Operation::kGather:
+        return within ? gather_by_fours(schedule, self, part.root, mine, all)
+                      : gather_linear(schedule, self, part.root, mine, all);
+      case Operation::kGatherv:
+        return gather_linear(schedule, self, part.root, mine, all);
+      case Operation::kScatter:
+        return within ? scatter_binomial(schedule, self, part.root, all, mine)
+                      : scatter_linear(schedule, self, part.root, all, mine);
+      case Operation::kScatterv:
+        return scatter_linear(schedule, self, part.root, all, mine);
+      case Operation::kAllgather:
+        return algorithms_.allgather(schedule, self, mine, all);
+      case Operation::kAlltoall:
+        return alltoall_pairwise(schedule, self, out, all, 1 << 18);
+      case Operation::kReduce:
+        return (within ? algorithms_.reduce_within : algorithms_.reduce_between)(schedule, self, part.root,
+                                                                                 vector);
+      case Operation::kAllreduce:
+        return algorithms_.allreduce(schedule, self, vector);
+      case Operation::kReduceScatter:
+        return algorithms_.reduce_scatter(schedule, self, vector, all);
+      case Operation::kScan:
+        return scan_recursive_doubling(schedule, self, vector);
+      case Operation::kExscan:
+        return exscan_recursive_doubling(schedule, self, vector);
+      default:
+        ADD_FAILURE() << "no hierarchical collective has such a part";
+    }
+  }
+
+  const PartAlgorithms& algorithms_;
+};
+
+/// Writes the collective of this rank.
+void write(hierarchy::Collective& collective, Schedule& schedule, int rank, int root, const NodeMap& map,
+           const CallData& data, const PartAlgorithms& algorithms = {}) {
+  PartsByName parts(schedule, map, rank, root, algorithms);
+  collective(parts, data);
+  schedule.end_round();
 }
 
 TEST(HierarchicalSchedules, Barrier) {
@@ -83,7 +165,8 @@ TEST(HierarchicalSchedules, Barrier) {
     if (c.root != 0 || c.count != 0) return;
     std::vector<SimulatedRank> ranks(static_cast<std::size_t>(c.size));
     for (int rank = 0; rank < c.size; ++rank)
-      hierarchical_barrier(ranks[static_cast<std::size_t>(rank)].schedule, rank, placement.map(rank));
+      write(hierarchy::barrier, ranks[static_cast<std::size_t>(rank)].schedule, rank, 0, placement.map(rank),
+            {});
     run(ranks, c);
     const int nodes = nodes_of(placement);
     EXPECT_EQ(measure_traffic(ranks, placement.node_of).messages, nodes * ceil_log2(nodes));
@@ -97,7 +180,8 @@ TEST(HierarchicalSchedules, BarrierHoldsAll) {
     for (int late = 0; late < placement.size(); ++late) {
       std::vector<SimulatedRank> ranks(static_cast<std::size_t>(placement.size()));
       for (int rank = 0; rank < placement.size(); ++rank)
-        hierarchical_barrier(ranks[static_cast<std::size_t>(rank)].schedule, rank, placement.map(rank));
+        write(hierarchy::barrier, ranks[static_cast<std::size_t>(rank)].schedule, rank, 0,
+              placement.map(rank), {});
       EXPECT_EQ(Simulation(ranks, nullptr, 1).run_without(late), 0) << "without rank " << late;
     }
   }
@@ -105,9 +189,10 @@ TEST(HierarchicalSchedules, BarrierHoldsAll) {
 
 TEST(HierarchicalSchedules, Bcast) {
   for_placements([](const Placement& placement, const Case& c) {
-    for (const BcastPart& within : {BcastPart(bcast_binomial), BcastPart(chain_within)}) {
+    for (const PartAlgorithms& algorithms : {PartAlgorithms{}, PartAlgorithms{.bcast_within = chain}}) {
       const auto ranks = run_bcast(c, [&](Schedule& schedule, Member self, int root, const Elements& data) {
-        hierarchical_bcast(schedule, self.rank, root, placement.map(self.rank), data, within, bcast_binomial);
+        write(hierarchy::bcast, schedule, self.rank, root, placement.map(self.rank), {.elements = data},
+              algorithms);
       });
       const Traffic traffic = measure_traffic(ranks, placement.node_of);
       EXPECT_EQ(traffic.messages, nodes_of(placement) - 1);
@@ -124,8 +209,8 @@ TEST(HierarchicalSchedules, GatherAndScatter) {
       const auto gathered = run_gather(
           c,
           [&](Schedule& schedule, Member self, int root, const Elements& mine, const Blocks& all) {
-            hierarchical_gather(schedule, self.rank, root, placement.map(self.rank), mine, all,
-                                gather_by_fours);
+            write(hierarchy::gather, schedule, self.rank, root, placement.map(self.rank),
+                  {.elements = mine, .blocks = all});
           },
           in_place, nullptr);
       Traffic traffic = measure_traffic(gathered, placement.node_of);
@@ -134,8 +219,8 @@ TEST(HierarchicalSchedules, GatherAndScatter) {
       const auto scattered = run_scatter(
           c,
           [&](Schedule& schedule, Member self, int root, const Blocks& all, const Elements& mine) {
-            hierarchical_scatter(schedule, self.rank, root, placement.map(self.rank), all, mine,
-                                 scatter_binomial);
+            write(hierarchy::scatter, schedule, self.rank, root, placement.map(self.rank),
+                  {.elements = mine, .blocks = all});
           },
           in_place, nullptr);
       traffic = measure_traffic(scattered, placement.node_of);
@@ -148,9 +233,11 @@ TEST(HierarchicalSchedules, GatherAndScatter) {
 TEST(HierarchicalSchedules, Allgather) {
   for_placements([](const Placement& placement, const Case& c) {
     if (c.root != 0) return;
+    PartAlgorithms algorithms;
+    if (c.count % 2 == 0) algorithms.allgather = allgather_bruck;
     const auto algorithm = [&](Schedule& schedule, Member self, const Elements& mine, const Blocks& all) {
-      hierarchical_allgather(schedule, self.rank, placement.map(self.rank), mine, all, gather_binomial,
-                             c.count % 2 == 0 ? allgather_bruck : allgather_ring, bcast_binomial);
+      write(hierarchy::allgather, schedule, self.rank, 0, placement.map(self.rank),
+            {.elements = mine, .blocks = all}, algorithms);
     };
     const Layout layout(c.size);
     for (bool in_place : {false, true}) {
@@ -181,7 +268,7 @@ void check_alltoall(const Placement& placement, const Case& c, bool in_place) {
             at((in_place ? r.receive_base : r.send_base) + out.place_of(to).offset, out.type, i),
             value_of(rank, to, i));
     }
-    hierarchical_alltoall(r.schedule, rank, placement.map(rank), out, in, gather_binomial, scatter_binomial);
+    write(hierarchy::alltoall, r.schedule, rank, 0, placement.map(rank), {.out = out, .blocks = in});
   }
   run(ranks, c);
   for (int to = 0; to < c.size; ++to) {
@@ -196,7 +283,7 @@ void check_alltoall(const Placement& placement, const Case& c, bool in_place) {
   if (c.count == 0) return;
   const int nodes = nodes_of(placement);
   const Traffic traffic = measure_traffic(ranks, placement.node_of);
-  EXPECT_EQ(traffic.messages, nodes * (nodes - 1));
+  EXPECT_EQ(traffic.messages, c.size * (nodes - 1)) << "along each lane";
   double pairs = 0;
   for (int from : placement.node_of) {
     for (int to : placement.node_of) pairs += from == to ? 0 : 1;
@@ -206,7 +293,7 @@ void check_alltoall(const Placement& placement, const Case& c, bool in_place) {
 
 TEST(HierarchicalSchedules, Alltoall) {
   for_placements([](const Placement& placement, const Case& c) {
-    if (c.root != 0) return;
+    if (c.root != 0 || !placement.map(0).is_uniform()) return;
     check_alltoall(placement, c, false);
     check_alltoall(placement, c, true);
   });
@@ -222,8 +309,7 @@ TEST(HierarchicalSchedules, ReduceAndAllreduce) {
         reductions::check_reduce(
             c.size, c.count, in_place, commutative,
             [&](Schedule& schedule, Member self, int root, const Reduction& data) {
-              hierarchical_reduce(schedule, self.rank, root, placement.map(self.rank), data, reduce_binomial,
-                                  reduce_binomial);
+              write(hierarchy::reduce, schedule, self.rank, root, placement.map(self.rank), {.vector = data});
             },
             [&](const reductions::World& world, int root) {
               const Traffic traffic = measure_traffic(world.ranks, placement.node_of);
@@ -232,39 +318,38 @@ TEST(HierarchicalSchedules, ReduceAndAllreduce) {
             });
         reductions::World world(c.size, c.count, commutative, in_place);
         reductions::check_allreduce(world, [&](Schedule& schedule, Member self, const Reduction& data) {
-          const auto doubling = [](Schedule& part, Member member, const Reduction& sums) {
-            allreduce_recursive_doubling(part, member, sums, {Space::kReceive, 0});
-          };
-          hierarchical_allreduce(schedule, self.rank, placement.map(self.rank), data, reduce_binomial,
-                                 doubling, bcast_binomial);
+          write(hierarchy::allreduce, schedule, self.rank, 0, placement.map(self.rank), {.vector = data});
         });
       }
     }
     // Long vectors: reductions that give the result room of their own, or none.
     for (bool in_place : {false, true}) {
-      const ReducePart chain = [](Schedule& schedule, Member self, int root, const Reduction& data) {
-        reduce_chain(schedule, self, root, data, 16);
-      };
-      for (const auto& [within, between] :
-           {std::pair{ReducePart(reduce_halving), chain}, std::pair{chain, ReducePart(reduce_halving)}}) {
+      for (const PartAlgorithms& algorithms :
+           {PartAlgorithms{.reduce_within = reduce_halving, .reduce_between = reduce_in_chain},
+            PartAlgorithms{.reduce_within = reduce_in_chain, .reduce_between = reduce_halving}}) {
         reductions::check_reduce(
             c.size, c.count, in_place, true,
-            [&, &part = within, &other = between](Schedule& schedule, Member self, int root,
-                                                  const Reduction& data) {
-              hierarchical_reduce(schedule, self.rank, root, placement.map(self.rank), data, part, other);
+            [&](Schedule& schedule, Member self, int root, const Reduction& data) {
+              write(hierarchy::reduce, schedule, self.rank, root, placement.map(self.rank), {.vector = data},
+                    algorithms);
             },
             [](const reductions::World&, int) {});
       }
       reductions::World world(c.size, c.count, true, in_place);
+      const PartAlgorithms algorithms{.bcast_within = chain,
+                                      .reduce_within = reduce_halving,
+                                      .allreduce = in_place ? allreduce_ring : allreduce_halving_doubling};
       reductions::check_allreduce(world, [&](Schedule& schedule, Member self, const Reduction& data) {
-        hierarchical_allreduce(schedule, self.rank, placement.map(self.rank), data, reduce_halving,
-                               in_place ? allreduce_ring : allreduce_halving_doubling, chain_within);
+        write(hierarchy::allreduce, schedule, self.rank, 0, placement.map(self.rank), {.vector = data},
+              algorithms);
       });
     }
   });
 }
 
-TEST(HierarchicalSchedules, AllreduceInLanes) {
+/// Calls `body(nodes, count, in_place, commutative)` for nodes of as many ranks each.
+template <class Body>
+void for_equal_nodes(Body&& body) {
   const std::vector<int> placements_of_equal_nodes[] = {{0, 0, 1, 1},
                                                         {0, 1, 0, 1},
                                                         {2, 1, 0, 0, 1, 2},
@@ -272,30 +357,86 @@ TEST(HierarchicalSchedules, AllreduceInLanes) {
                                                         {0, 0, 0, 0, 1, 1, 1, 1},
                                                         {0, 0, 0},
                                                         {0, 0, 0, 1, 1, 1, 2, 2, 2}};
-  const auto doubling = [](Schedule& part, Member member, const Reduction& sums) {
-    allreduce_recursive_doubling(part, member, sums, {Space::kReceive, 0});
-  };
   for (const std::vector<int>& node_of : placements_of_equal_nodes) {
-    const int size = static_cast<int>(node_of.size());
-    const NodeMap map(node_of, 0);
     for (Count count : {0, 1, 7, 64}) {
       for (bool in_place : {false, true}) {
         for (bool commutative : {false, true}) {
-          if (!commutative && !map.is_consecutive()) continue;
-          SCOPED_TRACE(testing::Message()
-                       << size << " ranks, count " << count << (in_place ? ", in place" : ""));
-          reductions::World world(size, count, commutative, in_place);
-          reductions::check_allreduce(world, [&](Schedule& schedule, Member self, const Reduction& data) {
-            allreduce_lanes(schedule, self.rank, NodeMap(node_of, self.rank), data,
-                            commutative ? reduce_scatter_halving : reduce_scatter_pairwise, doubling,
-                            allgather_ring);
-          });
-          if (map.nodes() == 2)
-            EXPECT_EQ(measure_traffic(world.ranks, node_of).bytes, 2 * world.bytes()) << "n each way";
+          if (!commutative && !NodeMap(node_of, 0).is_consecutive()) continue;
+          SCOPED_TRACE(testing::Message() << node_of.size() << " ranks, the last on node " << node_of.back()
+                                          << ", count " << count << (in_place ? ", in place" : ""));
+          body(node_of, count, in_place, commutative);
+          if (testing::Test::HasFailure()) return;
         }
       }
     }
   }
+}
+
+TEST(HierarchicalSchedules, AllreduceInLanes) {
+  for_equal_nodes([](const std::vector<int>& node_of, Count count, bool in_place, bool commutative) {
+    PartAlgorithms algorithms;
+    if (commutative) algorithms.reduce_scatter = reduce_scatter_halving;
+    reductions::World world(static_cast<int>(node_of.size()), count, commutative, in_place);
+    reductions::check_allreduce(world, [&](Schedule& schedule, Member self, const Reduction& data) {
+      write(hierarchy::allreduce_by_lanes, schedule, self.rank, 0, NodeMap(node_of, self.rank),
+            {.vector = data}, algorithms);
+    });
+    if (NodeMap(node_of, 0).nodes() == 2)
+      EXPECT_EQ(measure_traffic(world.ranks, node_of).bytes, 2 * world.bytes()) << "n each way";
+  });
+}
+
+/// Runs `collective` of all ranks on vectors that are to be reduced.
+void run_reduction(reductions::World& world, hierarchy::Collective& collective,
+                   const std::vector<int>& node_of, const Blocks& blocks = {}) {
+  PartAlgorithms algorithms;
+  if (world.data.commutative) algorithms.reduce_scatter = reduce_scatter_halving;
+  for (int rank = 0; rank < world.size; ++rank)
+    write(collective, world.ranks[static_cast<std::size_t>(rank)].schedule, rank, 0, NodeMap(node_of, rank),
+          {.blocks = blocks, .vector = world.data}, algorithms);
+  world.run();
+}
+
+TEST(HierarchicalSchedules, ReduceScatter) {
+  for_equal_nodes([](const std::vector<int>& node_of, Count count, bool in_place, bool commutative) {
+    const int size = static_cast<int>(node_of.size());
+    std::vector<Count> counts;  // none, of some ranks
+    Count all = 0;
+    for (int rank = 0; rank < size; ++rank) all += counts.emplace_back(rank % 3 == 1 ? 0 : count % 8 + rank);
+    reductions::World world(size, all, commutative, in_place);
+    run_reduction(world, hierarchy::reduce_scatter, node_of,
+                  {.element = kReduced, .type = world.data.type, .counts = CountArray(counts.data())});
+    Count first = 0;
+    for (int rank = 0; rank < size; ++rank) {
+      const Count own = counts[static_cast<std::size_t>(rank)];
+      for (Count i = 0; i < own; ++i) world.expect(rank, i, first + i, 0, size);
+      first += own;
+    }
+    const int nodes = NodeMap(node_of, 0).nodes();
+    const double bytes = measure_traffic(world.ranks, node_of).bytes;
+    if (nodes == 2) EXPECT_EQ(bytes, world.bytes()) << "the half of it each way";
+  });
+}
+
+TEST(HierarchicalSchedules, Scans) {
+  for_equal_nodes([](const std::vector<int>& node_of, Count count, bool in_place, bool commutative) {
+    const NodeMap map(node_of, 0);
+    if (commutative || !map.is_consecutive()) return;
+    const int size = map.size();
+    reductions::World scanned(size, count, false, in_place);
+    run_reduction(scanned, hierarchy::scan, node_of);
+    reductions::World before(size, count, false, in_place);
+    const Bytes first_before = before.ranks[0].receive;
+    run_reduction(before, hierarchy::exscan, node_of);
+    EXPECT_EQ(before.ranks[0].receive, first_before) << "MPI 6.11.2: not significant at rank 0";
+    for (int rank = 0; rank < size; ++rank) {
+      for (Count i = 0; i < count; ++i) {
+        scanned.expect(rank, i, i, 0, rank + 1);
+        if (rank > 0) before.expect(rank, i, i, 0, rank);
+      }
+    }
+    if (map.nodes() == 2) EXPECT_EQ(measure_traffic(scanned.ranks, node_of).bytes, scanned.bytes());
+  });
 }
 
 /// Where messages between nodes are slow and the ranks are interleaved, two levels take less time than one.
@@ -305,8 +446,7 @@ TEST(HierarchicalSchedules, SavesTheSlowSteps) {
   const Case c{15, 0, 4, kDense};
   const auto flat = run_bcast(c, bcast_binomial);
   const auto hierarchy = run_bcast(c, [&](Schedule& schedule, Member self, int root, const Elements& data) {
-    hierarchical_bcast(schedule, self.rank, root, placement.map(self.rank), data, bcast_binomial,
-                       bcast_binomial);
+    write(hierarchy::bcast, schedule, self.rank, root, placement.map(self.rank), {.elements = data});
   });
   const double flat_time = CostMeter(flat, placement.node_of, kSlow).measure().steps;
   const double levels_time = CostMeter(hierarchy, placement.node_of, kSlow).measure().steps;
