@@ -69,6 +69,21 @@ bool take_table(const std::string& path, const char* text, Table* table, std::st
   return false;
 }
 
+/// Who copies from which size on, where the table says so.
+void take_thresholds(PointToPoint& p2p, const Parameters& parameters) {
+  const CopyThresholds* const rows[kDistances] = {&parameters.cache_copies, &parameters.package_copies,
+                                                  &parameters.machine_copies};
+  const auto take = [](double value, Count* threshold) {
+    if (value != 0) *threshold = static_cast<Count>(value);
+  };
+  for (std::size_t i = 0; i < kDistances; ++i) {
+    take(rows[i]->sender_write_bytes_min, &p2p.thresholds[i].sender_write_bytes_min);
+    take(rows[i]->waiting_get_bytes_min, &p2p.thresholds[i].waiting_get_bytes_min);
+    take(rows[i]->cooperative_bytes_min, &p2p.thresholds[i].cooperative_bytes_min);
+  }
+  p2p.read_settings();
+}
+
 /// The machine's parameters, from the file that the user names. A bad one is reported and not used.
 void load_tuning(Process& process) {
   const std::string& file = process.config.tuning_file;
@@ -79,6 +94,7 @@ void load_tuning(Process& process) {
   const bool foreign_allowed = process.config.tuning_foreign != 0;
   if (text != nullptr ? take_table(file, text, &table, &error)
                       : load_table(file, foreign_allowed, &table, &error)) {
+    take_thresholds(*process.p2p, table.parameters);
     process.collectives->selector.set_table(std::move(table));
   } else if (process.rank == 0) {
     std::fprintf(stderr, "tasuki: TASUKI_TUNING_FILE: %s; the built-in parameters are used\n", error.c_str());

@@ -43,8 +43,8 @@ struct HeadWords {
   std::uint64_t second;
 };
 
-/// Data of a packet that is sent by put(): 40 bytes in its first cache line, 60 in each of 16 more.
-inline constexpr std::uint32_t kPutBytesMax = 1000;
+/// Data of a packet that is sent by put(): 40 bytes in its first cache line, 60 in each of 34 more.
+inline constexpr std::uint32_t kPutBytesMax = 2080;
 
 /// Memory of a process that its peers may put into and get from. It travels as it is; only links know what
 /// it says. `bytes` of it, from offset 0 on, are meant.

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "base/process.hpp"
@@ -62,6 +63,7 @@ struct Peer {
   // counts it.
   std::uint64_t sent = 0;
   std::uint64_t arrived = 0;
+  std::uint64_t arrived_at_send = 0;  // when is_turn() was asked last
   /// Whether a blocking receive of many bytes is advertised to it, or first waits for a short message: what
   /// came last decides.
   bool expects_large = true;
@@ -150,18 +152,28 @@ struct PointToPoint final : PacketSink, ProgressHook {
     if (source >= link.endpoints() && link.endpoints() == process.size) [[unlikely]]
       damaged(packet, "a message from a rank that there is not");
   }
+  /// Whether it is this rank's turn: a message has come from this peer since this was asked last. Asked of
+  /// those messages alone whose protocol depends on it; else true.
+  bool is_turn(int endpoint, Count bytes) {
+    if (bytes <= table.short_stream_bytes_max) [[likely]]
+      return true;
+    Peer& of = peer(endpoint);
+    return std::exchange(of.arrived_at_send, of.arrived) != of.arrived;
+  }
+
   /// Until the next poll(), in which processes of other jobs may come: the table grows then, and moves.
   Peer& peer(int endpoint) { return peers[static_cast<std::size_t>(endpoint)]; }
 
   /// Whether nothing that this rank has to send waits for anything.
   bool idle() const { return sends_open == 0 && busy.empty(); }
 
-  /// The table as the settings want it.
+  /// The table as the settings want it, over `thresholds`.
   void read_settings();
 
   Process& process;
   Link& link;
   ProtocolTable table;
+  DistanceTables thresholds;  // of the processor, or of the user's tuning table
   Distances distances;
   Count bulk_bytes_max;
   std::vector<Peer> peers;  // by endpoint

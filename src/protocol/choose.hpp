@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "base/distance.hpp"
+#include "base/distance_tables.hpp"
 #include "base/types.hpp"
 #include "base/variables/counters.hpp"
 #include "protocol/packet.hpp"
@@ -23,33 +24,13 @@ enum class Protocol : std::uint8_t {
   kSenderWrite,  // written into a receive that the peer has advertised
 };
 
-/// What depends on how far apart the two ranks are.
-struct DistanceTable {
-  Count sender_write_bytes_min;  // receives from here on are advertised, and written to
-  Count cooperative_bytes_min;   // gets from here on are shared with the sender
-  Count claim_divisor;           // of a cooperative copy: a rank claims this part of what is left at once
-  Count claim_bytes_min;
-  Count claim_bytes_max;
-};
-
-/// By Distance. That of one cache is measured (docs/protocols.md). The others follow from it: what two ranks
-/// gain by sharing a message are copies, which cost the same anywhere; what they pay are lines that travel
-/// one after the other (the request, its claim, each piece's claim, the end), and a line takes about twice as
-/// long between caches of a socket and four times as long between sockets. Above the longest eager message
-/// an advertised receive always saves a round trip, so no threshold for it lies there.
-inline constexpr std::array<DistanceTable, kDistances> kDistanceTables = {{
-    {4 * 1024, 16 * 1024, 3, 16 * 1024, 256 * 1024},
-    {8 * 1024, 32 * 1024, 3, 16 * 1024, 256 * 1024},
-    {16 * 1024, 64 * 1024, 3, 32 * 1024, 256 * 1024},
-}};
-
 /// Where one way ends and the next begins, and which ways there are.
 struct ProtocolTable {
   Count short_bytes_max = kShortBytesMax;
-  Count eager_bytes_max = 16 * 1024;
-  Count sender_write_bytes_min =
-      kDistanceTables[0].sender_write_bytes_min;  // the least of all distances: a first test
-  std::array<DistanceTable, kDistances> by_distance = kDistanceTables;
+  Count short_stream_bytes_max = 512;  // of messages that follow one another
+  Count eager_bytes_max = kEagerBytesMaxDefault;
+  Count sender_write_bytes_min = kAboveEager;  // the least of all distances: a first test
+  DistanceTables by_distance = kOtherTables;
   Count first_claim_divisor = 2;  // of a sender write: the sender's first piece is this part
   bool advertised_receives = true;
   bool get = true;
@@ -61,12 +42,14 @@ struct ProtocolTable {
     return by_distance[static_cast<std::size_t>(distance)];
   }
 
-  /// What the user wants to hold for all distances; 0: nothing, the built-in values.
-  constexpr void set_thresholds(Count write_min, Count cooperative_min) {
-    by_distance = kDistanceTables;
+  /// Takes the thresholds of `tables`, but those that the user sets for all distances; 0: nothing is set.
+  constexpr void set_thresholds(const DistanceTables& tables, Count write_min, Count waiting_get_min,
+                                Count cooperative_min) {
+    by_distance = tables;
     sender_write_bytes_min = INT64_MAX;
     for (DistanceTable& one : by_distance) {
       if (write_min != 0) one.sender_write_bytes_min = write_min;
+      if (waiting_get_min != 0) one.waiting_get_bytes_min = waiting_get_min;
       if (cooperative_min != 0) one.cooperative_bytes_min = cooperative_min;
       sender_write_bytes_min = std::min(sender_write_bytes_min, one.sender_write_bytes_min);
     }
@@ -74,10 +57,20 @@ struct ProtocolTable {
 };
 
 /// `acknowledged`: the sender has to know that the message was matched (synchronous mode). A short packet has
-/// no room for the sender's request, so such a message is never short.
-constexpr Protocol choose(Count bytes, bool acknowledged, const ProtocolTable& table) {
-  if (bytes <= table.short_bytes_max && !acknowledged) return Protocol::kShort;
+/// no room for the sender's request, so such a message is never short. `is_turn`: the peer has answered since
+/// the last message, so it waits, and reads each line of a short one as it is written; several messages in a
+/// row take less time of both ranks in bulk.
+constexpr Protocol choose(Count bytes, bool acknowledged, bool is_turn, const ProtocolTable& table) {
+  const bool is_best = is_turn || bytes <= table.short_stream_bytes_max || bytes > table.eager_bytes_max;
+  if (bytes <= table.short_bytes_max && !acknowledged && is_best) return Protocol::kShort;
   return bytes <= table.eager_bytes_max ? Protocol::kEager : Protocol::kLong;
+}
+
+/// How much of a message that goes through the ring is written at once: both ranks copy at the same time, the
+/// one a piece behind the other, and a piece stays in the nearest caches. Measured: `bench/copies`
+/// (docs/protocols.md).
+constexpr Count piece_bytes(Count bytes) {
+  return std::clamp<Count>(bytes / 4, 4 * kKibi, 16 * kKibi);
 }
 
 /// What decides between the ways of a message whose request to send has met its receive.

@@ -21,11 +21,20 @@ struct MessageParameters {
   double long_ns;             // until both ranks of a long one know where its buffers are
 };
 
+/// Who copies a message that goes straight between the buffers, from which size on, as in
+/// base/distance_tables.hpp; 0: what is built in for the processor. No formula uses them.
+struct CopyThresholds {
+  double sender_write_bytes_min = 0;
+  double waiting_get_bytes_min = 0;
+  double cooperative_bytes_min = 0;
+};
+
 struct Parameters {
   // By how far apart the two ranks are.
   MessageParameters cache = {131, 180, 73.6, 14.1, 790};
   MessageParameters package = {200, 300, 15, 8, 600};
   MessageParameters machine = {200, 500, 8, 5, 1000};
+  CopyThresholds cache_copies, package_copies, machine_copies;
   MessageParameters network = {1000, 2000, 5, 5, 4000};
   double long_bytes = 16 * 1024;  // a message that is longer waits for its receive (TASUKI_EAGER_BYTES_MAX)
 

@@ -28,6 +28,10 @@ template <MessageParameters Parameters::*distance, double MessageParameters::*fi
 double& of_message(Parameters& parameters) {
   return parameters.*distance.*field;
 }
+template <CopyThresholds Parameters::*distance, double CopyThresholds::*field>
+double& of_copies(Parameters& parameters) {
+  return parameters.*distance.*field;
+}
 template <double Parameters::*field>
 double& of(Parameters& parameters) {
   return parameters.*field;
@@ -45,6 +49,15 @@ constexpr ParameterRow kParameterTable[] = {
      "rate of a short one, which is copied twice"},
     {"messages.cache.long_ns", of_message<&Parameters::cache, &MessageParameters::long_ns>, 0, kNsMax,
      "processor time of a long one on top"},
+    {"messages.cache.sender_write_bytes_min",
+     of_copies<&Parameters::cache_copies, &CopyThresholds::sender_write_bytes_min>, 0, kBytesMax,
+     "receives from here on are advertised, and written to; 0: as built in"},
+    {"messages.cache.waiting_get_bytes_min",
+     of_copies<&Parameters::cache_copies, &CopyThresholds::waiting_get_bytes_min>, 0, kBytesMax,
+     "a receiver that waits gets messages from here on; 0: as built in"},
+    {"messages.cache.cooperative_bytes_min",
+     of_copies<&Parameters::cache_copies, &CopyThresholds::cooperative_bytes_min>, 0, kBytesMax,
+     "from here on both ranks copy; 0: as built in"},
     {"messages.package.software_ns", of_message<&Parameters::package, &MessageParameters::software_ns>, 0,
      kNsMax, "the same between ranks that share a socket, not a cache"},
     {"messages.package.latency_ns", of_message<&Parameters::package, &MessageParameters::latency_ns>, 0,
@@ -56,6 +69,15 @@ constexpr ParameterRow kParameterTable[] = {
      "the same"},
     {"messages.package.long_ns", of_message<&Parameters::package, &MessageParameters::long_ns>, 0, kNsMax,
      "the same"},
+    {"messages.package.sender_write_bytes_min",
+     of_copies<&Parameters::package_copies, &CopyThresholds::sender_write_bytes_min>, 0, kBytesMax,
+     "the same"},
+    {"messages.package.waiting_get_bytes_min",
+     of_copies<&Parameters::package_copies, &CopyThresholds::waiting_get_bytes_min>, 0, kBytesMax,
+     "the same"},
+    {"messages.package.cooperative_bytes_min",
+     of_copies<&Parameters::package_copies, &CopyThresholds::cooperative_bytes_min>, 0, kBytesMax,
+     "the same"},
     {"messages.machine.software_ns", of_message<&Parameters::machine, &MessageParameters::software_ns>, 0,
      kNsMax, "the same between ranks on different sockets"},
     {"messages.machine.latency_ns", of_message<&Parameters::machine, &MessageParameters::latency_ns>, 0,
@@ -66,6 +88,15 @@ constexpr ParameterRow kParameterTable[] = {
      of_message<&Parameters::machine, &MessageParameters::eager_bytes_per_ns>, kRateMin, kRateMax,
      "the same"},
     {"messages.machine.long_ns", of_message<&Parameters::machine, &MessageParameters::long_ns>, 0, kNsMax,
+     "the same"},
+    {"messages.machine.sender_write_bytes_min",
+     of_copies<&Parameters::machine_copies, &CopyThresholds::sender_write_bytes_min>, 0, kBytesMax,
+     "the same"},
+    {"messages.machine.waiting_get_bytes_min",
+     of_copies<&Parameters::machine_copies, &CopyThresholds::waiting_get_bytes_min>, 0, kBytesMax,
+     "the same"},
+    {"messages.machine.cooperative_bytes_min",
+     of_copies<&Parameters::machine_copies, &CopyThresholds::cooperative_bytes_min>, 0, kBytesMax,
      "the same"},
     {"messages.network.software_ns", of_message<&Parameters::network, &MessageParameters::software_ns>, 0,
      kNsMax, "the same between ranks on different nodes"},

@@ -107,10 +107,15 @@ constexpr Setting kRows[] = {
            kGiB, Change::kAnyTime, Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
            "the smallest receive that is advertised to its sender, and the smallest message written to one; "
            "automatic: by the distance of the two ranks"),
-    number("TASUKI_PROTOCOL_COOPERATIVE_BYTES_MIN", SettingType::kBytes, &Config::cooperative_bytes_min, 1,
+    number("TASUKI_PROTOCOL_WAITING_GET_BYTES_MIN", SettingType::kBytes, &Config::waiting_get_bytes_min, 1,
            kGiB, Change::kAnyTime, Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
-           "the smallest message that the sender helps to copy when the receiver gets it; automatic: by the "
-           "distance of the two ranks"),
+           "the smallest message that a receiver which waits for it copies alone out of the sender's buffer; "
+           "automatic: by the distance of the two ranks"),
+    number(
+        "TASUKI_PROTOCOL_COOPERATIVE_BYTES_MIN", SettingType::kBytes, &Config::cooperative_bytes_min, 1, kGiB,
+        Change::kAnyTime, Scope::kLocal, Verbosity::kTunerBasic, Part::kProtocol,
+        "the smallest message that both ranks copy, where the receiver alone would get it else; automatic: "
+        "by the distance of the two ranks"),
     {"TASUKI_PROTOCOL_DISTANCE", SettingType::kChoice, &Config::distance, 0, kDistance.size - 1, &kDistance,
      Change::kAnyTime, Scope::kLocal, Verbosity::kTunerDetail, Part::kProtocol,
      "what the ranks count as sharing, for the thresholds that depend on it: a last-level cache, a package "

@@ -1,6 +1,8 @@
 // mpiexec --info, in three forms.
 #include "launch/report/library_info.hpp"
 
+#include "base/distance_tables.hpp"
+#include "base/system/processor_maker.hpp"
 #include "base/variables/collective_operations.hpp"
 #include "base/variables/counters.hpp"
 #include "base/variables/events.hpp"
@@ -52,6 +54,20 @@ std::string item(const std::string& name, const std::string& remark) {
   return format("  %-38s %s\n", name.c_str(), remark.c_str());
 }
 
+/// Of ranks that share a cache.
+std::string copy_thresholds_text() {
+  const DistanceTable& cache = distance_tables(processor_maker())[static_cast<int>(Distance::kCache)];
+  return format(
+      "Where ranks share a cache and both buffers are symmetric memory: up to %lld bytes through the ring; "
+      "from %lld bytes on the sender writes into a receive that was posted, from %lld on a receiver that "
+      "waits "
+      "gets the message itself, from %lld on both copy. ",
+      static_cast<long long>(std::min(kEagerBytesMaxDefault, cache.sender_write_bytes_min - 1)),
+      static_cast<long long>(cache.sender_write_bytes_min),
+      static_cast<long long>(cache.waiting_get_bytes_min),
+      static_cast<long long>(cache.cooperative_bytes_min));
+}
+
 std::string table(const Now& now) {
   std::string text = "Tasuki " TASUKI_VERSION "\n";
   text += item("ABIs", "MPI-5.0 standard, libmpi_abi.so.1");
@@ -60,6 +76,8 @@ std::string table(const Now& now) {
   text += item("hwloc", TASUKI_HWLOC ? "yes" : "no: every processor is taken for a core");
   text += item("io_uring", TASUKI_URING ? "yes, where the kernel permits it" : "no: built without liburing");
   text += item("processors", std::to_string(local::processors_available()));
+  text += item("who copies a message", std::string("as on processors of ") + maker_text(processor_maker()));
+  text += paragraph(copy_thresholds_text() + "A tuning table or a setting goes before it.");
   text += item("heap of several ranks", now.heap.global ? "global" : "private");
   text += paragraph(std::string("Because ") + now.heap.reason + ".");
   text += heading("Settings: environment variables, and control variables of MPI_T", now.bold);
@@ -153,6 +171,7 @@ std::string json(const Now& now) {
          ",\n  " + field("hwloc", TASUKI_HWLOC ? "true" : "false") + ",\n  " +
          field("io_uring", TASUKI_URING ? "true" : "false") + ",\n  " +
          field("processors", std::to_string(local::processors_available())) + ",\n  " +
+         field("processor_maker", quoted(maker_text(processor_maker()))) + ",\n  " +
          field("heap", quoted(now.heap.global ? "global" : "private")) + ",\n  " +
          field("heap_reason", quoted(now.heap.reason)) + ",\n  " +
          field("settings", array(settings(), of_setting)) + ",\n  " +

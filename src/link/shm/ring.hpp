@@ -267,6 +267,9 @@ class RingReceiver {
     packet->bulk_bytes = sizes;
     const std::uint64_t start = bulk_start(bulk_tail_, packet->bulk_bytes, bulk_capacity_);
     packet->bulk = shared_->bulk() + (start & (bulk_capacity_ - 1));
+    // The lines come while the packet is matched.
+    const std::uint32_t ahead = std::min(packet->bulk_bytes, kPrefetchBytes);
+    for (std::uint32_t at = 0; at < ahead; at += kLineBytes) __builtin_prefetch(packet->bulk + at);
     if (packet->bulk_bytes != 0) bulk_next_ = start + bulk_rounded(packet->bulk_bytes);
     return true;
   }
@@ -365,6 +368,7 @@ class RingReceiver {
   }
 
   static constexpr std::uint32_t kLooksForLines = 64;
+  static constexpr std::uint32_t kPrefetchBytes = 16 * kLineBytes;
 
   RingShared* shared_ = nullptr;
   std::uint64_t bulk_capacity_ = 0;

@@ -9,6 +9,7 @@
 #include "p2p/call/api.hpp"
 #include "p2p/call/generalized.hpp"
 #include "p2p/core_calls.hpp"
+#include "p2p/large/large.hpp"
 #include "p2p/point_to_point.hpp"
 #include "progress/progress.hpp"
 
@@ -160,8 +161,13 @@ Code finish_some(Process& process, Count count, Request** requests, Count* outco
 template <class Over>
 void wait_for(Process& process, Request* const* requests, Count count, Awaits how, Over&& over) {
   if (over()) return;
-  const Awaiting awaiting(&process.p2p->awaiting, requests, count, how);
-  process.progress->wait_until(over);
+  LargeMessages& large = *process.p2p->large;
+  large.begin_waiting();
+  {
+    const Awaiting awaiting(&process.p2p->awaiting, requests, count, how);
+    process.progress->wait_until(over);
+  }
+  if (process.p2p->awaiting == nullptr) large.end_waiting();
 }
 
 /// All sends that were over at once are one request here, which tells nothing.

@@ -77,6 +77,7 @@ bool SendQueue::remove(SendRequest* request) {
 PointToPoint::PointToPoint(Process& owner)
     : process(owner),
       link(*owner.link),
+      thresholds(distance_tables(processor_maker())),
       distances(owner.node, owner.size),
       bulk_bytes_max(owner.link->bulk_bytes_max()),
       matching(owner.counters.queues),
@@ -100,7 +101,8 @@ PointToPoint::PointToPoint(Process& owner)
 void PointToPoint::read_settings() {
   const Config& config = process.config;
   table.eager_bytes_max = config.eager_bytes_max;
-  table.set_thresholds(config.sender_write_bytes_min, config.cooperative_bytes_min);
+  table.set_thresholds(thresholds, config.sender_write_bytes_min, config.waiting_get_bytes_min,
+                       config.cooperative_bytes_min);
   distances.assume(config.distance != 0 ? std::optional(static_cast<Distance>(config.distance - 1))
                                         : std::nullopt);
   const bool compares = config.checks(kCheckCompare);  // see MessageChecks

@@ -20,20 +20,20 @@ namespace {
 
 /// send_at_once() for what is not short and dense. Apart, so that the short path needs no stack for it.
 [[gnu::noinline]] bool send_packed_at_once(const void* buffer, Count count, const Datatype& datatype,
-                                           int endpoint, int dest, int tag, Comm& comm, Plane plane) {
+                                           int endpoint, int dest, int tag, Comm& comm, Plane plane,
+                                           Protocol protocol) {
   PointToPoint& p2p = *comm.process.p2p;
   PackCursor cursor(datatype, count);
   const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
   if (p2p.checks != nullptr && plane == Plane::kPointToPoint) return false;
   const Count bytes = cursor.total_bytes();
   if (bytes >= p2p.table.sender_write_bytes_min && p2p.large->may_claim(endpoint, bytes)) return false;
-  const Protocol protocol = choose(bytes, false, p2p.table);
   switch (protocol) {
     case Protocol::kShort:
       if (!write_short(p2p.link, endpoint, envelope, buffer, cursor)) return false;
       break;
     case Protocol::kEager:
-      if (bytes > p2p.bulk_bytes_max) return false;
+      if (bytes > p2p.bulk_bytes_max || bytes > piece_bytes(bytes)) return false;
       if (!write_eager(p2p.link, endpoint, envelope, 0, buffer, cursor)) return false;
       break;
     case Protocol::kLong:
@@ -58,14 +58,15 @@ namespace {
   const int endpoint = comm.endpoint(dest);
   if (!p2p.peer(endpoint).messages.empty()) [[unlikely]]
     return false;
-  if (choose(bytes, false, p2p.table) == Protocol::kShort && datatype.contiguous) [[likely]] {
+  const Protocol protocol = choose(bytes, false, p2p.is_turn(endpoint, bytes), p2p.table);
+  if (protocol == Protocol::kShort && datatype.contiguous) [[likely]] {
     const Envelope envelope{comm.rank, tag, comm.context | static_cast<Context>(plane)};
     if (!write_short(p2p.link, endpoint, envelope, buffer, static_cast<std::size_t>(bytes))) return false;
     ++p2p.peer(endpoint).sent;
     comm.process.counters.count_sent(Way::kShort, static_cast<std::uint64_t>(bytes));
     return true;
   }
-  return send_packed_at_once(buffer, count, datatype, endpoint, dest, tag, comm, plane);
+  return send_packed_at_once(buffer, count, datatype, endpoint, dest, tag, comm, plane, protocol);
 }
 
 }  // namespace
@@ -169,9 +170,13 @@ void PointToPoint::begin(SendRequest& request) {
   request.endpoint = request.comm->endpoint(request.dest);
   Peer& to = peer(request.endpoint);
   const Count bytes = request.cursor.total_bytes();
-  const bool written = bytes >= table.sender_write_bytes_min && to.messages.empty() && large->claim(request);
   request.protocol =
-      written ? Protocol::kSenderWrite : choose(bytes, request.mode == SendMode::kSynchronous, table);
+      choose(bytes, request.mode == SendMode::kSynchronous, is_turn(request.endpoint, bytes), table);
+  if (bytes >= table.sender_write_bytes_min && to.messages.empty()) {
+    const LargeMessages::Advertised advertised = large->claim(request);
+    if (advertised == LargeMessages::Advertised::kClaimed) request.protocol = Protocol::kSenderWrite;
+    if (advertised == LargeMessages::Advertised::kReceiverWaits) request.protocol = Protocol::kLong;
+  }
   if (process.events.is_wanted(Event::kSendChosen)) {
     tell_choice(request.protocol, request.dest, request.envelope.tag, bytes);
   }

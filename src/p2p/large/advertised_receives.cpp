@@ -13,6 +13,7 @@ using Line = AdvertisedReceive;
 
 constexpr std::uint32_t kAllLines = (1u << kAdvertisedReceives) - 1;
 constexpr int kLooksMax = kAdvertisedReceives;  // at receives that were posted earlier
+constexpr std::size_t kWaitedForMax = 4;        // senders
 
 constexpr std::uint32_t generation_of(std::uint32_t state) {
   return state >> 2;
@@ -51,16 +52,19 @@ bool LargeMessages::may_claim(int endpoint, Count bytes) {
   return bytes >= table_for(endpoint).sender_write_bytes_min;
 }
 
-bool LargeMessages::claim(SendRequest& send) {
-  if (!is_local(send.endpoint)) return false;
+LargeMessages::Advertised LargeMessages::claim(SendRequest& send) {
+  if (!is_local(send.endpoint)) return Advertised::kNone;
   Peer& to = peer(send.endpoint);
   PairPage* const shared = page(to.out, p2p_.link.self(), send.endpoint);
-  if (shared == nullptr) return false;
+  if (shared == nullptr) return Advertised::kNone;
+  const DistanceTable& table = table_for(send.endpoint);
+  const Count total = send.cursor.total_bytes();
   const std::uint64_t word = shared->open.load(std::memory_order_acquire);
   std::uint32_t open = static_cast<std::uint32_t>(word) & kAllLines;
   const auto serial_end = static_cast<std::uint32_t>(word >> 32);
-  if (open == 0 || send.cursor.total_bytes() < table_for(send.endpoint).sender_write_bytes_min) return false;
-  if (shared->processed.load(std::memory_order_acquire) != p2p_.peer(send.endpoint).sent) return false;
+  if (open == 0 || total < table.sender_write_bytes_min) return Advertised::kNone;
+  if (shared->processed.load(std::memory_order_acquire) != p2p_.peer(send.endpoint).sent)
+    return Advertised::kNone;
 
   Line* best = nullptr;
   std::uint32_t best_state = 0;
@@ -80,20 +84,24 @@ bool LargeMessages::claim(SendRequest& send) {
     best_state = state;
     best_serial = serial;
   }
-  if (best == nullptr) return false;
+  if (best == nullptr) return Advertised::kNone;
 
   const StridedBuffer there{best->address.load(std::memory_order_relaxed),
                             best->stride.load(std::memory_order_relaxed),
                             best->block_bytes.load(std::memory_order_relaxed)};
   const auto capacity = static_cast<Count>(best->capacity.load(std::memory_order_relaxed));
   const RequestId receive = best->receive.load(std::memory_order_relaxed);
-  const Count bytes = std::min(send.cursor.total_bytes(), capacity);
-  if (!reach(send.endpoint, there, bytes)) return false;
+  const Count bytes = std::min(total, capacity);
+  if (!reach(send.endpoint, there, bytes)) return Advertised::kNone;
   LargeEnd& end = end_of(send);
-  if (!end.here.exists() && !there.dense()) return false;
+  if (!end.here.exists() && !there.dense()) return Advertised::kNone;
+  if ((word & kReceiverWaits) != 0 && end.global != 0 && p2p_.table.get &&
+      bytes >= table.waiting_get_bytes_min && bytes < table.cooperative_bytes_min) {
+    return Advertised::kReceiverWaits;
+  }
   if (!best->state.compare_exchange_strong(best_state, state_word(generation_of(best_state), Line::kClaimed),
                                            std::memory_order_acq_rel, std::memory_order_relaxed)) {
-    return false;
+    return Advertised::kNone;
   }
   retire(best->copy);
   end.there = there;
@@ -104,7 +112,7 @@ bool LargeMessages::claim(SendRequest& send) {
   end.part = CooperativeCopyEnd(end.copy, end.generation, bytes, true);
   end.claimed = end.part.start(bytes / p2p_.table.first_claim_divisor);
   end.other = receive;
-  return true;
+  return Advertised::kClaimed;
 }
 
 // ----- the receiver ----------------------------------------------------------------------------------------
@@ -144,7 +152,20 @@ bool LargeMessages::may_advertise(const ReceiveRequest& receive) const {
 }
 
 void LargeMessages::publish_open(Peer& from) {
-  from.in->open.store(std::uint64_t{from.serial_next} << 32 | from.open_lines, std::memory_order_release);
+  const std::uint32_t waits = from.is_waited_for ? kReceiverWaits : 0;
+  from.in->open.store(std::uint64_t{from.serial_next} << 32 | waits | from.open_lines,
+                      std::memory_order_release);
+}
+
+/// Where many may send at once, they had better copy at once.
+void LargeMessages::publish_waiting(bool waits) {
+  if (waits && (advertising_.size() > kWaitedForMax || !p2p_.process.progress->may_spin())) return;
+  for (const int endpoint : advertising_) {
+    Peer& from = peer(endpoint);
+    if (from.is_waited_for == waits) continue;
+    from.is_waited_for = waits;
+    publish_open(from);
+  }
 }
 
 /// Takes a free line, if there is one and the order allows.
@@ -165,7 +186,10 @@ bool LargeMessages::advertise(ReceiveRequest& receive) {
   line.receive.store(p2p_.receives.id(&receive), std::memory_order_relaxed);
   line.serial.store(from.serial_next++, std::memory_order_relaxed);
   line.state.store(state_word(end.line_generation, Line::kOpen), std::memory_order_release);
-  if (from.open_lines == 0) advertising_.push_back(end.endpoint);
+  if (from.open_lines == 0) {
+    advertising_.push_back(end.endpoint);
+    from.is_waited_for = false;
+  }
   from.open_lines |= 1u << end.line;
   publish(end.endpoint);
   publish_open(from);

@@ -74,8 +74,15 @@ class LargeMessages {
   // --- the sender ---
   /// Whether claim() is worth a call for a message of that size.
   bool may_claim(int endpoint, Count bytes);
-  /// The message may go to an advertised receive: claims one, so that it does. REQUIRES: nothing is queued.
-  bool claim(SendRequest& send);
+  /// What an advertised receive means for a message.
+  enum class Advertised : std::uint8_t {
+    kNone,           // there is none that takes it
+    kClaimed,        // one has been claimed: the message is written to it
+    kReceiverWaits,  // there is one, and its rank waits: it gets the message as soon as it is asked to
+  };
+  /// Claims an advertised receive for the message, unless the receiver is to get it. REQUIRES: nothing is
+  /// queued.
+  Advertised claim(SendRequest& send);
   /// Writes the packet that opens the message: kWriting, or a request to send. False: there is no room.
   bool open(SendRequest& send);
   /// A claimed message has been opened: copies what the receiver does not copy.
@@ -92,6 +99,13 @@ class LargeMessages {
   void posted(ReceiveRequest& receive);
   /// Something has matched an advertised receive, or it is cancelled. False: too late, it has been claimed.
   bool withdraw(ReceiveRequest& receive);
+  /// A call of this rank begins or ends to wait: said to those senders who may write to advertised receives.
+  void begin_waiting() {
+    if (!advertising_.empty()) publish_waiting(true);
+  }
+  void end_waiting() {
+    if (!advertising_.empty()) publish_waiting(false);
+  }
   /// A request to send has met its receive.
   void matched(ReceiveRequest& receive, const LongMessage& message, Count bytes, bool message_first);
   void writing(const Packet& packet);
@@ -116,6 +130,7 @@ class LargeMessages {
     std::uint32_t open_lines = 0;  // bit: in->receives that are not free
     std::uint32_t serial_next = 0;
     std::uint64_t published = 0;  // what in->processed says
+    bool is_waited_for = false;   // in->open says that this rank waits
     bool is_far = false;          // on another node
   };
 
@@ -146,6 +161,7 @@ class LargeMessages {
   void release_line(int endpoint, int line);
   void publish(int endpoint);
   static void publish_open(Peer& from);
+  void publish_waiting(bool waits);
   void retry_held_back();
 
   PointToPoint& p2p_;

@@ -72,7 +72,7 @@ class DamagedRing : public testing::Test {
 TEST_F(DamagedRing, SizesThatCannotBeAreTold) {
   ASSERT_TRUE(put(8));
   for (const std::uint32_t sizes :
-       {shm::kSmall | (kPutBytesMax + 1), shm::kSmall | 0x7fffffff, shm::kSmall | 2048u,
+       {shm::kSmall | (kPutBytesMax + 1), shm::kSmall | 0x7fffffff, shm::kSmall | 4096u,
         static_cast<std::uint32_t>(kBulk / 4 + 1), 0x7fffffffu}) {
     ring_->slots[0].sizes = sizes;
     EXPECT_TRUE(is_told()) << sizes;

@@ -107,18 +107,18 @@ TEST(Buffered, TooSmallABufferNamesTheSizes) {
     const Code none = bsend(on, Bytes(10), 0, 1);
     EXPECT_EQ(error_class_bits(none), kErrBuffer);
     EXPECT_NE(on.text(none).find("no buffer is attached"), std::string::npos);
-    Bytes memory(3000);
-    api::buffer_attach(process, memory.data(), 3000);
-    EXPECT_EQ(bsend(on, pattern(2000, 1), 0, 1), 0);
+    Bytes memory(3600);
+    api::buffer_attach(process, memory.data(), 3600);
+    EXPECT_EQ(bsend(on, pattern(2500, 1), 0, 1), 0);
     const Code full = bsend(on, Bytes(1000), 0, 1);
     EXPECT_EQ(error_class_bits(full), kErrBuffer);
     EXPECT_EQ(
         on.text(full),
-        "a message of 1000 bytes needs 1088 of the attached buffer, which holds 3000, 2080 of them in use");
-    Bytes got(2000);
+        "a message of 1000 bytes needs 1088 of the attached buffer, which holds 3600, 2592 of them in use");
+    Bytes got(2500);
     EXPECT_EQ(on.recv(got, 0, 1), 0);
-    EXPECT_EQ(got, pattern(2000, 1));
-    EXPECT_EQ(bsend(on, pattern(1500, 2), 0, 1), 0) << "there is room again";
+    EXPECT_EQ(got, pattern(2500, 1));
+    EXPECT_EQ(bsend(on, pattern(2200, 2), 0, 1), 0) << "there is room again";
     EXPECT_EQ(on.recv(got, 0, 1), 0);
   });
 }

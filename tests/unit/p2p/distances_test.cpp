@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "node/node.hpp"
 #include "p2p/large_support.hpp"
@@ -187,19 +190,27 @@ TEST(Distances, AreLookedAtOnceTheRankIsThereAndThenKept) {
   EXPECT_EQ(node.asked, 4);
 }
 
+constexpr ProcessorMaker kMakers[] = {ProcessorMaker::kIntel, ProcessorMaker::kAmd, ProcessorMaker::kOther};
+
 TEST(DistanceTable, SharesLargerMessagesTheFartherTheRanksAre) {
-  ProtocolTable table;
-  table.set_thresholds(0, 0);
-  EXPECT_EQ(table.sender_write_bytes_min, table.at(kCache).sender_write_bytes_min);
-  for (std::size_t i = 0; i < kDistances; ++i) {
-    const DistanceTable& one = table.by_distance[i];
-    EXPECT_LE(one.sender_write_bytes_min, table.eager_bytes_max);
-    EXPECT_GE(one.cooperative_bytes_min, one.sender_write_bytes_min);
-    EXPECT_GE(one.cooperative_bytes_min, one.claim_bytes_min);
-    if (i == 0) continue;
-    EXPECT_GT(one.sender_write_bytes_min, table.by_distance[i - 1].sender_write_bytes_min);
-    EXPECT_GT(one.cooperative_bytes_min, table.by_distance[i - 1].cooperative_bytes_min);
+  for (const ProcessorMaker maker : kMakers) {
+    ProtocolTable table;
+    table.set_thresholds(distance_tables(maker), 0, 0, 0);
+    EXPECT_EQ(table.sender_write_bytes_min, table.at(kCache).sender_write_bytes_min);
+    for (std::size_t i = 0; i < kDistances; ++i) {
+      const DistanceTable& one = table.by_distance[i];
+      EXPECT_LE(one.sender_write_bytes_min, table.eager_bytes_max + 1);
+      EXPECT_GE(one.waiting_get_bytes_min, one.sender_write_bytes_min);
+      EXPECT_GE(one.cooperative_bytes_min, one.waiting_get_bytes_min);
+      EXPECT_GE(one.cooperative_bytes_min, one.claim_bytes_min);
+      if (i == 0) continue;
+      EXPECT_GE(one.sender_write_bytes_min, table.by_distance[i - 1].sender_write_bytes_min);
+      EXPECT_GE(one.waiting_get_bytes_min, table.by_distance[i - 1].waiting_get_bytes_min);
+      EXPECT_GE(one.cooperative_bytes_min, table.by_distance[i - 1].cooperative_bytes_min);
+    }
   }
+  ProtocolTable table;
+  table.set_thresholds(kIntelTables, 0, 0, 0);
   const LongFacts facts{.bytes = 20'000,
                         .source_symmetric = true,
                         .source_regular = true,
@@ -217,15 +228,16 @@ TEST(DistanceTable, SharesLargerMessagesTheFartherTheRanksAre) {
 
 TEST(DistanceTable, WhatTheUserSetsHoldsForAll) {
   ProtocolTable table;
-  table.set_thresholds(100, 200);
+  table.set_thresholds(kAmdTables, 100, 150, 200);
   EXPECT_EQ(table.sender_write_bytes_min, 100);
   for (const DistanceTable& one : table.by_distance) {
     EXPECT_EQ(one.sender_write_bytes_min, 100);
+    EXPECT_EQ(one.waiting_get_bytes_min, 150);
     EXPECT_EQ(one.cooperative_bytes_min, 200);
     EXPECT_GT(one.claim_bytes_min, 0);
   }
-  table.set_thresholds(0, 200);
-  EXPECT_EQ(table.at(kMachine).sender_write_bytes_min, kDistanceTables[2].sender_write_bytes_min);
+  table.set_thresholds(kAmdTables, 0, 0, 200);
+  EXPECT_EQ(table.at(kMachine).sender_write_bytes_min, kAmdTables[2].sender_write_bytes_min);
   EXPECT_EQ(table.at(kMachine).cooperative_bytes_min, 200);
 }
 
@@ -263,15 +275,63 @@ std::uint64_t messages_by(Way way, Distance distance, std::size_t bytes) {
 }
 
 TEST(DistanceTable, DecidesForEachPairOfRanks) {
+  const DistanceTables& tables = distance_tables(processor_maker());
   for (std::size_t i = 0; i < kDistances; ++i) {
     const auto distance = static_cast<Distance>(i);
-    const auto write = static_cast<std::size_t>(kDistanceTables[i].sender_write_bytes_min);
-    EXPECT_EQ(messages_by(Way::kSenderWrite, distance, write), 1u) << distance_text(distance);
+    const auto write = static_cast<std::size_t>(tables[i].sender_write_bytes_min);
     EXPECT_EQ(messages_by(Way::kSenderWrite, distance, write - 1), 0u) << distance_text(distance);
-    const auto both = static_cast<std::size_t>(kDistanceTables[i].cooperative_bytes_min);
+    const auto both = static_cast<std::size_t>(tables[i].cooperative_bytes_min);
+    EXPECT_EQ(messages_by(Way::kSenderWrite, distance, both), 1u) << distance_text(distance);
     EXPECT_EQ(messages_by(Way::kCooperative, distance, both), 1u) << distance_text(distance);
     EXPECT_EQ(messages_by(Way::kCooperative, distance, both - 1), 0u) << distance_text(distance);
   }
+}
+
+/// Rank 0 sends 4 KiB into an advertised receive of rank 1, which waits in a call meanwhile, or computes.
+/// Returns how many came by `way` of at most `tries` messages, or 1 as soon as one has.
+std::uint64_t advertised_by(Way way, bool waits, int tries) {
+  std::atomic<std::uint64_t> count{0};
+  std::atomic<int> ready{0}, sent{0};
+  test::WorldOptions options;
+  options.config = {.sender_write_bytes_min = 1024,
+                    .waiting_get_bytes_min = 2048,
+                    .cooperative_bytes_min = 64 * 1024,
+                    .spin_count = 1'000'000'000};
+  test::run_ranks(
+      2,
+      [&](Process& process) {
+        test::Rank on(process);
+        for (int i = 1; i <= tries && count == 0; ++i) {
+          test::Bytes buffer(4096, static_cast<std::uint8_t>(i + process.rank));
+          Request* request = nullptr;
+          Status status;
+          if (process.rank == 1) {
+            ASSERT_EQ(api::irecv(process, buffer.data(), 4096, on.byte, 0, 1, on.world, &request), 0);
+            ready = i;
+            while (!waits && sent != i) std::this_thread::yield();
+            ASSERT_EQ(api::wait(process, &request, &status), 0);
+            EXPECT_EQ(buffer, test::Bytes(4096, static_cast<std::uint8_t>(i)));
+            count = test::received(on, way);
+            ASSERT_EQ(api::send(process, nullptr, 0, on.byte, 0, 2, on.world), 0);  // of the count
+          } else {
+            while (ready != i) std::this_thread::yield();
+            if (waits) std::this_thread::sleep_for(std::chrono::milliseconds(i));
+            ASSERT_EQ(api::send(process, buffer.data(), 4096, on.byte, 1, 1, on.world), 0);
+            sent = i;
+            ASSERT_EQ(api::recv(process, nullptr, 0, on.byte, 1, 2, on.world, &status), 0);
+          }
+        }
+      },
+      options);
+  return count;
+}
+
+TEST(AdvertisedReceive, IsWrittenByTheSenderWhileItsRankComputes) {
+  EXPECT_EQ(advertised_by(Way::kSenderWrite, false, 1), 1u);
+}
+
+TEST(AdvertisedReceive, IsFilledByItsRankWhileThatWaits) {
+  EXPECT_EQ(advertised_by(Way::kGet, true, 100), 1u);
 }
 
 }  // namespace

@@ -227,6 +227,7 @@ class Round {
 TEST(LargeRandom, EachMessageOnceWholeAndInOrder) {
   for (unsigned seed = 1; seed <= 6; ++seed) {
     WorldOptions options;
+    options.config.waiting_get_bytes_min = seed % 2 == 0 ? 512 : 8 * 1024;
     options.network = seed % 3 == 0 ? Network::kInproc : Network::kSharedMemory;
     run_ranks(
         4,

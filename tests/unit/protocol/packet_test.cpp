@@ -21,27 +21,36 @@ TEST(Packet, LeadWordKeepsKindAndSource) {
 
 TEST(Choose, FollowsTheTable) {
   const ProtocolTable table{.short_bytes_max = 40, .eager_bytes_max = 1000};
-  EXPECT_EQ(choose(0, false, table), Protocol::kShort);
-  EXPECT_EQ(choose(40, false, table), Protocol::kShort);
-  EXPECT_EQ(choose(41, false, table), Protocol::kEager);
-  EXPECT_EQ(choose(1000, false, table), Protocol::kEager);
-  EXPECT_EQ(choose(1001, false, table), Protocol::kLong);
-  EXPECT_EQ(choose(Count{1} << 40, false, table), Protocol::kLong);
+  EXPECT_EQ(choose(0, false, true, table), Protocol::kShort);
+  EXPECT_EQ(choose(40, false, true, table), Protocol::kShort);
+  EXPECT_EQ(choose(41, false, true, table), Protocol::kEager);
+  EXPECT_EQ(choose(1000, false, true, table), Protocol::kEager);
+  EXPECT_EQ(choose(1001, false, true, table), Protocol::kLong);
+  EXPECT_EQ(choose(Count{1} << 40, false, true, table), Protocol::kLong);
 }
 
 TEST(Choose, AMessageToBeAcknowledgedIsNeverShort) {
   const ProtocolTable table{.short_bytes_max = 40, .eager_bytes_max = 1000};
-  EXPECT_EQ(choose(0, true, table), Protocol::kEager);
-  EXPECT_EQ(choose(1000, true, table), Protocol::kEager);
-  EXPECT_EQ(choose(1001, true, table), Protocol::kLong);
+  EXPECT_EQ(choose(0, true, true, table), Protocol::kEager);
+  EXPECT_EQ(choose(1000, true, true, table), Protocol::kEager);
+  EXPECT_EQ(choose(1001, true, true, table), Protocol::kLong);
+}
+
+TEST(Choose, InARowTheLongerOfTheShortOnesGoInBulk) {
+  ProtocolTable table{.short_bytes_max = 40, .short_stream_bytes_max = 20, .eager_bytes_max = 1000};
+  EXPECT_EQ(choose(20, false, false, table), Protocol::kShort);
+  EXPECT_EQ(choose(21, false, false, table), Protocol::kEager);
+  EXPECT_EQ(choose(21, false, true, table), Protocol::kShort);
+  table.eager_bytes_max = 20;
+  EXPECT_EQ(choose(21, false, false, table), Protocol::kShort) << "it need not wait for its receive";
 }
 
 TEST(Choose, WithoutEagerEverythingButShortWaits) {
   const ProtocolTable table{.short_bytes_max = 40, .eager_bytes_max = 0};
-  EXPECT_EQ(choose(40, false, table), Protocol::kShort);
-  EXPECT_EQ(choose(41, false, table), Protocol::kLong);
-  EXPECT_EQ(choose(1, true, table), Protocol::kLong);
-  EXPECT_EQ(choose(0, true, table), Protocol::kEager);
+  EXPECT_EQ(choose(40, false, true, table), Protocol::kShort);
+  EXPECT_EQ(choose(41, false, true, table), Protocol::kLong);
+  EXPECT_EQ(choose(1, true, true, table), Protocol::kLong);
+  EXPECT_EQ(choose(0, true, true, table), Protocol::kEager);
 }
 
 }  // namespace

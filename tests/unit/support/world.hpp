@@ -36,6 +36,7 @@ struct WorldOptions {
   std::function<void()> before_memory_goes = [] {};
   Config config{.eager_bytes_max = 1024,
                 .sender_write_bytes_min = 512,
+                .waiting_get_bytes_min = 8 * 1024,
                 .cooperative_bytes_min = 8 * 1024,
                 .ring_bytes = 16 * 1024,
                 .spin_count = 16};  // small: full FIFOs are common

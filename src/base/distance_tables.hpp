@@ -1,0 +1,71 @@
+// From which size on which of two ranks copies a message that goes straight from buffer to buffer: a row for
+// each distance of the ranks (base/distance.hpp) and each maker of processors.
+//
+// What decides are cache lines that travel between the two ranks' caches, with data that programs use: the
+// sender has written them before, the receiver reads them after. Where the sender writes, the lines of the
+// destination come to it and travel back; where the receiver gets, they travel once, but the source's lines
+// travel back when it is next written. Which costs more depends on the processor. docs/protocols.md has the
+// measurements; `tasuki tune` measures the machine at hand, and its table replaces the row.
+//
+// Pure data.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/distance.hpp"
+#include "base/system/processor_maker.hpp"
+#include "base/types.hpp"
+
+namespace tasuki {
+
+struct DistanceTable {
+  Count sender_write_bytes_min;  // receives from here on are advertised, and written to
+  Count waiting_get_bytes_min;   // a receiver that waits for them gets messages from here on itself
+  Count cooperative_bytes_min;   // from here on both ranks copy
+  Count claim_divisor;           // of a cooperative copy: a rank claims this part of what is left at once
+  Count claim_bytes_min;
+  Count claim_bytes_max;
+};
+using DistanceTables = std::array<DistanceTable, kDistances>;
+
+inline constexpr Count kKibi = 1024;
+/// The longest message that is sent at once, unless the user says otherwise. Above it an advertised receive
+/// always saves a round trip, so no threshold for it lies there.
+inline constexpr Count kEagerBytesMaxDefault = 16 * kKibi;
+inline constexpr Count kAboveEager = kEagerBytesMaxDefault + 1;
+
+/// The rows of ranks that share a cache are measured on Xeons of the Sapphire Rapids generation and on EPYCs.
+/// The others follow from them: what two ranks gain by sharing a copy costs the same anywhere, while the
+/// lines that travel one after the other (the request, each claim, the end) take about twice as long between
+/// caches of a socket, and four times as long between sockets.
+inline constexpr DistanceTables kIntelTables = {{
+    {kAboveEager, kAboveEager, kAboveEager, 3, 16 * kKibi, 256 * kKibi},
+    {kAboveEager, kAboveEager, 32 * kKibi, 3, 16 * kKibi, 256 * kKibi},
+    {kAboveEager, kAboveEager, 64 * kKibi, 3, 32 * kKibi, 256 * kKibi},
+}};
+inline constexpr DistanceTables kAmdTables = {{
+    {4 * kKibi, 8 * kKibi, 512 * kKibi, 3, 16 * kKibi, 256 * kKibi},
+    {8 * kKibi, 16 * kKibi, 512 * kKibi, 3, 16 * kKibi, 256 * kKibi},
+    {kAboveEager, kAboveEager, 512 * kKibi, 3, 32 * kKibi, 256 * kKibi},
+}};
+/// Not measured: fewest lines that travel.
+inline constexpr DistanceTables kOtherTables = {{
+    {kAboveEager, kAboveEager, 512 * kKibi, 3, 16 * kKibi, 256 * kKibi},
+    {kAboveEager, kAboveEager, 512 * kKibi, 3, 16 * kKibi, 256 * kKibi},
+    {kAboveEager, kAboveEager, 512 * kKibi, 3, 32 * kKibi, 256 * kKibi},
+}};
+
+constexpr const DistanceTables& distance_tables(ProcessorMaker maker) {
+  switch (maker) {
+    case ProcessorMaker::kIntel:
+      return kIntelTables;
+    case ProcessorMaker::kAmd:
+      return kAmdTables;
+    case ProcessorMaker::kOther:
+      break;
+  }
+  return kOtherTables;
+}
+
+}  // namespace tasuki

@@ -1,0 +1,29 @@
+// Who made the processor that this process runs on: what is fitted to one maker's caches is not taken for
+// another's. Thread safety: pure.
+#pragma once
+
+#include <cstdint>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace tasuki {
+
+enum class ProcessorMaker : std::uint8_t { kIntel, kAmd, kOther };
+
+constexpr const char* maker_text(ProcessorMaker maker) {
+  constexpr const char* kTexts[] = {"Intel", "AMD", "another maker"};
+  return kTexts[static_cast<int>(maker)];
+}
+
+inline ProcessorMaker processor_maker() {
+#if defined(__x86_64__)
+  unsigned int level = 0, first = 0, third = 0, second = 0;
+  if (__get_cpuid(0, &level, &first, &third, &second) == 0) return ProcessorMaker::kOther;
+  if (first == signature_INTEL_ebx) return ProcessorMaker::kIntel;
+  if (first == signature_AMD_ebx) return ProcessorMaker::kAmd;
+#endif
+  return ProcessorMaker::kOther;
+}
+
+}  // namespace tasuki
