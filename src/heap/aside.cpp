@@ -7,7 +7,7 @@
 #include <climits>
 #include <cstring>
 
-#include "heap/facts.hpp"
+#include "heap/choice/facts.hpp"
 #include "heap/state.hpp"
 
 namespace tasuki::heap {

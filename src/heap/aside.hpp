@@ -6,7 +6,7 @@
 // know it. So before main the program is started once more, without this library.
 #pragma once
 
-#include "heap/rules.hpp"
+#include "heap/choice/rules.hpp"
 
 namespace tasuki::heap {
 

@@ -11,10 +11,10 @@
 
 #include "heap/allocate.hpp"
 #include "heap/aside.hpp"
+#include "heap/choice/facts.hpp"
+#include "heap/choice/rules.hpp"
 #include "heap/core.hpp"
-#include "heap/facts.hpp"
 #include "heap/fork.hpp"
-#include "heap/rules.hpp"
 #include "heap/state.hpp"
 #include "heap/statics.hpp"
 #include "heap/symmetric_heap.hpp"

@@ -13,7 +13,7 @@
 #include <span>
 #include <string_view>
 
-#include "heap/facts.hpp"
+#include "heap/choice/facts.hpp"
 #include "launch/program/program_search.hpp"
 
 namespace tasuki::launch {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "heap/rules.hpp"
+#include "heap/choice/rules.hpp"
 
 namespace tasuki::launch {
 

@@ -7,7 +7,7 @@
 #include <climits>
 #include <cstring>
 
-#include "heap/facts.hpp"
+#include "heap/choice/facts.hpp"
 #include "heap/interface.hpp"
 #include "job/local/job_segment.hpp"
 #include "job/other_launchers.hpp"

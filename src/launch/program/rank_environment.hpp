@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "heap/rules.hpp"
+#include "heap/choice/rules.hpp"
 #include "launch/options/options.hpp"
 #include "launch/program/program_facts.hpp"
 

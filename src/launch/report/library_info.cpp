@@ -7,7 +7,7 @@
 #include "base/variables/counters.hpp"
 #include "base/variables/events.hpp"
 #include "base/variables/settings.hpp"
-#include "heap/facts.hpp"
+#include "heap/choice/facts.hpp"
 #include "launch/base/format.hpp"
 #include "launch/program/rank_environment.hpp"
 #include "node/processors.hpp"

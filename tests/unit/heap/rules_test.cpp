@@ -1,12 +1,12 @@
 // The rules of the heap over a table of facts, and the facts of this very process.
-#include "heap/rules.hpp"
+#include "heap/choice/rules.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <cstring>
 
-#include "heap/facts.hpp"
+#include "heap/choice/facts.hpp"
 
 namespace tasuki::heap {
 namespace {

@@ -1,5 +1,5 @@
 // Limits, huge pages, and which other libraries are in the process.
-#include "heap/facts.hpp"
+#include "heap/choice/facts.hpp"
 
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // The rules in the order in which they decide: the user's wish, what cannot be, what would do harm, what
 // would be slow.
-#include "heap/rules.hpp"
+#include "heap/choice/rules.hpp"
 
 #include <cstring>
 

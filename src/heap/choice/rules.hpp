@@ -4,8 +4,8 @@
 // does not know, and what it takes for its own it takes apart: then there is no symmetric heap either.
 //
 // A pure function of facts, so that a table of facts tests it. What `auto` answers must never make a program
-// slower or wrong; what must not be is private even where the user asks for `global`. heap/facts.hpp gathers
-// the facts of a process. docs/heap.md describes the rules for users.
+// slower or wrong; what must not be is private even where the user asks for `global`. heap/choice/facts.hpp
+// gathers the facts of a process. docs/heap.md describes the rules for users.
 //
 // Thread safety: no state. Nothing here allocates: it runs before there is a heap.
 #pragma once

@@ -1,4 +1,4 @@
-// The facts of this process that the rules of the heap need (heap/rules.hpp).
+// The facts of this process that the rules of the heap need (heap/choice/rules.hpp).
 //
 // They are read from the kernel by system calls alone: nothing here allocates, since it runs before there is
 // a heap. What cannot be read counts as harmless.
@@ -6,7 +6,7 @@
 // Thread safety: reads only; the environment must not change meanwhile.
 #pragma once
 
-#include "heap/rules.hpp"
+#include "heap/choice/rules.hpp"
 
 namespace tasuki::heap {
 
