@@ -84,7 +84,8 @@ int open_symmetric_heap(const char** reason) {
   if (!state.may_open) failure = tasuki_heap_interface.reason;
   if (failure == nullptr) {
     HeapFile file;
-    if (lay_symmetric_heap({state.base, state.bytes}, &file, &failure) && load_mimalloc(&failure)) {
+    if (lay_symmetric_heap({state.base, state.bytes}, state.huge_file, &file, &failure) &&
+        load_mimalloc(&failure)) {
       begin_sharing(file);
       state.open = true;
       return 0;
@@ -163,6 +164,7 @@ void share_static_data(const StaticData& data) {
   const Verdict verdict = decide(read_wish(find_variable(environment, "TASUKI_HEAP")), facts);
   tasuki_heap_interface.reason = verdict.reason;
   state.may_open = verdict.symmetric_heap;
+  state.huge_file = verdict.huge_file;
   if (must_step_aside(facts)) step_aside(verdict.reason, arguments, environment);
   if (!verdict.global) return;
   const char* statics = find_variable(environment, "TASUKI_STATIC_DATA");

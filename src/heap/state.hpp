@@ -1,13 +1,20 @@
 // The heap library: malloc() & co. on memory that the other ranks of the node can map (see interface.hpp).
 //
 // Where what is:
-//   interface.hpp what libmpi sees          start.cpp     before main: the decision, then the symmetric heap
-//   rules.hpp     global or private?        symmetric heap.hpp     the memfd at its address
-//   allocate.hpp  mimalloc on the symmetric heap     malloc.cpp    the functions that programs call
-//   facts.hpp     what the rules go by      statics.hpp   static data of the main program on the symmetric
-//   heap fork.hpp      a child has its own heap  copy.hpp      how it gets it core.hpp      what core dumps
-//   hold gate.hpp      keeps threads out of the allocator while the process forks advice.cpp    madvise() on
-//   the symmetric heap      aside.hpp   out of the way of another malloc
+//   interface.hpp       what libmpi sees
+//   start.cpp           before main: the decision, then the symmetric heap
+//   choice/rules.hpp    global or private?
+//   choice/facts.hpp    what the rules go by
+//   symmetric_heap.hpp  the file behind the symmetric heap, at its address
+//   choice/huge_file.hpp  such a file with huge pages, where a memfd has none
+//   allocate.hpp        mimalloc on the symmetric heap
+//   malloc.cpp          the functions that programs call
+//   advice.cpp          madvise() on the symmetric heap
+//   statics.hpp         static data of the main program on the symmetric heap
+//   fork.hpp            a child has its own heap; copy.hpp: how it gets it
+//   gate.hpp            keeps threads out of the allocator while the process forks
+//   core.hpp            what core dumps hold
+//   aside.hpp           out of the way of another malloc
 //
 // The library stands between every program and its memory, also those that never call MPI, so it depends on
 // libc alone (no libstdc++; mimalloc comes by dlopen, out of everybody's sight) and never fails a program
@@ -52,8 +59,9 @@ struct State {
   std::size_t bytes = 0;
   int rank = 0;
   int ranks = 1;
-  bool in_front = false;  // malloc() of this process is ours
-  bool may_open = true;   // a symmetric heap may be made
+  bool in_front = false;   // malloc() of this process is ours
+  bool may_open = true;    // a symmetric heap may be made
+  bool huge_file = false;  // it is to lie in a file of its own tmpfs (huge_file.hpp)
 
   bool global = false;  // malloc() gives memory of the symmetric heap. Writer: start.cpp; fork's child
   bool open = false;    // there is a symmetric heap. Writer: open_symmetric_heap()

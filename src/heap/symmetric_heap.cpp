@@ -14,6 +14,7 @@
 
 #include "base/system/file_size.hpp"
 #include "base/system/memory_file.hpp"
+#include "heap/choice/huge_file.hpp"
 #include "heap/interface.hpp"
 
 namespace tasuki::heap {
@@ -34,10 +35,11 @@ int move_out_of_the_way(int fd) {
   return moved;
 }
 
-int make_memory(std::uint64_t id) {
+int make_memory(std::uint64_t id, bool huge) {
   char name[sizeof kSymmetricHeapName + 16];
   std::snprintf(name, sizeof name, "%s%016llx", kSymmetricHeapName, static_cast<unsigned long long>(id));
-  return make_memory_file(name);
+  const int fd = huge ? make_huge_file(name) : -1;
+  return fd >= 0 ? fd : make_memory_file(name);
 }
 
 /// Out of core dumps, and so also its part for static data, which has its place there (heap/core.hpp).
@@ -72,7 +74,7 @@ std::uint64_t machine_memory_bytes() {
   return (std::uint64_t{machine.totalram} + machine.totalswap) * machine.mem_unit;
 }
 
-bool lay_symmetric_heap(const Slot& slot, HeapFile* file, const char** reason) {
+bool lay_symmetric_heap(const Slot& slot, bool huge, HeapFile* file, const char** reason) {
   if (slot.bytes == 0) {
     *reason = "the address space has no room for the symmetric heaps of so many ranks";
     return false;
@@ -85,7 +87,7 @@ bool lay_symmetric_heap(const Slot& slot, HeapFile* file, const char** reason) {
   if (getrandom(&id, sizeof id, GRND_NONBLOCK) != static_cast<ssize_t>(sizeof id)) {
     id = static_cast<std::uint64_t>(getpid()) * 0x9e3779b97f4a7c15u;
   }
-  const int fd = make_memory(id);
+  const int fd = make_memory(id, huge);
   if (fd < 0) {
     *reason = "the kernel gives no shared memory (memfd_create)";
     return false;
@@ -95,7 +97,7 @@ bool lay_symmetric_heap(const Slot& slot, HeapFile* file, const char** reason) {
     close(fd);
     return false;
   }
-  // No peer shall be made to touch what is not there.
+  // No peer shall be made to touch what is not there. (A file in a tmpfs takes no seals.)
   fix_memory_file(fd, false);
   *file = {move_out_of_the_way(fd), id};
   return true;

@@ -23,7 +23,9 @@ struct HeapFile {
   std::uint64_t id = 0;
 };
 
-/// Makes the memory of `slot` and maps it there. Returns false and one line in `reason` when that cannot be.
-bool lay_symmetric_heap(const Slot& slot, HeapFile* file, const char** reason);
+/// Makes the memory of `slot` and maps it there; `huge`: in a file that can have huge pages
+/// (heap/choice/huge_file.hpp), if that can be made. Returns false and one line in `reason` when that cannot
+/// be.
+bool lay_symmetric_heap(const Slot& slot, bool huge, HeapFile* file, const char** reason);
 
 }  // namespace tasuki::heap

@@ -15,6 +15,12 @@
 namespace tasuki {
 namespace {
 
+/// Whether the file is as its maker left it: a memfd that cannot shrink, or a file of a tmpfs, which takes no
+/// seals.
+bool is_as_made(int fd, const char* target) {
+  return is_memfd_name(target) ? is_fixed_memory_file(fd) : fcntl(fd, F_GET_SEALS) == F_SEAL_SEAL;
+}
+
 /// Whether `fd` is the memory that was named: descriptors and process numbers are used again.
 bool is_symmetric_heap(int fd, std::uint64_t id, std::uint64_t bytes) {
   struct stat info {};
@@ -22,12 +28,11 @@ bool is_symmetric_heap(int fd, std::uint64_t id, std::uint64_t bytes) {
     return false;
   char path[32];
   std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-  char name[64] = "";
-  char expected[64];
-  if (readlink(path, name, sizeof name - 1) < 0) return false;
-  const int length = std::snprintf(expected, sizeof expected, "/memfd:%s%016llx", kSymmetricHeapName,
-                                   static_cast<unsigned long long>(id));
-  return std::strncmp(name, expected, static_cast<std::size_t>(length)) == 0;
+  char target[96] = "";
+  char name[64];
+  if (readlink(path, target, sizeof target - 1) < 0) return false;
+  std::snprintf(name, sizeof name, "%s%016llx", kSymmetricHeapName, static_cast<unsigned long long>(id));
+  return is_memory_file_name(target, name) && is_as_made(fd, target);
 }
 
 /// At its own address or nowhere. Peers' memory belongs neither in core dumps nor in children.
@@ -100,7 +105,7 @@ void MappedHeaps::map(int endpoint) {
   if (!is_sound(symmetric_heap)) return;
   const int fd = open_memory_file(symmetric_heap.pid, symmetric_heap.fd, kSymmetricHeapName);
   if (fd < 0) return;
-  if (is_fixed_memory_file(fd) && is_symmetric_heap(fd, symmetric_heap.id, symmetric_heap.bytes) &&
+  if (is_symmetric_heap(fd, symmetric_heap.id, symmetric_heap.bytes) &&
       map_at(symmetric_heap.base, symmetric_heap.bytes, fd)) {
     peer.mapped = {.begin = symmetric_heap.base, .bytes = symmetric_heap.bytes};
     peer.refused = false;

@@ -35,7 +35,7 @@ def is_global(data):
         for line in maps:
             begin, end = (int(word, 16) for word in line.split()[0].split("-"))
             if begin <= address < end:
-                return "/memfd:tasuki-heap-" in line
+                return "tasuki-heap-" in line
     return False
 
 

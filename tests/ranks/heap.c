@@ -26,7 +26,7 @@ static void find_symmetric_heap(void) {
   FILE* maps = fopen("/proc/self/maps", "r");
   while (fgets(line, sizeof line, maps) != NULL) {
     unsigned long begin, end, file;
-    if (strstr(line, "/memfd:tasuki-heap-") == NULL) continue;
+    if (strstr(line, "tasuki-heap-") == NULL) continue;
     if (sscanf(line, "%lx-%lx %*s %*s %*s %lu", &begin, &end, &file) != 3) continue;
     if (begin != run_end || file != run_file) run_begin = begin;
     run_end = end;

@@ -13,7 +13,7 @@ static const char* kind_of(const void* address) {
     unsigned long begin, end;
     if (sscanf(line, "%lx-%lx", &begin, &end) != 2) continue;
     if ((uintptr_t)address < begin || (uintptr_t)address >= end) continue;
-    if (strstr(line, "/memfd:tasuki-heap-") != NULL) kind = "global";
+    if (strstr(line, "tasuki-heap-") != NULL) kind = "global";
   }
   fclose(maps);
   return kind;

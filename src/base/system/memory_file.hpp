@@ -40,16 +40,26 @@ inline bool is_fixed_memory_file(int fd) {
   return seals >= 0 && (seals & F_SEAL_SHRINK) != 0;
 }
 
+inline constexpr char kMemfdPrefix[] = "/memfd:";
+inline bool is_memfd_name(const char* target) {
+  return std::strncmp(target, kMemfdPrefix, sizeof kMemfdPrefix - 1) == 0;
+}
+
+/// Whether a descriptor that leads to `target`, as /proc tells it, is a memory file whose name begins with
+/// `name`: a memfd, or a file that was unlinked in the root of its tmpfs (heap/choice/huge_file.hpp).
+inline bool is_memory_file_name(const char* target, const char* name) {
+  const char* own = target + (is_memfd_name(target) ? sizeof kMemfdPrefix - 1 : *target == '/');
+  return std::strncmp(own, name, std::strlen(name)) == 0 && std::strstr(own, " (deleted)") != nullptr;
+}
+
 /// Opens descriptor `fd` of process `pid` for reading and writing, if it is a memory file whose name begins
 /// with `name`. Returns -1 with errno; ESTALE when it is something else.
 inline int open_memory_file(std::int32_t pid, std::int32_t fd, const char* name) {
   char path[64];
-  char expected[64];
   char target[96] = "";
   std::snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
-  std::snprintf(expected, sizeof expected, "/memfd:%s", name);
   if (readlink(path, target, sizeof target - 1) < 0) return -1;
-  if (std::strncmp(target, expected, std::strlen(expected)) != 0) {
+  if (!is_memory_file_name(target, name)) {
     errno = ESTALE;
     return -1;
   }

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <iterator>
 
+#include "heap/choice/huge_file.hpp"
+
 // A sanitizer that watches the heap defines these. Weak: null when the sanitizer is not in the process.
 extern "C" {
 [[gnu::weak]] void __asan_init();
@@ -173,6 +175,9 @@ Facts gather_facts(const char* const* environment, const void* own_malloc) {
   facts.other_allocator = other_allocator(own_malloc);
   facts.private_huge_pages = private_huge_pages();
   facts.shared_huge_pages = shared_huge_pages();
+  if (facts.private_huge_pages == HugePages::kAlways && facts.shared_huge_pages == HugePages::kNever) {
+    facts.huge_file = can_have_huge_file();
+  }
   return facts;
 }
 

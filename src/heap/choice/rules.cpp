@@ -14,8 +14,8 @@ constexpr Verdict stays_private(const char* reason) {
   return {.reason = reason};
 }
 
-constexpr Verdict is_global(bool advise_huge_pages, const char* reason) {
-  return {.global = true, .advise_huge_pages = advise_huge_pages, .reason = reason};
+constexpr Verdict is_global(const char* reason) {
+  return {.global = true, .reason = reason};
 }
 
 /// Why the heap cannot be global whatever the user wishes, or null.
@@ -42,9 +42,14 @@ const char* limited(const Facts& facts) {
   return nullptr;
 }
 
+/// Whether private memory gets huge pages by itself and a memfd cannot have them.
+bool needs_huge_file(const Facts& facts) {
+  return facts.private_huge_pages == HugePages::kAlways && facts.shared_huge_pages == HugePages::kNever;
+}
+
 /// Whether private memory gets huge pages by itself and shared memory cannot have them.
 bool shared_is_slower(const Facts& facts) {
-  return facts.private_huge_pages == HugePages::kAlways && facts.shared_huge_pages == HugePages::kNever;
+  return needs_huge_file(facts) && !facts.huge_file;
 }
 
 Verdict decide_malloc(Wish wish, const Facts& facts) {
@@ -55,16 +60,15 @@ Verdict decide_malloc(Wish wish, const Facts& facts) {
   if (wish == Wish::kPrivate) return stays_private("private was asked for");
   if (const char* why = impossible(facts)) return stays_private(why);
 
-  const bool advise = facts.private_huge_pages == HugePages::kAlways;
-  if (wish == Wish::kGlobal) return is_global(advise, "global was asked for");
+  if (wish == Wish::kGlobal) return is_global("global was asked for");
   if (const char* why = limited(facts)) return stays_private(why);
   if (facts.ranks == 1) return stays_private("the job has one rank: there is no other to share it with");
   if (shared_is_slower(facts)) {
     return stays_private(
-        "private memory gets huge pages here and shared memory does not "
+        "private memory gets huge pages here and shared memory cannot "
         "(/sys/kernel/mm/transparent_hugepage: enabled is always, shmem_enabled is never)");
   }
-  return is_global(advise, "nothing speaks against it");
+  return is_global("nothing speaks against it");
 }
 
 }  // namespace
@@ -80,6 +84,8 @@ Wish read_wish(const char* text) {
 Verdict decide(Wish wish, const Facts& facts) {
   Verdict verdict = decide_malloc(wish, facts);
   verdict.symmetric_heap = facts.sanitizer == nullptr && !facts.valgrind;
+  verdict.advise_huge_pages = verdict.global && facts.private_huge_pages == HugePages::kAlways;
+  verdict.huge_file = verdict.global && needs_huge_file(facts) && facts.huge_file;
   return verdict;
 }
 

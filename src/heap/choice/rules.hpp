@@ -39,13 +39,15 @@ struct Facts {
   const char* other_allocator = nullptr;               // likewise, of a malloc that comes before ours
   HugePages private_huge_pages = HugePages::kNever;
   HugePages shared_huge_pages = HugePages::kNever;
+  bool huge_file = false;  // if private memory alone has huge pages: a file with such can be made
 };
 
 struct Verdict {
   bool global = false;
   bool symmetric_heap = true;      // memory that MPI gives out (MPI_Alloc_mem) may come from one
   bool advise_huge_pages = false;  // madvise(MADV_HUGEPAGE) makes the symmetric heap like private memory
-  const char* reason = "";         // a clause that follows "because"
+  bool huge_file = false;   // if it lies in a file that can have huge pages (heap/choice/huge_file.hpp)
+  const char* reason = "";  // a clause that follows "because"
 };
 
 /// What the text of TASUKI_HEAP means. Null or empty: kNone, which is kAuto for a rank of a job.

@@ -44,6 +44,12 @@ constexpr Case kCases[] = {
     {"own malloc", [](Facts& f) { f.other_allocator = kSomeAllocator; }, false, false, "malloc of its own"},
     {"huge pages for private memory alone", [](Facts& f) { f.private_huge_pages = HugePages::kAlways; },
      false, true, "huge pages"},
+    {"huge pages for private memory, and for files of a tmpfs of our own",
+     [](Facts& f) {
+       f.private_huge_pages = HugePages::kAlways;
+       f.huge_file = true;
+     },
+     true, true, "nothing"},
     {"huge pages for both, shared when asked",
      [](Facts& f) {
        f.private_huge_pages = HugePages::kAlways;
@@ -131,6 +137,22 @@ TEST(HeapRules, AdviseHugePagesOnlyWherePrivateMemoryHasThem) {
   facts.private_huge_pages = HugePages::kAlways;
   EXPECT_TRUE(decide(Wish::kAuto, facts).advise_huge_pages);
   EXPECT_FALSE(decide(Wish::kPrivate, facts).advise_huge_pages);
+}
+
+// A memfd is as good where it has huge pages, and where private memory has none.
+TEST(HeapRules, PutTheHeapIntoAHugeFileOnlyWhereAMemfdIsWorse) {
+  Facts facts = ordinary();
+  facts.huge_file = true;
+  EXPECT_FALSE(decide(Wish::kAuto, facts).huge_file);
+  facts.private_huge_pages = HugePages::kAlways;
+  EXPECT_TRUE(decide(Wish::kAuto, facts).huge_file);
+  EXPECT_TRUE(decide(Wish::kAuto, facts).advise_huge_pages);
+  EXPECT_FALSE(decide(Wish::kPrivate, facts).huge_file);
+  facts.shared_huge_pages = HugePages::kAdvise;
+  EXPECT_FALSE(decide(Wish::kAuto, facts).huge_file);
+  facts.shared_huge_pages = HugePages::kNever;
+  facts.huge_file = false;
+  EXPECT_FALSE(decide(Wish::kGlobal, facts).huge_file);
 }
 
 TEST(HeapRules, ReadTheWish) {

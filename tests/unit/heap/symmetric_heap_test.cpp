@@ -60,7 +60,7 @@ TEST(SymmetricHeapTest, IsSparseZeroMemoryAtItsPlaceAndCannotShrink) {
   const Slot slot = free_place(kGiB);
   HeapFile file;
   const char* reason = nullptr;
-  ASSERT_TRUE(lay_symmetric_heap(slot, &file, &reason)) << reason;
+  ASSERT_TRUE(lay_symmetric_heap(slot, false, &file, &reason)) << reason;
   auto* words = reinterpret_cast<std::uint64_t*>(slot.base);
   EXPECT_EQ(words[12345], 0u);
   words[kGiB / 8 - 1] = 1;
@@ -80,7 +80,7 @@ TEST(SymmetricHeapTest, LeavesAloneWhatIsThere) {
   *static_cast<int*>(place) = 7;
   HeapFile file;
   const char* reason = nullptr;
-  EXPECT_FALSE(lay_symmetric_heap(slot, &file, &reason));
+  EXPECT_FALSE(lay_symmetric_heap(slot, false, &file, &reason));
   EXPECT_NE(std::string(reason).find("mapped"), std::string::npos);
   EXPECT_EQ(*static_cast<int*>(place), 7);
   munmap(place, 4096);
@@ -94,7 +94,7 @@ TEST(SymmetricHeapTest, LimitOfFileSizesIsNoSignal) {
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   HeapFile file;
   const char* reason = nullptr;
-  EXPECT_FALSE(lay_symmetric_heap(free_place(1 << 20), &file, &reason));
+  EXPECT_FALSE(lay_symmetric_heap(free_place(1 << 20), false, &file, &reason));
   setrlimit(RLIMIT_FSIZE, &before);
   EXPECT_NE(std::string(reason).find("ulimit -f"), std::string::npos);
 }
