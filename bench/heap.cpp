@@ -4,7 +4,7 @@
 // global heap.
 //
 // A row's seconds are those of one operation: one element of the triad, one read, one page, one malloc and
-// free.
+// free. `resident` is what the process has in memory after the row, in bytes.
 #include <mpi.h>
 
 #include <algorithm>
@@ -28,6 +28,15 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+long resident_bytes() {
+  long all = 0;
+  long resident = 0;
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  if (file == nullptr || std::fscanf(file, "%ld %ld", &all, &resident) != 2) std::abort();
+  std::fclose(file);
+  return resident * static_cast<long>(kPageBytes);
+}
+
 /// `operation()` does `count` of what the row counts; each batch is one.
 template <class Operation>
 void row(const char* name, std::size_t bytes, std::size_t count, Operation operation) {
@@ -39,7 +48,7 @@ void row(const char* name, std::size_t bytes, std::size_t count, Operation opera
   }
   std::printf("{\"row\": \"%s\", \"bytes\": %zu, \"seconds\": [", name, bytes);
   for (std::size_t i = 0; i < seconds.size(); ++i) std::printf("%s%.6g", i == 0 ? "" : ", ", seconds[i]);
-  std::printf("]}\n");
+  std::printf("], \"resident\": %ld}\n", resident_bytes());
 }
 
 double* array_of(std::size_t bytes, double value) {
@@ -79,11 +88,25 @@ void random_reads() {
   std::free(table);
 }
 
-/// Memory that is fresh from the system each time, and back to it.
+void touch(volatile char* block, std::size_t bytes) {
+  for (std::size_t at = 0; at < bytes; at += kPageBytes) block[at] = 1;
+}
+
+/// Blocks that are all there at the same time, so that none lies where another one was.
+void fresh(std::size_t bytes) {
+  std::vector<void*> blocks;
+  row("fresh", bytes, bytes / kPageBytes, [&] {
+    blocks.push_back(std::malloc(bytes));
+    touch(static_cast<volatile char*>(blocks.back()), bytes);
+  });
+  for (void* block : blocks) std::free(block);
+}
+
+/// A block that is freed after it was touched, again and again.
 void first_touch(std::size_t bytes) {
   row("first_touch", bytes, bytes / kPageBytes, [&] {
     auto* fresh = static_cast<volatile char*>(std::malloc(bytes));
-    for (std::size_t at = 0; at < bytes; at += kPageBytes) fresh[at] = 1;
+    touch(fresh, bytes);
     std::free(const_cast<char*>(fresh));
   });
 }
@@ -112,11 +135,12 @@ int main(int argc, char** argv) {
   if (rank == 0) {
     triad();
     random_reads();
-    first_touch(256 * kMiB);
-    first_touch(kMiB);
+    for (const std::size_t bytes : {kMiB, 16 * kMiB, 128 * kMiB}) fresh(bytes);
+    for (const std::size_t bytes : {256 * kMiB, 16 * kMiB, kMiB}) first_touch(bytes);
     churn(24, 1000, 100);
     churn(1000, 100, 1000);
     churn(100'000, 10, 1000);
+    churn(kMiB, 10, 1000);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

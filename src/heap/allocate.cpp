@@ -7,14 +7,20 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "heap/gate.hpp"
+#include "heap/kept_blocks.hpp"
 
 namespace tasuki::heap {
 namespace {
 
 /// So that every block can hold what malloc's must: two words, aligned.
 constexpr std::size_t kBytesMin = 16;
+constexpr std::size_t kPageBytes = 4096;
+constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+
+constinit KeptBlocks kept;
 
 template <class Function>
 bool find(void* library, const char* name, Function* function) {
@@ -45,6 +51,73 @@ void* checked(void* block) {
     return block;
   if (block != nullptr) state.mimalloc.deallocate(block);
   return nullptr;
+}
+
+/// A kept block for this request, or null: most are too small to be asked for.
+FreedBlock* take_kept(std::size_t bytes, std::size_t alignment) {
+  return KeptBlocks::is_for(bytes) ? kept.take(bytes, alignment) : nullptr;
+}
+
+void free_all(FreedBlock* leaving) {
+  while (leaving != nullptr) {
+    FreedBlock* next = leaving->next;
+    state.mimalloc.deallocate(leaving);
+    leaving = next;
+  }
+}
+
+/// `allocate()`, by mimalloc; once more without what is kept where that fails.
+template <class Allocate>
+void* try_twice(Allocate allocate) {
+  if (void* block = checked(allocate())) [[likely]]
+    return block;
+  FreedBlock* leaving = kept.drop_all();
+  if (leaving == nullptr) return nullptr;
+  free_all(leaving);
+  return checked(allocate());
+}
+
+void* take_any(mi_heap_t* heap, std::size_t bytes) {
+  if (void* block = take_kept(bytes, kBytesMin)) return block;
+  return try_twice([=] { return state.mimalloc.allocate(heap, std::max(bytes, kBytesMin)); });
+}
+
+/// All of the block, or what was taken from the system of one that is too large to be kept whole.
+void* set_to_zero(FreedBlock* block, std::size_t bytes) {
+  const std::size_t had = block->bytes;
+  const std::size_t resident = block->resident;
+  auto* memory = reinterpret_cast<std::byte*>(block);
+  std::memset(memory, 0, std::min(bytes, resident));
+  const std::size_t end = had - std::min(had - resident, kPageBytes);  // its last page was not given back
+  if (bytes > end) std::memset(memory + end, 0, bytes - end);
+  return memory;
+}
+
+/// Gives back what lies behind the first kHeadBytes. Returns how much is left, 0 when that cannot be.
+std::size_t trim(void* block, std::size_t bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(block);
+  const std::uintptr_t from = (begin + KeptBlocks::kHeadBytes) & ~(kHugePageBytes - 1);
+  const std::uintptr_t to = (begin + bytes) & ~(kPageBytes - 1);
+  if (from <= begin || from >= to) return bytes <= KeptBlocks::kHeadBytes ? bytes : 0;
+  return madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED) == 0 ? from - begin : 0;
+}
+
+void keep_or_free(void* block) {
+  const std::size_t bytes = state.mimalloc.usable_bytes(block);
+  if (!KeptBlocks::is_for(bytes)) return state.mimalloc.deallocate(block);
+  const std::size_t resident = bytes > KeptBlocks::kBlockBytesMax ? trim(block, bytes) : bytes;
+  if (resident == 0) return state.mimalloc.deallocate(block);
+  free_all(kept.keep(block, bytes, resident));
+}
+
+/// realloc() of a block that is, or is to be, of a size that is kept.
+void* resize_large(mi_heap_t* heap, void* block, std::size_t had, std::size_t bytes) {
+  if (bytes <= had && bytes >= had / 2) return block;
+  void* other = take_any(heap, bytes);
+  if (other == nullptr) return nullptr;
+  std::memcpy(other, block, std::min(had, bytes));
+  keep_or_free(block);
+  return other;
 }
 
 }  // namespace
@@ -89,27 +162,36 @@ mi_heap_t* thread_heap() {
 
 void* allocate(mi_heap_t* heap, std::size_t bytes) {
   const Inside inside;
-  return checked(state.mimalloc.allocate(heap, std::max(bytes, kBytesMin)));
+  return take_any(heap, bytes);
 }
 
 void* allocate_zero(mi_heap_t* heap, std::size_t bytes) {
   const Inside inside;
-  return checked(state.mimalloc.allocate_zero(heap, std::max(bytes, kBytesMin)));
+  if (FreedBlock* block = take_kept(bytes, kBytesMin)) return set_to_zero(block, bytes);
+  return try_twice([=] { return state.mimalloc.allocate_zero(heap, std::max(bytes, kBytesMin)); });
 }
 
 void* allocate_aligned(mi_heap_t* heap, std::size_t bytes, std::size_t alignment) {
   const Inside inside;
-  return checked(state.mimalloc.allocate_aligned(heap, std::max(bytes, kBytesMin), alignment));
+  if (void* block = take_kept(bytes, alignment)) return block;
+  return try_twice(
+      [=] { return state.mimalloc.allocate_aligned(heap, std::max(bytes, kBytesMin), alignment); });
 }
 
 void give_back(void* block) {
   const Inside inside;
-  state.mimalloc.deallocate(block);
+  keep_or_free(block);
 }
 
 void* resize(mi_heap_t* heap, void* block, std::size_t bytes) {
   const Inside inside;
+  const std::size_t had = state.mimalloc.usable_bytes(block);
+  if (KeptBlocks::is_for(had) || KeptBlocks::is_for(bytes)) return resize_large(heap, block, had, bytes);
   return checked(state.mimalloc.reallocate(heap, block, std::max(bytes, kBytesMin)));
+}
+
+void mend_kept_blocks_after_fork() {
+  kept.reset_after_fork();
 }
 
 std::size_t usable_bytes(void* block) {

@@ -23,6 +23,9 @@ void give_back(void* block);
 void* resize(mi_heap_t* heap, void* block, std::size_t bytes);
 std::size_t usable_bytes(void* block);
 
+/// In the child of a fork, which has one thread.
+void mend_kept_blocks_after_fork();
+
 /// As malloc(), calloc() and memalign(), for any heap but null.
 void* allocate(mi_heap_t* heap, std::size_t bytes);
 void* allocate_zero(mi_heap_t* heap, std::size_t bytes);

@@ -25,6 +25,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "heap/allocate.hpp"
 #include "heap/copy.hpp"
 #include "heap/gate.hpp"
 #include "heap/state.hpp"
@@ -217,6 +218,7 @@ void in_child() {
   copy_heap();
   tell_parent(kDone);
   reset_gate();
+  mend_kept_blocks_after_fork();
   forks.ranges_size = 0;
   close_pipe();
   forks.under_way = false;

@@ -8,6 +8,7 @@
 //   symmetric_heap.hpp  the file behind the symmetric heap, at its address
 //   choice/huge_file.hpp  such a file with huge pages, where a memfd has none
 //   allocate.hpp        mimalloc on the symmetric heap
+//   kept_blocks.hpp     freed blocks for the next malloc() of their size
 //   malloc.cpp          the functions that programs call
 //   advice.cpp          madvise() on the symmetric heap
 //   statics.hpp         static data of the main program on the symmetric heap

@@ -1,0 +1,72 @@
+// Blocks that the program has freed, kept for its next malloc() of about that size: their pages are there, so
+// neither the system nor mimalloc's search for a place is needed. Libc's malloc keeps such blocks too.
+//
+// It keeps blocks of kBlockBytesMin to kBlockBytesMax bytes, and of the last larger one the first kHeadBytes:
+// the rest of that goes back to the system. Together they are kBytesMax at most, in one bin kBinBytesMax.
+// Where a block finds no room, others leave first, from one bin after the other, so that sizes that are not
+// asked for any more do not stay for ever. A request is served from its own bin or one of the next two:
+// mimalloc's own sizes are as far apart, and at most half of what is asked for is given in addition.
+//
+// To mimalloc a kept block is allocated. The list goes through the blocks' own first bytes.
+//
+// Thread safety: any thread. Who finds another one here goes away empty-handed: keeping is never worth a
+// wait. Called inside the gate (heap/gate.hpp), so that a fork finds nobody here.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+namespace tasuki::heap {
+
+/// A freed block, in its own first bytes.
+struct FreedBlock {
+  FreedBlock* next;
+  std::size_t bytes;     // that can be used
+  std::size_t resident;  // of them, from the start on, that hold anything; behind them is zero
+};
+
+class KeptBlocks {
+ public:
+  static constexpr std::size_t kBlockBytesMin = std::size_t{64} << 10;
+  static constexpr std::size_t kBlockBytesMax = std::size_t{34} << 20;
+  static constexpr std::size_t kHeadBytes = std::size_t{44} << 20;
+  static constexpr std::size_t kBytesMax = std::size_t{48} << 20;
+  static constexpr std::size_t kBinBytesMax = std::size_t{24} << 20;  // of more than one block
+
+  static bool is_for(std::size_t bytes) { return bytes >= kBlockBytesMin; }
+
+  /// A block of at least `bytes` at a multiple of `alignment`, with anything in what is resident of it; or
+  /// null. What is written in it tells how much that is.
+  FreedBlock* take(std::size_t bytes, std::size_t alignment);
+
+  /// Keeps `block`, of which `bytes` can be used and `resident` are there: all, or no more than kHeadBytes.
+  /// Returns a list of blocks that must leave, which the caller frees: it may be that one.
+  FreedBlock* keep(void* block, std::size_t bytes, std::size_t resident);
+
+  /// All that is kept: where memory is short.
+  FreedBlock* drop_all();
+
+  /// In the child of a fork, which has one thread.
+  void reset_after_fork();
+
+ private:
+  static constexpr int kSteps = 8;  // bins for each power of two
+  static constexpr int kBins = 10 * kSteps;
+  static constexpr int kBinsTried = 3;
+
+  struct Bin {
+    FreedBlock* first = nullptr;
+    std::size_t bytes = 0;  // resident
+  };
+
+  static int bin_of(std::size_t bytes);
+  FreedBlock* take_first(Bin& bin);
+  void make_room(std::size_t bytes, FreedBlock** leaving);
+
+  std::atomic<bool> busy_{false};
+  Bin bins_[kBins + 1];    // the last one is for the large block
+  std::size_t bytes_ = 0;  // resident, of all of them
+  int next_to_leave_ = 0;  // a bin
+};
+
+}  // namespace tasuki::heap
