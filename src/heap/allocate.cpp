@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <cstring>
 
 #include "heap/gate.hpp"
@@ -21,6 +23,16 @@ constexpr std::size_t kPageBytes = 4096;
 constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
 constinit KeptBlocks kept;
+
+/// Whether a block that may be kept has begun in one of the pieces of 64 KiB that share an entry: so a free()
+/// of a small block need not ask mimalloc for its size.
+constexpr std::size_t kPieceBytes = std::size_t{64} << 10;
+constexpr std::size_t kPieces = std::size_t{1} << 16;
+constinit std::atomic<bool> has_large[kPieces];
+
+std::atomic<bool>& piece_of(const void* block) {
+  return has_large[reinterpret_cast<std::uintptr_t>(block) / kPieceBytes % kPieces];
+}
 
 template <class Function>
 bool find(void* library, const char* name, Function* function) {
@@ -53,11 +65,6 @@ void* checked(void* block) {
   return nullptr;
 }
 
-/// A kept block for this request, or null: most are too small to be asked for.
-FreedBlock* take_kept(std::size_t bytes, std::size_t alignment) {
-  return KeptBlocks::is_for(bytes) ? kept.take(bytes, alignment) : nullptr;
-}
-
 void free_all(FreedBlock* leaving) {
   while (leaving != nullptr) {
     FreedBlock* next = leaving->next;
@@ -66,20 +73,35 @@ void free_all(FreedBlock* leaving) {
   }
 }
 
-/// `allocate()`, by mimalloc; once more without what is kept where that fails.
+/// Of a size that is kept, or where memory is short: then once more without what is kept.
 template <class Allocate>
-void* try_twice(Allocate allocate) {
-  if (void* block = checked(allocate())) [[likely]]
-    return block;
-  FreedBlock* leaving = kept.drop_all();
-  if (leaving == nullptr) return nullptr;
-  free_all(leaving);
-  return checked(allocate());
+[[gnu::noinline]] void* allocate_slowly(std::size_t bytes, Allocate allocate) {
+  void* block = checked(allocate());
+  if (block == nullptr) {
+    FreedBlock* leaving = kept.drop_all();
+    if (leaving == nullptr) return nullptr;
+    free_all(leaving);
+    block = checked(allocate());
+  }
+  if (block != nullptr && KeptBlocks::is_for(bytes)) piece_of(block).store(true, std::memory_order_relaxed);
+  return block;
 }
 
-void* take_any(mi_heap_t* heap, std::size_t bytes) {
-  if (void* block = take_kept(bytes, kBytesMin)) return block;
-  return try_twice([=] { return state.mimalloc.allocate(heap, std::max(bytes, kBytesMin)); });
+/// What `allocate()` gets from mimalloc for a request of `bytes`.
+template <class Allocate>
+[[gnu::always_inline]] inline void* take_fresh(std::size_t bytes, Allocate allocate) {
+  if (!KeptBlocks::is_for(bytes)) [[likely]] {
+    if (void* block = checked(allocate())) [[likely]]
+      return block;
+  }
+  return allocate_slowly(bytes, allocate);
+}
+
+[[gnu::always_inline]] inline void* take_any(mi_heap_t* heap, std::size_t bytes) {
+  if (KeptBlocks::is_for(bytes)) [[unlikely]] {
+    if (void* block = kept.take(bytes, kBytesMin)) return block;
+  }
+  return take_fresh(bytes, [=] { return state.mimalloc.allocate(heap, std::max(bytes, kBytesMin)); });
 }
 
 /// All of the block, or what was taken from the system of one that is too large to be kept whole.
@@ -102,12 +124,18 @@ std::size_t trim(void* block, std::size_t bytes) {
   return madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED) == 0 ? from - begin : 0;
 }
 
-void keep_or_free(void* block) {
+[[gnu::noinline]] void keep_or_free_large(void* block) {
   const std::size_t bytes = state.mimalloc.usable_bytes(block);
   if (!KeptBlocks::is_for(bytes)) return state.mimalloc.deallocate(block);
   const std::size_t resident = bytes > KeptBlocks::kBlockBytesMax ? trim(block, bytes) : bytes;
   if (resident == 0) return state.mimalloc.deallocate(block);
   free_all(kept.keep(block, bytes, resident));
+}
+
+void keep_or_free(void* block) {
+  if (piece_of(block).load(std::memory_order_relaxed)) [[unlikely]]
+    return keep_or_free_large(block);
+  state.mimalloc.deallocate(block);
 }
 
 /// realloc() of a block that is, or is to be, of a size that is kept.
@@ -167,15 +195,19 @@ void* allocate(mi_heap_t* heap, std::size_t bytes) {
 
 void* allocate_zero(mi_heap_t* heap, std::size_t bytes) {
   const Inside inside;
-  if (FreedBlock* block = take_kept(bytes, kBytesMin)) return set_to_zero(block, bytes);
-  return try_twice([=] { return state.mimalloc.allocate_zero(heap, std::max(bytes, kBytesMin)); });
+  if (KeptBlocks::is_for(bytes)) {
+    if (FreedBlock* block = kept.take(bytes, kBytesMin)) return set_to_zero(block, bytes);
+  }
+  return take_fresh(bytes, [=] { return state.mimalloc.allocate_zero(heap, std::max(bytes, kBytesMin)); });
 }
 
 void* allocate_aligned(mi_heap_t* heap, std::size_t bytes, std::size_t alignment) {
   const Inside inside;
-  if (void* block = take_kept(bytes, alignment)) return block;
-  return try_twice(
-      [=] { return state.mimalloc.allocate_aligned(heap, std::max(bytes, kBytesMin), alignment); });
+  if (KeptBlocks::is_for(bytes)) {
+    if (void* block = kept.take(bytes, alignment)) return block;
+  }
+  return take_fresh(
+      bytes, [=] { return state.mimalloc.allocate_aligned(heap, std::max(bytes, kBytesMin), alignment); });
 }
 
 void give_back(void* block) {

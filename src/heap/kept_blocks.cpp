@@ -51,6 +51,7 @@ FreedBlock* KeptBlocks::take_first(Bin& bin) {
   FreedBlock* block = bin.first;
   bin.first = block->next;
   bin.bytes -= block->resident;
+  --bin.blocks;
   bytes_ -= block->resident;
   return block;
 }
@@ -87,8 +88,12 @@ FreedBlock* KeptBlocks::keep(void* block, std::size_t bytes, std::size_t residen
   const Turn turn(busy_);
   if (!turn.is_mine()) return freed;
   Bin& bin = bins_[bin_of(bytes)];
+  const bool is_large = bytes > kBlockBytesMax;
+  const bool is_full =
+      bin.first != nullptr && (bin.blocks >= kBinBlocksMax || bin.bytes + resident > kBinBytesMax);
+  if (is_full && !is_large) return freed;  // the others stay: they lie close together
   FreedBlock* leaving = nullptr;
-  if (bin.first != nullptr && bin.bytes + resident > kBinBytesMax) {
+  if (is_full) {
     leaving = take_first(bin);
     leaving->next = nullptr;
   }
@@ -96,6 +101,7 @@ FreedBlock* KeptBlocks::keep(void* block, std::size_t bytes, std::size_t residen
   freed->next = bin.first;
   bin.first = freed;
   bin.bytes += resident;
+  ++bin.blocks;
   bytes_ += resident;
   return leaving;
 }

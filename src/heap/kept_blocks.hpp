@@ -31,7 +31,8 @@ class KeptBlocks {
   static constexpr std::size_t kBlockBytesMax = std::size_t{34} << 20;
   static constexpr std::size_t kHeadBytes = std::size_t{44} << 20;
   static constexpr std::size_t kBytesMax = std::size_t{48} << 20;
-  static constexpr std::size_t kBinBytesMax = std::size_t{24} << 20;  // of more than one block
+  static constexpr std::size_t kBinBytesMax = std::size_t{16} << 20;  // of more than one block
+  static constexpr int kBinBlocksMax = 64;  // each may keep a segment of mimalloc from going back
 
   static bool is_for(std::size_t bytes) { return bytes >= kBlockBytesMin; }
 
@@ -57,6 +58,7 @@ class KeptBlocks {
   struct Bin {
     FreedBlock* first = nullptr;
     std::size_t bytes = 0;  // resident
+    int blocks = 0;
   };
 
   static int bin_of(std::size_t bytes);
