@@ -68,6 +68,29 @@ TEST_F(Copy, ReadsTheFile) {
   expect_own();
 }
 
+// Large enough for helpers: each part is copied once, whoever does it.
+TEST(LargeCopy, IsSharedByHelpers) {
+  constexpr std::size_t kLarge = std::size_t{320} << 20;
+  const int fd = memfd_create("copy", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(fd, kLarge), 0);
+  auto* words = static_cast<std::size_t*>(mmap(nullptr, kLarge, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+  ASSERT_NE(words, MAP_FAILED);
+  constexpr std::size_t kStep = kPage / sizeof(std::size_t);
+  constexpr std::size_t kWords = kLarge / sizeof(std::size_t);
+  const auto is_hole = [](std::size_t word) { return word / (kStep * 1000) % 7 == 6; };
+  for (std::size_t word = 0; word < kWords; word += kStep) {
+    if (!is_hole(word)) words[word] = word + 1;
+  }
+  ASSERT_EQ(make_private({reinterpret_cast<std::uintptr_t>(words), kLarge, 0}, fd), nullptr);
+  ASSERT_EQ(ftruncate(fd, 0), 0);  // nothing is the file's any more
+  std::size_t wrong = 0;
+  for (std::size_t word = 0; word < kWords; word += kStep)
+    wrong += words[word] != (is_hole(word) ? 0 : word + 1);
+  EXPECT_EQ(wrong, 0u);
+  munmap(words, kLarge);
+  close(fd);
+}
+
 TEST_F(Copy, DoesWithoutTheFile) {
   ASSERT_EQ(make_private(range(), -1), nullptr);
   expect_contents();
