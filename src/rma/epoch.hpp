@@ -19,10 +19,16 @@ class Epoch {
  public:
   explicit Epoch(int ranks) : targets_(static_cast<std::size_t>(ranks)) {}
 
-  /// Implies that may_access() is null. (A started epoch takes the long way to it.)
+  /// Implies that may_access() is null.
   bool is_open(int target) const {
     return access_ == Access::kLockAll || access_ == Access::kFence ||
-           (access_ == Access::kLock && held(target) != Held::kNot);
+           (access_ == Access::kLock && held(target) != Held::kNot) ||
+           (access_ == Access::kStart && targets_[static_cast<std::size_t>(target)].started);
+  }
+
+  /// Implies that may_access_by_request() is null.
+  bool is_open_by_request(int target) const {
+    return access_ == Access::kLockAll || (access_ == Access::kLock && held(target) != Held::kNot);
   }
 
   bool is_locked_all() const { return access_ == Access::kLockAll; }

@@ -7,8 +7,9 @@
 // lies in the window's segment: all of MPI_Win_allocate_shared, and of MPI_Win_allocate where a rank cannot
 // reach an symmetric heap. Never mapped is the others' memory of a dynamic window.
 //
-// A window whose ranks are on one node has a segment for what they share: at least SharedControl. One whose
-// ranks are on several has none: what crosses between them are messages alone (ServedControl).
+// What the ranks of one node share beside that, SharedControl above all, lies in the symmetric heap of rank 0
+// where all can reach it, else in the segment. A window whose ranks are on several nodes has neither: what
+// crosses between them are messages alone (ServedControl).
 //
 // Life: made by a collective call; MPI_Win_free, which is collective and waits for all, ends it.
 // Thread safety: guarded by the process lock.
@@ -25,6 +26,7 @@
 #include "memory/shared_segment.hpp"
 #include "object/attribute.hpp"
 #include "object/comm.hpp"
+#include "rma/combination.hpp"
 #include "rma/control/control.hpp"
 #include "rma/epoch.hpp"
 
@@ -89,20 +91,33 @@ struct Win final : ErrorOwner {
     return is_mapped(target) && (control->is_shared() || target == comm->rank);
   }
 
+  /// What keeps accumulates at `target` atomic. REQUIRES: combines_here(target).
+  rma::ElementGuard element_guard(int target) {
+    return control->element_guard(target, parts[static_cast<std::size_t>(target)].base);
+  }
+
   Process& process;
   Ref<Comm> comm;  // its own: its group, and the space of its messages
   const rma::Flavor flavor;
   std::vector<rma::Part> parts;               // by rank; of a dynamic window: bases are null, units 1
   std::vector<rma::Region> attached;          // by begin and end; no two share a byte
   std::byte* own_memory = nullptr;            // from symmetric_heap, given back with the window; else null
-  std::unique_ptr<SharedSegment> segment;     // null where the ranks are on several nodes
-  std::optional<rma::Control> control;        // in the segment, if there is one
+  std::byte* own_control = nullptr;           // at rank 0: control memory from symmetric_heap; else null
+  bool is_left = false;                       // MPI_Win_free: no other rank looks at own_control any more
+  std::unique_ptr<SharedSegment> segment;     // null where the ranks need none
+  std::optional<rma::Control> control;        // in rank 0's symmetric heap, the segment, or served
   std::unique_ptr<rma::Messenger> messenger;  // null when all ranks have all parts mapped
-  std::unique_ptr<rma::Conflicts> conflicts;  // in the segment; null without one and below TASUKI_CHECK=3
+  std::unique_ptr<rma::Conflicts>
+      conflicts;  // behind SharedControl; null without it and below TASUKI_CHECK=3
   rma::Epoch epoch;
   bool has_stored = false;  // plain stores to mapped memory since order_memory() in calls/synchronization.cpp
   std::uint32_t looks = 0;  // calls that programs make in loops, see looked() in calls/synchronization.cpp
   Code pending_error = 0;   // of an operation that a target refused: the next synchronization reports it
+
+  /// Of the last accumulate of one predefined type; programs use one again and again. Null type: none yet.
+  rma::Combination combination;
+  const Datatype* combination_type = nullptr;
+  const Datatype* swap_type = nullptr;  // of the last compare-and-swap, if it was a predefined one
 
   std::string name;
   Attributes attributes;

@@ -1,25 +1,24 @@
-// Accumulates: by the processor's atomic instructions, or under the target's lock.
+// Accumulates: by the processor's atomic instructions, or under locks.
 #include "rma/access/accumulate.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 
 #include "datatype/layout.hpp"
-#include "datatype/signature.hpp"
 
 namespace tasuki::rma {
 namespace {
 
-constexpr std::size_t kChunkBytes = 4096;  // combined under one hold of the lock
-constexpr std::size_t kElementBytesMax = 32;
+constexpr std::size_t kChunkBytes = 4096;  // combined at once where elements are copied before
 constexpr auto kOrder = std::memory_order_acq_rel;
 
 std::size_t bytes_of(Count bytes) {
   return static_cast<std::size_t>(bytes);
 }
 
-// ----- by the processor ------------------------------------------------------------------------------------
+// ----- by instructions -------------------------------------------------------------------------------------
 
 /// Calls combine_word(cell, operand) -> old for each of `count` words.
 template <class Word, class Combine>
@@ -50,6 +49,16 @@ Word combine_by_kernel(std::atomic_ref<Word> cell, Word operand, ReductionKernel
   }
 }
 
+template <class Number, class Word>
+Word add_number(std::atomic_ref<Word> cell, Word operand) {
+  Word old = cell.load(std::memory_order_acquire);
+  for (;;) {
+    const auto sum = std::bit_cast<Word>(std::bit_cast<Number>(operand) + std::bit_cast<Number>(old));
+    if (cell.compare_exchange_weak(old, sum, std::memory_order_acq_rel, std::memory_order_acquire))
+      return old;
+  }
+}
+
 bool is_integer(const BasicInfo& type) {
   return type.representation == Representation::kSigned || type.representation == Representation::kUnsigned;
 }
@@ -70,8 +79,12 @@ void combine_words(const Combination& how, std::byte* target, const std::byte* i
         return value;
       });
     case kMpiSum:
-      if (!is_integer(*how.type)) break;
-      return each([](auto cell, Word value) { return cell.fetch_add(value, kOrder); });
+      if (is_integer(*how.type))
+        return each([](auto cell, Word value) { return cell.fetch_add(value, kOrder); });
+      if (how.type->representation != Representation::kFloating) break;
+      if constexpr (sizeof(Word) == sizeof(double)) return each(add_number<double, Word>);
+      if constexpr (sizeof(Word) == sizeof(float)) return each(add_number<float, Word>);
+      break;
     case kMpiBand:
       return each([](auto cell, Word value) { return cell.fetch_and(value, kOrder); });
     case kMpiBor:
@@ -84,36 +97,66 @@ void combine_words(const Combination& how, std::byte* target, const std::byte* i
   each([&how](auto cell, Word value) { return combine_by_kernel<Word>(cell, value, how.kernel); });
 }
 
-/// The rule of accumulate.hpp.
+/// As element_guard.hpp has it.
 bool is_word(const BasicInfo& type, const std::byte* place) {
   const std::size_t size = type.size;
   return type.size == type.extent && size <= 8 && (size & (size - 1)) == 0 &&
          reinterpret_cast<std::uintptr_t>(place) % size == 0;
 }
 
-template <class Word>
-bool fetch_one(std::uint16_t op, std::byte* place, const std::byte* in, std::byte* result) {
-  std::atomic_ref<Word> cell(*reinterpret_cast<Word*>(place));
-  Word operand{};
-  if (op != kMpiNoOp) std::memcpy(&operand, in, sizeof operand);
-  switch (op) {
-    case kMpiSum:
-      operand = cell.fetch_add(operand, kOrder);
-      break;
-    case kMpiReplace:
-      operand = cell.exchange(operand, kOrder);
-      break;
-    case kMpiNoOp:
-      operand = cell.load(std::memory_order_acquire);
-      break;
-    default:
-      return false;
-  }
-  std::memcpy(result, &operand, sizeof operand);
-  return true;
+// ----- by plain instructions -------------------------------------------------------------------------------
+
+bool is_aligned(const BasicInfo& type, const std::byte* place) {
+  return reinterpret_cast<std::uintptr_t>(place) % type.alignment == 0;
 }
 
-// ----- under the lock --------------------------------------------------------------------------------------
+/// inout = in op inout, at any addresses.
+void combine_copies(const Combination& how, std::byte* inout, const std::byte* in, std::size_t count) {
+  const std::size_t extent = how.type->extent;
+  const std::size_t chunk_max = kChunkBytes / extent;
+  alignas(16) std::byte first[kChunkBytes];
+  alignas(16) std::byte second[kChunkBytes];
+  for (std::size_t begin = 0; begin < count; begin += chunk_max) {
+    const std::size_t chunk = std::min(chunk_max, count - begin);
+    std::memcpy(first, in + begin * extent, chunk * extent);
+    std::memcpy(second, inout + begin * extent, chunk * extent);
+    how.kernel(first, second, second, chunk);
+    std::memcpy(inout + begin * extent, second, chunk * extent);
+  }
+}
+
+/// Combines arrays of elements that no other rank combines meanwhile.
+void combine_plain(const Combination& how, std::byte* place, const std::byte* in, std::byte* result,
+                   std::size_t count) {
+  const std::size_t bytes = count * how.type->extent;
+  if (result != nullptr) std::memcpy(result, place, bytes);
+  if (how.op == kMpiNoOp) return;
+  if (how.op == kMpiReplace) {
+    std::memcpy(place, in, bytes);
+  } else if (is_aligned(*how.type, place) && is_aligned(*how.type, in)) {
+    how.kernel(in, place, place, count);
+  } else {
+    combine_copies(how, place, in, count);
+  }
+}
+
+// ----- pairs with padding ----------------------------------------------------------------------------------
+
+/// Holds the lock of the pairs, where other ranks may combine some.
+class PairsHeld {
+ public:
+  explicit PairsHeld(const ElementGuard& guard) : mutex_(guard.is_alone() ? nullptr : &guard.pairs()) {
+    if (mutex_ != nullptr) mutex_->lock();
+  }
+  ~PairsHeld() {
+    if (mutex_ != nullptr) mutex_->unlock();
+  }
+  PairsHeld(const PairsHeld&) = delete;
+  PairsHeld& operator=(const PairsHeld&) = delete;
+
+ private:
+  SharedMutex* mutex_;
+};
 
 /// The elements of a pair type with padding between packed bytes and the machine's structs, one of the two
 /// ways.
@@ -131,23 +174,16 @@ void move_pairs(const BasicInfo& pair, std::byte* structs, std::byte* packed, st
 }
 
 /// inout = in op inout, both packed.
-void combine_packed(const Combination& how, const std::byte* in, std::byte* inout, std::size_t bytes) {
+void combine_packed_pairs(const Combination& how, const std::byte* in, std::byte* inout, std::size_t bytes) {
+  if (how.op == kMpiNoOp) return;
   if (how.op == kMpiReplace) {
     std::memcpy(inout, in, bytes);
     return;
   }
-  if (how.op == kMpiNoOp) return;
   const BasicInfo& type = *how.type;
   const std::size_t count = bytes / type.size;
   alignas(16) std::byte first[2 * kChunkBytes];  // structs may be up to twice as long as packed
   alignas(16) std::byte second[2 * kChunkBytes];
-  if (type.size == type.extent) {
-    std::memcpy(first, in, bytes);
-    std::memcpy(second, inout, bytes);
-    how.kernel(first, second, second, count);
-    std::memcpy(inout, second, bytes);
-    return;
-  }
   std::memset(first, 0, count * type.extent);
   std::memset(second, 0, count * type.extent);
   move_pairs(type, first, const_cast<std::byte*>(in), count, false);
@@ -156,124 +192,127 @@ void combine_packed(const Combination& how, const std::byte* in, std::byte* inou
   move_pairs(type, second, inout, count, true);
 }
 
-void combine_locked(const Combination& how, const PlacedElements& target, Count from, Count to,
-                    const std::byte* in, std::byte* result, SharedMutex& mutex) {
+/// `in` and `result` are packed.
+void combine_pairs(const Combination& how, const ElementGuard& guard, const PlacedElements& target,
+                   Count from, Count to, const std::byte* in, std::byte* result) {
   const Count chunk_max = static_cast<Count>(kChunkBytes / how.type->size * how.type->size);
   std::byte values[kChunkBytes];
   for (Count begin = from; begin < to; begin += chunk_max) {
     const Count end = std::min(to, begin + chunk_max);
     const std::size_t bytes = bytes_of(end - begin);
     const Count done = begin - from;
-    mutex.lock();
+    const PairsHeld held(guard);
     pack_range(target, begin, end, values);
     if (result != nullptr) std::memcpy(result + done, values, bytes);
-    if (how.op != kMpiNoOp) {
-      combine_packed(how, in + done, values, bytes);
-      unpack_range(target, begin, end, values);
-    }
-    mutex.unlock();
+    if (how.op == kMpiNoOp) continue;
+    combine_packed_pairs(how, in + done, values, bytes);
+    unpack_range(target, begin, end, values);
+  }
+}
+
+void combine_pair_array(const Combination& how, const ElementGuard& guard, std::byte* place, Count count,
+                        const std::byte* in, std::byte* result) {
+  const Count extent = how.type->extent;
+  const Count chunk_max = static_cast<Count>(kChunkBytes) / extent;
+  for (Count begin = 0; begin < count; begin += chunk_max) {
+    const Count done = begin * extent;
+    const PairsHeld held(guard);
+    combine_plain(how, place + done, in != nullptr ? in + done : nullptr,
+                  result != nullptr ? result + done : nullptr, bytes_of(std::min(chunk_max, count - begin)));
   }
 }
 
 // ----- runs ------------------------------------------------------------------------------------------------
 
-/// Where a combine() over several runs is.
-struct Walk {
-  const Combination& how;
-  SharedMutex& mutex;
-  const std::byte* in;
-  std::byte* result;
+/// A combine() over runs of bytes: where it is, and what it holds of the target's guard.
+class Walk {
+ public:
+  Walk(const Combination& how, const ElementGuard& guard, Count elements, const std::byte* in,
+       std::byte* result)
+      : how_(how), guard_(guard), in_(in), result_(result) {
+    if (guard.is_alone()) return;
+    if (elements >= guard.many_words()) guard.demand_locks();
+    by_instructions_ = guard.enter();
+  }
+  ~Walk() {
+    if (by_instructions_) guard_.leave();
+    if (held_ != nullptr) held_->unlock();
+  }
+  Walk(const Walk&) = delete;
+  Walk& operator=(const Walk&) = delete;
+
+  /// The next run: `bytes` bytes of whole elements.
+  void combine_run(std::byte* place, Count bytes) {
+    if (by_instructions_ && is_word(*how_.type, place)) {
+      combine_by_instructions(place, bytes);
+      advance(bytes);
+    } else if (guard_.is_alone()) {
+      combine_next(place, bytes);
+    } else {
+      combine_by_blocks(place, bytes);
+    }
+  }
+
+ private:
+  void combine_by_instructions(std::byte* place, Count bytes) const {
+    const std::size_t count = bytes_of(bytes) / how_.type->size;
+    switch (how_.type->size) {
+      case 8:
+        return combine_words<std::uint64_t>(how_, place, in_, result_, count);
+      case 4:
+        return combine_words<std::uint32_t>(how_, place, in_, result_, count);
+      case 2:
+        return combine_words<std::uint16_t>(how_, place, in_, result_, count);
+      default:
+        return combine_words<std::uint8_t>(how_, place, in_, result_, count);
+    }
+  }
+
+  /// An element belongs to the block in which it begins.
+  void combine_by_blocks(std::byte* place, Count bytes) {
+    const Count size = how_.type->size;
+    while (bytes > 0) {
+      const ElementGuard::Block block = guard_.block_of(place);
+      hold(block.mutex);
+      const Count part = std::min(bytes, (block.bytes + size - 1) / size * size);
+      combine_next(place, part);
+      place += part;
+      bytes -= part;
+    }
+  }
+
+  void hold(SharedMutex& mutex) {
+    if (held_ == &mutex) return;
+    if (held_ != nullptr) held_->unlock();
+    mutex.lock();
+    held_ = &mutex;
+  }
+
+  void combine_next(std::byte* place, Count bytes) {
+    combine_plain(how_, place, in_, result_, bytes_of(bytes) / how_.type->size);
+    advance(bytes);
+  }
+
+  void advance(Count bytes) {
+    if (in_ != nullptr) in_ += bytes;
+    if (result_ != nullptr) result_ += bytes;
+  }
+
+  const Combination& how_;
+  const ElementGuard& guard_;
+  const std::byte* in_;
+  std::byte* result_;
+  bool by_instructions_ = false;  // of words; then this rank has entered
+  SharedMutex* held_ = nullptr;
 };
-
-void combine_run(Walk& walk, std::byte* place, Count bytes) {
-  const Combination& how = walk.how;
-  const std::size_t count = bytes_of(bytes) / how.type->size;
-  if (!is_word(*how.type, place)) {
-    Layout run;
-    run.size = bytes;
-    run.runs = 1;
-    combine_locked(how, {reinterpret_cast<std::uintptr_t>(place), 1, bytes, run}, 0, bytes, walk.in,
-                   walk.result, walk.mutex);
-  } else if (how.type->size == 8) {
-    combine_words<std::uint64_t>(how, place, walk.in, walk.result, count);
-  } else if (how.type->size == 4) {
-    combine_words<std::uint32_t>(how, place, walk.in, walk.result, count);
-  } else if (how.type->size == 2) {
-    combine_words<std::uint16_t>(how, place, walk.in, walk.result, count);
-  } else {
-    combine_words<std::uint8_t>(how, place, walk.in, walk.result, count);
-  }
-  if (walk.in != nullptr) walk.in += bytes;
-  if (walk.result != nullptr) walk.result += bytes;
-}
-
-// ----- types -----------------------------------------------------------------------------------------------
-
-/// The predefined types at the leaves of how a type was made: the same everywhere, else null. Pairs are
-/// leaves: a signature would tell only their members.
-const BasicInfo* leaf_of(const Datatype& datatype) {
-  if (const BasicInfo* info = basic_info(datatype)) return info;
-  const BasicInfo* found = nullptr;
-  for (const Datatype* part : datatype.types) {
-    if (part->size == 0) continue;
-    const BasicInfo* leaf = leaf_of(*part);
-    if (leaf == nullptr || (found != nullptr && found != leaf)) return nullptr;
-    found = leaf;
-  }
-  return found;
-}
-
-const BasicInfo* basic_of(const Signature& signature) {
-  if (signature.basic != 0) return basic_info(signature.basic);
-  const BasicInfo* found = nullptr;
-  for (const Signature::Part& part : signature.parts) {
-    const BasicInfo* basic = basic_of(*part.child);
-    if (basic == nullptr || (found != nullptr && found != basic)) return nullptr;
-    found = basic;
-  }
-  return found;
-}
 
 }  // namespace
 
-const BasicInfo* basic_type_of(const Datatype& datatype) {
-  if (const BasicInfo* info = basic_info(datatype)) return info;
-  const BasicInfo* basic = basic_of(*datatype.signature);
-  return basic != nullptr ? basic : leaf_of(datatype);
-}
-
-bool make_combination(std::uint16_t op, std::uint16_t basic, Combination* combination) {
-  const BasicInfo* type = basic_info(basic);
-  if (type == nullptr || !type->supported || type->size == 0 || type->size > kElementBytesMax) return false;
-  *combination = {type, op, nullptr};
-  if (op == kMpiReplace || op == kMpiNoOp) return true;
-  combination->kernel = find_reduction_kernel(op, *type);
-  return combination->kernel != nullptr;
-}
-
-Code make_combination(Process& process, const Op& op, const Datatype& datatype, bool fetches,
-                      Combination* combination) {
-  if (op.predefined == 0)
-    return process.fail(kErrOp, "op is a user's operation, expected a predefined one or MPI_REPLACE");
-  if (op.predefined == kMpiNoOp && !fetches)
-    return process.fail(kErrOp, "op = MPI_NO_OP, expected an operation that changes the target");
-  const BasicInfo* type = basic_type_of(datatype);
-  if (type == nullptr)
-    return process.fail(kErrType,
-                        "target_datatype is made of different basic types, expected one predefined type "
-                        "throughout");
-  if (make_combination(op.predefined, type->predefined, combination)) return kSuccess;
-  return process.fail(kErrOp, "op = %s is not defined for target_datatype = %s", op_name(op), type->name);
-}
-
-bool fetch_word(const BasicInfo& type, std::uint16_t op, std::byte* place, const std::byte* in,
-                std::byte* result) {
-  const bool has_sum = type.group == ReductionGroup::kCInteger ||
-                       type.group == ReductionGroup::kFortranInteger ||
-                       type.group == ReductionGroup::kMultiLanguage;
-  if (!has_sum || !type.supported || !is_integer(type) || !is_word(type, place)) return false;
-  if (type.size == 8) return fetch_one<std::uint64_t>(op, place, in, result);
-  return type.size == 4 && fetch_one<std::uint32_t>(op, place, in, result);
+void combine_array(const Combination& how, const ElementGuard& guard, std::byte* place, Count count,
+                   const std::byte* in, std::byte* result) {
+  if (how.has_padding()) return combine_pair_array(how, guard, place, count, in, result);
+  Walk walk(how, guard, count, in, result);
+  walk.combine_run(place, count * how.type->size);
 }
 
 void combine(const Combination& how, const Operand& target, Count from, Count to, const std::byte* in,
@@ -281,14 +320,13 @@ void combine(const Combination& how, const Operand& target, Count from, Count to
   const Datatype& type = *target.datatype;
   const PlacedElements elements{reinterpret_cast<std::uintptr_t>(target.base), target.count, type.extent,
                                 *type.layout};
-  if (how.type->size != how.type->extent)
-    return combine_locked(how, elements, from, to, in, result, *target.mutex);
-  Walk walk{how, *target.mutex, in, result};
-  if (type.contiguous) return combine_run(walk, target.base + from, to - from);
+  if (how.has_padding()) return combine_pairs(how, target.guard, elements, from, to, in, result);
+  Walk walk(how, target.guard, (to - from) / how.type->size, in, result);
+  if (type.contiguous) return walk.combine_run(target.base + from, to - from);
   visit_runs(
       elements, from, to,
       [](void* context, std::byte* place, Count bytes) {
-        combine_run(*static_cast<Walk*>(context), place, bytes);
+        static_cast<Walk*>(context)->combine_run(place, bytes);
       },
       &walk);
 }
@@ -308,41 +346,35 @@ void swap_word(std::byte* place, const std::byte* compare, const std::byte* orig
   std::memcpy(result, &expected, sizeof expected);
 }
 
-}  // namespace
-
-void compare_and_swap(const BasicInfo& type, std::byte* place, const std::byte* compare,
-                      const std::byte* origin, std::byte* result, SharedMutex& mutex) {
-  if (is_word(type, place)) {
-    switch (type.size) {
-      case 1:
-        return swap_word<std::uint8_t>(place, compare, origin, result);
-      case 2:
-        return swap_word<std::uint16_t>(place, compare, origin, result);
-      case 4:
-        return swap_word<std::uint32_t>(place, compare, origin, result);
-      default:
-        return swap_word<std::uint64_t>(place, compare, origin, result);
-    }
+void swap_by_instruction(const BasicInfo& type, std::byte* place, const std::byte* compare,
+                         const std::byte* origin, std::byte* result) {
+  switch (type.size) {
+    case 1:
+      return swap_word<std::uint8_t>(place, compare, origin, result);
+    case 2:
+      return swap_word<std::uint16_t>(place, compare, origin, result);
+    case 4:
+      return swap_word<std::uint32_t>(place, compare, origin, result);
+    default:
+      return swap_word<std::uint64_t>(place, compare, origin, result);
   }
-  std::byte old[kElementBytesMax];
-  mutex.lock();
-  std::memcpy(old, place, type.size);
-  if (std::memcmp(old, compare, type.size) == 0) std::memcpy(place, origin, type.size);
-  mutex.unlock();
-  std::memcpy(result, old, type.size);
 }
 
-bool can_compare_and_swap(const BasicInfo& type) {
-  switch (type.group) {
-    case ReductionGroup::kCInteger:
-    case ReductionGroup::kFortranInteger:
-    case ReductionGroup::kLogical:
-    case ReductionGroup::kMultiLanguage:
-    case ReductionGroup::kByte:
-      return type.supported;
-    default:
-      return false;
+}  // namespace
+
+void compare_and_swap(const BasicInfo& type, const ElementGuard& guard, std::byte* place,
+                      const std::byte* compare, const std::byte* origin, std::byte* result) {
+  if (!guard.is_alone() && is_word(type, place) && guard.enter()) {
+    swap_by_instruction(type, place, compare, origin, result);
+    return guard.leave();
   }
+  std::byte old[kElementBytesMax];
+  SharedMutex* const mutex = guard.is_alone() ? nullptr : &guard.block_of(place).mutex;
+  if (mutex != nullptr) mutex->lock();
+  std::memcpy(old, place, type.size);
+  if (std::memcmp(old, compare, type.size) == 0) std::memcpy(place, origin, type.size);
+  if (mutex != nullptr) mutex->unlock();
+  std::memcpy(result, old, type.size);
 }
 
 }  // namespace tasuki::rma

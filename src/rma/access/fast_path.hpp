@@ -3,8 +3,11 @@
 // finds out what it is; so the conditions here may be too strict, never too lax.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <cstring>
 
+#include "base/predefined.hpp"
 #include "datatype/datatype.hpp"
 #include "rma/window.hpp"
 
@@ -50,6 +53,41 @@ inline void fast_path_copy(std::byte* to, const std::byte* from, Count bytes) {
     default:
       std::memcpy(to, from, static_cast<std::size_t>(bytes));
   }
+}
+
+template <class Word>
+void fetch(std::uint16_t op, std::byte* place, const std::byte* in, std::byte* result) {
+  std::atomic_ref<Word> cell(*reinterpret_cast<Word*>(place));
+  Word operand{};
+  if (op == kMpiNoOp) {
+    operand = cell.load(std::memory_order_acquire);
+  } else {
+    std::memcpy(&operand, in, sizeof operand);
+    operand = op == kMpiSum ? cell.fetch_add(operand, std::memory_order_acq_rel)
+                            : cell.exchange(operand, std::memory_order_acq_rel);
+  }
+  std::memcpy(result, &operand, sizeof operand);
+}
+
+/// The commonest accumulate: one word, by one instruction. Returns false, having done nothing, where it is
+/// another case. `in` is not read for kMpiNoOp.
+inline bool fetch_word(const Combination& how, const ElementGuard& guard, std::byte* place,
+                       const std::byte* in, std::byte* result) {
+  const std::size_t size = how.type->size;
+  if (!how.is_fetch || guard.is_alone() || reinterpret_cast<std::uintptr_t>(place) % size != 0 ||
+      !guard.enter())
+    return false;
+  if (size == 8)
+    fetch<std::uint64_t>(how.op, place, in, result);
+  else
+    fetch<std::uint32_t>(how.op, place, in, result);
+  guard.leave();
+  return true;
+}
+
+/// Whether the window's last combination is that of `op` on `type`, which then is a predefined one.
+inline bool is_last_combination(const Win& win, const Op& op, const Datatype* type) {
+  return win.combination_type == type && win.combination.op == op.predefined;
 }
 
 }  // namespace tasuki::rma

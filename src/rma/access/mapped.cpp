@@ -12,6 +12,11 @@ bool is_dense(const OriginBuffer* buffer) {
   return buffer == nullptr || buffer->type->contiguous;
 }
 
+/// Whether it is an array of `type`, as a program has it.
+bool is_array(const OriginBuffer* buffer, const BasicInfo& type) {
+  return buffer == nullptr || basic_info(*buffer->type) == &type;
+}
+
 }  // namespace
 
 void put_mapped(const OriginBuffer& origin, std::byte* target, const TargetBuffer& remote) {
@@ -24,6 +29,12 @@ void get_mapped(const OriginBuffer& origin, const std::byte* target, const Targe
 
 void combine_mapped(const Combination& how, const OriginBuffer* origin, const OriginBuffer* result,
                     const Operand& target) {
+  if (basic_info(*target.datatype) == how.type && is_array(origin, *how.type) &&
+      is_array(result, *how.type)) {
+    return combine_array(how, target.guard, target.base, target.count,
+                         origin != nullptr ? origin->address : nullptr,
+                         result != nullptr ? result->address : nullptr);
+  }
   const Count bytes = target.count * target.datatype->size;
   if (is_dense(origin) && is_dense(result)) {
     return combine(how, target, 0, bytes, origin != nullptr ? origin->address : nullptr,

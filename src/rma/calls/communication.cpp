@@ -115,22 +115,29 @@ std::byte* address_of(Win& win, const TargetBuffer& remote) {
   return win.part(remote.rank).base + remote.offset;
 }
 
-/// Runs `operate(RmaRequest*)`, with a request for the user where he wants one.
-template <class Operate>
-void with_request(Win& win, Request** request, Operate&& operate) {
+void note_access(Win& win) {
   win.epoch.accessed();
   win.has_stored = true;  // perhaps
-  if (request == nullptr) return operate(nullptr);
+}
+
+/// What an operation gives that is over, where the user wants a request of it.
+Code finished(Win& win, Request** request) {
+  if (request != nullptr) *request = retain(&win.process.p2p->sent);
+  return kSuccess;
+}
+
+/// Runs `operate(RmaRequest*)`, which sends messages, with a request for the user where he wants one.
+template <class Operate>
+Code with_request(Win& win, Request** request, Operate&& operate) {
+  if (request == nullptr) {
+    operate(nullptr);
+    return kSuccess;
+  }
   auto* made = new RmaRequest(win);
   made->begin_part();
   operate(made);
   made->end_part();
   *request = made;
-}
-
-/// What an operation on MPI_PROC_NULL gives: nothing, done.
-Code nothing(Win& win, Request** request) {
-  if (request != nullptr) with_request(win, request, [](RmaRequest*) {});
   return kSuccess;
 }
 
@@ -140,7 +147,7 @@ OriginBuffer origin_buffer(const void* address, Count count, Datatype* type) {
 
 Code put_or_get(Process& process, bool is_put, const OriginBuffer& origin, int target_rank, Count target_disp,
                 Count target_count, Datatype* target_type, Win& win, Request** request) {
-  if (target_rank == kProcNull) return nothing(win, request);
+  if (target_rank == kProcNull) return finished(win, request);
   TargetBuffer remote;
   if (const Code code = find_target(process, win, target_rank, target_disp, target_count, target_type,
                                     request != nullptr, &remote))
@@ -152,26 +159,32 @@ Code put_or_get(Process& process, bool is_put, const OriginBuffer& origin, int t
             win.conflicts->begin(process, access, remote, &origin, is_put || request == nullptr))
       return code;
   }
-  with_request(win, request, [&](RmaRequest* made) {
-    if (remote.bytes() == 0) return;
-    if (!win.is_mapped(target_rank)) {
+  note_access(win);
+  if (remote.bytes() == 0) return finished(win, request);
+  if (!win.is_mapped(target_rank)) {
+    return with_request(win, request, [&](RmaRequest* made) {
       is_put ? win.messenger->put(origin, remote, made) : win.messenger->get(origin, remote, made);
-    } else if (copy_cooperatively(win, is_put, origin, address_of(win, remote), remote)) {
-      return;
-    } else if (is_put) {
-      put_mapped(origin, address_of(win, remote), remote);
-    } else {
-      get_mapped(origin, address_of(win, remote), remote);
-    }
-  });
-  return kSuccess;
+    });
+  }
+  std::byte* const place = address_of(win, remote);
+  if (!copy_cooperatively(win, is_put, origin, place, remote))
+    is_put ? put_mapped(origin, place, remote) : get_mapped(origin, place, remote);
+  return finished(win, request);
+}
+
+/// A rank is alone with the elements where it holds the target's lock exclusively; and where it only reads
+/// them and the hint says that the others do no other operation meanwhile.
+ElementGuard guard_of(Win& win, int target, std::uint16_t op) {
+  if (win.epoch.held(target) == Held::kExclusive) return {};
+  if (op == kMpiNoOp && win.hints.accumulate_ops == "same_op") return {};
+  return win.element_guard(target);
 }
 
 /// Accumulate, or get_accumulate where `result` is given.
 Code combine_at_target(Process& process, const OriginBuffer& origin, const OriginBuffer* result,
                        int target_rank, Count target_disp, Count target_count, Datatype* target_type,
                        const Op& op, Win& win, Request** request) {
-  if (target_rank == kProcNull) return nothing(win, request);
+  if (target_rank == kProcNull) return finished(win, request);
   TargetBuffer remote;
   if (const Code code = find_target(process, win, target_rank, target_disp, target_count, target_type,
                                     request != nullptr, &remote))
@@ -186,6 +199,10 @@ Code combine_at_target(Process& process, const OriginBuffer& origin, const Origi
   Combination how;
   if (remote.bytes() != 0) {
     if (const Code code = make_combination(process, op, *target_type, result != nullptr, &how)) return code;
+    if (target_type->predefined != 0) {
+      win.combination = how;
+      win.combination_type = target_type;
+    }
     if (win.conflicts != nullptr) {
       const OpenAccess access{.kind = AccessKind::kAccumulate,
                               .element_bytes = static_cast<std::uint8_t>(how.element_bytes()),
@@ -194,15 +211,64 @@ Code combine_at_target(Process& process, const OriginBuffer& origin, const Origi
       if (const Code code = win.conflicts->begin(process, access, remote, nullptr, enters)) return code;
     }
   }
-  with_request(win, request, [&](RmaRequest* made) {
-    if (remote.bytes() == 0) return;
-    const OriginBuffer* from = reads_origin ? &origin : nullptr;
-    if (!win.combines_here(target_rank)) return win.messenger->accumulate(how, from, result, remote, made);
-    const Operand target{address_of(win, remote), remote.count, remote.type,
-                         &win.control->accumulate_mutex(target_rank)};
-    combine_mapped(how, from, result, target);
-  });
-  return kSuccess;
+  note_access(win);
+  if (remote.bytes() == 0) return finished(win, request);
+  const OriginBuffer* from = reads_origin ? &origin : nullptr;
+  if (!win.combines_here(target_rank)) {
+    return with_request(
+        win, request, [&](RmaRequest* made) { win.messenger->accumulate(how, from, result, remote, made); });
+  }
+  combine_mapped(
+      how, from, result,
+      {address_of(win, remote), remote.count, remote.type, guard_of(win, target_rank, op.predefined)});
+  return finished(win, request);
+}
+
+/// The fast path of accumulates: few elements of a predefined type, with the operation of the last one.
+/// Returns false, having done nothing, where it is another case.
+bool combine_at_once(Process& process, const void* origin, void* result, Count count, const Datatype& type,
+                     int target_rank, Count target_disp, const Op& op, Win& win) {
+  if (!is_last_combination(win, op, &type) || count <= 0 || count > kFastPathBytesMax ||
+      process.checks != nullptr || !win.control->is_shared())
+    return false;
+  std::byte* const place = fast_path_place(win, target_rank, target_disp, count * type.extent);
+  if (place == nullptr) return false;
+  combine_array(win.combination, guard_of(win, target_rank, op.predefined), place, count,
+                static_cast<const std::byte*>(origin), static_cast<std::byte*>(result));
+  win.has_stored = true;
+  return true;
+}
+
+/// The fast paths of put and get. They return false, having done nothing, where it is another case.
+inline bool put_at_once(Process& process, const void* origin, Count origin_count, const Datatype* origin_type,
+                        int target_rank, Count target_disp, Count target_count, const Datatype* target_type,
+                        Win& win) {
+  if (target_rank < 0 || process.checks != nullptr) [[unlikely]]
+    return false;
+  const Count bytes = fast_path_bytes(origin_count, *origin_type, target_count, *target_type);
+  std::byte* const place = bytes > 0 ? fast_path_place(win, target_rank, target_disp, bytes) : nullptr;
+  if (place == nullptr) return false;
+  fast_path_copy(place, static_cast<const std::byte*>(origin), bytes);
+  win.has_stored = true;
+  return true;
+}
+
+inline bool get_at_once(Process& process, void* origin, Count origin_count, const Datatype* origin_type,
+                        int target_rank, Count target_disp, Count target_count, const Datatype* target_type,
+                        Win& win) {
+  if (target_rank < 0 || process.checks != nullptr) [[unlikely]]
+    return false;
+  const Count bytes = fast_path_bytes(origin_count, *origin_type, target_count, *target_type);
+  const std::byte* const place = bytes > 0 ? fast_path_place(win, target_rank, target_disp, bytes) : nullptr;
+  if (place == nullptr) return false;
+  fast_path_copy(static_cast<std::byte*>(origin), place, bytes);
+  return true;
+}
+
+/// Whether an operation with a request is legal, as far as it takes a fast path.
+bool is_open_by_request(const Win& win, int target_rank) {
+  return static_cast<std::size_t>(target_rank) < win.parts.size() &&
+         win.epoch.is_open_by_request(target_rank);
 }
 
 Code check_predefined(Process& process, const Datatype& datatype) {
@@ -219,29 +285,18 @@ using namespace rma;
 
 Code put(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
          int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Win* win) {
-  if (target_rank >= 0 && process.checks == nullptr) [[likely]] {
-    const Count bytes = fast_path_bytes(origin_count, *origin_datatype, target_count, *target_datatype);
-    std::byte* place = bytes > 0 ? fast_path_place(*win, target_rank, target_disp, bytes) : nullptr;
-    if (place != nullptr) {
-      fast_path_copy(place, static_cast<const std::byte*>(origin_addr), bytes);
-      win->has_stored = true;
-      return kSuccess;
-    }
-  }
+  if (put_at_once(process, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                  target_datatype, *win)) [[likely]]
+    return kSuccess;
   return put_or_get(process, true, origin_buffer(origin_addr, origin_count, origin_datatype), target_rank,
                     target_disp, target_count, target_datatype, *win, nullptr);
 }
 
 Code get(Process& process, void* origin_addr, Count origin_count, Datatype* origin_datatype, int target_rank,
          Count target_disp, Count target_count, Datatype* target_datatype, Win* win) {
-  if (target_rank >= 0 && process.checks == nullptr) [[likely]] {
-    const Count bytes = fast_path_bytes(origin_count, *origin_datatype, target_count, *target_datatype);
-    const std::byte* place = bytes > 0 ? fast_path_place(*win, target_rank, target_disp, bytes) : nullptr;
-    if (place != nullptr) {
-      fast_path_copy(static_cast<std::byte*>(origin_addr), place, bytes);
-      return kSuccess;
-    }
-  }
+  if (get_at_once(process, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                  target_datatype, *win)) [[likely]]
+    return kSuccess;
   return put_or_get(process, false, origin_buffer(origin_addr, origin_count, origin_datatype), target_rank,
                     target_disp, target_count, target_datatype, *win, nullptr);
 }
@@ -249,12 +304,20 @@ Code get(Process& process, void* origin_addr, Count origin_count, Datatype* orig
 Code rput(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
           int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Win* win,
           Request** request) {
+  if (is_open_by_request(*win, target_rank) &&
+      put_at_once(process, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                  target_datatype, *win))
+    return finished(*win, request);
   return put_or_get(process, true, origin_buffer(origin_addr, origin_count, origin_datatype), target_rank,
                     target_disp, target_count, target_datatype, *win, request);
 }
 
 Code rget(Process& process, void* origin_addr, Count origin_count, Datatype* origin_datatype, int target_rank,
           Count target_disp, Count target_count, Datatype* target_datatype, Win* win, Request** request) {
+  if (is_open_by_request(*win, target_rank) &&
+      get_at_once(process, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                  target_datatype, *win))
+    return finished(*win, request);
   return put_or_get(process, false, origin_buffer(origin_addr, origin_count, origin_datatype), target_rank,
                     target_disp, target_count, target_datatype, *win, request);
 }
@@ -262,6 +325,10 @@ Code rget(Process& process, void* origin_addr, Count origin_count, Datatype* ori
 Code accumulate(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
                 int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Op* op,
                 Win* win) {
+  if (origin_datatype == target_datatype && origin_count == target_count && op->predefined != kMpiNoOp &&
+      combine_at_once(process, origin_addr, nullptr, target_count, *target_datatype, target_rank, target_disp,
+                      *op, *win))
+    return kSuccess;
   return combine_at_target(process, origin_buffer(origin_addr, origin_count, origin_datatype), nullptr,
                            target_rank, target_disp, target_count, target_datatype, *op, *win, nullptr);
 }
@@ -269,6 +336,11 @@ Code accumulate(Process& process, const void* origin_addr, Count origin_count, D
 Code raccumulate(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
                  int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Op* op,
                  Win* win, Request** request) {
+  if (origin_datatype == target_datatype && origin_count == target_count && op->predefined != kMpiNoOp &&
+      is_open_by_request(*win, target_rank) &&
+      combine_at_once(process, origin_addr, nullptr, target_count, *target_datatype, target_rank, target_disp,
+                      *op, *win))
+    return finished(*win, request);
   return combine_at_target(process, origin_buffer(origin_addr, origin_count, origin_datatype), nullptr,
                            target_rank, target_disp, target_count, target_datatype, *op, *win, request);
 }
@@ -276,6 +348,11 @@ Code raccumulate(Process& process, const void* origin_addr, Count origin_count, 
 Code get_accumulate(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
                     void* result_addr, Count result_count, Datatype* result_datatype, int target_rank,
                     Count target_disp, Count target_count, Datatype* target_datatype, Op* op, Win* win) {
+  if (origin_datatype == target_datatype && origin_count == target_count &&
+      result_datatype == target_datatype && result_count == target_count &&
+      combine_at_once(process, origin_addr, result_addr, target_count, *target_datatype, target_rank,
+                      target_disp, *op, *win))
+    return kSuccess;
   const OriginBuffer result = origin_buffer(result_addr, result_count, result_datatype);
   return combine_at_target(process, origin_buffer(origin_addr, origin_count, origin_datatype), &result,
                            target_rank, target_disp, target_count, target_datatype, *op, *win, nullptr);
@@ -292,13 +369,16 @@ Code rget_accumulate(Process& process, const void* origin_addr, Count origin_cou
 
 Code fetch_and_op(Process& process, const void* origin_addr, void* result_addr, Datatype* datatype,
                   int target_rank, Count target_disp, Op* op, Win* win) {
+  if (is_last_combination(*win, *op, datatype)) [[likely]] {
+    std::byte* const place = fast_path_place(*win, target_rank, target_disp, datatype->size);
+    if (place != nullptr &&
+        fetch_word(win->combination, win->element_guard(target_rank), place,
+                   static_cast<const std::byte*>(origin_addr), static_cast<std::byte*>(result_addr)))
+      return kSuccess;
+  }
   if (target_rank == kProcNull) return kSuccess;
   if (const Code code = check_predefined(process, *datatype)) return code;
-  std::byte* place =
-      win->control->is_shared() ? fast_path_place(*win, target_rank, target_disp, datatype->size) : nullptr;
-  if (place != nullptr &&
-      fetch_word(*basic_info(*datatype), op->predefined, place, static_cast<const std::byte*>(origin_addr),
-                 static_cast<std::byte*>(result_addr)))
+  if (combine_at_once(process, origin_addr, result_addr, 1, *datatype, target_rank, target_disp, *op, *win))
     return kSuccess;
   const OriginBuffer result = origin_buffer(result_addr, 1, datatype);
   return combine_at_target(process, origin_buffer(origin_addr, 1, datatype), &result, target_rank,
@@ -307,12 +387,25 @@ Code fetch_and_op(Process& process, const void* origin_addr, void* result_addr, 
 
 Code compare_and_swap(Process& process, const void* origin_addr, const void* compare_addr, void* result_addr,
                       Datatype* datatype, int target_rank, Count target_disp, Win* win) {
+  const auto* origin = static_cast<const std::byte*>(origin_addr);
+  const auto* compare = static_cast<const std::byte*>(compare_addr);
+  auto* result = static_cast<std::byte*>(result_addr);
+  if (win->swap_type == datatype && win->control->is_shared()) [[likely]] {
+    std::byte* const place = fast_path_place(*win, target_rank, target_disp, datatype->size);
+    if (place != nullptr) {
+      rma::compare_and_swap(*basic_info(datatype->predefined), win->element_guard(target_rank), place,
+                            compare, origin, result);
+      win->has_stored = true;
+      return kSuccess;
+    }
+  }
   if (target_rank == kProcNull) return kSuccess;
   const BasicInfo* type = basic_info(*datatype);
   if (type == nullptr || !can_compare_and_swap(*type))
     return process.fail(kErrType,
                         "datatype = %s, expected an integer, logical, multi-language type or MPI_BYTE",
                         type != nullptr ? type->name : "a derived datatype");
+  if (datatype->predefined != 0) win->swap_type = datatype;
   TargetBuffer remote;
   if (const Code code = find_target(process, *win, target_rank, target_disp, 1, datatype, false, &remote))
     return code;
@@ -321,14 +414,10 @@ Code compare_and_swap(Process& process, const void* origin_addr, const void* com
                             .element_bytes = static_cast<std::uint8_t>(datatype->size)};
     if (const Code code = win->conflicts->begin(process, access, remote, nullptr, true)) return code;
   }
-  win->epoch.accessed();
-  win->has_stored = true;
-  const auto* origin = static_cast<const std::byte*>(origin_addr);
-  const auto* compare = static_cast<const std::byte*>(compare_addr);
-  auto* result = static_cast<std::byte*>(result_addr);
+  note_access(*win);
   if (win->combines_here(target_rank)) {
-    rma::compare_and_swap(*type, address_of(*win, remote), compare, origin, result,
-                          win->control->accumulate_mutex(target_rank));
+    rma::compare_and_swap(*type, win->element_guard(target_rank), address_of(*win, remote), compare, origin,
+                          result);
   } else {
     win->messenger->compare_and_swap(*type, origin, compare, result, remote);
   }

@@ -1,8 +1,10 @@
 // Making and ending windows.
 //
 // Every rank sends the others what it brings, wrong arguments included, so that all fail or none. Memory that
-// others can address is mapped. Then, where all ranks are on one node, rank 0 makes the window's segment and
-// the others open it, and again each rank sends what it has. A window over several nodes has no segment.
+// others can address is mapped. Then each rank says what of that it can reach. Where all ranks are on one
+// node, the control memory lies in rank 0's symmetric heap, if all reach it there: that takes no system call.
+// Else rank 0 makes a segment for it and the others open that, and again each rank says what it has. A window
+// over several nodes has neither.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -30,7 +32,10 @@ struct Share {
   Context context = 0;           // of the window, if this is rank 0
   std::int32_t error_class = 0;  // of this rank's arguments
   std::int32_t noncontiguous = 0;
+  std::int32_t granularity = 0;  // the hint, if this is rank 0
+  std::int32_t can_change = 0;   // it can do what a change of the way of accumulates takes
   SymmetricAddress address = 0;  // of its memory; 0: private
+  SymmetricAddress control = 0;  // of the control memory, if this is rank 0; 0: it has none for all
   std::uint64_t node = 0;        // where it is
 };
 
@@ -41,16 +46,20 @@ struct Making {
   std::vector<Share> shares;
   std::vector<std::size_t> offsets;  // by rank, in the segment
   std::size_t segment_bytes = 0;
-  std::byte* own_memory = nullptr;  // allocated for the window; this object's until the window has it
-  std::vector<std::byte*> bases;    // by rank: what is mapped here of what the ranks brought
-  bool one_node = true;             // the ranks share a machine's memory
-  bool is_mapped = false;           // all of that is
-  bool in_segment = false;          // the segment holds the memory
-  bool needs_messages = false;      // a rank does not have everything mapped, or there are several nodes
+  std::byte* own_memory = nullptr;   // allocated for the window; this object's until the window has it
+  std::byte* own_control = nullptr;  // the same of control memory, at rank 0
+  GuardRules rules;
+  std::vector<std::byte*> bases;  // by rank: what is mapped here of what the ranks brought
+  bool one_node = true;           // the ranks share a machine's memory
+  bool is_mapped = false;         // all of that is
+  bool in_segment = false;        // the segment holds the memory
+  bool control_in_heap = false;   // rank 0's heap holds the control memory, not the segment
+  bool needs_messages = false;    // a rank does not have everything mapped, or there are several nodes
 
   explicit Making(Comm& its_comm, Flavor its_flavor) : comm(its_comm), flavor(its_flavor) {}
   ~Making() {
     if (own_memory != nullptr) comm.process.symmetric_heap->deallocate(own_memory);
+    if (own_control != nullptr) comm.process.symmetric_heap->deallocate(own_control);
   }
   Making(const Making&) = delete;
   Making& operator=(const Making&) = delete;
@@ -73,6 +82,7 @@ Code exchange_shares(Making& making, Share share, Code own) {
   Process& process = comm.process;
   share.error_class = error_class_bits(own);
   share.node = node_number(process);
+  share.can_change = allow_barriers_of_others() ? 1 : 0;
   if (comm.rank == 0) share.context = make_context(process);
   making.shares.resize(static_cast<std::size_t>(comm.size()));
   if (const Code code = allgather_bytes(comm, &share, making.shares.data(), sizeof share)) return code;
@@ -109,30 +119,6 @@ void map_parts(Making& making, std::byte* own) {
   }
 }
 
-/// Whether all ranks give `mine`.
-Code all_agree(Comm& comm, bool mine, bool* all) {
-  const std::int32_t own = mine ? 1 : 0;
-  std::vector<std::int32_t> answers(static_cast<std::size_t>(comm.size()));
-  if (const Code code = allgather_bytes(comm, &own, answers.data(), sizeof own)) return code;
-  *all = std::find(answers.begin(), answers.end(), 0) == answers.end();
-  return kSuccess;
-}
-
-/// Memory that the library allocates lies in the ranks' symmetric heaps where all can reach it there; so
-/// messages from and to it are copied once. Otherwise it lies in the segment; or, where the ranks are on
-/// several nodes, each rank's is its own.
-Code choose_place(Making& making) {
-  making.in_segment = making.flavor == kShared;
-  if (making.flavor != kAllocate) return kSuccess;
-  bool all = false;
-  const bool mine = making.own_memory != nullptr && (making.is_mapped || !making.one_node);
-  if (const Code code = all_agree(making.comm, mine, &all)) return code;
-  if (!all && !making.one_node)
-    return making.comm.process.fail(kErrNoMem, "a rank of comm cannot have its part of the window");
-  making.in_segment = !all;
-  return kSuccess;
-}
-
 bool finds_conflicts(const Comm& comm) {
   return comm.process.config.check >= 3;
 }
@@ -142,12 +128,77 @@ std::size_t conflicts_offset(const Comm& comm) {
   return round_to_pages(SharedControl::bytes_needed(comm.size()));
 }
 
+/// Of SharedControl, and the tables of conflicts where there are some.
+std::size_t control_bytes(const Comm& comm) {
+  if (!finds_conflicts(comm)) return SharedControl::bytes_needed(comm.size());
+  return conflicts_offset(comm) + Conflicts::bytes_needed(comm.size());
+}
+
+/// Rank 0 offers control memory in its symmetric heap. Where that takes much, the pages of a segment, which
+/// are zero of themselves, are the better place.
+void offer_control(Making& making, Share* share) {
+  constexpr std::size_t kBytesMax = 256 * 1024;
+  constexpr std::size_t kAlignment = 64;
+  Comm& comm = making.comm;
+  const std::size_t bytes = control_bytes(comm);
+  if (comm.rank != 0 || making.flavor == kShared || bytes > kBytesMax) return;
+  SymmetricHeap& heap = *comm.process.symmetric_heap;
+  making.own_control = static_cast<std::byte*>(heap.allocate_symmetric(bytes, kAlignment));
+  if (making.own_control == nullptr) return;
+  std::memset(making.own_control, 0, bytes);
+  share->control = heap.locate(making.own_control, bytes).address;
+}
+
+/// The rules of accumulates, out of what all know.
+void agree_on_rules(Making& making) {
+  const bool can_change = std::all_of(making.shares.begin(), making.shares.end(),
+                                      [](const Share& share) { return share.can_change != 0; });
+  making.rules = guard_rules(making.shares.front().granularity, can_change);
+}
+
+bool reaches_control(const Making& making) {
+  Comm& comm = making.comm;
+  const SymmetricAddress control = making.shares.front().control;
+  return control != 0 &&
+         (comm.rank == 0 ||
+          comm.process.symmetric_heap->locate(comm.endpoint(0), control, control_bytes(comm)).is_shared());
+}
+
+/// Memory that the library allocates lies in the ranks' symmetric heaps where all can reach it there; so
+/// messages from and to it are copied once. Otherwise it lies in the segment; or, where the ranks are on
+/// several nodes, each rank's is its own.
+Code choose_place(Making& making) {
+  enum : std::int32_t { kHasMemory = 1, kReachesParts = 2, kReachesControl = 4 };
+  Comm& comm = making.comm;
+  making.in_segment = making.flavor == kShared;
+  making.needs_messages = !making.one_node;
+  if (making.in_segment || (!making.one_node && making.flavor != kAllocate)) return kSuccess;
+  const std::int32_t mine = (making.own_memory != nullptr ? kHasMemory : 0) |
+                            (making.is_mapped ? kReachesParts : 0) |
+                            (reaches_control(making) ? kReachesControl : 0);
+  if (comm.rank == 0 && making.own_control != nullptr)
+    SharedControl::begin(making.own_control, comm.size(), making.rules.first);  // before any rank uses it
+  std::vector<std::int32_t> answers(static_cast<std::size_t>(comm.size()));
+  if (const Code code = allgather_bytes(comm, &mine, answers.data(), sizeof mine)) return code;
+  const auto all = [&answers](std::int32_t bits) {
+    return std::all_of(answers.begin(), answers.end(),
+                       [bits](std::int32_t answer) { return (answer & bits) == bits; });
+  };
+  if (making.flavor == kAllocate) {
+    if (!making.one_node && !all(kHasMemory))
+      return comm.process.fail(kErrNoMem, "a rank of comm cannot have its part of the window");
+    making.in_segment = making.one_node && !all(kHasMemory | kReachesParts);
+  }
+  making.control_in_heap = making.one_node && !making.in_segment && all(kReachesControl);
+  making.needs_messages = !making.one_node || !all(kReachesParts);
+  return kSuccess;
+}
+
 /// Where each rank's part lies in the segment, behind SharedControl. Parts that need not follow each other
 /// begin with a page, so that each lies near its owner. Returns false when they are too large for any
 /// machine.
 bool lay_out(Making& making) {
-  std::size_t end = conflicts_offset(making.comm);
-  if (finds_conflicts(making.comm)) end += round_to_pages(Conflicts::bytes_needed(making.comm.size()));
+  std::size_t end = round_to_pages(control_bytes(making.comm));
   if (making.in_segment) {
     const bool contiguous = making.flavor == kShared && making.shares.front().noncontiguous == 0;
     for (const Share& share : making.shares) {
@@ -172,7 +223,10 @@ bool share_segment(Making& making, std::unique_ptr<SharedSegment>* segment, std:
   SegmentAddress address;
   if (comm.rank == 0) {
     *segment = SharedSegment::create(making.segment_bytes, error);
-    if (*segment) address = (*segment)->address();
+    if (*segment) {
+      address = (*segment)->address();
+      SharedControl::begin((*segment)->base(), comm.size(), making.rules.first);
+    }
   }
   if (bcast_bytes(comm, &address, sizeof address, 0) != kSuccess) return false;
   if (comm.rank != 0 && address.bytes == making.segment_bytes) *segment = SharedSegment::open(address, error);
@@ -204,10 +258,14 @@ Win* finish_window(Making& making, std::unique_ptr<SharedSegment> segment, const
   auto* made = new Win(Ref<Comm>(make_comm(comm, making.shares.front().context, comm.group)), making.flavor);
   take_hints(&made->hints, info);
   if (making.needs_messages) made->messenger = std::make_unique<Messenger>(*made);
-  std::byte* const memory = segment ? segment->base() : nullptr;
+  std::byte* memory = segment ? segment->base() : nullptr;
+  if (making.control_in_heap) {
+    memory = reinterpret_cast<std::byte*>(making.shares.front().control);
+    made->own_control = std::exchange(making.own_control, nullptr);
+  }
   made->segment = std::move(segment);
   if (memory != nullptr) {
-    made->control.emplace(memory, *made->comm);
+    made->control.emplace(memory, *made->comm, making.rules);
     made->control->shared()->set_help(help_origin, made);
     if (finds_conflicts(comm))
       made->conflicts = std::make_unique<Conflicts>(memory + conflicts_offset(comm), comm.rank, comm.size());
@@ -234,16 +292,20 @@ Code make_window(Making& making, Share share, void* base, const Info* info, Code
     return process.fail(kErrComm, "comm is an intercommunicator, expected an intracommunicator");
   if (base != nullptr)
     share.address = process.symmetric_heap->locate(base, static_cast<std::size_t>(share.bytes)).address;
+  Hints hints;
+  take_hints(&hints, info);
+  share.granularity = std::stoi(hints.accumulate_granularity);
+  offer_control(making, &share);
   if (const Code code = exchange_shares(making, share, own)) return code;
   map_parts(making, static_cast<std::byte*>(base));
+  agree_on_rules(making);
   if (const Code code = choose_place(making)) return code;
   std::unique_ptr<SharedSegment> segment;
   std::string error;
-  making.needs_messages = !making.one_node;
-  if (making.one_node && !share_segment(making, &segment, &error))
+  if (making.one_node && !making.control_in_heap && !share_segment(making, &segment, &error))
     return process.fail(kErrNoMem, "%s", error.c_str());
   Win* made = finish_window(making, std::move(segment), info);
-  made->control->barrier();  // no message for the window comes before all ranks have it
+  if (made->messenger) made->control->barrier();  // no message for the window comes before all ranks have it
   *win = made;
   return kSuccess;
 }
@@ -298,6 +360,8 @@ Win::Win(Ref<Comm> own_comm, rma::Flavor its_flavor)
 Win::~Win() {
   delist(process, *this);
   if (own_memory != nullptr) process.symmetric_heap->deallocate(own_memory);
+  // Of a window that was not freed other ranks may still look at it: then it stays.
+  if (own_control != nullptr && is_left) process.symmetric_heap->deallocate(own_control);
 }
 
 std::string Win::description() const {
@@ -390,7 +454,9 @@ Code win_free(Process& process, Win** win) {
   if (one.messenger) one.messenger->flush_all();
   if (const Code code = std::exchange(one.pending_error, 0)) return code;
   if (const Code code = delete_attributes(process, &one, &one.attributes)) return code;
-  one.control->barrier();  // no rank accesses it any more
+  one.control->barrier();  // no rank accesses its memory any more
+  if (one.control->is_shared() && !one.segment) one.control->shared()->leave();
+  one.is_left = true;
   release(*win);
   *win = nullptr;
   return kSuccess;

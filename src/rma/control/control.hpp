@@ -22,7 +22,7 @@ namespace tasuki::rma {
 class Control {
  public:
   /// `memory` as for SharedControl.
-  Control(std::byte* memory, Comm& comm) { shared_.emplace(memory, comm); }
+  Control(std::byte* memory, Comm& comm, const GuardRules& rules) { shared_.emplace(memory, comm, rules); }
   /// As for ServedControl.
   Control(Comm& comm, const ErrorOwner& window, ControlSender& sender)
       : served_(std::make_unique<ServedControl>(comm, window, sender)) {}
@@ -57,10 +57,10 @@ class Control {
   /// Returns once all ranks have come here. What a rank did to memory before it, all see after it.
   void barrier() { is_shared() ? shared_->barrier() : served_->barrier(); }
 
-  /// The lock of elements at `target` that no processor instruction combines. REQUIRES: the shared form, or
-  /// `target` is this rank.
-  SharedMutex& accumulate_mutex(int target) {
-    return is_shared() ? shared_->accumulate_mutex(target) : served_->accumulate_mutex();
+  /// Of accumulates at `target`, whose part begins at `base` here. Where control is served, a rank combines
+  /// what is its own, alone. REQUIRES: the shared form, or `target` is this rank.
+  ElementGuard element_guard(int target, const std::byte* base) const {
+    return is_shared() ? shared_->element_guard(target, base) : ElementGuard();
   }
 
   /// Adds the endpoints of the ranks that a wait under way is for: of a lock, those that hold it or are

@@ -30,7 +30,6 @@
 #include "base/lock_queue.hpp"
 #include "base/types.hpp"
 #include "object/comm.hpp"
-#include "rma/control/shared_mutex.hpp"
 
 namespace tasuki::rma {
 
@@ -78,9 +77,6 @@ class ServedControl {
   /// Completes this rank's accesses to the targets and gives their locks back.
   void unlock(const std::vector<int>& targets);
 
-  /// The lock of this rank's elements that no processor instruction combines. Others' are combined by them.
-  SharedMutex& accumulate_mutex() { return accumulate_; }
-
   // What the Messenger hands over.
   void handle(int from, ControlVerb verb, const std::byte* payload, std::size_t payload_bytes);
   /// `origin`'s accesses are done, and it gives this rank's lock back.
@@ -118,7 +114,6 @@ class ServedControl {
   ControlSender& sender_;
   static constexpr std::uint64_t kTicket = 0;  // a rank has one request at a time, for the whole part
   LockQueue queue_;                            // of this rank's part
-  SharedMutex accumulate_;
   std::vector<Peer> peers_;
   Awaited awaited_ = Awaited::kNothing;  // by the wait that was begun last
   int awaited_rank_ = 0;

@@ -43,19 +43,30 @@ bool comes_before(std::uint64_t claim, std::uint32_t ticket) {
 
 std::size_t SharedControl::bytes_needed(int ranks) {
   const std::size_t size = ranks_of(ranks);
-  return size * (sizeof(TargetState) + sizeof(PostedCopy) + barrier_steps(ranks) * sizeof(BarrierFlag) +
-                 size * sizeof(PairState) + size * sizeof(Claim));
+  return sizeof(Leavers) + size * (sizeof(TargetState) + sizeof(PartGuard) + sizeof(OriginMark) +
+                                   sizeof(PostedCopy) + barrier_steps(ranks) * sizeof(BarrierFlag) +
+                                   size * sizeof(PairState) + size * sizeof(Claim));
 }
 
-SharedControl::SharedControl(std::byte* memory, Comm& comm)
+void SharedControl::begin(std::byte* memory, int ranks, WordWay way) {
+  auto* const leavers = reinterpret_cast<Leavers*>(reinterpret_cast<TargetState*>(memory) + ranks_of(ranks));
+  auto* const parts = reinterpret_cast<PartGuard*>(leavers + 1);
+  for (int rank = 0; rank < ranks; ++rank) parts[rank].way.store(way, std::memory_order_release);
+}
+
+SharedControl::SharedControl(std::byte* memory, Comm& comm, const GuardRules& rules)
     : comm_(&comm),
+      rank_(comm.rank),
       size_(comm.size()),
+      rules_(rules),
       targets_(reinterpret_cast<TargetState*>(memory)),
-      copies_(reinterpret_cast<PostedCopy*>(targets_ + size_)),
+      leavers_(reinterpret_cast<Leavers*>(targets_ + size_)),
+      parts_(reinterpret_cast<PartGuard*>(leavers_ + 1)),
+      marks_(reinterpret_cast<OriginMark*>(parts_ + size_)),
+      copies_(reinterpret_cast<PostedCopy*>(marks_ + size_)),
       flags_(reinterpret_cast<BarrierFlag*>(copies_ + size_)),
       pairs_(reinterpret_cast<PairState*>(flags_ + ranks_of(size_) * barrier_steps(size_))),
       claims_(reinterpret_cast<Claim*>(pairs_ + ranks_of(size_) * ranks_of(size_))),
-      tickets_(ranks_of(size_)),
       posts_used_(ranks_of(size_)),
       completes_used_(ranks_of(size_)) {}
 
@@ -88,7 +99,7 @@ bool SharedControl::is_missing(int rank) const {
   switch (awaited_) {
     case Awaited::kLock:
       return comes_before(claim(rank, awaited_rank_).load(std::memory_order_relaxed),
-                          ticket_of(claim(comm_->rank, awaited_rank_).load(std::memory_order_relaxed)));
+                          ticket_of(claim(rank_, awaited_rank_).load(std::memory_order_relaxed)));
     case Awaited::kPost:
     case Awaited::kCopy:
       return rank == awaited_rank_;
@@ -97,8 +108,9 @@ bool SharedControl::is_missing(int rank) const {
              !is_complete(rank);
     case Awaited::kBarrier:
       // The first step shows which ranks have come; the others pass it on.
-      return rank != comm_->rank &&
+      return rank != rank_ &&
              static_cast<std::int32_t>(flag((rank + 1) % size_, 0).entered.load() - barriers_) < 0;
+    case Awaited::kLeavers:  // all of them have come to the barrier
     case Awaited::kNothing:
       break;
   }
@@ -117,16 +129,16 @@ Claim& SharedControl::claim(int origin, int target) const {
 
 bool SharedControl::has_owners(int target, bool exclusive, std::uint32_t ticket) const {
   const TargetState& state = targets_[target];
-  const std::uint32_t turn = exclusive ? state.done.load() : state.entered_readers.load();
+  const std::uint32_t present = turn(state, exclusive);
   std::uint32_t owners = 0;
   bool owns_turn = false;
   for (int rank = 0; rank < size_; ++rank) {
     const std::uint64_t its = claim(rank, target).load(std::memory_order_relaxed);
     if (!comes_before(its, ticket)) continue;
     ++owners;
-    owns_turn = owns_turn || ticket_of(its) == turn;
+    owns_turn = owns_turn || ticket_of(its) == present;
   }
-  return exclusive ? owners >= ticket - turn : owns_turn;
+  return exclusive ? owners >= ticket - present : owns_turn;
 }
 
 PairState& SharedControl::pair(int origin, int target) const {
@@ -143,14 +155,13 @@ void SharedControl::wake_all() {
 
 void SharedControl::wait_for_turn(int target, bool exclusive, std::uint32_t ticket) {
   TargetState& state = targets_[target];
-  const std::atomic<std::uint32_t>& turn = exclusive ? state.done : state.entered_readers;
   std::uint32_t looks = 0;
-  std::uint32_t last = turn.load();
+  std::uint32_t last = turn(state, exclusive);
   std::int64_t ownerless_since_ns = clock_ns();
   state.waiting.fetch_add(1);
   wait(Awaited::kLock, target, [&] {
     constexpr std::uint32_t kLooksPerCheck = 32;
-    const std::uint32_t now = turn.load();
+    const std::uint32_t now = turn(state, exclusive);
     check(now, ticket, size_, 0, target, kWhoseTurn);
     if (now == ticket || ++looks % kLooksPerCheck != 0) return now == ticket;
     const std::int64_t now_ns = clock_ns();
@@ -161,36 +172,48 @@ void SharedControl::wait_for_turn(int target, bool exclusive, std::uint32_t tick
   state.waiting.fetch_sub(1);
 }
 
+/// REQUIRES: entered_readers is the ticket of this rank, which alone changes it now.
+void SharedControl::admit_next_reader(TargetState& state) {
+  state.tickets.fetch_add(LockTickets{.entered_readers = 1}.word());
+}
+
+// Draws a ticket; and where it is a reader's whose turn it is, admits the next one with the same instruction:
+// then no rank waits for that.
 void SharedControl::lock(int target, bool exclusive) {
   TargetState& state = targets_[target];
-  const std::uint32_t ticket = state.next.fetch_add(1);
-  claim(comm_->rank, target).store(claim_of(ticket), std::memory_order_relaxed);
-  const std::atomic<std::uint32_t>& turn = exclusive ? state.done : state.entered_readers;
-  if (turn.load() != ticket) wait_for_turn(target, exclusive, ticket);
-  if (exclusive) {
-    tickets_[ranks_of(target)] = ticket;
-    return;
-  }
-  state.entered_readers.store(ticket + 1);  // the next one, if it reads too, may come in
+  std::uint64_t found = state.tickets.load(std::memory_order_relaxed);
+  LockTickets tickets;
+  bool enters = false;
+  do {
+    tickets = LockTickets::of(found);
+    enters = !exclusive && tickets.entered_readers == tickets.next;
+  } while (!state.tickets.compare_exchange_weak(
+      found, LockTickets{tickets.next + 1, tickets.entered_readers + (enters ? 1 : 0)}.word()));
+  const std::uint32_t ticket = tickets.next;
+  claim(rank_, target).store(claim_of(ticket), std::memory_order_relaxed);
+  if (enters) return;
+  if (turn(state, exclusive) != ticket) wait_for_turn(target, exclusive, ticket);
+  if (exclusive) return;
+  admit_next_reader(state);  // if it reads too, it may come in
   if (state.waiting.load() != 0) wake_all();
 }
 
 void SharedControl::unlock(int target, bool exclusive) {
   TargetState& state = targets_[target];
-  claim(comm_->rank, target).store(0, std::memory_order_relaxed);
-  if (exclusive) state.entered_readers.store(tickets_[ranks_of(target)] + 1);
+  claim(rank_, target).store(0, std::memory_order_relaxed);
+  if (exclusive) admit_next_reader(state);
   state.done.fetch_add(1);
   if (state.waiting.load() != 0) wake_all();
 }
 
 void SharedControl::post(int origin) {
-  pair(origin, comm_->rank).posts.fetch_add(1);
+  pair(origin, rank_).posts.fetch_add(1);
   wake(origin);
 }
 
 void SharedControl::wait_for_post(int target) {
   const std::uint32_t used = posts_used_[ranks_of(target)]++;
-  const PairState& state = pair(comm_->rank, target);
+  const PairState& state = pair(rank_, target);
   wait(Awaited::kPost, target, [&] {
     const std::uint32_t posts = state.posts.load();
     check(posts, used, 0, 1, target, "how often a window was exposed");
@@ -199,12 +222,12 @@ void SharedControl::wait_for_post(int target) {
 }
 
 void SharedControl::complete(int target) {
-  pair(comm_->rank, target).completes.fetch_add(1);
+  pair(rank_, target).completes.fetch_add(1);
   wake(target);
 }
 
 bool SharedControl::is_complete(int origin) const {
-  const std::uint32_t completes = pair(origin, comm_->rank).completes.load();
+  const std::uint32_t completes = pair(origin, rank_).completes.load();
   const std::uint32_t used = completes_used_[ranks_of(origin)];
   check(completes, used, 0, 1, origin, "how often an access to a window was completed");
   return completes != used;
@@ -235,11 +258,11 @@ void SharedControl::barrier() {
   const std::uint32_t count = ++barriers_;
   int distance = 1;
   for (int step = 0; distance < size_; ++step, distance *= 2) {
-    const int next = (comm_->rank + distance) % size_;
+    const int next = (rank_ + distance) % size_;
     flag(next, step).entered.store(count);
     wake(next);
-    const std::atomic<std::uint32_t>& own = flag(comm_->rank, step).entered;
-    const int previous = (comm_->rank - distance + size_) % size_;
+    const std::atomic<std::uint32_t>& own = flag(rank_, step).entered;
+    const int previous = (rank_ - distance + size_) % size_;
     // The other one may have come to its next barrier already.
     wait(Awaited::kBarrier, 0, [&] {
       const std::uint32_t entered = own.load();
@@ -247,6 +270,15 @@ void SharedControl::barrier() {
       return static_cast<std::int32_t>(entered - count) >= 0;
     });
   }
+}
+
+void SharedControl::leave() {
+  if (rank_ != 0) {
+    leavers_->count.fetch_add(1);
+    return wake(0);
+  }
+  const auto others = static_cast<std::uint32_t>(size_ - 1);
+  wait(Awaited::kLeavers, 0, [&] { return leavers_->count.load() >= others; });
 }
 
 void SharedControl::damaged(int rank, const char* what) const {

@@ -1,5 +1,5 @@
 // SharedControl: the control of a window whose ranks are all on one node: locks, counters, the barrier of a
-// fence. It lies at the start of the window's segment, which all of them map, so synchronizing needs no
+// fence. It lies in memory that all of them map, rank 0's or the window's segment, so synchronizing needs no
 // message and no help from the target.
 //
 // Waiting goes through Progress: a rank that waits goes on moving its messages, and sleeps when nothing
@@ -9,9 +9,9 @@
 // Locks are fair: a ticket is drawn by every rank that wants one, writers and readers are served in the order
 // of their tickets, and readers that follow each other hold the lock together. So neither can starve.
 //
-// Ownership: each shared field names its writer. SharedControl is a view; the segment belongs to the
-// window. Thread safety: the shared fields are atomic; each SharedControl belongs to one rank, guarded by its
-// process lock.
+// Ownership: each shared field names its writer. SharedControl is a view; the memory belongs to the window.
+// Thread safety: the shared fields are atomic; each SharedControl belongs to one rank, guarded by its process
+// lock.
 //
 // Invariants of a TargetState:
 //  1. entered_readers <= next and done <= next; done counts tickets that are over.
@@ -28,8 +28,8 @@
 
 #include "base/types.hpp"
 #include "object/comm.hpp"
+#include "rma/control/element_guard.hpp"
 #include "rma/control/posted_copy.hpp"
-#include "rma/control/shared_mutex.hpp"
 
 namespace tasuki::rma {
 
@@ -40,17 +40,32 @@ struct alignas(64) BarrierFlag {
 
 /// Of one rank as a target.
 struct alignas(64) TargetState {
-  std::atomic<std::uint32_t> next;             // tickets drawn; writer: a rank that wants the lock
-  std::atomic<std::uint32_t> entered_readers;  // writer: the reader whose turn it is, a writer that leaves
-  std::atomic<std::uint32_t> done;             // writer: a rank that leaves
-  std::atomic<std::uint32_t> waiting;          // ranks that wait; writer: those
-  SharedMutex accumulate;  // of the elements that no processor instruction combines (access/accumulate.hpp)
+  std::atomic<std::uint64_t> tickets;  // a LockTickets; writer: a rank that wants the lock, the reader whose
+                                       // turn it is, a writer that leaves
+  std::atomic<std::uint32_t> done;     // tickets that are over; writer: a rank that leaves
+  std::atomic<std::uint32_t> waiting;  // ranks that wait; writer: those
+};
+
+/// What the word of a lock means: with it in one word, a lock that nobody waits for takes one instruction.
+struct LockTickets {
+  std::uint32_t next = 0;             // tickets drawn
+  std::uint32_t entered_readers = 0;  // the ticket before which no reader has to wait any more
+
+  static LockTickets of(std::uint64_t word) {
+    return {static_cast<std::uint32_t>(word), static_cast<std::uint32_t>(word >> 32)};
+  }
+  std::uint64_t word() const { return std::uint64_t{entered_readers} << 32 | next; }
 };
 
 /// Of an origin and a target (post-start-complete-wait).
 struct PairState {
   std::atomic<std::uint32_t> posts;      // times that the target exposed itself to the origin; writer: target
   std::atomic<std::uint32_t> completes;  // times that the origin was done with it; writer: origin
+};
+
+/// Of a window that ends: the ranks that will not look at the control memory again; writer: those.
+struct alignas(64) Leavers {
+  std::atomic<std::uint32_t> count;
 };
 
 /// What an origin has drawn at a target: a ticket and 1 above it while it waits or holds the lock, else 0.
@@ -65,15 +80,24 @@ class SharedControl {
   /// Returns whether it did.
   using Help = bool (*)(void* context);
 
-  /// `memory` holds bytes_needed(comm.size()) bytes that all ranks of `comm` map, zero at first.
-  SharedControl(std::byte* memory, Comm& comm);
+  /// Of memory that is zero, before any rank makes a SharedControl of it: how its words are combined at
+  /// first.
+  static void begin(std::byte* memory, int ranks, WordWay way);
+
+  /// `memory` holds bytes_needed(comm.size()) bytes that all ranks of `comm` map, zero at first but for
+  /// begin(). `rules`: the same at all ranks.
+  SharedControl(std::byte* memory, Comm& comm, const GuardRules& rules);
   void set_help(Help help, void* context) {
     help_ = help;
     help_context_ = context;
   }
 
   PostedCopy& posted_copy(int target) { return copies_[target]; }
-  SharedMutex& accumulate_mutex(int target) { return targets_[target].accumulate; }
+  /// Of accumulates at `target`, whose part begins at `base` here.
+  ElementGuard element_guard(int target, const std::byte* base) const {
+    if (size_ == 1) return {};
+    return {parts_[target], marks_, rank_, size_, base, rules_};
+  }
 
   // Passive targets. lock() returns once it is held; the user's locks do not nest.
   void lock(int target, bool exclusive);
@@ -97,6 +121,9 @@ class SharedControl {
   /// Returns once all ranks have come here. What a rank did to memory before it, all see after it.
   void barrier();
 
+  /// The last call, behind a barrier: at rank 0 it returns once no other rank looks at the memory any more.
+  void leave();
+
   /// Has `rank`, if it sleeps, look at what it waits for.
   void wake(int rank);
 
@@ -104,13 +131,18 @@ class SharedControl {
   PairState& pair(int origin, int target) const;
   BarrierFlag& flag(int rank, int step) const;
   /// What a wait is for, and for which rank.
-  enum class Awaited : std::uint8_t { kNothing, kLock, kPost, kCompletes, kCopy, kBarrier };
+  enum class Awaited : std::uint8_t { kNothing, kLock, kPost, kCompletes, kCopy, kBarrier, kLeavers };
   template <class Done>
   void wait(Awaited what, int rank, Done&& done);
   Claim& claim(int origin, int target) const;
   /// Whether the tickets that are to be over before `ticket` have owners. Not for a moment where one is being
   /// drawn; nor ever again where a counter was overwritten.
   bool has_owners(int target, bool exclusive, std::uint32_t ticket) const;
+  /// The ticket whose turn it is to read or, exclusively, to write.
+  static std::uint32_t turn(const TargetState& state, bool exclusive) {
+    return exclusive ? state.done.load() : LockTickets::of(state.tickets.load()).entered_readers;
+  }
+  static void admit_next_reader(TargetState& state);
   void wait_for_turn(int target, bool exclusive, std::uint32_t ticket);
   bool is_missing(int rank) const;
   void wake_all();
@@ -125,8 +157,13 @@ class SharedControl {
   [[noreturn]] void damaged(int rank, const char* what) const;
 
   Comm* comm_;
+  int rank_;
   int size_;
+  GuardRules rules_;
   TargetState* targets_;
+  Leavers* leavers_;
+  PartGuard* parts_;    // by target
+  OriginMark* marks_;   // by origin
   PostedCopy* copies_;  // by target
   BarrierFlag* flags_;  // by rank and step
   PairState* pairs_;
@@ -137,7 +174,6 @@ class SharedControl {
   Awaited awaited_ = Awaited::kNothing;  // by the wait that was begun last
   int awaited_rank_ = 0;
   std::vector<int> awaited_origins_;           // whose kCompletes
-  std::vector<std::uint32_t> tickets_;         // by target: of the exclusive lock that is held
   std::vector<std::uint32_t> posts_used_;      // by target
   std::vector<std::uint32_t> completes_used_;  // by origin
 };

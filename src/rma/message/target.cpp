@@ -151,7 +151,7 @@ bool Messenger::find_operand(int from, const Header& header, Ref<Datatype>* type
     damaged(from, "of a wrong count");
   }
   const int self = win_.rank();
-  *operand = {nullptr, header.count, type->get(), &win_.control->accumulate_mutex(self)};
+  *operand = {nullptr, header.count, type->get(), win_.element_guard(self)};
   if (win_.flavor == kDynamic) {
     operand->base = reinterpret_cast<std::byte*>(header.offset);
     return is_attached(win_, header.offset, header.count, **type);
@@ -231,7 +231,7 @@ void Messenger::swap_here(int from, const Header& header, const Operand& target,
       target.count * target.datatype->size != type->size) {
     damaged(from, "a compare-and-swap that does not fit its target");
   }
-  rma::compare_and_swap(*type, target.base, payload, payload + type->size, packed_.data(), *target.mutex);
+  rma::compare_and_swap(*type, target.guard, target.base, payload, payload + type->size, packed_.data());
   Header answer = header;
   answer.verb = Verb::kFetched;
   answer.bytes = type->size;

@@ -56,8 +56,29 @@ std::vector<std::byte> values(const Datatype& type, int count, int seed) {
 
 constexpr int kCount = 300;
 
+/// What `ranks` origins and one target share, as a window has it.
+struct Shared {
+  explicit Shared(int ranks, GuardRules its_rules = {})
+      : marks(static_cast<std::size_t>(ranks)), rules(its_rules) {
+    part.way.store(rules.first);
+    can_change = allow_barriers_of_others();
+  }
+  ElementGuard guard(int rank, const std::byte* base) {
+    return {part, marks.data(), rank, static_cast<int>(marks.size()), base, rules};
+  }
+
+  PartGuard part{};
+  std::vector<OriginMark> marks;
+  GuardRules rules;
+  bool can_change;
+};
+
+/// By instructions for ever; under locks from the start; by instructions at first; alone.
+const std::vector<GuardRules> kRules = {guard_rules(1, true), guard_rules(0, false), guard_rules(0, true)};
+
 /// Combines at `shift` bytes behind an aligned address and compares with the kernel on aligned arrays.
-void check(Process& process, std::uint16_t op, std::uint16_t basic, std::size_t shift) {
+void check(Process& process, std::uint16_t op, std::uint16_t basic, std::size_t shift,
+           const ElementGuard& guard) {
   Combination how;
   if (!make_combination(op, basic, &how)) return;
   Datatype& type = predefined_type(process, basic);
@@ -80,13 +101,21 @@ void check(Process& process, std::uint16_t op, std::uint16_t basic, std::size_t 
   std::vector<std::byte> wanted(before.size());
   PackCursor(type, kCount).pack(structs, wanted.data(), wanted.size());
 
-  SharedMutex mutex{};
   std::vector<std::byte> old(before.size());
-  combine(how, {base, kCount, &type, &mutex}, 0, type.size * kCount, operand.data(), old.data());
+  combine(how, {base, kCount, &type, guard}, 0, type.size * kCount, operand.data(), old.data());
   std::vector<std::byte> after(before.size());
   PackCursor(type, kCount).pack(base, after.data(), after.size());
   EXPECT_EQ(old, before) << "op " << op << " on " << type.name << " at +" << shift;
   EXPECT_EQ(after, wanted) << "op " << op << " on " << type.name << " at +" << shift;
+
+  // The same of arrays.
+  std::vector<std::byte> old_structs(extent * kCount);
+  PackCursor(type, kCount).unpack(base, before.data(), before.size());
+  combine_array(how, guard, base, kCount, in_structs, old_structs.data());
+  PackCursor(type, kCount).pack(base, after.data(), after.size());
+  PackCursor(type, kCount).pack(old_structs.data(), old.data(), old.size());
+  EXPECT_EQ(old, before) << "op " << op << " on an array of " << type.name << " at +" << shift;
+  EXPECT_EQ(after, wanted) << "op " << op << " on an array of " << type.name << " at +" << shift;
 }
 
 TEST(Accumulate, GivesWhatAReductionGivesAtAnyAddress) {
@@ -98,7 +127,13 @@ TEST(Accumulate, GivesWhatAReductionGivesAtAnyAddress) {
       for (const std::uint16_t op : kOps) {
         Combination how;
         combinations += make_combination(op, basic, &how);
-        for (const std::size_t shift : {0, 1, 2, 4, 8}) check(process, op, basic, shift);
+        for (const std::size_t shift : {0, 1, 2, 4, 8}) {
+          check(process, op, basic, shift, ElementGuard());
+          for (const GuardRules& rules : kRules) {
+            Shared shared(2, rules);
+            check(process, op, basic, shift, shared.guard(0, nullptr));
+          }
+        }
       }
     }
     EXPECT_GT(combinations, 300);
@@ -133,20 +168,14 @@ TEST(Accumulate, KnowsTheBasicTypeOfDerivedOnes) {
   });
 }
 
-/// Eight threads add one to the same elements.
-void add_at_once(Process& process, std::uint16_t basic, std::byte* base, const std::vector<std::byte>& one,
-                 int rounds) {
-  Datatype& type = predefined_type(process, basic);
-  Combination how;
-  ASSERT_TRUE(make_combination(kMpiSum, basic, &how));
-  SharedMutex mutex{};
+constexpr int kThreads = 8;
+
+/// Eight threads, each an origin, do `body(rank, guard)`.
+template <class Body>
+void run_origins(Shared& shared, const std::byte* base, Body&& body) {
   std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i) {
-    threads.emplace_back([&] {
-      for (int round = 0; round < rounds; ++round) {
-        combine(how, {base, 1, &type, &mutex}, 0, type.size, one.data(), nullptr);
-      }
-    });
+  for (int rank = 0; rank < kThreads; ++rank) {
+    threads.emplace_back([&, rank] { body(rank, shared.guard(rank, base)); });
   }
   for (std::thread& thread : threads) thread.join();
 }
@@ -154,25 +183,113 @@ void add_at_once(Process& process, std::uint16_t basic, std::byte* base, const s
 TEST(Accumulate, NothingIsLostAmongThreads) {
   test::run_ranks(1, [](Process& process) {
     alignas(16) std::array<std::byte, 64> memory{};
-    const auto add = [&]<class T>(std::uint16_t basic, std::size_t shift, T) {
+    const auto add = [&]<class T>(std::uint16_t basic, std::size_t shift, T, const GuardRules& rules) {
       memory.fill(std::byte{0});
+      Datatype& type = predefined_type(process, basic);
+      Combination how;
+      ASSERT_TRUE(make_combination(kMpiSum, basic, &how));
       const T one = 1;
       std::vector<std::byte> operand(sizeof one);
       std::memcpy(operand.data(), &one, sizeof one);
-      add_at_once(process, basic, memory.data() + shift, operand, 2000);
+      Shared shared(kThreads, rules);
+      run_origins(shared, memory.data(), [&](int, const ElementGuard& guard) {
+        for (int round = 0; round < 2000; ++round) {
+          combine(how, {memory.data() + shift, 1, &type, guard}, 0, type.size, operand.data(), nullptr);
+        }
+      });
       T sum;
       std::memcpy(&sum, memory.data() + shift, sizeof sum);
       EXPECT_EQ(sum, T{16000}) << basic << " at +" << shift;
     };
-    add(kMpiInt, 4, int{});                    // a fetching addition
-    add(kMpiInt, 3, int{});                    // an odd address: the lock
-    add(kMpiDouble, 8, double{});              // compare-and-swap around the kernel
-    add(kMpiLongDouble, 16, (long double){});  // the lock
+    for (const GuardRules& rules : kRules) {
+      add(kMpiInt, 4, int{}, rules);                    // a fetching addition, or the lock of the block
+      add(kMpiInt, 3, int{}, rules);                    // an odd address: the lock
+      add(kMpiDouble, 8, double{}, rules);              // compare-and-swap
+      add(kMpiLongDouble, 16, (long double){}, rules);  // the lock
+    }
   });
 }
 
-TEST(Accumulate, CompareAndSwapTakesTheSameWays) {
-  SharedMutex mutex{};
+/// Four origins add single elements, the others long runs that overlap them and cross blocks; the way changes
+/// meanwhile. `T`: of the elements.
+template <class T>
+void mix_sizes(Process& process, std::uint16_t basic, int round) {
+  constexpr int kElements = 1500;
+  constexpr int kRounds = 300;
+  Datatype& type = predefined_type(process, basic);
+  Combination how;
+  ASSERT_TRUE(make_combination(kMpiSum, basic, &how));
+  alignas(64) static std::array<T, kElements> memory;
+  memory.fill(T{});
+  const std::vector<T> ones(kElements, T{1});
+  const auto* in = reinterpret_cast<const std::byte*>(ones.data());
+  Shared shared(kThreads);
+  auto* const base = reinterpret_cast<std::byte*>(memory.data());
+  run_origins(shared, base, [&](int rank, const ElementGuard& guard) {
+    for (int i = 0; i < kRounds; ++i) {
+      if (rank >= kThreads / 2) {
+        if (i < round * 10) continue;  // so that the change comes amid the single ones
+        combine(how, {base, kElements, &type, guard}, 0, type.size * kElements, in, nullptr);
+        continue;
+      }
+      for (int at = rank; at < kElements; at += 37)
+        combine_array(how, guard, base + static_cast<std::size_t>(at) * sizeof(T), 1, in, nullptr);
+    }
+  });
+  for (int at = 0; at < kElements; ++at) {
+    int singles = 0;
+    for (int rank = 0; rank < kThreads / 2; ++rank) singles += at >= rank && (at - rank) % 37 == 0;
+    const int sums = singles * kRounds + kThreads / 2 * (kRounds - round * 10);
+    ASSERT_EQ(memory[static_cast<std::size_t>(at)], static_cast<T>(sums)) << type.name << " " << at;
+  }
+}
+
+TEST(Accumulate, LargeAndSmallOnesThatMeetLoseNothing) {
+  test::run_ranks(1, [](Process& process) {
+    for (int round = 0; round < 8; ++round) {
+      mix_sizes<double>(process, kMpiDouble, round);
+      mix_sizes<int>(process, kMpiInt, round);
+      mix_sizes<long double>(process, kMpiLongDouble, round);
+      mix_sizes<std::uint16_t>(process, kMpiUint16T, round);
+    }
+  });
+}
+
+TEST(Accumulate, ManyWordsChangeTheWayAndFewDoNot) {
+  test::run_ranks(1, [](Process& process) {
+    Datatype& type = predefined_type(process, kMpiInt);
+    Combination how;
+    ASSERT_TRUE(make_combination(kMpiSum, kMpiInt, &how));
+    std::vector<int> memory(100), ones(100, 1);
+    auto* const base = reinterpret_cast<std::byte*>(memory.data());
+    const auto add = [&](Shared& shared, Count count) {
+      combine(how, {base, count, &type, shared.guard(1, base)}, 0, type.size * count,
+              reinterpret_cast<const std::byte*>(ones.data()), nullptr);
+      return shared.part.way.load();
+    };
+    Shared shared(2);
+    if (!shared.can_change) GTEST_SKIP() << "this system has no membarrier";
+    EXPECT_EQ(add(shared, shared.rules.many_words - 1), WordWay::kInstructions);
+    EXPECT_EQ(add(shared, shared.rules.many_words), WordWay::kLocks);
+    EXPECT_EQ(add(shared, 1), WordWay::kLocks) << "it stays";
+    Shared fine(2, guard_rules(4, true));
+    EXPECT_EQ(add(fine, 100), WordWay::kInstructions) << "the hint wants each word by itself";
+    EXPECT_EQ(memory[0], 4);
+  });
+}
+
+TEST(Accumulate, TheGranularityIsThatOfTheBlocks) {
+  EXPECT_EQ(guard_rules(0, true), GuardRules());
+  EXPECT_EQ(guard_rules(0, false).first, WordWay::kLocks);
+  EXPECT_EQ(guard_rules(8, false).first, WordWay::kInstructions);
+  EXPECT_EQ(guard_rules(8, true).many_words, INT64_MAX);
+  EXPECT_EQ(guard_rules(9, true).block_bits, 8u);
+  EXPECT_EQ(guard_rules(1000, true).block_bits, 10u);
+  EXPECT_EQ(guard_rules(999'999'999, true).block_bits, 16u);
+  EXPECT_EQ(guard_rules(1000, true).first, WordWay::kLocks);
+}
+
+void check_compare_and_swap(const ElementGuard& guard) {
   for (const std::uint16_t basic : {kMpiInt8T, kMpiInt16T, kMpiInt32T, kMpiInt64T, kMpiInteger16}) {
     const BasicInfo& type = *basic_info(basic);
     ASSERT_TRUE(can_compare_and_swap(type)) << type.name;
@@ -181,14 +298,22 @@ TEST(Accumulate, CompareAndSwapTakesTheSameWays) {
       std::array<std::byte, 16> compare{}, origin{}, result{};
       origin[0] = std::byte{9};
       std::byte* place = memory.data() + shift;
-      compare_and_swap(type, place, compare.data(), origin.data(), result.data(), mutex);
+      compare_and_swap(type, guard, place, compare.data(), origin.data(), result.data());
       EXPECT_EQ(place[0], std::byte{9});
       EXPECT_EQ(result[0], std::byte{0});
       origin[0] = std::byte{4};
-      compare_and_swap(type, place, compare.data(), origin.data(), result.data(), mutex);
+      compare_and_swap(type, guard, place, compare.data(), origin.data(), result.data());
       EXPECT_EQ(place[0], std::byte{9}) << "what did not compare equal was replaced";
       EXPECT_EQ(result[0], std::byte{9});
     }
+  }
+}
+
+TEST(Accumulate, CompareAndSwapTakesTheSameWays) {
+  check_compare_and_swap(ElementGuard());
+  for (const GuardRules& rules : kRules) {
+    Shared shared(2, rules);
+    check_compare_and_swap(shared.guard(1, nullptr));
   }
   EXPECT_FALSE(can_compare_and_swap(*basic_info(kMpiDouble)));
 }

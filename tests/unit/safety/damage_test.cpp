@@ -228,7 +228,7 @@ Ending damage_control(std::uint32_t value) {
     Rank rank(process);
     void* base = nullptr;
     Win* win = nullptr;
-    ASSERT_EQ(api::win_allocate(process, 64, 1, nullptr, rank.world, &base, &win), 0);
+    ASSERT_EQ(api::win_allocate_shared(process, 64, 1, nullptr, rank.world, &base, &win), 0);
     api::win_fence(process, 0, win);
     rank.barrier();
     if (rank.rank == 1) {
@@ -291,7 +291,7 @@ void lock_after(Rank& rank, int lock_type, const std::function<void(Win*)>& befo
   Process& process = rank.process;
   Win* win = nullptr;
   void* base = nullptr;
-  ASSERT_EQ(api::win_allocate(process, 64, 1, nullptr, rank.world, &base, &win), 0);
+  ASSERT_EQ(api::win_allocate_shared(process, 64, 1, nullptr, rank.world, &base, &win), 0);
   if (rank.rank == 1) before(win);
   rank.barrier();
   if (rank.rank == 1) meanwhile(win);
@@ -309,7 +309,7 @@ TEST(DamagedWindows, ALockThatWaitsForATicketWhichNobodyHasIsTold) {
   for (const int lock_type : {kExclusive, kShared}) {
     const auto draw = [](Win* win) {
       auto* targets = reinterpret_cast<rma::TargetState*>(win->segment->base());
-      targets[1].next.fetch_add(1);
+      targets[1].tickets.fetch_add(1);
     };
     const auto body = [&](Process& process) {
       Rank rank(process);
