@@ -104,6 +104,20 @@ bool is_word(const BasicInfo& type, const std::byte* place) {
          reinterpret_cast<std::uintptr_t>(place) % size == 0;
 }
 
+void combine_by_instructions(const Combination& how, std::byte* place, const std::byte* in, std::byte* result,
+                             std::size_t count) {
+  switch (how.type->size) {
+    case 8:
+      return combine_words<std::uint64_t>(how, place, in, result, count);
+    case 4:
+      return combine_words<std::uint32_t>(how, place, in, result, count);
+    case 2:
+      return combine_words<std::uint16_t>(how, place, in, result, count);
+    default:
+      return combine_words<std::uint8_t>(how, place, in, result, count);
+  }
+}
+
 // ----- by plain instructions -------------------------------------------------------------------------------
 
 bool is_aligned(const BasicInfo& type, const std::byte* place) {
@@ -244,7 +258,7 @@ class Walk {
   /// The next run: `bytes` bytes of whole elements.
   void combine_run(std::byte* place, Count bytes) {
     if (by_instructions_ && is_word(*how_.type, place)) {
-      combine_by_instructions(place, bytes);
+      combine_by_instructions(how_, place, in_, result_, bytes_of(bytes) / how_.type->size);
       advance(bytes);
     } else if (guard_.is_alone()) {
       combine_next(place, bytes);
@@ -254,20 +268,6 @@ class Walk {
   }
 
  private:
-  void combine_by_instructions(std::byte* place, Count bytes) const {
-    const std::size_t count = bytes_of(bytes) / how_.type->size;
-    switch (how_.type->size) {
-      case 8:
-        return combine_words<std::uint64_t>(how_, place, in_, result_, count);
-      case 4:
-        return combine_words<std::uint32_t>(how_, place, in_, result_, count);
-      case 2:
-        return combine_words<std::uint16_t>(how_, place, in_, result_, count);
-      default:
-        return combine_words<std::uint8_t>(how_, place, in_, result_, count);
-    }
-  }
-
   /// An element belongs to the block in which it begins.
   void combine_by_blocks(std::byte* place, Count bytes) {
     const Count size = how_.type->size;
@@ -308,9 +308,23 @@ class Walk {
 
 }  // namespace
 
+void combine_one(const Combination& how, const ElementGuard& guard, std::byte* place, const std::byte* in,
+                 std::byte* result) {
+  if (guard.is_alone()) return combine_plain(how, place, in, result, 1);
+  if (is_word(*how.type, place) && guard.enter()) {
+    combine_by_instructions(how, place, in, result, 1);
+    return guard.leave();
+  }
+  SharedMutex& mutex = guard.block_of(place).mutex;
+  mutex.lock();
+  combine_plain(how, place, in, result, 1);
+  mutex.unlock();
+}
+
 void combine_array(const Combination& how, const ElementGuard& guard, std::byte* place, Count count,
                    const std::byte* in, std::byte* result) {
   if (how.has_padding()) return combine_pair_array(how, guard, place, count, in, result);
+  if (count == 1) return combine_one(how, guard, place, in, result);
   Walk walk(how, guard, count, in, result);
   walk.combine_run(place, count * how.type->size);
 }

@@ -42,6 +42,10 @@ void combine(const Combination& combination, const Operand& target, Count from, 
 void combine_array(const Combination& combination, const ElementGuard& guard, std::byte* place, Count count,
                    const std::byte* in, std::byte* result);
 
+/// combine_array() of one element of a type without padding.
+void combine_one(const Combination& combination, const ElementGuard& guard, std::byte* place,
+                 const std::byte* in, std::byte* result);
+
 /// MPI_Compare_and_swap of one element: `result` gets the old value.
 void compare_and_swap(const BasicInfo& type, const ElementGuard& guard, std::byte* place,
                       const std::byte* compare, const std::byte* origin, std::byte* result);

@@ -375,11 +375,15 @@ Code fetch_and_op(Process& process, const void* origin_addr, void* result_addr, 
         fetch_word(win->combination, win->element_guard(target_rank), place,
                    static_cast<const std::byte*>(origin_addr), static_cast<std::byte*>(result_addr)))
       return kSuccess;
+    if (place != nullptr && win->control->is_shared()) {
+      combine_array(win->combination, guard_of(*win, target_rank, op->predefined), place, 1,
+                    static_cast<const std::byte*>(origin_addr), static_cast<std::byte*>(result_addr));
+      win->has_stored = true;
+      return kSuccess;
+    }
   }
   if (target_rank == kProcNull) return kSuccess;
   if (const Code code = check_predefined(process, *datatype)) return code;
-  if (combine_at_once(process, origin_addr, result_addr, 1, *datatype, target_rank, target_disp, *op, *win))
-    return kSuccess;
   const OriginBuffer result = origin_buffer(result_addr, 1, datatype);
   return combine_at_target(process, origin_buffer(origin_addr, 1, datatype), &result, target_rank,
                            target_disp, 1, datatype, *op, *win, nullptr);

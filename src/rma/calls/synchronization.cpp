@@ -104,10 +104,10 @@ Code completed(Win& win) {
 /// The end of one that programs call in a loop until memory has changed: that must make progress, and give
 /// way to the rank that is to change it.
 ///
-/// Where each rank has a processor and the window needs no messages, it is enough to look now and then, as
-/// often as the calls do that go past the progress loop.
+/// Where each rank has a processor and the window needs no messages, it is enough to look now and then: the
+/// calls of a program do so besides (base/calls/call_board.hpp, is_poll_due).
 Code looked(Win& win) {
-  constexpr std::uint32_t kSeldom = 128;
+  constexpr std::uint32_t kSeldom = 1024;
   if (++win.looks % kSeldom == 0 || win.messenger || win.process.config.spin_count == 0)
     win.process.progress->poll_once();
   return completed(win);

@@ -65,8 +65,8 @@ struct alignas(64) OriginMark {
 /// What all ranks of a window agree on when it is made.
 struct GuardRules {
   WordWay first = WordWay::kInstructions;  // of every part
-  unsigned block_bits = 12;                // a block has 2^block_bits bytes
-  Count many_words = 16;                   // so many at once change the way to kLocks
+  unsigned block_bits = 14;                // a block has 2^block_bits bytes
+  Count many_words = 4;                    // so many at once change the way to kLocks
 
   friend bool operator==(const GuardRules&, const GuardRules&) = default;
 };
@@ -97,6 +97,7 @@ class ElementGuard {
   /// Begins to combine words by instructions. Returns false where the way is another one: then they are
   /// combined under the locks of their blocks. REQUIRES: !is_alone().
   bool enter() const {
+    if (part_->way.load(std::memory_order_acquire) == WordWay::kLocks) return false;
     own_->inside.store(1, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // the change orders the processors
     if (part_->way.load(std::memory_order_acquire) == WordWay::kInstructions) [[likely]]
