@@ -12,7 +12,13 @@
 
 namespace tasuki::rma {
 
-enum class Access : std::uint8_t { kNone, kFence, kStart, kLock, kLockAll };
+enum class Access : std::uint8_t {
+  kNone,
+  kStart,
+  kLock,
+  kFence,
+  kLockAll
+};  // the last two are for all targets
 enum class Held : std::uint8_t { kNot, kShared, kExclusive, kUnchecked };
 
 class Epoch {
@@ -21,9 +27,9 @@ class Epoch {
 
   /// Implies that may_access() is null.
   bool is_open(int target) const {
-    return access_ == Access::kLockAll || access_ == Access::kFence ||
-           (access_ == Access::kLock && held(target) != Held::kNot) ||
-           (access_ == Access::kStart && targets_[static_cast<std::size_t>(target)].started);
+    if (access_ >= Access::kFence) return true;
+    const Target& one = targets_[static_cast<std::size_t>(target)];
+    return one.held != Held::kNot || one.started;
   }
 
   /// Implies that may_access_by_request() is null.

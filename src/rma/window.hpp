@@ -45,6 +45,7 @@ struct Part {
   Count bytes = 0;
   Count disp_unit = 1;
   std::byte* base = nullptr;  // in this process; null where it is not mapped
+  std::int64_t unused = 0;    // found by a shift
 };
 
 /// Memory attached to a dynamic window (MPI 12.2.4).
@@ -99,11 +100,12 @@ struct Win final : ErrorOwner {
   Process& process;
   Ref<Comm> comm;  // its own: its group, and the space of its messages
   const rma::Flavor flavor;
-  std::vector<rma::Part> parts;               // by rank; of a dynamic window: bases are null, units 1
-  std::vector<rma::Region> attached;          // by begin and end; no two share a byte
-  std::byte* own_memory = nullptr;            // from symmetric_heap, given back with the window; else null
-  std::byte* own_control = nullptr;           // at rank 0: control memory from symmetric_heap; else null
-  bool is_left = false;                       // MPI_Win_free: no other rank looks at own_control any more
+  unsigned fast_path_ranks = 0;       // targets of access/fast_path.hpp: all; none where calls check more
+  std::vector<rma::Part> parts;       // by rank; of a dynamic window: bases are null, units 1
+  std::vector<rma::Region> attached;  // by begin and end; no two share a byte
+  std::byte* own_memory = nullptr;    // from symmetric_heap, given back with the window; else null
+  std::byte* own_control = nullptr;   // at rank 0: control memory from symmetric_heap; else null
+  bool is_left = false;               // MPI_Win_free: no other rank looks at own_control any more
   std::unique_ptr<SharedSegment> segment;     // null where the ranks need none
   std::optional<rma::Control> control;        // in rank 0's symmetric heap, the segment, or served
   std::unique_ptr<rma::Messenger> messenger;  // null when all ranks have all parts mapped

@@ -308,23 +308,28 @@ class Walk {
 
 }  // namespace
 
-void combine_one(const Combination& how, const ElementGuard& guard, std::byte* place, const std::byte* in,
+bool combine_one(const Combination& how, const ElementGuard& guard, std::byte* place, const std::byte* in,
                  std::byte* result) {
-  if (guard.is_alone()) return combine_plain(how, place, in, result, 1);
+  if (guard.is_alone()) {
+    combine_plain(how, place, in, result, 1);
+    return false;
+  }
   if (is_word(*how.type, place) && guard.enter()) {
     combine_by_instructions(how, place, in, result, 1);
-    return guard.leave();
+    guard.leave();
+    return how.op != kMpiReplace;
   }
   SharedMutex& mutex = guard.block_of(place).mutex;
   mutex.lock();
   combine_plain(how, place, in, result, 1);
   mutex.unlock();
+  return false;
 }
 
 void combine_array(const Combination& how, const ElementGuard& guard, std::byte* place, Count count,
                    const std::byte* in, std::byte* result) {
   if (how.has_padding()) return combine_pair_array(how, guard, place, count, in, result);
-  if (count == 1) return combine_one(how, guard, place, in, result);
+  if (count == 1) return static_cast<void>(combine_one(how, guard, place, in, result));
   Walk walk(how, guard, count, in, result);
   walk.combine_run(place, count * how.type->size);
 }

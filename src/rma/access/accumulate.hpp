@@ -42,8 +42,9 @@ void combine(const Combination& combination, const Operand& target, Count from, 
 void combine_array(const Combination& combination, const ElementGuard& guard, std::byte* place, Count count,
                    const std::byte* in, std::byte* result);
 
-/// combine_array() of one element of a type without padding.
-void combine_one(const Combination& combination, const ElementGuard& guard, std::byte* place,
+/// combine_array() of one element of a type without padding. Returns whether it ended with an instruction
+/// that orders memory by itself, so that a flush has nothing to order (x86-64).
+bool combine_one(const Combination& combination, const ElementGuard& guard, std::byte* place,
                  const std::byte* in, std::byte* result);
 
 /// MPI_Compare_and_swap of one element: `result` gets the old value.

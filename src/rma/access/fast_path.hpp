@@ -18,8 +18,7 @@ inline constexpr Count kFastPathBytesMax = 4096;
 /// The address here of `bytes` bytes at `target_disp` of the target, and notes the access; null: the general
 /// path.
 inline std::byte* fast_path_place(Win& win, int target_rank, Count target_disp, Count bytes) {
-  if (static_cast<std::size_t>(target_rank) >= win.parts.size() || !win.epoch.is_open(target_rank) ||
-      win.conflicts != nullptr)
+  if (static_cast<unsigned>(target_rank) >= win.fast_path_ranks || !win.epoch.is_open(target_rank))
     return nullptr;
   const Part& part = win.part(target_rank);
   Count offset = 0;
@@ -33,6 +32,12 @@ inline std::byte* fast_path_place(Win& win, int target_rank, Count target_disp, 
 /// The bytes of a transfer that is little, dense and of one size on both sides; 0: the general path.
 inline Count fast_path_bytes(Count origin_count, const Datatype& origin_type, Count target_count,
                              const Datatype& target_type) {
+  if (&origin_type == &target_type && origin_count == target_count) [[likely]] {
+    if (!origin_type.contiguous || origin_count > kFastPathBytesMax || origin_type.size > kFastPathBytesMax)
+      return 0;
+    const Count bytes = origin_count * origin_type.size;
+    return bytes <= kFastPathBytesMax ? bytes : 0;
+  }
   if (!origin_type.contiguous || !target_type.contiguous || origin_count > kFastPathBytesMax ||
       target_count > kFastPathBytesMax || origin_type.size > kFastPathBytesMax ||
       target_type.size > kFastPathBytesMax)

@@ -224,27 +224,36 @@ Code combine_at_target(Process& process, const OriginBuffer& origin, const Origi
   return finished(win, request);
 }
 
+/// Combines `count` elements of the window's last combination at `place`, which lies in shared memory.
+void combine_last(Win& win, int target, std::byte* place, Count count, const void* origin, void* result) {
+  const Combination& how = win.combination;
+  const ElementGuard guard = guard_of(win, target, how.op);
+  const auto* in = static_cast<const std::byte*>(origin);
+  auto* old = static_cast<std::byte*>(result);
+  if (count == 1 && !how.has_padding()) {
+    if (combine_one(how, guard, place, in, old)) return;
+  } else {
+    combine_array(how, guard, place, count, in, old);
+  }
+  win.has_stored = true;
+}
+
 /// The fast path of accumulates: few elements of a predefined type, with the operation of the last one.
 /// Returns false, having done nothing, where it is another case.
-bool combine_at_once(Process& process, const void* origin, void* result, Count count, const Datatype& type,
-                     int target_rank, Count target_disp, const Op& op, Win& win) {
+bool combine_at_once(const void* origin, void* result, Count count, const Datatype& type, int target_rank,
+                     Count target_disp, const Op& op, Win& win) {
   if (!is_last_combination(win, op, &type) || count <= 0 || count > kFastPathBytesMax ||
-      process.checks != nullptr || !win.control->is_shared())
+      !win.control->is_shared())
     return false;
   std::byte* const place = fast_path_place(win, target_rank, target_disp, count * type.extent);
   if (place == nullptr) return false;
-  combine_array(win.combination, guard_of(win, target_rank, op.predefined), place, count,
-                static_cast<const std::byte*>(origin), static_cast<std::byte*>(result));
-  win.has_stored = true;
+  combine_last(win, target_rank, place, count, origin, result);
   return true;
 }
 
 /// The fast paths of put and get. They return false, having done nothing, where it is another case.
-inline bool put_at_once(Process& process, const void* origin, Count origin_count, const Datatype* origin_type,
-                        int target_rank, Count target_disp, Count target_count, const Datatype* target_type,
-                        Win& win) {
-  if (target_rank < 0 || process.checks != nullptr) [[unlikely]]
-    return false;
+inline bool put_at_once(const void* origin, Count origin_count, const Datatype* origin_type, int target_rank,
+                        Count target_disp, Count target_count, const Datatype* target_type, Win& win) {
   const Count bytes = fast_path_bytes(origin_count, *origin_type, target_count, *target_type);
   std::byte* const place = bytes > 0 ? fast_path_place(win, target_rank, target_disp, bytes) : nullptr;
   if (place == nullptr) return false;
@@ -253,11 +262,8 @@ inline bool put_at_once(Process& process, const void* origin, Count origin_count
   return true;
 }
 
-inline bool get_at_once(Process& process, void* origin, Count origin_count, const Datatype* origin_type,
-                        int target_rank, Count target_disp, Count target_count, const Datatype* target_type,
-                        Win& win) {
-  if (target_rank < 0 || process.checks != nullptr) [[unlikely]]
-    return false;
+inline bool get_at_once(void* origin, Count origin_count, const Datatype* origin_type, int target_rank,
+                        Count target_disp, Count target_count, const Datatype* target_type, Win& win) {
   const Count bytes = fast_path_bytes(origin_count, *origin_type, target_count, *target_type);
   const std::byte* const place = bytes > 0 ? fast_path_place(win, target_rank, target_disp, bytes) : nullptr;
   if (place == nullptr) return false;
@@ -285,7 +291,7 @@ using namespace rma;
 
 Code put(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
          int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Win* win) {
-  if (put_at_once(process, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+  if (put_at_once(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
                   target_datatype, *win)) [[likely]]
     return kSuccess;
   return put_or_get(process, true, origin_buffer(origin_addr, origin_count, origin_datatype), target_rank,
@@ -294,7 +300,7 @@ Code put(Process& process, const void* origin_addr, Count origin_count, Datatype
 
 Code get(Process& process, void* origin_addr, Count origin_count, Datatype* origin_datatype, int target_rank,
          Count target_disp, Count target_count, Datatype* target_datatype, Win* win) {
-  if (get_at_once(process, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+  if (get_at_once(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
                   target_datatype, *win)) [[likely]]
     return kSuccess;
   return put_or_get(process, false, origin_buffer(origin_addr, origin_count, origin_datatype), target_rank,
@@ -305,7 +311,7 @@ Code rput(Process& process, const void* origin_addr, Count origin_count, Datatyp
           int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Win* win,
           Request** request) {
   if (is_open_by_request(*win, target_rank) &&
-      put_at_once(process, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+      put_at_once(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
                   target_datatype, *win))
     return finished(*win, request);
   return put_or_get(process, true, origin_buffer(origin_addr, origin_count, origin_datatype), target_rank,
@@ -315,7 +321,7 @@ Code rput(Process& process, const void* origin_addr, Count origin_count, Datatyp
 Code rget(Process& process, void* origin_addr, Count origin_count, Datatype* origin_datatype, int target_rank,
           Count target_disp, Count target_count, Datatype* target_datatype, Win* win, Request** request) {
   if (is_open_by_request(*win, target_rank) &&
-      get_at_once(process, origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+      get_at_once(origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
                   target_datatype, *win))
     return finished(*win, request);
   return put_or_get(process, false, origin_buffer(origin_addr, origin_count, origin_datatype), target_rank,
@@ -326,8 +332,8 @@ Code accumulate(Process& process, const void* origin_addr, Count origin_count, D
                 int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Op* op,
                 Win* win) {
   if (origin_datatype == target_datatype && origin_count == target_count && op->predefined != kMpiNoOp &&
-      combine_at_once(process, origin_addr, nullptr, target_count, *target_datatype, target_rank, target_disp,
-                      *op, *win))
+      combine_at_once(origin_addr, nullptr, target_count, *target_datatype, target_rank, target_disp, *op,
+                      *win))
     return kSuccess;
   return combine_at_target(process, origin_buffer(origin_addr, origin_count, origin_datatype), nullptr,
                            target_rank, target_disp, target_count, target_datatype, *op, *win, nullptr);
@@ -338,8 +344,8 @@ Code raccumulate(Process& process, const void* origin_addr, Count origin_count, 
                  Win* win, Request** request) {
   if (origin_datatype == target_datatype && origin_count == target_count && op->predefined != kMpiNoOp &&
       is_open_by_request(*win, target_rank) &&
-      combine_at_once(process, origin_addr, nullptr, target_count, *target_datatype, target_rank, target_disp,
-                      *op, *win))
+      combine_at_once(origin_addr, nullptr, target_count, *target_datatype, target_rank, target_disp, *op,
+                      *win))
     return finished(*win, request);
   return combine_at_target(process, origin_buffer(origin_addr, origin_count, origin_datatype), nullptr,
                            target_rank, target_disp, target_count, target_datatype, *op, *win, request);
@@ -350,8 +356,8 @@ Code get_accumulate(Process& process, const void* origin_addr, Count origin_coun
                     Count target_disp, Count target_count, Datatype* target_datatype, Op* op, Win* win) {
   if (origin_datatype == target_datatype && origin_count == target_count &&
       result_datatype == target_datatype && result_count == target_count &&
-      combine_at_once(process, origin_addr, result_addr, target_count, *target_datatype, target_rank,
-                      target_disp, *op, *win))
+      combine_at_once(origin_addr, result_addr, target_count, *target_datatype, target_rank, target_disp, *op,
+                      *win))
     return kSuccess;
   const OriginBuffer result = origin_buffer(result_addr, result_count, result_datatype);
   return combine_at_target(process, origin_buffer(origin_addr, origin_count, origin_datatype), &result,
@@ -376,9 +382,7 @@ Code fetch_and_op(Process& process, const void* origin_addr, void* result_addr, 
                    static_cast<const std::byte*>(origin_addr), static_cast<std::byte*>(result_addr)))
       return kSuccess;
     if (place != nullptr && win->control->is_shared()) {
-      combine_array(win->combination, guard_of(*win, target_rank, op->predefined), place, 1,
-                    static_cast<const std::byte*>(origin_addr), static_cast<std::byte*>(result_addr));
-      win->has_stored = true;
+      combine_last(*win, target_rank, place, 1, origin_addr, result_addr);
       return kSuccess;
     }
   }

@@ -279,6 +279,8 @@ Win* finish_window(Making& making, std::unique_ptr<SharedSegment> segment, const
     part.disp_unit = making.shares[index].disp_unit;
     part.base = making.in_segment ? memory + making.offsets[index] : making.bases[index];
   }
+  if (comm.process.checks == nullptr && !made->conflicts)
+    made->fast_path_ranks = static_cast<unsigned>(comm.size());
   if (!making.in_segment) made->own_memory = std::exchange(making.own_memory, nullptr);
   set_attributes(*made);
   return made;

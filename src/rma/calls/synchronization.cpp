@@ -37,7 +37,7 @@ Code check_assertion(Process& process, int assertion, int legal, const char* nam
 }
 
 Code check_rank(Process& process, const Win& win, int rank) {
-  if (static_cast<std::size_t>(rank) < win.parts.size()) return kSuccess;
+  if (static_cast<unsigned>(rank) < static_cast<unsigned>(win.size())) return kSuccess;
   return process.fail(kErrRank, "rank = %d, expected 0..%d", rank, win.comm->size() - 1);
 }
 
@@ -248,9 +248,9 @@ Code win_unlock_all(Process& process, Win* win) {
 }
 
 Code win_flush(Process& process, int rank, Win* win) {
-  if (rank == kProcNull) return kSuccess;
-  if (const Code code = check_rank(process, *win, rank)) return code;
-  if (!win->epoch.is_locked_all()) {
+  if (static_cast<unsigned>(rank) >= win->fast_path_ranks || !win->epoch.is_locked_all()) {
+    if (rank == kProcNull) return kSuccess;
+    if (const Code code = check_rank(process, *win, rank)) return code;
     if (const char* wrong = win->epoch.may_flush(rank)) return refuse(process, wrong);
   }
   rma::flush(*win, rank);
