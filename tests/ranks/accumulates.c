@@ -156,13 +156,11 @@ static void operations(MPI_Datatype type) {
       memcpy(wanted, memory, bytes);
       MPI_Win_fence(0, win);
       int code = MPI_SUCCESS;
-      if (rank == 0) {
+      if (rank == 0)
         code = MPI_Get_accumulate(in, count, type, old, count, type, size - 1, 0, count, type, ops[o], win);
-        if (code == MPI_SUCCESS)
-          CHECK(memcmp(old, wanted, (size_t)(extent * (count - 1))) == 0, "operation %zu gave wrong old data",
-                o);
-      }
       MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+      if (rank == 0 && code == MPI_SUCCESS)
+        CHECK(memcmp(old, wanted, (size_t)(extent * (count - 1))) == 0, "operation %zu: wrong old data", o);
       MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
       if (code != MPI_SUCCESS) break;
       CHECK(MPI_Reduce_local(in, wanted, count, type, ops[o]) == MPI_SUCCESS, "operation %zu is not known",
