@@ -159,9 +159,31 @@ __attribute__((target("avx2"))) void reduce_loop_avx2(const void* left, const vo
 }
 #endif
 
+#ifdef __x86_64__
+/// The same loop for processors with vectors of 64 bytes: twice as fast where the data lie in the first-level
+/// cache. (The file is compiled without contraction to FMA, which these processors have.)
+template <class Operation, class T>
+#ifdef __clang__
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"), min_vector_width(512)))
+#else
+__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")))
+#endif
+void reduce_loop_avx512(const void* left, const void* right, void* result, std::size_t count) {
+  reduce_elements<Operation, T>(left, right, result, count);
+}
+
+/// Whether 64 byte vectors slow nothing else down: since Intel's Ice Lake and AMD's Zen 4, which have VBMI2.
+bool has_fast_avx512() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512vbmi2");
+}
+#endif
+
 template <class Operation, class T>
 ReductionKernel kernel() {
 #ifdef __x86_64__
+  if (has_fast_avx512()) return reduce_loop_avx512<Operation, T>;
   if (__builtin_cpu_supports("avx2")) return reduce_loop_avx2<Operation, T>;
 #endif
   return reduce_loop<Operation, T>;

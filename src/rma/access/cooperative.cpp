@@ -1,4 +1,4 @@
-// The two sides of a copy that is made together.
+// The two sides of a copy or an accumulate that is made together.
 #include "rma/access/cooperative.hpp"
 
 #include <cstring>
@@ -10,10 +10,14 @@ namespace {
 
 constexpr Count kWakeBytesMin = 1024 * 1024;  // waking a rank that sleeps takes as long as copying this
 
-/// Whether this rank can reach what the job names: its own part of the window, and memory of the origin's
-/// symmetric heap.
-bool is_possible(Win& win, const CopyJob& job) {
+/// Whether this rank can reach what the job names, its own part of the window and memory of the origin's
+/// symmetric heap, and knows the accumulate, if it is one.
+bool is_possible(Win& win, const CopyJob& job, Combination* how) {
   const Part& own = win.part(win.rank());
+  if (job.action.op != 0 &&
+      (!make_combination(job.action.op, job.action.basic, how) || how->has_padding() || how->op == kMpiNoOp ||
+       job.bytes % how->element_bytes() != 0 || kPostedPieces.bytes_min % how->element_bytes() != 0))
+    return false;
   return job.origin >= 0 && job.origin < win.size() && job.offset >= 0 && job.bytes > 0 &&
          job.bytes <= own.bytes && job.offset <= own.bytes - job.bytes &&
          win.process.symmetric_heap
@@ -21,10 +25,11 @@ bool is_possible(Win& win, const CopyJob& job) {
              .is_shared();
 }
 
-}  // namespace
-
-bool copy_cooperatively(Win& win, bool is_put, const OriginBuffer& origin, std::byte* target,
-                        const TargetBuffer& remote) {
+/// Posts the job, moves pieces of it by `move(piece)` until none is left, and waits for the target's. Returns
+/// false, having done nothing, where that makes no sense.
+template <class Move>
+bool move_together(Win& win, const OriginBuffer& origin, const TargetBuffer& remote, CopyAction action,
+                   Move&& move) {
   const Count bytes = remote.bytes();
   SharedControl* const control = win.control->shared();
   if (bytes < kPostedCopyBytesMin || control == nullptr || remote.rank == win.rank() ||
@@ -36,7 +41,7 @@ bool copy_cooperatively(Win& win, bool is_put, const OriginBuffer& origin, std::
       .offset = remote.offset,
       .bytes = bytes,
       .origin = win.rank(),
-      .is_put = is_put,
+      .action = action,
   };
   if (job.origin_address == 0) return false;
   PostedCopy& posted = control->posted_copy(remote.rank);
@@ -44,15 +49,45 @@ bool copy_cooperatively(Win& win, bool is_put, const OriginBuffer& origin, std::
   CooperativeCopyEnd end = post_copy(posted, job, &piece);
   if (!end.exists()) return false;
   if (bytes >= kWakeBytesMin) control->wake(remote.rank);
-  const std::byte* from = is_put ? origin.address : target;
-  std::byte* to = is_put ? target : origin.address;
-  for (; !piece.empty(); piece = end.claim(piece, kPostedPieces)) {
-    std::memcpy(to + piece.begin, from + piece.begin, static_cast<std::size_t>(piece.bytes()));
-  }
+  for (; !piece.empty(); piece = end.claim(piece, kPostedPieces)) move(piece);
   close_copy(posted);
   control->wait_for_copy(remote.rank, end);
   free_copy(posted);
   return true;
+}
+
+/// Moves a piece of a job that an origin has posted to this rank.
+void move_piece(Win& win, const CopyJob& job, const Combination& how, const ByteRange& piece) {
+  std::byte* own = win.part(win.rank()).base + job.offset + piece.begin;
+  auto* others = reinterpret_cast<std::byte*>(job.origin_address + static_cast<std::uint64_t>(piece.begin));
+  if (job.action.op != 0) {
+    combine_array(how, win.element_guard(win.rank()), own, piece.bytes() / how.element_bytes(), others,
+                  nullptr);
+    return;
+  }
+  std::memcpy(job.action.is_put ? own : others, job.action.is_put ? others : own,
+              static_cast<std::size_t>(piece.bytes()));
+}
+
+}  // namespace
+
+bool copy_cooperatively(Win& win, bool is_put, const OriginBuffer& origin, std::byte* target,
+                        const TargetBuffer& remote) {
+  const std::byte* from = is_put ? origin.address : target;
+  std::byte* to = is_put ? target : origin.address;
+  return move_together(win, origin, remote, {.is_put = is_put}, [from, to](const ByteRange& piece) {
+    std::memcpy(to + piece.begin, from + piece.begin, static_cast<std::size_t>(piece.bytes()));
+  });
+}
+
+bool combine_cooperatively(Win& win, const Combination& how, const OriginBuffer& origin,
+                           const ElementGuard& guard, std::byte* target, const TargetBuffer& remote) {
+  if (how.has_padding() || how.op == kMpiNoOp) return false;
+  const CopyAction action{.is_put = true, .op = how.op, .basic = how.type->predefined};
+  return move_together(win, origin, remote, action, [&](const ByteRange& piece) {
+    combine_array(how, guard, target + piece.begin, piece.bytes() / how.element_bytes(),
+                  origin.address + piece.begin, nullptr);
+  });
 }
 
 bool help_origin(void* context) {
@@ -62,13 +97,11 @@ bool help_origin(void* context) {
   CopyJob job;
   CooperativeCopyEnd end = join_copy(posted, &job);
   if (!end.exists()) return false;
-  const bool can_help = is_possible(win, job);
+  Combination how;
+  const bool can_help = is_possible(win, job, &how);
   const ByteRange piece = can_help ? end.claim({}, kPostedPieces) : ByteRange{};
   if (!piece.empty()) {
-    std::byte* own = win.part(win.rank()).base + job.offset + piece.begin;
-    auto* others = reinterpret_cast<std::byte*>(job.origin_address + static_cast<std::uint64_t>(piece.begin));
-    std::memcpy(job.is_put ? own : others, job.is_put ? others : own,
-                static_cast<std::size_t>(piece.bytes()));
+    move_piece(win, job, how, piece);
     end.report(piece);
   }
   leave_copy(posted);

@@ -1,6 +1,8 @@
-// Large copies of a window that origin and target make together, see control/posted_copy.hpp.
+// Large copies and accumulates of a window that origin and target carry out together, see
+// control/posted_copy.hpp.
 #pragma once
 
+#include "rma/access/accumulate.hpp"
 #include "rma/access/buffers.hpp"
 #include "rma/window.hpp"
 
@@ -11,7 +13,11 @@ namespace tasuki::rma {
 bool copy_cooperatively(Win& win, bool is_put, const OriginBuffer& origin, std::byte* target,
                         const TargetBuffer& remote);
 
-/// Copies a piece of a job that an origin has posted here. SharedControl calls it while this rank waits.
+/// The same of an accumulate whose old elements nobody wants: combines elements at `target`.
+bool combine_cooperatively(Win& win, const Combination& how, const OriginBuffer& origin,
+                           const ElementGuard& guard, std::byte* target, const TargetBuffer& remote);
+
+/// Moves a piece of a job that an origin has posted here. SharedControl calls it while this rank waits.
 /// Returns whether there was one.
 bool help_origin(void* win);
 

@@ -218,9 +218,10 @@ Code combine_at_target(Process& process, const OriginBuffer& origin, const Origi
     return with_request(
         win, request, [&](RmaRequest* made) { win.messenger->accumulate(how, from, result, remote, made); });
   }
-  combine_mapped(
-      how, from, result,
-      {address_of(win, remote), remote.count, remote.type, guard_of(win, target_rank, op.predefined)});
+  std::byte* const place = address_of(win, remote);
+  const ElementGuard guard = guard_of(win, target_rank, op.predefined);
+  if (from == nullptr || result != nullptr || !combine_cooperatively(win, how, origin, guard, place, remote))
+    combine_mapped(how, from, result, {place, remote.count, remote.type, guard});
   return finished(win, request);
 }
 

@@ -13,7 +13,7 @@ CopyJob read_job(const PostedCopy& posted) {
           .offset = posted.offset.load(std::memory_order_relaxed),
           .bytes = posted.bytes.load(std::memory_order_relaxed),
           .origin = posted.origin.load(std::memory_order_relaxed),
-          .is_put = posted.is_put.load(std::memory_order_relaxed) != 0};
+          .action = CopyAction::of(posted.action.load(std::memory_order_relaxed))};
 }
 
 /// The target's end of what it reads, which may be damaged, or change as it reads.
@@ -34,7 +34,7 @@ CooperativeCopyEnd post_copy(PostedCopy& posted, const CopyJob& job, ByteRange* 
   posted.offset.store(job.offset, std::memory_order_relaxed);
   posted.bytes.store(job.bytes, std::memory_order_relaxed);
   posted.origin.store(job.origin, std::memory_order_relaxed);
-  posted.is_put.store(job.is_put ? 1 : 0, std::memory_order_relaxed);
+  posted.action.store(job.action.word(), std::memory_order_relaxed);
   const std::uint32_t number = (posted.state.load(std::memory_order_relaxed) >> 1) + 1;
   CooperativeCopyEnd end(&posted.copy, number, job.bytes, true);
   *first = end.start(kPostedPieces.bytes_min);

@@ -1,6 +1,7 @@
-// PostedCopy: a large put or get that origin and target copy together (protocol/cooperative_copy.hpp). The
-// origin posts what is to be copied and copies from the front; the target, if it waits for something of the
-// window meanwhile, copies from the far end, piece by piece.
+// PostedCopy: a large put, get or accumulate that origin and target carry out together
+// (protocol/cooperative_copy.hpp). The origin posts what is to be moved and moves from the front; the target,
+// if it waits for something of the window meanwhile, moves from the far end, piece by piece. To move is to
+// copy, or, of an accumulate, to combine.
 //
 // One lies in the window's segment for each target; an origin that finds it taken copies alone. The target
 // needs nothing but to look at it while it waits. It reads and writes its own part of the window and memory
@@ -39,18 +40,35 @@ struct alignas(64) PostedCopy {
   std::atomic<SymmetricAddress> origin_address;
   std::atomic<std::int64_t> offset;  // in the target's part
   std::atomic<std::int64_t> bytes;
-  std::atomic<std::uint32_t> is_put;
+  std::atomic<std::uint32_t> action;  // a CopyAction
   CooperativeCopy copy;
 };
 static_assert(sizeof(PostedCopy) == 64);
 
-/// What is to be copied.
+/// What is done: a get, a put, or an accumulate by the predefined operation `op` on the basic type `basic`.
+struct CopyAction {
+  bool is_put = false;      // of an accumulate: true
+  std::uint16_t op = 0;     // 0: it is none
+  std::uint16_t basic = 0;  //
+
+  static CopyAction of(std::uint32_t word) {
+    return {(word & 1) != 0, static_cast<std::uint16_t>(word >> 1 & 0x7fff),
+            static_cast<std::uint16_t>(word >> 16)};
+  }
+  std::uint32_t word() const {
+    return std::uint32_t{basic} << 16 | std::uint32_t{op} << 1 | (is_put ? 1u : 0u);
+  }
+
+  friend bool operator==(const CopyAction&, const CopyAction&) = default;
+};
+
+/// What is to be moved.
 struct CopyJob {
   SymmetricAddress origin_address = 0;
   std::int64_t offset = 0;
   std::int64_t bytes = 0;
   std::int32_t origin = 0;
-  bool is_put = false;
+  CopyAction action;
 };
 
 inline constexpr Count kPostedCopyBytesMin = 64 * 1024;

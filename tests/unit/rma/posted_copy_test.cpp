@@ -24,7 +24,7 @@ bool help_with(PostedCopy& posted, std::byte* part) {
   if (!piece.empty()) {
     std::byte* own = part + job.offset + piece.begin;
     auto* others = reinterpret_cast<std::byte*>(job.origin_address) + piece.begin;
-    std::memcpy(job.is_put ? own : others, job.is_put ? others : own,
+    std::memcpy(job.action.is_put ? own : others, job.action.is_put ? others : own,
                 static_cast<std::size_t>(piece.bytes()));
     end.report(piece);
   }
@@ -39,8 +39,8 @@ bool copy_with(PostedCopy& posted, std::byte* origin, std::byte* part, const Cop
   if (!end.exists()) return false;
   for (; !piece.empty(); piece = end.claim(piece, kPostedPieces)) {
     std::byte* target = part + job.offset + piece.begin;
-    std::memcpy(job.is_put ? target : origin + piece.begin, job.is_put ? origin + piece.begin : target,
-                static_cast<std::size_t>(piece.bytes()));
+    std::memcpy(job.action.is_put ? target : origin + piece.begin,
+                job.action.is_put ? origin + piece.begin : target, static_cast<std::size_t>(piece.bytes()));
   }
   close_copy(posted);
   while (!is_copied(posted, end)) {
@@ -69,12 +69,12 @@ TEST(PostedCopy, EveryByteArrivesWhicheverRankCopiesIt) {
                       .offset = round % 100,
                       .bytes = bytes,
                       .origin = 0,
-                      .is_put = round % 2 == 0};
+                      .action = {.is_put = round % 2 == 0}};
     ASSERT_TRUE(copy_with(posted, origin.data(), part.data(), job));
-    const auto& changed = job.is_put ? part : origin;
-    const auto begin = changed.begin() + (job.is_put ? job.offset : 0);
-    const auto value = static_cast<std::byte>(job.is_put ? round : round + 1);
-    const auto before = static_cast<std::byte>(job.is_put ? round + 1 : round);
+    const auto& changed = job.action.is_put ? part : origin;
+    const auto begin = changed.begin() + (job.action.is_put ? job.offset : 0);
+    const auto value = static_cast<std::byte>(job.action.is_put ? round : round + 1);
+    const auto before = static_cast<std::byte>(job.action.is_put ? round + 1 : round);
     ASSERT_TRUE(std::all_of(begin, begin + bytes, [value](std::byte one) { return one == value; }));
     ASSERT_TRUE(std::all_of(begin + bytes, changed.end(), [before](std::byte one) { return one == before; }));
   }
@@ -83,7 +83,8 @@ TEST(PostedCopy, EveryByteArrivesWhicheverRankCopiesIt) {
   EXPECT_GT(pieces.load(), 0);
 }
 
-constexpr CopyJob kJob{.origin_address = 4096, .offset = 0, .bytes = 100'000, .origin = 1, .is_put = true};
+constexpr CopyJob kJob{
+    .origin_address = 4096, .offset = 0, .bytes = 100'000, .origin = 1, .action = {.is_put = true}};
 
 /// An origin that copies all of it itself.
 void copy_alone(PostedCopy& posted, const CopyJob& job) {
