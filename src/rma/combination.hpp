@@ -21,7 +21,7 @@ inline constexpr std::size_t kElementBytesMax = 32;
 /// What is done to each element.
 struct Combination {
   const BasicInfo* type = nullptr;
-  std::uint16_t op = 0;              // kMpiReplace, kMpiNoOp, or one with a kernel
+  std::uint16_t op = UINT16_MAX;     // kMpiReplace, kMpiNoOp, or one with a kernel
   ReductionKernel kernel = nullptr;  // null for these two
   bool is_fetch = false;  // of integers that the processor can add to, exchange or read: 4, 8 bytes
 

@@ -176,6 +176,41 @@ static void operations(MPI_Datatype type) {
   MPI_Win_free(&win);
 }
 
+/// Every call with MPI_PROC_NULL, before and after a call of its kind that has a target.
+static void nowhere(void) {
+  long* memory = NULL;
+  long one = 1, old = 7;
+  MPI_Win win;
+  MPI_Win_allocate(sizeof(long), sizeof(long), info, MPI_COMM_WORLD, &memory, &win);
+  *memory = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Win_lock_all(0, win);
+  for (int turn = 0; turn < 2; ++turn) {
+    const int target = turn == 0 ? MPI_PROC_NULL : rank;
+    MPI_Request requests[4];
+    for (int again = 0; again < 2; ++again) {
+      const int to = again == 0 ? target : MPI_PROC_NULL;
+      MPI_Put(&one, 1, MPI_LONG, to, 0, 1, MPI_LONG, win);
+      MPI_Get(&old, 1, MPI_LONG, to, 0, 1, MPI_LONG, win);
+      MPI_Accumulate(&one, 1, MPI_LONG, to, 0, 1, MPI_LONG, MPI_SUM, win);
+      MPI_Get_accumulate(&one, 1, MPI_LONG, &old, 1, MPI_LONG, to, 0, 1, MPI_LONG, MPI_SUM, win);
+      MPI_Fetch_and_op(&one, &old, MPI_LONG, to, 0, MPI_SUM, win);
+      MPI_Compare_and_swap(&one, &one, &old, MPI_LONG, to, 0, win);
+      MPI_Rput(&one, 1, MPI_LONG, to, 0, 1, MPI_LONG, win, &requests[0]);
+      MPI_Rget(&old, 1, MPI_LONG, to, 0, 1, MPI_LONG, win, &requests[1]);
+      MPI_Raccumulate(&one, 1, MPI_LONG, to, 0, 1, MPI_LONG, MPI_SUM, win, &requests[2]);
+      MPI_Rget_accumulate(&one, 1, MPI_LONG, &old, 1, MPI_LONG, to, 0, 1, MPI_LONG, MPI_SUM, win,
+                          &requests[3]);
+      MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+      MPI_Win_flush(to, win);
+      CHECK(old == (turn == 0 ? 7 : 2), "a fetch gave %ld", old);
+    }
+  }
+  MPI_Win_unlock_all(win);
+  CHECK(*memory == 3, "the window has %ld", *memory);
+  MPI_Win_free(&win);
+}
+
 int main(int argc, char** argv) {
   const int threads = argc > 2 && strcmp(argv[2], "threads") == 0 ? kThreads : 1;
   int provided = 0;
@@ -184,6 +219,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   MPI_Info_create(&info);
   if (argc > 1 && strcmp(argv[1], "-") != 0) MPI_Info_set(info, "mpi_accumulate_granularity", argv[1]);
+  nowhere();
   sums(threads);
   pairs();
   const MPI_Datatype types[] = {MPI_INT8_T,

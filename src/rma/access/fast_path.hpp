@@ -15,11 +15,15 @@ namespace tasuki::rma {
 
 inline constexpr Count kFastPathBytesMax = 4096;
 
+/// Whether the target is one of the fast path. Types are significant then: they are not null.
+inline bool is_fast_path_target(const Win& win, int target_rank) {
+  return static_cast<unsigned>(target_rank) < win.fast_path_ranks;
+}
+
 /// The address here of `bytes` bytes at `target_disp` of the target, and notes the access; null: the general
 /// path.
 inline std::byte* fast_path_place(Win& win, int target_rank, Count target_disp, Count bytes) {
-  if (static_cast<unsigned>(target_rank) >= win.fast_path_ranks || !win.epoch.is_open(target_rank))
-    return nullptr;
+  if (!is_fast_path_target(win, target_rank) || !win.epoch.is_open(target_rank)) return nullptr;
   const Part& part = win.part(target_rank);
   Count offset = 0;
   if (part.base == nullptr || target_disp < 0 ||

@@ -255,6 +255,7 @@ bool combine_at_once(const void* origin, void* result, Count count, const Dataty
 /// The fast paths of put and get. They return false, having done nothing, where it is another case.
 inline bool put_at_once(const void* origin, Count origin_count, const Datatype* origin_type, int target_rank,
                         Count target_disp, Count target_count, const Datatype* target_type, Win& win) {
+  if (!is_fast_path_target(win, target_rank)) return false;
   const Count bytes = fast_path_bytes(origin_count, *origin_type, target_count, *target_type);
   std::byte* const place = bytes > 0 ? fast_path_place(win, target_rank, target_disp, bytes) : nullptr;
   if (place == nullptr) return false;
@@ -265,6 +266,7 @@ inline bool put_at_once(const void* origin, Count origin_count, const Datatype* 
 
 inline bool get_at_once(void* origin, Count origin_count, const Datatype* origin_type, int target_rank,
                         Count target_disp, Count target_count, const Datatype* target_type, Win& win) {
+  if (!is_fast_path_target(win, target_rank)) return false;
   const Count bytes = fast_path_bytes(origin_count, *origin_type, target_count, *target_type);
   const std::byte* const place = bytes > 0 ? fast_path_place(win, target_rank, target_disp, bytes) : nullptr;
   if (place == nullptr) return false;
@@ -274,8 +276,7 @@ inline bool get_at_once(void* origin, Count origin_count, const Datatype* origin
 
 /// Whether an operation with a request is legal, as far as it takes a fast path.
 bool is_open_by_request(const Win& win, int target_rank) {
-  return static_cast<std::size_t>(target_rank) < win.parts.size() &&
-         win.epoch.is_open_by_request(target_rank);
+  return is_fast_path_target(win, target_rank) && win.epoch.is_open_by_request(target_rank);
 }
 
 Code check_predefined(Process& process, const Datatype& datatype) {
@@ -332,7 +333,8 @@ Code rget(Process& process, void* origin_addr, Count origin_count, Datatype* ori
 Code accumulate(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
                 int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Op* op,
                 Win* win) {
-  if (origin_datatype == target_datatype && origin_count == target_count && op->predefined != kMpiNoOp &&
+  if (is_fast_path_target(*win, target_rank) && origin_datatype == target_datatype &&
+      origin_count == target_count && op->predefined != kMpiNoOp &&
       combine_at_once(origin_addr, nullptr, target_count, *target_datatype, target_rank, target_disp, *op,
                       *win))
     return kSuccess;
@@ -343,8 +345,8 @@ Code accumulate(Process& process, const void* origin_addr, Count origin_count, D
 Code raccumulate(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
                  int target_rank, Count target_disp, Count target_count, Datatype* target_datatype, Op* op,
                  Win* win, Request** request) {
-  if (origin_datatype == target_datatype && origin_count == target_count && op->predefined != kMpiNoOp &&
-      is_open_by_request(*win, target_rank) &&
+  if (is_fast_path_target(*win, target_rank) && origin_datatype == target_datatype &&
+      origin_count == target_count && op->predefined != kMpiNoOp && is_open_by_request(*win, target_rank) &&
       combine_at_once(origin_addr, nullptr, target_count, *target_datatype, target_rank, target_disp, *op,
                       *win))
     return finished(*win, request);
@@ -355,8 +357,8 @@ Code raccumulate(Process& process, const void* origin_addr, Count origin_count, 
 Code get_accumulate(Process& process, const void* origin_addr, Count origin_count, Datatype* origin_datatype,
                     void* result_addr, Count result_count, Datatype* result_datatype, int target_rank,
                     Count target_disp, Count target_count, Datatype* target_datatype, Op* op, Win* win) {
-  if (origin_datatype == target_datatype && origin_count == target_count &&
-      result_datatype == target_datatype && result_count == target_count &&
+  if (is_fast_path_target(*win, target_rank) && origin_datatype == target_datatype &&
+      origin_count == target_count && result_datatype == target_datatype && result_count == target_count &&
       combine_at_once(origin_addr, result_addr, target_count, *target_datatype, target_rank, target_disp, *op,
                       *win))
     return kSuccess;
@@ -376,7 +378,7 @@ Code rget_accumulate(Process& process, const void* origin_addr, Count origin_cou
 
 Code fetch_and_op(Process& process, const void* origin_addr, void* result_addr, Datatype* datatype,
                   int target_rank, Count target_disp, Op* op, Win* win) {
-  if (is_last_combination(*win, *op, datatype)) [[likely]] {
+  if (is_fast_path_target(*win, target_rank) && is_last_combination(*win, *op, datatype)) [[likely]] {
     std::byte* const place = fast_path_place(*win, target_rank, target_disp, datatype->size);
     if (place != nullptr &&
         fetch_word(win->combination, win->element_guard(target_rank), place,
@@ -399,7 +401,8 @@ Code compare_and_swap(Process& process, const void* origin_addr, const void* com
   const auto* origin = static_cast<const std::byte*>(origin_addr);
   const auto* compare = static_cast<const std::byte*>(compare_addr);
   auto* result = static_cast<std::byte*>(result_addr);
-  if (win->swap_type == datatype && win->control->is_shared()) [[likely]] {
+  if (is_fast_path_target(*win, target_rank) && win->swap_type == datatype && win->control->is_shared())
+      [[likely]] {
     std::byte* const place = fast_path_place(*win, target_rank, target_disp, datatype->size);
     if (place != nullptr) {
       rma::compare_and_swap(*basic_info(datatype->predefined), win->element_guard(target_rank), place,
