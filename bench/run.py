@@ -60,9 +60,12 @@ class Row:
 def point_to_point():
     base = "point_to_point/pingpong/mode=send,memory=malloc,touched={},layout={},receive={},cache=warm"
     goals = {0: 0.65, 8: 0.65, 64: 0.65, 512: 0.7, 64 * KIB: 0.4, MIB: 0.4, 8 * MIB: 0.5}
-    touched_goals = {4 * KIB: 0.8, 16 * KIB: 0.9, 64 * KIB: 0.93, 256 * KIB: 0.93, MIB: 0.8, 4 * MIB: 0.68}
+    touched_goals = {KIB: 1.05, 2 * KIB: 1.05, 4 * KIB: 0.9, 16 * KIB: 0.9, 64 * KIB: 0.85, 256 * KIB: 0.9}
+    touched_goals |= {MIB: 0.7, 4 * MIB: 0.7, 8 * MIB: 0.7}
     copies = {
-        touched: tuple(f"limit/copy/mode={mode},touched={touched}" for mode in ("push", "pull", "both"))
+        touched: tuple(
+            f"limit/copy/mode={mode},touched={touched}" for mode in ("push", "pull", "both", "cells")
+        )
         for touched in ("no", "yes")
     }
     for size, goal in goals.items():
@@ -70,7 +73,7 @@ def point_to_point():
         receive = "blocking" if size < 512 else "posted"
         untouched = ", untouched" * (size > 512)
         yield Row(f"ping-pong{untouched}", base.format("no", "contiguous", receive), size, 2, goal, limits)
-    for size, goal in (touched_goals | {8 * MIB: 0.65}).items():
+    for size, goal in touched_goals.items():
         yield Row("ping-pong", base.format("yes", "contiguous", "posted"), size, 2, goal, copies["yes"])
     yield Row("ping-pong, strided", base.format("no", "vector", "posted"), MIB, 2, 0.65, ("limit/strided",))
     yield Row("one of 64 sends", "point_to_point/rate", 8, 2, 0.5, ("limit/stream",))

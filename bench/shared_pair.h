@@ -4,8 +4,9 @@
  * In it lie a flag line and two buffers for each, one to send from and one to receive into. The loops below
  * move `bytes` bytes over and back `rounds` times, with nothing but one copy and a flag or two: push: the
  * sender copies; pull: the receiver copies, and says when the buffer is free again; both: each copies a half
- * at the same time. For 0 bytes only a cache line goes over and back. pair_stream_seconds() is a stream of
- * lines.
+ * at the same time; cells: the sender copies into cells of a ring, the receiver out of them, at the same
+ * time, as must be where neither can address the other's buffers. For 0 bytes only a cache line goes over and
+ * back. pair_stream_seconds() is a stream of lines.
  *
  * Plain C11 and C++20, plain MPI-1 for the set-up only. Each process uses its SharedPair from one thread.
  */
@@ -27,14 +28,16 @@
 #include <unistd.h>
 
 enum { kLineBytes = 64, kFlagBytes = 4096, kStreamLines = 128, kStreamBytes = kStreamLines * kLineBytes };
-enum CopyMode { kPush, kPull, kBoth };
-static const char* const kCopyModes[] = {"push", "pull", "both"};
+enum { kCellRingBytes = 256 * 1024, kCellBytesMin = 4 * 1024, kCellBytesMax = 16 * 1024 };
+enum CopyMode { kPush, kPull, kBoth, kCells };
+static const char* const kCopyModes[] = {"push", "pull", "both", "cells"};
 
 typedef struct SharedPair {
   int rank;              /* 0 or 1 */
   size_t bytes_max;      /* of one buffer */
   unsigned char* memory; /* a flag page, the stream's ring, then the four buffers */
   uint64_t turn;         /* how many signals were given and awaited; the same on both sides */
+  uint64_t cells[2];     /* how many have been filled by each rank; the same on both sides */
 } SharedPair;
 
 static inline double now_seconds(void) {
@@ -57,8 +60,12 @@ static inline unsigned char* pair_in(const SharedPair* pair, int rank) {
   return pair_out(pair, rank) + pair->bytes_max;
 }
 
+static inline unsigned char* pair_ring(const SharedPair* pair, int rank) {
+  return pair->memory + kFlagBytes + kStreamBytes + 4 * pair->bytes_max + (size_t)rank * kCellRingBytes;
+}
+
 static inline size_t pair_bytes(const SharedPair* pair) {
-  return kFlagBytes + kStreamBytes + 4 * pair->bytes_max;
+  return kFlagBytes + kStreamBytes + 4 * pair->bytes_max + 2 * kCellRingBytes;
 }
 
 /* Maps the memory on ranks 0 and 1 of `comm`, which both call it. Returns 0, or -1 with a line on stderr. */
@@ -67,7 +74,7 @@ static inline int pair_open(SharedPair* pair, size_t bytes_max, MPI_Comm comm) {
   int file = -1, ready = 0;
   MPI_Comm_rank(comm, &pair->rank);
   pair->bytes_max = bytes_max;
-  pair->turn = 0;
+  pair->turn = pair->cells[0] = pair->cells[1] = 0;
   const size_t bytes = pair_bytes(pair);
   if (pair->rank == 0) {
     file = mkstemp(name);
@@ -124,8 +131,36 @@ static inline void pair_meet(SharedPair* pair) {
   pair_await(pair_line(pair, pair->rank, 0), pair->turn);
 }
 
+/* One message in cells. The sender waits for a cell that the receiver has emptied. */
+static inline void pair_message_in_cells(SharedPair* pair, int from, size_t bytes) {
+  const int to = 1 - from;
+  const size_t quarter = bytes / 4 / kCellBytesMin * kCellBytesMin;
+  const size_t cell = quarter < kCellBytesMin   ? kCellBytesMin
+                      : quarter > kCellBytesMax ? kCellBytesMax
+                                                : quarter;
+  const uint64_t cells = kCellRingBytes / cell;
+  for (size_t done = 0; done < bytes; done += cell) {
+    const size_t piece = bytes - done < cell ? bytes - done : cell;
+    const uint64_t number = pair->cells[from]++;
+    unsigned char* const at = pair_ring(pair, from) + number % cells * cell;
+    if (pair->rank == from) {
+      if (number >= cells) pair_await(pair_line(pair, from, 5), number + 1 - cells);
+      memcpy(at, pair_out(pair, from) + done, piece);
+      pair_set(pair_line(pair, to, 4), number + 1);
+    } else {
+      pair_await(pair_line(pair, to, 4), number + 1);
+      memcpy(pair_in(pair, to) + done, at, piece);
+      pair_set(pair_line(pair, from, 5), number + 1);
+    }
+  }
+}
+
 /* One message of `bytes` bytes from rank `from` to the other; called by both. */
 static inline void pair_message(SharedPair* pair, int from, size_t bytes, enum CopyMode mode) {
+  if (mode == kCells) {
+    pair_message_in_cells(pair, from, bytes);
+    return;
+  }
   const int to = 1 - from;
   const uint64_t turn = ++pair->turn;
   const unsigned char* out = pair_out(pair, from);

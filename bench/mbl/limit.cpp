@@ -253,10 +253,11 @@ void add_limits(Catalogue& catalogue) {
   line.make = [](const Setting& setting) { return std::make_unique<CopyPattern>(setting, kPush, false); };
   catalogue.push_back(line);
   for (const bool touched : {false, true}) {
-    for (const CopyMode mode : {kPush, kPull, kBoth}) {
+    for (const CopyMode mode : {kPush, kPull, kBoth, kCells}) {
       Benchmark copy = pair_benchmark(
           "copy", std::string("mode=") + kCopyModes[mode] + ",touched=" + (touched ? "yes" : "no"),
-          "a message by one memcpy and a flag, without MPI");
+          mode == kCells ? "a message by two memcpys at once, through cells, without MPI"
+                         : "a message by one memcpy and a flag, without MPI");
       copy.bytes = powers_of_two(512, 8 * kMiB);
       copy.quick_bytes = copy.bytes;
       if (touched) copy.quick_bytes = {128 * kKiB, kMiB};
