@@ -46,14 +46,26 @@ inline PostedReceive* first_for_tag(const MatchList<PostedReceive>& list, int ta
   return receive;
 }
 
-MatchLane* lane_of(MatchQueue& queue, int source) {
+inline ArrivedMessage* first_arrived(const MatchQueue& queue, int tag) {
+  ArrivedMessage* message = queue.arrived.first;
+  while (message != nullptr && !tags_match(tag, message->tag)) message = message->next;
+  return message;
+}
+inline ArrivedMessage* first_arrived(const MatchLane& lane, int tag) {
+  ArrivedMessage* message = lane.arrived.first;
+  while (message != nullptr && !tags_match(tag, message->tag)) message = message->lane_next;
+  return message;
+}
+
+inline MatchLane* lane_of(MatchQueue& queue, int source) {
   const auto index = static_cast<std::size_t>(source);
   return index < queue.lanes.size() ? &queue.lanes[index] : nullptr;
 }
 
-MatchLane& need_lane(MatchQueue& queue, int source) {
+inline MatchLane& need_lane(MatchQueue& queue, int source) {
   const auto index = static_cast<std::size_t>(source);
-  if (index >= queue.lanes.size()) queue.lanes.resize(index + 1);
+  if (index >= queue.lanes.size()) [[unlikely]]
+    queue.lanes.resize(index + 1);
   return queue.lanes[index];
 }
 
@@ -71,8 +83,7 @@ MatchQueue* Matching::search(Context context) {
   }
 }
 
-MatchQueue& Matching::need(Context context) {
-  if (MatchQueue* queue = find(context)) return *queue;
+MatchQueue& Matching::make(Context context) {
   if (2 * (used_ + 1) > slots_.size()) grow();
   const std::size_t mask = slots_.size() - 1;
   std::size_t i = home(context);
@@ -142,15 +153,9 @@ void Matching::add(Context context, ArrivedMessage* message) {
 ArrivedMessage* Matching::find_arrived(Context context, int source, int tag) {
   MatchQueue* queue = find(context);
   if (queue == nullptr) return nullptr;
-  if (source == kAnySource) {
-    ArrivedMessage* message = queue->arrived.first;
-    while (message != nullptr && !tags_match(tag, message->tag)) message = message->next;
-    return message;
-  }
+  if (source == kAnySource) return first_arrived(*queue, tag);
   const MatchLane* lane = lane_of(*queue, source);
-  ArrivedMessage* message = lane != nullptr ? lane->arrived.first : nullptr;
-  while (message != nullptr && !tags_match(tag, message->tag)) message = message->lane_next;
-  return message;
+  return lane != nullptr ? first_arrived(*lane, tag) : nullptr;
 }
 
 bool Matching::is_first_of_queue(Context context, int source, int tag) {
@@ -163,14 +168,24 @@ bool Matching::is_first_of_queue(Context context, int source, int tag) {
   return lane->posted.first == nullptr && find_arrived(context, source, tag) == nullptr;
 }
 
-void Matching::add(Context context, PostedReceive* receive) {
+ArrivedMessage* Matching::post(Context context, PostedReceive* receive) {
   MatchQueue& queue = need(context);
+  MatchList<PostedReceive>* list = &queue.posted_any;
+  ArrivedMessage* arrived;
+  if (receive->source == kAnySource) {
+    arrived = first_arrived(queue, receive->tag);
+  } else {
+    MatchLane& lane = need_lane(queue, receive->source);
+    list = &lane.posted;
+    arrived = first_arrived(lane, receive->tag);
+  }
+  if (arrived != nullptr) return arrived;
   receive->queue = &queue;
   receive->serial = queue.serial_next++;
-  append(receive->source == kAnySource ? queue.posted_any : need_lane(queue, receive->source).posted,
-         receive);
+  append(*list, receive);
   ++entries_;
   levels_.posted_receives.add();
+  return nullptr;
 }
 
 void Matching::remove(PostedReceive* receive) {

@@ -82,8 +82,9 @@ class Matching {
 
   /// A receive is to be posted: the message that it matches, which stays where it is, or null.
   ArrivedMessage* find_arrived(Context context, int source, int tag);
-  /// Keeps a receive that find_arrived() found no message for.
-  void add(Context context, PostedReceive* receive);
+  /// Posts a receive of the queue of `context`, unless a message is there that it matches: returns that one,
+  /// which stays where it is, else null.
+  ArrivedMessage* post(Context context, PostedReceive* receive);
 
   void remove(PostedReceive* receive);
   void remove(ArrivedMessage* message);
@@ -126,7 +127,11 @@ class Matching {
   }
   MatchQueue* search(Context context);
   bool is_first_of_queue(Context context, int source, int tag);
-  MatchQueue& need(Context context);
+  MatchQueue& need(Context context) {
+    MatchQueue* const queue = find(context);
+    return queue != nullptr ? *queue : make(context);
+  }
+  MatchQueue& make(Context context);
   void grow();
 
   QueueLevels& levels_;

@@ -112,9 +112,8 @@ void PointToPoint::begin(ReceiveRequest& request) {
     return complete(request);
   }
   if (request.note != nullptr) checks->arm(request);
-  ArrivedMessage* arrived = matching.find_arrived(request.context, request.source, request.tag);
+  ArrivedMessage* const arrived = matching.post(request.context, &request);
   if (arrived == nullptr) {
-    matching.add(request.context, &request);
     if (request.capacity() >= table.sender_write_bytes_min) large->posted(request);
     return;
   }

@@ -91,11 +91,8 @@ Code precv_init(Process& process, void* buf, int partitions, Count count, Dataty
   PartitionedReceive* made = engine.receives.make(buf, partitions, count, *datatype, source, tag, *comm);
   *request = made;
   if (source == kProcNull) return kSuccess;
-  ArrivedMessage* arrived = engine.matching.find_arrived(comm->context, source, tag);
-  if (arrived == nullptr) {
-    engine.matching.add(comm->context, made);
-    return kSuccess;
-  }
+  ArrivedMessage* const arrived = engine.matching.post(comm->context, made);
+  if (arrived == nullptr) return kSuccess;
   engine.matching.remove(arrived);
   const Ref<Message> offer(static_cast<Message*>(arrived));
   OfferHeader header;

@@ -66,7 +66,10 @@ class Both {
     const auto expected = std::find_if(arrived_.begin(), arrived_.end(), [&](const Arrived* message) {
       return matches(receive, message->context, message->source, message->tag);
     });
-    ArrivedMessage* found = matching_.find_arrived(context, source, tag);
+    auto* kept = keep(receives_);
+    *kept = receive;
+    ASSERT_EQ(matching_.find_arrived(context, source, tag), expected != arrived_.end() ? *expected : nullptr);
+    ArrivedMessage* found = matching_.post(context, kept);
     if (expected != arrived_.end()) {
       ASSERT_EQ(found, *expected);
       matching_.remove(found);
@@ -75,9 +78,6 @@ class Both {
       return;
     }
     ASSERT_EQ(found, nullptr);
-    auto* kept = keep(receives_);
-    *kept = receive;
-    matching_.add(context, kept);
     posted_.push_back(kept);
   }
 
@@ -162,12 +162,12 @@ TEST(Matching, AReceivePostedFirstWinsWhetherOrNotItIsFromAnySource) {
   specific.tag = 7;
   any.source = kAnySource;
   any.tag = 7;
-  matching.add(4, &any);
-  matching.add(4, &specific);
+  EXPECT_EQ(matching.post(4, &any), nullptr);
+  EXPECT_EQ(matching.post(4, &specific), nullptr);
   EXPECT_EQ(matching.match_arrival(4, 3, 7), &any);
   EXPECT_EQ(matching.match_arrival(4, 3, 7), &specific);
-  matching.add(4, &specific);
-  matching.add(4, &any);
+  EXPECT_EQ(matching.post(4, &specific), nullptr);
+  EXPECT_EQ(matching.post(4, &any), nullptr);
   EXPECT_EQ(matching.match_arrival(4, 3, 7), &specific);
   EXPECT_EQ(matching.match_arrival(4, 3, 7), &any);
 }
@@ -178,7 +178,7 @@ TEST(Matching, PlanesAndCommunicatorsDoNotMix) {
   PostedReceive receive;
   receive.source = kAnySource;
   receive.tag = kAnyTag;
-  matching.add(8, &receive);
+  EXPECT_EQ(matching.post(8, &receive), nullptr);
   EXPECT_EQ(matching.match_arrival(9, 0, 0), nullptr);
   EXPECT_EQ(matching.match_arrival(12, 0, 0), nullptr);
   EXPECT_EQ(matching.match_arrival(8, 0, 0), &receive);
