@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t kReadBytes = 64 * 1024;
 constexpr std::size_t kPipeBytesMax = 64 * kReadBytes;
-constexpr std::int64_t kPartDelayNs = 100'000'000;  // a line in several writes usually comes sooner
+constexpr std::int64_t kPartDelayNs =
+    300'000'000;  // a line in several writes comes sooner, also on a busy machine
 
 }  // namespace
 
