@@ -33,7 +33,7 @@ inline constexpr int kAdvertisedReceives = 16;
 inline constexpr int kGets = 32;
 /// In PairPage::open: the receiver waits in a call, so it would copy at once. A hint: the call may have ended
 /// since; then the message waits for the receiver's next call, as any long one does.
-inline constexpr std::uint32_t kReceiverWaits = 1u << 31;
+inline constexpr std::uint32_t kWaitsBit = 1u << 31;
 static_assert(kAdvertisedReceives < 31);
 
 /// A receive that the sender may write to.
@@ -62,7 +62,7 @@ struct PairPage {
   // In one cache line, which the sender loads before each large message.
   alignas(64) std::atomic<std::uint64_t> processed;  // writer: receiver; messages of the sender that it has
                                                      // taken out of the FIFO and matched or kept; release
-  // Low half: bit i: receives[i] is not free; kReceiverWaits. High half: the serial number that the next one
+  // Low half: bit i: receives[i] is not free; kWaitsBit. High half: the serial number that the next one
   // to be advertised will get. One word, so that its reader knows of all receives that are older. Writer:
   // receiver; release.
   std::atomic<std::uint64_t> open;

@@ -95,7 +95,7 @@ LargeMessages::Advertised LargeMessages::claim(SendRequest& send) {
   if (!reach(send.endpoint, there, bytes)) return Advertised::kNone;
   LargeEnd& end = end_of(send);
   if (!end.here.exists() && !there.dense()) return Advertised::kNone;
-  if ((word & kReceiverWaits) != 0 && end.global != 0 && p2p_.table.get &&
+  if ((word & kWaitsBit) != 0 && end.global != 0 && p2p_.table.get &&
       bytes >= table.waiting_get_bytes_min && bytes < table.cooperative_bytes_min) {
     return Advertised::kReceiverWaits;
   }
@@ -152,7 +152,7 @@ bool LargeMessages::may_advertise(const ReceiveRequest& receive) const {
 }
 
 void LargeMessages::publish_open(Peer& from) {
-  const std::uint32_t waits = from.is_waited_for ? kReceiverWaits : 0;
+  const std::uint32_t waits = from.is_waited_for ? kWaitsBit : 0;
   from.in->open.store(std::uint64_t{from.serial_next} << 32 | waits | from.open_lines,
                       std::memory_order_release);
 }
