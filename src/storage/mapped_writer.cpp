@@ -29,10 +29,16 @@ bool can_be_mapped(int fd) {
 
 }  // namespace
 
-MappedWriter::MappedWriter(int fd, bool wanted) : fd_(fd), usable_(wanted && can_be_mapped(fd)) {}
+bool MappedWriter::is_usable() {
+  if (usable_ && !is_tested_) {
+    is_tested_ = true;
+    usable_ = can_be_mapped(fd_);
+  }
+  return usable_;
+}
 
 /// Long pieces that ascend, within the file as it is: nothing else is mapped.
-bool MappedWriter::pays(std::span<const FilePiece> pieces) const {
+bool MappedWriter::pays(std::span<const FilePiece> pieces) {
   Count bytes = 0;
   Offset end = 0;
   for (const FilePiece& piece : pieces) {
@@ -44,9 +50,9 @@ bool MappedWriter::pays(std::span<const FilePiece> pieces) const {
   return reaches(end);
 }
 
-bool MappedWriter::reaches(Offset end) const {
+bool MappedWriter::reaches(Offset end) {
   struct stat status;
-  return usable_ && fstat(fd_, &status) == 0 && end <= status.st_size;
+  return is_usable() && fstat(fd_, &status) == 0 && end <= status.st_size;
 }
 
 bool MappedWriter::write(std::span<const FilePiece> pieces) {

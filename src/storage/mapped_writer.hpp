@@ -18,19 +18,21 @@ class MappedWriter {
  public:
   /// `fd`: open for reading and writing. `wanted`: several processes may write at once. Does nothing on
   /// other file systems.
-  MappedWriter(int fd, bool wanted);
+  MappedWriter(int fd, bool wanted) : fd_(fd), usable_(wanted) {}
 
   /// Whether what ends at `end` may be written so.
-  bool reaches(Offset end) const;
+  bool reaches(Offset end);
   /// Writes all pieces, and returns true; or returns false, and some of their bytes may have been written.
   bool write(std::span<const FilePiece> pieces);
 
  private:
-  bool pays(std::span<const FilePiece> pieces) const;
+  bool is_usable();
+  bool pays(std::span<const FilePiece> pieces);
   bool write_window(Offset begin, Offset end, std::span<const FilePiece> pieces, Count skipped);
 
   const int fd_;
-  bool usable_;
+  bool usable_;             // as far as is known
+  bool is_tested_ = false;  // whether the file system is known: it is asked when it first matters
 };
 
 }  // namespace tasuki

@@ -11,7 +11,6 @@
 #include <optional>
 #include <vector>
 
-#include "storage/file_system.hpp"
 #include "storage/mapped_writer.hpp"
 #include "storage/piece_mover.hpp"
 
@@ -44,6 +43,14 @@ class PosixFile final : public FileDriver {
         system_(parts.system),
         mapped_(fd, how.read && how.write && how.several_write),
         mover_(fd, how.io_uring, parts.make_ring, how.tell) {}
+
+  /// What stands in the way of a file that the system has opened: an errno, or 0.
+  int check(const OpenHow& how) {
+    if (how.write) return 0;  // the system opens no folder for that
+    if (const int error = find_facts()) return error;
+    return S_ISDIR(facts_->st_mode) ? EISDIR : 0;
+  }
+
   ~PosixFile() override { close(); }
 
   int close() override {
@@ -56,14 +63,13 @@ class PosixFile final : public FileDriver {
   }
 
   std::uint64_t identity() override {
-    struct stat status;
-    if (fstat(fd_, &status) != 0) return 0;
-    return (status.st_dev * 0x9e3779b97f4a7c15u) ^ (status.st_ino * 0xc2b2ae3d27d4eb4fu);
+    if (find_facts() != 0) return 0;
+    return (facts_->st_dev * 0x9e3779b97f4a7c15u) ^ (facts_->st_ino * 0xc2b2ae3d27d4eb4fu);
   }
 
   bool is_in_memory() override {
-    const std::uint32_t kind = file_system_of(fd_);
-    return kind == TMPFS_MAGIC || kind == RAMFS_MAGIC;
+    const std::uint32_t type = file_system_type();
+    return type == TMPFS_MAGIC || type == RAMFS_MAGIC;
   }
 
   int size(Offset* bytes) override {
@@ -89,7 +95,9 @@ class PosixFile final : public FileDriver {
 
   bool writes_beside_others(Offset end) override { return mapped_.reaches(end); }
 
-  Striping striping() override { return striping_of(*system_, fd_); }
+  Striping striping() override {
+    return striping_of(*system_, fd_, file_system_type(), find_facts() == 0 ? facts_->st_blksize : 0);
+  }
 
   TransferResult read_at(std::span<const FilePiece> pieces) override { return mover_.move(false, pieces); }
   TransferResult write_at(std::span<const FilePiece> pieces) override {
@@ -108,6 +116,24 @@ class PosixFile final : public FileDriver {
   bool is_under_way() const override { return mover_.is_under_way(); }
 
  private:
+  /// Asks the system for what never changes about the file, once: opening asks several times. Returns 0 or
+  /// an errno.
+  int find_facts() {
+    if (facts_) return 0;
+    struct stat status;
+    if (fstat(fd_, &status) != 0) return errno;
+    facts_ = status;
+    return 0;
+  }
+
+  std::uint32_t file_system_type() {
+    if (!file_system_type_) {
+      std::uint32_t type = 0;
+      file_system_type_ = system_->type_of_file(fd_, &type) == 0 ? type : 0;
+    }
+    return *file_system_type_;
+  }
+
   /// For file systems without fallocate: room behind the end comes from writing zeros there.
   int extend_by_zeros(Offset bytes) {
     constexpr Count kBlockBytes = 1 << 20;
@@ -126,6 +152,8 @@ class PosixFile final : public FileDriver {
 
   int fd_;
   std::shared_ptr<StripingSystem> system_;
+  std::optional<struct stat> facts_;  // of the size and the times only what was when it was asked
+  std::optional<std::uint32_t> file_system_type_;
   MappedWriter mapped_;
   std::optional<TransferResult> written_;  // what begin() wrote by `mapped_`
   PieceMover mover_;
@@ -143,9 +171,7 @@ class PosixStorage final : public Storage {
             open_striped(*parts_.system, path, flags, how.permissions, how.striping, how.tell, &fd))
       return error;
     auto file = std::make_unique<PosixFile>(fd, how, parts_);
-    struct stat status;
-    if (fstat(fd, &status) != 0) return errno;
-    if (S_ISDIR(status.st_mode)) return EISDIR;
+    if (const int error = file->check(how)) return error;
     *driver = std::move(file);
     return 0;
   }

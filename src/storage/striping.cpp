@@ -99,18 +99,22 @@ int open_striped(StripingSystem& system, const std::string& path, int flags, uns
   return 0;
 }
 
-Striping striping_of(StripingSystem& system, int fd) {
-  std::uint32_t type = 0;
+Striping striping_of(StripingSystem& system, int fd, std::uint32_t type, Count block_bytes) {
   Striping striping;
-  if (system.type_of_file(fd, &type) == 0 && type == lustre::kFileSystemType) {
+  if (type == lustre::kFileSystemType) {
     std::vector<std::byte> layout(kAttributeBytesMax);
     const ssize_t bytes = system.attribute(fd, lustre::kLayoutAttribute, layout.data(), layout.size());
     if (bytes > 0) layout.resize(static_cast<std::size_t>(bytes));
     if (bytes > 0 && lustre::parse_layout(layout, &striping)) return striping;
   }
+  return {.unit_bytes = block_bytes > 0 ? block_bytes : kBlockBytes};
+}
+
+Striping striping_of(StripingSystem& system, int fd) {
+  std::uint32_t type = 0;
+  if (system.type_of_file(fd, &type) != 0) type = 0;
   struct stat status;
-  const bool known = fstat(fd, &status) == 0 && status.st_blksize > 0;
-  return {.unit_bytes = known ? status.st_blksize : kBlockBytes};
+  return striping_of(system, fd, type, fstat(fd, &status) == 0 ? status.st_blksize : 0);
 }
 
 }  // namespace tasuki

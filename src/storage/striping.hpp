@@ -36,7 +36,10 @@ std::shared_ptr<StripingSystem> make_striping_system();
 int open_striped(StripingSystem& system, const std::string& path, int flags, unsigned permissions,
                  const Striping& wanted, const std::function<void(const std::string&)>& tell, int* fd);
 
-/// Of an open file; no targets where the file system tells none.
+/// Of an open file; no targets where the file system tells none. `type`: what type_of_file() says, or 0;
+/// `block_bytes`: the unit where there are no targets.
+Striping striping_of(StripingSystem& system, int fd, std::uint32_t type, Count block_bytes);
+/// The same, and the system is asked for both.
 Striping striping_of(StripingSystem& system, int fd);
 
 }  // namespace tasuki
