@@ -18,7 +18,7 @@ Code barrier_by_messages(Comm& comm);
 /// plane.
 Code allgather_bytes(Comm& comm, const void* mine, void* all, Count bytes);
 
-/// Rank `root`'s `bytes` at `data` reach all. Blocking.
+/// Rank `root`'s `bytes` at `data` reach all. Blocking. Over the node segment as above.
 Code bcast_bytes(Comm& comm, void* data, Count bytes, int root);
 
 /// Every rank has `bytes` for each rank at `out`, in rank order, and gets as much from each at `in`.

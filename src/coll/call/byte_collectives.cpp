@@ -58,6 +58,11 @@ Code allgather_bytes(Comm& comm, const void* mine, void* all, Count bytes) {
 }
 
 Code bcast_bytes(Comm& comm, void* data, Count bytes, int root) {
+  if (NodeSegment* segment = comm.slots.get(kNodeSegmentSlot); segment != nullptr) {
+    const auto& byte = *predefined_object<Datatype>(*comm.process.objects, kMpiByte);
+    Code code = kSuccess;
+    if (flag_bcast(comm, *segment, data, bytes, byte, root, &code)) return code;
+  }
   return run_collective(comm, bcast_bytes_plan(data, bytes, root));
 }
 
