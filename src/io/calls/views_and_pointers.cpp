@@ -156,14 +156,18 @@ Code file_get_byte_offset(Process& process, File* fh, Offset offset, Offset* dis
 Code file_seek_shared(Process&, File* fh, Offset offset, int whence) {
   Comm& comm = *fh->comm;
   Code code = refuse_sequential(*fh, "its shared file pointer cannot be set");
-  if (const Code failed = agree_on(comm, code, "whence", whence)) return failed;
-  if (const Code failed = agree_on(comm, kSuccess, "offset", offset)) return failed;
+  std::vector<Ballot> ballots;
+  if (const Code failed =
+          agree_on_mode(comm, {.code = code, .mode = whence, .value = offset}, "whence", &ballots))
+    return failed;
+  if (const Code failed = same_for_all(comm, ballots, "offset", [](const Ballot& at) { return at.value; }))
+    return failed;
   Offset target = 0;
   if (comm.rank == 0) {
     code = find_target(*fh, offset, whence, fh->shared->position(), &target);
     if (code == kSuccess) fh->shared->set_position(target);
   }
-  return agree(comm, code);
+  return follow_first(comm, code);
 }
 
 Code file_get_position_shared(Process&, File* fh, Offset* offset) {

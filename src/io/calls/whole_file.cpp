@@ -27,7 +27,7 @@ Code change_size(File& file, Offset size, const char* doing, Change change) {
     const int error = change(*file.driver);
     if (error != 0) code = fail_system(process, error, doing, file.name);
   }
-  return agree(*file.comm, code);
+  return follow_first(*file.comm, code);
 }
 
 void set_where_told(Info* info, const char* key, const std::string& value) {

@@ -35,6 +35,24 @@ Code share_error(Comm& comm, Code mine, int root, int error_class) {
   return comm.process.fail(error_class, "rank %d of the file's group: %s", root, text);
 }
 
+/// Returns once all ranks have come, with the error of the first one that failed. `ballots` may be null.
+Code collect(Comm& comm, Ballot mine, std::vector<Ballot>* ballots) {
+  const Code code = mine.code;
+  std::vector<Ballot> all(static_cast<std::size_t>(comm.size()));
+  mine.code = code == kSuccess ? 0 : error_class_bits(code);
+  if (comm.size() == 1) {
+    all[0] = mine;
+  } else if (const Code failed = allgather_bytes(comm, &mine, all.data(), sizeof mine)) {
+    return failed;
+  }
+  if (ballots != nullptr) *ballots = all;
+  for (int rank = 0; rank < comm.size(); ++rank) {
+    const int error_class = all[static_cast<std::size_t>(rank)].code;
+    if (error_class != 0) return comm.size() == 1 ? code : share_error(comm, code, rank, error_class);
+  }
+  return kSuccess;
+}
+
 }  // namespace
 
 int class_of_system_error(int error) {
@@ -76,30 +94,36 @@ Code fail_system(Process& process, int error, const char* doing, const std::stri
 }
 
 Code agree(Comm& comm, Code code, std::int64_t value, std::vector<Ballot>* ballots) {
-  std::vector<Ballot> all(static_cast<std::size_t>(comm.size()));
-  const Ballot mine{.code = code == kSuccess ? 0 : error_class_bits(code), .value = value};
-  if (comm.size() == 1) {
-    all[0] = mine;
-  } else if (const Code failed = allgather_bytes(comm, &mine, all.data(), sizeof mine)) {
-    return failed;
-  }
-  if (ballots != nullptr) *ballots = all;
-  for (int rank = 0; rank < comm.size(); ++rank) {
-    const int error_class = all[static_cast<std::size_t>(rank)].code;
-    if (error_class != 0) return comm.size() == 1 ? code : share_error(comm, code, rank, error_class);
+  return collect(comm, {.code = code, .value = value}, ballots);
+}
+
+Code same_for_all(Comm& comm, const std::vector<Ballot>& ballots, const char* name,
+                  std::int64_t (*value_of)(const Ballot&)) {
+  for (int rank = 1; rank < comm.size(); ++rank) {
+    if (value_of(ballots[static_cast<std::size_t>(rank)]) == value_of(ballots[0])) continue;
+    return comm.process.fail(kErrNotSame, "%s differs between ranks 0 and %d of the file's group", name,
+                             rank);
   }
   return kSuccess;
+}
+
+Code agree_on_mode(Comm& comm, const Ballot& mine, const char* mode_name, std::vector<Ballot>* ballots) {
+  if (const Code failed = collect(comm, mine, ballots)) return failed;
+  return same_for_all(comm, *ballots, mode_name,
+                      [](const Ballot& ballot) { return std::int64_t{ballot.mode}; });
 }
 
 Code agree_on(Comm& comm, Code code, const char* name, std::int64_t value) {
   std::vector<Ballot> ballots;
   if (const Code failed = agree(comm, code, value, &ballots)) return failed;
-  for (int rank = 1; rank < comm.size(); ++rank) {
-    if (ballots[static_cast<std::size_t>(rank)].value == ballots[0].value) continue;
-    return comm.process.fail(kErrNotSame, "%s differs between ranks 0 and %d of the file's group", name,
-                             rank);
-  }
-  return kSuccess;
+  return same_for_all(comm, ballots, name, [](const Ballot& ballot) { return ballot.value; });
+}
+
+Code follow_first(Comm& comm, Code code) {
+  if (comm.size() == 1) return code;
+  Code error_class = code == kSuccess ? 0 : error_class_bits(code);
+  if (const Code failed = bcast_bytes(comm, &error_class, sizeof error_class, 0)) return failed;
+  return error_class == 0 ? kSuccess : share_error(comm, code, 0, error_class);
 }
 
 }  // namespace tasuki
