@@ -1,8 +1,10 @@
 // Opening, closing and deleting files (MPI 14.2.1 to 14.2.3).
 //
 // Opening takes two agreements and a broadcast between them: all arguments are right; rank 0 opens (and
-// makes, if asked) the file and the shared state, and sends where they are; the others open theirs; all
-// agree. So no rank returns before the file is open everywhere, and an error at one is an error at all.
+// makes, if asked) the file and the shared state, and sends where they are; the others open theirs, of a file
+// that is there at the same time as rank 0; all agree. So no rank returns before the file is open everywhere,
+// and an error at one is an error at all. All of that goes over the user's communicator, which mostly has a
+// node segment (coll/shm/node_segment.hpp): the file's own gets one at its first collective.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -11,6 +13,8 @@
 #include <string_view>
 
 #include "coll/byte_collectives.hpp"
+#include "coll/run/communicator_state.hpp"
+#include "coll/shm/node_segment.hpp"
 #include "communicator/comm_create.hpp"
 #include "io/api.hpp"
 #include "io/file/agreed_hints.hpp"
@@ -63,30 +67,30 @@ Code check_name(Process& process, const char* filename) {
   return process.fail(kErrBadFile, "filename = \"%s\", expected the name of a file", filename);
 }
 
-OpenHow open_how(File& file, bool create) {
+OpenHow open_how(File& file, const Comm& comm, bool create) {
   const IoHints& hints = file.hints;
   OpenHow how{.read = file.can_read(), .write = file.can_write()};
   if (hints.permissions >= 0) how.permissions = static_cast<unsigned>(hints.permissions);
   how.create = create && (file.amode & kModeCreate) != 0;
   how.exclusive = how.create && (file.amode & kModeExcl) != 0;
   how.striping = {hints.striping_factor, hints.striping_unit_bytes, hints.start_device};
-  how.several_write = file.comm->size() > 1 && file.process.node.processors_available() > 1;
+  how.several_write = comm.size() > 1 && file.process.node.processors_available() > 1;
   how.io_uring = hints.io_uring;
   how.tell = [&file](const std::string& line) { explain_file(file, "%s", line.c_str()); };
   return how;
 }
 
-Code open_driver(File& file, bool create) {
-  const int error = file.process.files->storage->open(file.name, open_how(file, create), &file.driver);
+Code open_driver(File& file, const Comm& comm, bool create) {
+  const int error = file.process.files->storage->open(file.name, open_how(file, comm, create), &file.driver);
   return error == 0 ? kSuccess : fail_system(file.process, error, "open", file.name);
 }
 
 /// With romio_no_indep_rw those that aggregate open the file with the others' knowledge, and rank 0, which
 /// makes it; the others do when they need it.
-bool opens_at_once(const File& file) {
+bool opens_at_once(const File& file, const Comm& comm) {
   const std::vector<int>& aggregators = file.aggregators;
   return !file.hints.defers_open() ||
-         std::find(aggregators.begin(), aggregators.end(), file.comm->rank) != aggregators.end();
+         std::find(aggregators.begin(), aggregators.end(), comm.rank) != aggregators.end();
 }
 
 /// The default view: the bytes of the file.
@@ -108,7 +112,8 @@ Code find_first_position(File& file) {
 struct Opened {
   std::int32_t failed;
   std::int32_t in_memory;
-  SegmentAddress shared;   // where the ranks map what they share
+  Context context;         // of the file's communicator
+  BlockAddress shared;     // where the ranks map what they share
   Offset position;         // where file pointers begin
   std::uint64_t identity;  // of the file, for locks on its ranges
   Striping striping;
@@ -120,17 +125,17 @@ std::uint64_t identity_of(File& file) {
   return identity != 0 ? identity : std::hash<std::string>{}(file.name);
 }
 
-/// Alike at all ranks of the file.
-bool is_on_one_node(const File& file) {
-  return node_map(*file.comm).nodes() == 1;
+/// Alike at all ranks of the file. `comm` here and below: the user's.
+bool is_on_one_node(Comm& comm) {
+  return node_map(comm).nodes() == 1;
 }
 
-Code share_as_first(File& file, Opened* opened) {
-  if (!is_on_one_node(file)) {
+Code share_as_first(File& file, Comm& comm, Opened* opened) {
+  if (!is_on_one_node(comm)) {
     file.shared = std::make_unique<ServedState>(*file.comm);
   } else {
     std::string error;
-    auto mapped = MappedState::create(*file.comm, &error);
+    auto mapped = MappedState::create(*file.comm, node_segment_of(comm) != nullptr, &error);
     if (mapped == nullptr) return file.process.fail(kErrNoMem, "%s", error.c_str());
     opened->shared = mapped->address();
     file.shared = std::move(mapped);
@@ -139,8 +144,8 @@ Code share_as_first(File& file, Opened* opened) {
   return kSuccess;
 }
 
-Code share_as_other(File& file, const Opened& opened) {
-  if (!is_on_one_node(file)) {
+Code share_as_other(File& file, Comm& comm, const Opened& opened) {
+  if (!is_on_one_node(comm)) {
     file.shared = std::make_unique<ServedState>(*file.comm);
     return kSuccess;
   }
@@ -153,11 +158,20 @@ void make_locks(File& file, std::uint64_t identity) {
   file.locks = make_range_locks(*file.comm, identity, *file.shared, file.process.files->job_locks);
 }
 
-Code open_first(File& file, Opened* opened) {
-  Code code = open_driver(file, true);
+/// The file's own communicator: of the same processes, with a context that rank 0 chose.
+Ref<Comm> duplicate(Comm& comm, Context context) {
+  return Ref<Comm>(make_comm(comm, context, comm.group));
+}
+
+Code open_first(File& file, Comm& comm, Opened* opened) {
+  Code code = open_driver(file, comm, true);
   if (code == kSuccess) code = set_first_view(file);
   if (code == kSuccess) code = find_first_position(file);
-  if (code == kSuccess) code = share_as_first(file, opened);
+  if (code == kSuccess) {
+    opened->context = make_context(file.process);
+    file.comm = duplicate(comm, opened->context);
+    code = share_as_first(file, comm, opened);
+  }
   if (code == kSuccess) {
     opened->position = file.position;
     opened->striping = file.driver->striping();
@@ -170,15 +184,29 @@ Code open_first(File& file, Opened* opened) {
   return code;
 }
 
-Code open_other(File& file, const Opened& opened) {
-  if (opens_at_once(file)) {
-    if (const Code code = open_driver(file, false)) return code;
-  } else {
-    file.driver =
-        make_deferred_driver(*file.process.files->storage, file.name, open_how(file, false), opened.striping);
+/// Whether rank 0 makes the file if it is not there.
+bool may_be_made(const File& file) {
+  return (file.amode & kModeCreate) != 0;
+}
+
+/// Before rank 0 says that the file is there: opens it, if it is. Not where another node's system may go on
+/// to say of a file that it is not there once it was asked too early.
+Code open_ahead(File& file, Comm& comm) {
+  if (!opens_at_once(file, comm) || (may_be_made(file) && !is_on_one_node(comm))) return kSuccess;
+  const Code code = open_driver(file, comm, false);
+  return may_be_made(file) ? kSuccess : code;
+}
+
+Code open_other(File& file, Comm& comm, const Opened& opened) {
+  if (!opens_at_once(file, comm)) {
+    file.driver = make_deferred_driver(*file.process.files->storage, file.name, open_how(file, comm, false),
+                                       opened.striping);
+  } else if (file.driver == nullptr) {
+    if (const Code code = open_driver(file, comm, false)) return code;
   }
   if (const Code code = set_first_view(file)) return code;
-  if (const Code code = share_as_other(file, opened)) return code;
+  file.comm = duplicate(comm, opened.context);
+  if (const Code code = share_as_other(file, comm, opened)) return code;
   file.position = opened.position;
   file.in_memory = opened.in_memory != 0;
   make_locks(file, opened.identity);
@@ -186,28 +214,15 @@ Code open_other(File& file, const Opened& opened) {
 }
 
 /// REQUIRES: all ranks of the file come here.
-Code open_everywhere(File& file) {
+Code open_everywhere(File& file, Comm& comm) {
   Opened opened{};
-  Code code = kSuccess;
-  if (file.comm->rank == 0) code = open_first(file, &opened);
-  if (const Code failed = bcast_bytes(*file.comm, &opened, sizeof opened, 0)) return failed;
+  Code code = comm.rank == 0 ? open_first(file, comm, &opened) : open_ahead(file, comm);
+  if (const Code failed = bcast_bytes(comm, &opened, sizeof opened, 0)) return failed;
   file.striping = opened.striping;
-  if (file.comm->rank != 0 && opened.failed == 0) code = open_other(file, opened);
-  code = agree(*file.comm, code);
+  if (comm.rank != 0 && opened.failed == 0 && code == kSuccess) code = open_other(file, comm, opened);
+  code = agree(comm, code);
   if (file.shared != nullptr) file.shared->stop_sharing();
   return code;
-}
-
-/// A communicator of the file's own: of the same processes, with a context that rank 0 chose.
-Code duplicate(Comm& comm, Code code, int amode, Ref<Comm>* made) {
-  std::vector<Ballot> ballots;
-  const Context offer = comm.rank == 0 ? make_context(comm.process) : 0;
-  const auto mode = static_cast<std::int64_t>(amode);
-  if (const Code failed = agree_on(comm, code, "amode", mode)) return failed;
-  Context context = offer;
-  if (const Code failed = bcast_bytes(comm, &context, sizeof context, 0)) return failed;
-  *made = Ref<Comm>(make_comm(comm, context, comm.group));
-  return kSuccess;
 }
 
 /// Ends the file of this rank and, at rank 0, the file itself if that was asked for.
@@ -230,13 +245,14 @@ Code file_open(Process& process, Comm* comm, const char* filename, int amode, In
     return process.fail(kErrComm, "comm is an intercommunicator, expected an intracommunicator");
   Code code = check_amode(process, amode);
   if (code == kSuccess) code = check_name(process, filename);
-  Ref<Comm> own;
-  if (const Code failed = duplicate(*comm, code, amode, &own)) return failed;
+  const OfferedHints offered = offer_first_hints(*comm, info);
+  std::vector<Ballot> ballots;
+  const Ballot mine{.code = code, .mode = amode, .value = offered.value};
+  if (const Code failed = agree_on_mode(*comm, mine, "amode", &ballots)) return failed;
   Ref<File> file(new File(process, path_of(filename), amode));
-  file->comm = std::move(own);
   file->errhandler = process.objects->null_file.errhandler;
-  if (const Code failed = take_first_hints(*file, info)) return failed;
-  if (const Code failed = open_everywhere(*file)) return failed;
+  if (const Code failed = take_first_hints(*file, *comm, info, offered, ballots)) return failed;
+  if (const Code failed = open_everywhere(*file, *comm)) return failed;
   if (file->comm->rank == 0) explain_hints_of_storage(*file, info);
   *fh = file.take();
   return kSuccess;

@@ -73,10 +73,10 @@ void take_list(File* file, const HintList& list, bool opening, bool explaining) 
 }
 
 /// What rank 0 has for all: its file of hints when the file is opened, and over it what the info says.
-HintList hints_for_all(File& file, const Info* info, bool opening) {
+HintList hints_for_all(Process& process, const Info* info, bool opening) {
   HintList list = hints_of(info, HintScope::kFile);
   if (!opening) return list;
-  for (const auto& hint : file.process.files->system_hints.hints()) {
+  for (const auto& hint : process.files->system_hints.hints()) {
     if (find_hint_rule(hint.first) != nullptr && find_info(info, hint.first) == nullptr) list.push_back(hint);
   }
   return list;
@@ -124,7 +124,7 @@ void explain_others(const File& file, const std::vector<Ballot>& ballots) {
   }
   if (others == 0) return;
   explain_file(file, "%d of %d ranks gave other hints than rank 0, whose count: rank %d is the first of them",
-               others, file.comm->size(), first);
+               others, static_cast<int>(ballots.size()), first);
 }
 
 void explain_combination(const File& file) {
@@ -153,28 +153,31 @@ std::vector<std::string> names_of_nodes(Comm& comm) {
 }
 
 /// Where the hints say how many, the aggregators are known from now on.
-void find_aggregators(File* file, bool explaining) {
+void find_aggregators(File* file, Comm& comm, bool explaining) {
   AggregatorRequest& request = file->hints.aggregators;
   if (request.number == 0 && request.per_node == 0 && request.config_list.empty()) return;
-  if (request.node_names.empty()) request.node_names = names_of_nodes(*file->comm);
+  if (request.node_names.empty()) request.node_names = names_of_nodes(comm);
   std::string unmet;
-  file->aggregators = choose_aggregators(node_map(*file->comm), request, &unmet);
+  file->aggregators = choose_aggregators(node_map(comm), request, &unmet);
   if (explaining && !unmet.empty()) explain_file(*file, "%s", unmet.c_str());
 }
 
-Code take_hints(File& file, const Info* info, bool opening) {
-  Comm& comm = *file.comm;
-  const bool first = comm.rank == 0;
-  const HintList own = hints_of(info, HintScope::kFile);
-  const HintList all = first ? hints_for_all(file, info, opening) : own;
+OfferedHints offer_hints(Comm& comm, const Info* info, bool opening) {
+  OfferedHints offered;
+  offered.own = hints_of(info, HintScope::kFile);
+  offered.for_all = comm.rank == 0 ? hints_for_all(comm.process, info, opening) : offered.own;
   // The lowest bit: there are hints to send; the others: a number that differs where hints do.
-  const std::uint64_t number = own.empty() ? 0 : std::hash<std::string>()(pack(own));
-  const auto value = static_cast<std::int64_t>(number << 1 | (all.empty() ? 0 : 1));
-  std::vector<Ballot> ballots;
-  if (const Code failed = agree(comm, kSuccess, value, &ballots)) return failed;
+  const std::uint64_t number = offered.own.empty() ? 0 : std::hash<std::string>()(pack(offered.own));
+  offered.value = static_cast<std::int64_t>(number << 1 | (offered.for_all.empty() ? 0 : 1));
+  return offered;
+}
+
+Code take_hints(File& file, Comm& comm, const Info* info, const OfferedHints& offered,
+                const std::vector<Ballot>& ballots, bool opening) {
+  const bool first = comm.rank == 0;
   HintList told;
   if ((ballots[0].value & 1) != 0) {
-    std::string text = first ? pack(all) : std::string();
+    std::string text = first ? pack(offered.for_all) : std::string();
     if (const Code failed = share_text(comm, &text)) return failed;
     told = unpack(text);
   }
@@ -182,25 +185,34 @@ Code take_hints(File& file, const Info* info, bool opening) {
   const bool speaks_for_all = first || file.process.rank == 0;
   take_list(&file, told, opening, speaks_for_all);
   take_list(&file, hints_of(info, HintScope::kRank), opening, true);
-  find_aggregators(&file, speaks_for_all);
+  find_aggregators(&file, comm, speaks_for_all);
   if (!explains_files(file.process)) return kSuccess;
   if (info != nullptr) explain_unknown(file, *info);
   if (speaks_for_all) {
     explain_others(file, ballots);
     explain_combination(file);
   }
-  if (!first) explain_overruled(file, own, told);
+  if (!first) explain_overruled(file, offered.own, told);
   return kSuccess;
 }
 
 }  // namespace
 
-Code take_first_hints(File& file, const Info* info) {
-  return take_hints(file, info, true);
+OfferedHints offer_first_hints(Comm& comm, const Info* info) {
+  return offer_hints(comm, info, true);
+}
+
+Code take_first_hints(File& file, Comm& comm, const Info* info, const OfferedHints& offered,
+                      const std::vector<Ballot>& ballots) {
+  return take_hints(file, comm, info, offered, ballots, true);
 }
 
 Code change_hints(File& file, const Info* info) {
-  return take_hints(file, info, false);
+  Comm& comm = *file.comm;
+  const OfferedHints offered = offer_hints(comm, info, false);
+  std::vector<Ballot> ballots;
+  if (const Code failed = agree(comm, kSuccess, offered.value, &ballots)) return failed;
+  return take_hints(file, comm, info, offered, ballots, false);
 }
 
 void explain_hints_of_storage(const File& file, const Info* info) {

@@ -1,7 +1,11 @@
 // MappedState: a file's shared state in a block of memory that all of its ranks map. No rank needs another
 // one's attention to use it. The block has room for locks on ranges of the file, too (range_locks.hpp).
 //
-// Thread safety: the block may be used by all ranks at once; a MappedState by its own rank.
+// The block lies in rank 0's symmetric heap, where all ranks reach that: opening a file then makes no
+// mapping. Else it is a segment of its own; of a file of one rank, memory of that rank.
+//
+// Ownership: rank 0's MappedState owns the block. Thread safety: the block may be used by all ranks at once;
+// a MappedState by its own rank.
 #pragma once
 
 #include <array>
@@ -15,18 +19,28 @@
 #include "io/shared/shared_state.hpp"
 #include "memory/range_table.hpp"
 #include "memory/shared_segment.hpp"
+#include "memory/symmetric_heap.hpp"
 #include "object/comm.hpp"
 
 namespace tasuki {
 
+/// Where a file's block is, as it travels in messages.
+struct BlockAddress {
+  SymmetricAddress in_heap = 0;  // in rank 0's symmetric heap; 0: in the segment
+  SegmentAddress segment;
+};
+
 class MappedState final : public SharedState {
  public:
-  /// Makes the block for the ranks of `comm`, the file's; for one rank alone in its own memory. Returns null
-  /// and one line in `error` when there is no memory.
-  static std::unique_ptr<MappedState> create(Comm& comm, std::string* error);
-  static std::unique_ptr<MappedState> open(const SegmentAddress& address, Comm& comm, std::string* error);
+  /// At rank 0: makes the block for the ranks of `comm`, the file's. `heaps_are_reached`: each of them
+  /// addresses the symmetric heaps of the others. Returns null and one line in `error` when there is no
+  /// memory. The block lives as long as what is made here: all others are gone before.
+  static std::unique_ptr<MappedState> create(Comm& comm, bool heaps_are_reached, std::string* error);
+  /// At the others.
+  static std::unique_ptr<MappedState> open(const BlockAddress& address, Comm& comm, std::string* error);
+  ~MappedState() override;
 
-  SegmentAddress address() const { return segment_ != nullptr ? segment_->address() : SegmentAddress{}; }
+  BlockAddress address() const;
 
   Offset position() override { return block_->position.load(std::memory_order_acquire); }
   void set_position(Offset etypes) override { block_->position.store(etypes, std::memory_order_release); }
@@ -57,12 +71,14 @@ class MappedState final : public SharedState {
     return sizeof(Block) + RangeTable::bytes_needed(ranks);
   }
 
-  MappedState(Comm& comm, std::unique_ptr<SharedSegment> segment, std::unique_ptr<OwnBlock> own);
+  MappedState(Comm& comm, void* block);
+  static void* make_in_heap(Comm& comm);
 
   Comm& comm_;
-  std::unique_ptr<SharedSegment> segment_;  // null: the block is own_
-  std::unique_ptr<OwnBlock> own_;
   Block* block_;
+  void* in_own_heap_ = nullptr;             // the block, where this rank had it of its symmetric heap
+  std::unique_ptr<SharedSegment> segment_;  // that the block lies in, or null
+  std::unique_ptr<OwnBlock> own_;           // of a file of one rank
 };
 
 }  // namespace tasuki
