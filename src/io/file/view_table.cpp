@@ -112,6 +112,7 @@ Code tell_views(File& file, const ViewTable** table) {
     }
     for (const FileMap& map : made->maps_) {
       if (map.layout() == nullptr) made->are_all_told_ = false;
+      if (map.layout() == nullptr || map.run_bytes() != INT64_MAX) made->are_all_dense_ = false;
     }
     file.views = std::move(made);
   }

@@ -28,12 +28,15 @@ class ViewTable {
     return map.layout() != nullptr ? &map : nullptr;
   }
   bool are_all_told() const { return are_all_told_; }
+  /// Whether what a rank accesses is one run of bytes in the file, whichever rank and access.
+  bool are_all_dense() const { return are_all_dense_; }
 
  private:
   friend Code tell_views(File& file, const ViewTable** table);
 
   std::vector<FileMap> maps_;  // by rank, or one for all of them; equal layouts are one
   bool are_all_told_ = true;
+  bool are_all_dense_ = true;
 };
 
 /// Where the file's own view has its data; stays until another view is set.

@@ -330,6 +330,20 @@ Code move_own(const Access& access, const PhasePlace& place, Code code, Status* 
   return code;
 }
 
+/// Whether each rank's own access is the choice, whatever the ranks bring. Alike at all ranks.
+bool is_own_best(const File& file, const ViewTable& views, bool write) {
+  return views.are_all_dense() && file.striping.targets == 0 && node_map(*file.comm).nodes() == 1 &&
+         is_own_always_best(file.comm->size(), collective_hint(file, write));
+}
+
+void explain_way(const Access& access, const CollectiveOutcome& outcome, const char* why,
+                 bool all_told = true) {
+  const bool window_by_window = outcome.two_phase && !all_told;
+  explain_file(access.file, "%s together: %s: %s%s", access.write ? "writes" : "reads",
+               outcome.two_phase ? "two phases" : "each rank its own", why,
+               window_by_window ? "; views too irregular to be sent at once are sent window by window" : "");
+}
+
 }  // namespace
 
 Code place_in_order(Access* access, Code code) {
@@ -365,6 +379,12 @@ Code transfer_collectively(const Access& access, Code code, Status* status) {
   }
   const ViewTable* views = nullptr;
   if (const Code failed = tell_views(file, &views)) return failed;
+  if (is_own_best(file, *views, access.write)) {
+    code = move_own(access, place, code, status);
+    explain_way(access, outcome, "each rank has one run, and the ranks are few");
+    end_collective(file, place, begin_ns, outcome);
+    return code;
+  }
   Meeting meeting(access, *views);
   if (const Code failed = meeting.tell(code == kSuccess)) return failed;
   const CollectiveChoice choice = meeting.choose();
@@ -384,10 +404,7 @@ Code transfer_collectively(const Access& access, Code code, Status* status) {
       *status = done;
     }
   }
-  const bool window_by_window = outcome.two_phase && !meeting.all_told();
-  explain_file(file, "%s together: %s: %s%s", access.write ? "writes" : "reads",
-               outcome.two_phase ? "two phases" : "each rank its own", choice.why,
-               window_by_window ? "; views too irregular to be sent at once are sent window by window" : "");
+  explain_way(access, outcome, choice.why, meeting.all_told());
   end_collective(file, place, begin_ns, outcome);
   return code;
 }

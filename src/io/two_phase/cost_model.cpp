@@ -93,6 +93,10 @@ int aligned_number(int number, int targets) {
 
 }  // namespace
 
+bool is_own_always_best(int ranks, HintSwitch wanted) {
+  return wanted == HintSwitch::kAutomatic && ranks * kMeetingCallNs < kMeetNs;
+}
+
 CollectiveChoice choose_collective(const AccessShape& shape, HintSwitch wanted, int per_node) {
   CollectiveChoice choice;
   if (wanted == HintSwitch::kDisable) {

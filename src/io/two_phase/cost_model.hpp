@@ -42,6 +42,10 @@ struct CollectiveChoice {
   const char* why = "";  // constant text
 };
 
+/// Whether the ranks, on one node and with one run each, need not hear of each other to choose: that two
+/// phases could save is a call for each rank at most, which must be more than meeting takes.
+bool is_own_always_best(int ranks, HintSwitch wanted);
+
 /// `per_node`: how many aggregators the user wants of a node; 0: as many as pay.
 CollectiveChoice choose_collective(const AccessShape& shape, HintSwitch wanted, int per_node);
 
