@@ -16,9 +16,11 @@ constexpr Count kRunsWindowBytes =
 
 // What decides between the two ways of a slice, in nanoseconds; io/two_phase/cost_model.cpp has more of them.
 constexpr double kCallNs = 600;       // a run that the file's next run does not touch: one more system call
+constexpr double kDiskCallNs = 1200;  // the same of a write to a file that does not lie in memory
+constexpr double kTurnCallNs = 1050;  // of a write in turn with other aggregators
 constexpr double kPieceNs = 150;      // a run that it does touch: one more piece of a call
 constexpr double kCopyNs = 0.15;      // a byte between memory and buffer
-constexpr double kFileByteNs = 0.21;  // a byte between memory and file
+constexpr double kFileByteNs = 0.15;  // a byte between memory and file
 constexpr Count kLongRunBytes = 4096;
 
 Count runs_in(const WindowPart& part) {
@@ -63,6 +65,10 @@ WindowMover::WindowMover(File& file, const AccessPlan& plan, const PhasePlace& p
     : file_(file),
       write_(plan.write),
       by_runs_(plan.by_runs),
+      call_ns_(!plan.write                   ? kCallNs
+               : !file.in_memory             ? kDiskCallNs
+               : plan.aggregators.size() > 1 ? kTurnCallNs
+                                             : kCallNs),
       can_fill_holes_(can_fill_holes(file)),
       place_(place) {}
 
@@ -142,11 +148,11 @@ bool WindowMover::goes_by_runs() const {
   const auto bytes = static_cast<double>(slice_.bytes);
   const auto hull = static_cast<double>(slice_.hull.bytes());
   const bool touches = slice_.full && slice_.bytes == slice_.hull.bytes();
-  const double by_runs = bytes * kFileByteNs + (touches ? kCallNs + runs * kPieceNs : runs * kCallNs);
+  const double by_runs = bytes * kFileByteNs + (touches ? call_ns_ + runs * kPieceNs : runs * call_ns_);
   const double passes = write_ && !slice_.full ? 2 : 1;
   // Where several gather, one does while another writes.
   const double copy = by_runs_ ? bytes * kCopyNs : 0;
-  const double buffered = passes * (kCallNs + hull * kFileByteNs) + copy;
+  const double buffered = passes * (call_ns_ + hull * kFileByteNs) + copy;
   return by_runs < buffered;
 }
 

@@ -84,6 +84,7 @@ class WindowMover {
   File& file_;
   const bool write_;
   const bool by_runs_;
+  const double call_ns_;  // what a system call costs that moves a run alone
   const bool can_fill_holes_;
   PhasePlace place_;
   Outcome outcome_;
