@@ -18,7 +18,7 @@ namespace tasuki {
 
 inline constexpr std::size_t kCallVectorsMax = IOV_MAX;
 inline constexpr Count kCallBytesMax = Count{1} << 30;  // one system call moves less than 2 GiB
-inline constexpr Count kGapBytesMax = 2048;
+inline constexpr Count kGapBytesMax = 6 << 10;
 
 /// How far a transfer has come: all pieces before `index`, and `skipped` bytes of that one.
 struct PiecePlace {

@@ -140,6 +140,8 @@ Code transfer(const Access& access, Status* status) {
   if (access.file_bytes == 0) return kSuccess;
   const PositionRange positions = positions_of(access);
   FileStream stream(file, access.write, positions);
+  const bool may_go_direct = access.datatype->contiguous || has_long_runs(*access.datatype);
+  if (may_go_direct && !access.datatype->contiguous) stream.sieve_if_it_pays(positions);
   const RangeLock lock(file.locks.get(), file.atomic ? range_of(access) : FileRange{},
                        access.write ? RangeUse::kExclusive : RangeUse::kShared);
   const MuchWriting writing(access);
@@ -147,7 +149,7 @@ Code transfer(const Access& access, Status* status) {
   if (!file.view.representation->is_native()) {
     const Code code = move_converted(access, stream, &status->bytes);
     if (code != kSuccess) return code;
-  } else if (access.datatype->contiguous || (has_long_runs(*access.datatype) && !stream.may_sieve())) {
+  } else if (access.datatype->contiguous || (may_go_direct && !stream.may_sieve())) {
     status->bytes = move_direct(access, stream);
   } else {
     if (const Code code = move_staged(access, stream, &status->bytes)) return code;

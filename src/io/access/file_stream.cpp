@@ -15,6 +15,12 @@ FileStream::FileStream(File& file, bool write, const PositionRange& positions)
   if (!file.view.filetype_in_file->contiguous) sieve_ = Sieve::make(file, write, file.atomic, positions);
 }
 
+/// By the first window and by the whole: views differ from window to window.
+void FileStream::sieve_if_it_pays(const PositionRange& positions) {
+  if (sieve_ != nullptr && !sieve_->pays(sieve_->window_of(positions)) && !sieve_->pays(positions))
+    sieve_ = nullptr;
+}
+
 void FileStream::move(std::byte* memory, Count bytes) {
   if (sieve_ != nullptr) {
     move_by_windows(memory, bytes);

@@ -25,6 +25,9 @@ class FileStream {
   void move(std::byte* memory, Count bytes);
   void flush();
 
+  /// Sieves no more of `positions` if that does not seem to pay: for a caller whose memory could go straight
+  /// to the file.
+  void sieve_if_it_pays(const PositionRange& positions);
   /// Whether it may sieve: then many bytes at a time are better than one run after the other.
   bool may_sieve() const { return sieve_ != nullptr; }
   /// The bytes that were moved so far, in order.
