@@ -2,6 +2,7 @@
 // algorithms, priced with the machine's parameters.
 #include "coll/choice/registry.hpp"
 
+#include <array>
 #include <bit>
 #include <iterator>
 #include <type_traits>
@@ -327,12 +328,25 @@ constexpr bool stand_at_their_numbers() {
 }
 static_assert(stand_at_their_numbers());
 
+/// Each operation's entries: known when this is compiled, since every collective without flags asks.
+struct Range {
+  std::size_t first, count;
+};
+constexpr auto kRanges = [] {
+  std::array<Range, kOperations> ranges{};
+  for (std::size_t index = 0; index < ranges.size(); ++index) {
+    const auto operation = static_cast<Operation>(index);
+    ranges[index] = {static_cast<std::size_t>(first_algorithm(operation)),
+                     static_cast<std::size_t>(algorithms_of_operation(operation))};
+  }
+  return ranges;
+}();
+
 }  // namespace
 
 std::span<const Algorithm> candidates_of(Operation operation) {
-  return std::span(kAlgorithmEntries)
-      .subspan(static_cast<std::size_t>(first_algorithm(operation)),
-               static_cast<std::size_t>(algorithms_of_operation(operation)));
+  const auto [first, count] = kRanges[static_cast<std::size_t>(operation)];
+  return {kAlgorithmEntries + first, count};
 }
 
 const Candidate& candidate_of(int algorithm) {

@@ -21,6 +21,7 @@
 
 #include <memory>
 
+#include "coll/hierarchy/recorded_calls.hpp"
 #include "object/comm.hpp"
 #include "placement/node_map.hpp"
 
@@ -35,6 +36,7 @@ class Hierarchy {
   const NodeMap& map() const { return *map_; }
   Comm& node() const { return *node_; }
   Comm& lane() const { return *lane_; }
+  hierarchy::RecordedCalls& records() { return records_; }
   bool is_alone() const { return node_->size() == 1; }
 
   /// Whether each node has a rank on the lane of `root`. There the ranks of the lane are numbered as the
@@ -48,6 +50,7 @@ class Hierarchy {
   std::shared_ptr<const NodeMap> map_;
   Ref<Comm> node_;
   Ref<Comm> lane_;
+  hierarchy::RecordedCalls records_;
 };
 
 /// Where a communicator keeps its hierarchy: null before the first collective that wants it, and where there

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "coll/hierarchy/calls.hpp"
 #include "coll/run/execution.hpp"
@@ -83,8 +84,6 @@ void plan_chosen(Execution& execution, const Problem& problem, int root, const C
   Selector& selector = execution.process().collectives->selector;
   const Selection& selection = selector.choose(problem);
   const Algorithm& algorithm = candidates_of(problem.operation)[static_cast<std::size_t>(selection.place)];
-  Schedule& schedule = execution.schedule;
-  schedule.algorithm = selection.algorithm;
   const NodeMap& nodes = node_map(execution.comm());
   if (problem.composed && algorithm.collective != nullptr) {
     Hierarchy* hierarchy = hierarchy_of(execution.comm());
@@ -93,12 +92,13 @@ void plan_chosen(Execution& execution, const Problem& problem, int root, const C
       flat.composed = false;
       return plan_chosen(execution, flat, root, data);
     }
-    execution.called_on = hierarchy;
-    hierarchy::PartsToCall parts(schedule, nodes, execution.comm().rank, root, execution.called_parts);
-    algorithm.collective(parts, data);
-    return schedule.end_round();
+    execution.call_recorded(*hierarchy, hierarchy->records().take(*algorithm.collective, nodes,
+                                                                  execution.comm().rank, root, data));
+    execution.schedule.algorithm = selection.algorithm;
+    return;
   }
-  algorithm.schedule(schedule,
+  execution.schedule.algorithm = selection.algorithm;
+  algorithm.schedule(execution.schedule,
                      {.self = execution.self(),
                       .root = root,
                       .segment_bytes = selection.segment_bytes,
@@ -194,7 +194,7 @@ void Execution::run_step(const Step& step) {
       compare_step(step);
       return;
     case Step::Action::kCall:
-      note(hierarchy::call_part(*this, *called_on, called_parts[static_cast<std::size_t>(step.count)]));
+      note(hierarchy::call_part(*this, *called_on_, recorded_->parts[static_cast<std::size_t>(step.count)]));
       return;
     default:  // single-copy steps: run_single_copy_step()
       return;
@@ -227,12 +227,21 @@ void Execution::add_missing(std::vector<int>* endpoints) const {
   }
 }
 
+void Execution::call_recorded(Hierarchy& hierarchy, std::unique_ptr<hierarchy::RecordedCall> record) {
+  called_on_ = &hierarchy;
+  recorded_ = std::move(record);
+  std::swap(schedule, recorded_->schedule);
+}
+
 void Execution::close() {
   for (Object* object : retained_) release(object);
   retained_.clear();
+  if (recorded_ != nullptr) {
+    std::swap(schedule, recorded_->schedule);
+    called_on_->records().give_back(std::move(recorded_));
+    called_on_ = nullptr;
+  }
   unbind();
-  called_parts.clear();
-  called_on = nullptr;
   name_.clear();
   request = nullptr;
   comm_ = nullptr;

@@ -28,7 +28,7 @@
 #include "coll/check/call_comparison.hpp"
 #include "coll/choice/flag_limits.hpp"
 #include "coll/choice/selector.hpp"
-#include "coll/hierarchy/parts.hpp"
+#include "coll/hierarchy/recorded_calls.hpp"
 #include "coll/run/communicator_state.hpp"
 #include "coll/schedule/bound_schedule.hpp"
 #include "coll/schedule/data.hpp"
@@ -86,10 +86,9 @@ class Execution : public BoundSchedule {
   /// Becomes the comparison of the calls that planned `other`, and nothing else.
   void compare_calls_of(Execution& other);
 
-  /// Of a blocking hierarchical collective: the parts that its schedule calls, and whose communicators it
-  /// calls them on.
-  std::vector<hierarchy::Part> called_parts;
-  Hierarchy* called_on = nullptr;
+  /// Becomes a blocking hierarchical collective, whose schedule is recorded and calls the parts on the
+  /// communicators of `hierarchy`.
+  void call_recorded(Hierarchy& hierarchy, std::unique_ptr<hierarchy::RecordedCall> record);
 
   Comm& comm() const { return *comm_; }
   Member self() const { return {comm_->rank, comm_->size()}; }
@@ -160,6 +159,8 @@ class Execution : public BoundSchedule {
   std::vector<Request*> under_way_;  // of the current round, in the order of its steps
   std::size_t done_ = 0;             // how many of them are over
   std::vector<Object*> retained_;
+  std::unique_ptr<hierarchy::RecordedCall> recorded_;  // has this one's own schedule meanwhile
+  Hierarchy* called_on_ = nullptr;
 
   // While a single-copy schedule runs.
   struct Operands {

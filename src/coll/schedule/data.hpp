@@ -26,6 +26,7 @@ struct Elements {
 
   Place place() const { return {space, 0}; }
   Count bytes() const { return count * type.size; }
+  friend bool operator==(const Elements&, const Elements&) = default;
 };
 
 /// A buffer that has one block for each rank: equal blocks in the order of ranks, or the user's counts and
@@ -70,6 +71,7 @@ struct Reduction {
   bool commutative = true;
 
   Place input() const { return {in_place ? Space::kReceive : Space::kSend, 0}; }
+  friend bool operator==(const Reduction&, const Reduction&) = default;
 };
 
 /// The data of a call: what its operation has of these.

@@ -77,6 +77,8 @@ struct TypeShape {
   Count true_lb = 0;
   Count true_extent = 1;
   bool contiguous = true;
+
+  friend bool operator==(const TypeShape&, const TypeShape&) = default;
 };
 
 /// Which of the call's datatypes a step's elements have. kBytes: raw bytes. The kinds ...OfPeer are those of

@@ -166,6 +166,82 @@ TEST(Hierarchy, WorkOnAnyPlacement) {
   }
 }
 
+/// Calls that are alike run what was recorded; others must not, however little differs.
+TEST(Hierarchy, RecordedCallsServeThoseThatAreAlike) {
+  run_ranks(
+      6,
+      [](Process& process) {
+        Rank rank(process);
+        rank.want(Operation::kAllreduce, "hierarchical");
+        for (int round = 0; round < 3; ++round) {
+          for (Count count = 0; count < 40; ++count) rank.allreduce(rank.world, count);
+        }
+        std::vector<std::int32_t> sums(5, process.rank);
+        ASSERT_EQ(api::allreduce(process, kInPlace, sums.data(), 5, rank.integer(), rank.sum(), &rank.world),
+                  0);
+        EXPECT_EQ(sums, std::vector<std::int32_t>(5, 15));
+        rank.want(Operation::kGather, "hierarchical");
+        rank.want(Operation::kScatter, "hierarchical");
+        for (int call = 0; call < 12; ++call) {
+          const int root = call % 6;
+          std::vector<std::int32_t> all(6, -1);
+          const std::int32_t mine = 10 * call + process.rank;
+          ASSERT_EQ(api::gather(process, &mine, 1, rank.integer(), all.data(), 1, rank.integer(), root,
+                                &rank.world),
+                    0);
+          for (int from = 0; from < 6; ++from)
+            EXPECT_EQ(all[static_cast<std::size_t>(from)], process.rank == root ? 10 * call + from : -1);
+          std::int32_t back = -1;
+          ASSERT_EQ(api::scatter(process, all.data(), 1, rank.integer(), &back, 1, rank.integer(), root,
+                                 &rank.world),
+                    0);
+          EXPECT_EQ(back, mine);
+        }
+      },
+      {.nodes = {0, 1, 0, 1, 1, 0}});
+}
+
+/// The user's array of counts is the same one, and has other counts.
+TEST(Hierarchy, ArraysOfCountsAreReadAnew) {
+  run_ranks(4,
+            [](Process& process) {
+              Rank rank(process);
+              rank.want(Operation::kAllgather, "hierarchical");
+              rank.want(Operation::kReduceScatter, "hierarchical");
+              std::vector<int> counts(4), firsts(4);
+              for (int call = 0; call < 9; ++call) {
+                int total = 0;
+                for (int member = 0; member < 4; ++member) {
+                  counts[static_cast<std::size_t>(member)] = (member + call) % 3;
+                  firsts[static_cast<std::size_t>(member)] = total;
+                  total += (member + call) % 3;
+                }
+                const int own = counts[static_cast<std::size_t>(process.rank)];
+                const std::vector<std::int32_t> mine(2, process.rank);
+                std::vector<std::int32_t> all(8, -1), expected(8, -1);
+                ASSERT_EQ(api::allgatherv(process, mine.data(), own, rank.integer(), all.data(),
+                                          CountArray(counts.data()), CountArray(firsts.data()),
+                                          rank.integer(), &rank.world),
+                          0);
+                for (int member = 0; member < 4; ++member) {
+                  for (int i = 0; i < counts[static_cast<std::size_t>(member)]; ++i)
+                    expected[static_cast<std::size_t>(firsts[static_cast<std::size_t>(member)] + i)] = member;
+                }
+                EXPECT_EQ(all, expected) << call;
+                std::vector<std::int32_t> vector(8), part(2, -1);
+                std::iota(vector.begin(), vector.end(), 0);
+                ASSERT_EQ(api::reduce_scatter(process, vector.data(), part.data(), CountArray(counts.data()),
+                                              rank.integer(), rank.sum(), &rank.world),
+                          0);
+                for (int i = 0; i < 2; ++i)
+                  EXPECT_EQ(part[static_cast<std::size_t>(i)],
+                            i < own ? 4 * (firsts[static_cast<std::size_t>(process.rank)] + i) : -1)
+                      << call;
+              }
+            },
+            {.nodes = {0, 1, 0, 1}});
+}
+
 TEST(Hierarchy, RootsWithoutALaneTakeAnotherWay) {
   run_ranks(5,
             [](Process& process) {
