@@ -61,10 +61,10 @@ PATH = {
 # The plan and the schedule's writer are called through pointers.
 UNCALLED = {"bcast", "single_copy_bcast"}
 
-# Where the path is left: calls that are refused, waits, threads; steps of messages, combinations, buffers
-# that are staged or pushed to; and accessors.
+# Where the path is left: calls that are refused, waits, threads, several nodes; steps of messages,
+# combinations, buffers that are staged or pushed to, blocks that a gather's root takes; and accessors.
 BESIDE = {
-    *("refuse", "check_length", "look_for_cuts"),
+    *("refuse", "call_recorded", "check_length", "look_for_cuts", "take_shown_blocks"),
     *("awaits_hold", "ends_awake", "activate"),
     *("run_step", "combine", "accept", "memory_of", "refuse_memory", "is_copied", "is_read"),
     *("problem", "parameters", "round_up"),

@@ -118,6 +118,7 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
 
     {Operation::kGatherv, "linear", "gathers of blocks that differ, straight to the root"},
     {Operation::kGatherv, "single_copy", "gathers of blocks that differ, into the root's exposed buffer"},
+    {Operation::kGatherv, "flag_based", "gathers of blocks that differ, over the flags of the node segment"},
 
     {Operation::kReduce, "binomial", "reductions up a binomial tree"},
     {Operation::kReduce, "halving", "reductions by halves"},
@@ -155,6 +156,8 @@ inline constexpr AlgorithmRow kAlgorithmTable[] = {
 
     {Operation::kScatterv, "linear", "scatters of blocks that differ, straight from the root"},
     {Operation::kScatterv, "single_copy", "scatters of blocks that differ, out of the root's exposed buffer"},
+    {Operation::kScatterv, "flag_based",
+     "scatters of blocks that differ, over the flags of the node segment"},
 };
 // clang-format on
 

@@ -4,6 +4,7 @@
 #include "coll/check/arguments.hpp"
 #include "coll/run/execution.hpp"
 #include "coll/shm/flag_collectives.hpp"
+#include "coll/shm/single_copy.hpp"
 
 namespace tasuki {
 namespace {
@@ -64,6 +65,16 @@ auto gather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void*
   };
 }
 
+/// Of a gather in which others may show their blocks: see coll/shm/flag_collectives.hpp.
+void plan_beside_flags(Execution& execution, int root, const Elements& mine, const Blocks& all) {
+  Schedule& schedule = execution.schedule;
+  constexpr int kSingleCopy = algorithm_number(Operation::kGatherv, "single_copy");
+  schedule.algorithm = kSingleCopy;
+  schedule.has_shown_blocks = execution.self().rank == root;
+  if (execution.self().rank != root) schedule.signal(kBlocksOffered);
+  single_copy_gather(schedule, execution.self(), root, mine, all);
+}
+
 auto gatherv_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
                   CountArray recvcounts, CountArray displs, Datatype* recvtype, int root) {
   return [=](Execution& execution) -> Code {
@@ -87,8 +98,12 @@ auto gatherv_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void
         plan_gather(execution, sendbuf, sendcount, sendtype, recvbuf, recvtype, root, all, &mine);
     if (code != 0) return code;
     execution.describe_ends([&](Schedule& ends) { gather_linear(ends, execution.self(), root, mine, all); });
-    plan_chosen(execution, execution.problem(Operation::kGatherv, 0), root,
-                {.elements = mine, .blocks = all});
+    if (takes_short_ones_by_flags(execution, FlagOperation::kGatherv)) {
+      plan_beside_flags(execution, root, mine, all);
+    } else {
+      plan_chosen(execution, execution.problem(Operation::kGatherv, 0), root,
+                  {.elements = mine, .blocks = all});
+    }
     return 0;
   };
 }
@@ -121,6 +136,11 @@ Code gather_init(Process&, const void* sendbuf, Count sendcount, Datatype* sendt
 
 Code gatherv(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
              CountArray recvcounts, CountArray displs, Datatype* recvtype, int root, Comm* comm) {
+  Code code = 0;
+  if (NodeSegment* segment = node_segment_of(*comm);
+      segment != nullptr && flag_gatherv(*comm, *segment, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
+                                         displs, recvtype, root, &code))
+    return code;
   return run_collective(
       *comm, gatherv_plan(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root));
 }

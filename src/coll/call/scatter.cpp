@@ -4,6 +4,7 @@
 #include "coll/check/arguments.hpp"
 #include "coll/run/execution.hpp"
 #include "coll/shm/flag_collectives.hpp"
+#include "coll/shm/single_copy.hpp"
 
 namespace tasuki {
 namespace {
@@ -90,8 +91,14 @@ auto scatterv_plan(const void* sendbuf, CountArray sendcounts, CountArray displs
         plan_scatter(execution, sendbuf, sendtype, recvbuf, recvcount, recvtype, root, all, &mine);
     if (code != 0) return code;
     execution.describe_ends([&](Schedule& ends) { scatter_linear(ends, execution.self(), root, all, mine); });
-    plan_chosen(execution, execution.problem(Operation::kScatterv, 0), root,
-                {.elements = mine, .blocks = all});
+    if (takes_short_ones_by_flags(execution, FlagOperation::kScatterv)) {
+      constexpr int kSingleCopy = algorithm_number(Operation::kScatterv, "single_copy");
+      execution.schedule.algorithm = kSingleCopy;
+      single_copy_scatter(execution.schedule, execution.self(), root, all, mine);
+    } else {
+      plan_chosen(execution, execution.problem(Operation::kScatterv, 0), root,
+                  {.elements = mine, .blocks = all});
+    }
     return 0;
   };
 }
@@ -125,6 +132,11 @@ Code scatter_init(Process&, const void* sendbuf, Count sendcount, Datatype* send
 
 Code scatterv(Process&, const void* sendbuf, CountArray sendcounts, CountArray displs, Datatype* sendtype,
               void* recvbuf, Count recvcount, Datatype* recvtype, int root, Comm* comm) {
+  Code code = 0;
+  if (NodeSegment* segment = node_segment_of(*comm);
+      segment != nullptr && flag_scatterv(*comm, *segment, sendbuf, sendcounts, displs, sendtype, recvbuf,
+                                          recvcount, recvtype, root, &code))
+    return code;
   return run_collective(
       *comm, scatterv_plan(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root));
 }

@@ -32,7 +32,7 @@ Problem problem_of_part(const Problem& whole, Among among, Operation operation, 
   if (among == kNode) {
     part.node_ranks_max = size;
     part.blocking = part.node_segment = whole.composed;
-    part.flags = whole.composed && (uniform || operation != kAllgather) && shown_bytes(part) <= kInlineBytes;
+    part.flags = whole.composed && shown_bytes(part) <= kInlineBytes;
   } else {
     part.nodes = size;
     // The lanes of a node run beside one another: each takes a share of its processors.

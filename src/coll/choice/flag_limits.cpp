@@ -28,8 +28,10 @@ Work work_of(const Problem& problem) {
     case Operation::kBcast:
       return {.flags = 1, .moved = bytes, .ranks = all, .one_way = true};
     case Operation::kScatter:
+    case Operation::kScatterv:
       return {.flags = 1, .moved = others * bytes, .ranks = 2, .one_way = true};
     case Operation::kGather:
+    case Operation::kGatherv:
       return {.flags = others, .moved = others * bytes, .ranks = 2, .one_way = true};
     case Operation::kReduce:
       return {
@@ -58,7 +60,9 @@ Problem problem_of_shown(const Problem& any, Operation operation, Count shown) {
   problem.operation = operation;
   problem.bytes = operation == Operation::kBarrier ? 0 : shown;
   if (operation == Operation::kAllgather) problem.bytes = shown * any.size;
-  if (operation == Operation::kAlltoall || operation == Operation::kScatter) problem.bytes = shown / any.size;
+  if (operation == Operation::kAlltoall || operation == Operation::kScatter ||
+      operation == Operation::kScatterv)
+    problem.bytes = shown / any.size;
   return problem;
 }
 
@@ -75,6 +79,7 @@ Count shown_bytes(const Problem& problem) {
       return problem.bytes / problem.size;
     case Operation::kAlltoall:
     case Operation::kScatter:
+    case Operation::kScatterv:
       return problem.bytes * problem.size;
     default:
       return problem.bytes;

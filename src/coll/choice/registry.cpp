@@ -254,6 +254,7 @@ constexpr Algorithm kAlgorithmEntries[] = {
     {{algorithm_number(kGatherv, "linear"), always, priced<gather_linear_cost>}, write<gather_linear>},
     {{algorithm_number(kGatherv, "single_copy"), shares_memory, priced<single_copy_gather_cost>},
      write<single_copy_gather>},
+    kFlags<kGatherv>,
 
     {{algorithm_number(kReduce, "binomial"), always, priced<reduce_knomial_cost, 2>}, write<reduce_binomial>},
     {{algorithm_number(kReduce, "halving"), commutes, priced<reduce_halving_cost>}, write<reduce_halving>},
@@ -317,6 +318,7 @@ constexpr Algorithm kAlgorithmEntries[] = {
     {{algorithm_number(kScatterv, "linear"), always, priced<scatter_linear_cost>}, write<scatter_linear>},
     {{algorithm_number(kScatterv, "single_copy"), shares_memory, priced<single_copy_scatter_cost>},
      write<single_copy_scatter>},
+    kFlags<kScatterv>,
 };
 
 /// Each stands at its number: its line of the table of names.

@@ -109,6 +109,12 @@ void plan_chosen(Execution& execution, const Problem& problem, int root, const C
                      data);
 }
 
+bool takes_short_ones_by_flags(const Execution& execution, FlagOperation operation) {
+  if (execution.form() != CollectiveForm::kBlocking) return false;
+  const NodeSegment* segment = execution.comm().slots.get(kNodeSegmentSlot);
+  return segment != nullptr && segment->may_take_flags(operation);
+}
+
 void Execution::retain_arguments() {
   const auto keep = [this](Object* object) {
     if (object != nullptr) retained_.push_back(retain(object));

@@ -146,6 +146,7 @@ class Execution : public BoundSchedule {
   ExposedBuffers::Bytes find(Place place, Count bytes);
   void check_length(const Step& step);
   void look_for_cuts();
+  void take_shown_blocks();
   void combine(const Step& step, const ExposedBuffers::Bytes& left, const ExposedBuffers::Bytes& right,
                const ExposedBuffers::Bytes& to);
 
@@ -239,6 +240,9 @@ struct Collectives final : ProgressHook {
 
 /// Chooses an algorithm for `problem`, and writes its schedule.
 void plan_chosen(Execution& execution, const Problem& problem, int root, const CallData& data);
+
+/// Whether the short ones among such calls are flag-based; then the long ones are single-copy schedules.
+bool takes_short_ones_by_flags(const Execution& execution, FlagOperation operation);
 
 /// The same for an allgather, of blocks that are equal or not (coll/call/allgather.cpp).
 void plan_chosen_allgather(Execution& execution, const Elements& mine, const Blocks& all);

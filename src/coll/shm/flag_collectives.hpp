@@ -9,6 +9,14 @@
 // Whether a collective is flag-based follows from the bytes that a member shows, which all ranks know alike.
 // The entries of api.hpp ask here first, and plan a schedule where the answer is no. What is wrong with a
 // call is left to the plan to tell.
+//
+// In MPI_Gatherv and MPI_Scatterv only the root knows all counts. Where the communicator takes flags for them
+// at all, a rank finds in the phases which way the others go:
+//  - Gather: a member whose block is short shows it, with phase kBlocksShown. One whose block is long shows
+//    phase kBlocksOffered and nothing else, and runs the single-copy schedule; so does the root if it expects
+//    long blocks, and takes the short ones out of their rooms.
+//  - Scatter: the root shows all blocks, with phase kBlocksShown, or runs the single-copy schedule and offers
+//    them, with phase kBlocksOffered.
 #pragma once
 
 #include <algorithm>
@@ -37,6 +45,8 @@ inline constexpr std::array<int, kFlagOperations> kFlagAlgorithms = {
     algorithm_number(Operation::kReduceScatter, "flag_based"),
     algorithm_number(Operation::kScan, "flag_based"),
     algorithm_number(Operation::kExscan, "flag_based"),
+    algorithm_number(Operation::kGatherv, "flag_based"),
+    algorithm_number(Operation::kScatterv, "flag_based"),
 };
 
 inline constexpr Count kNotInline = kInlineBytes + 1;
@@ -48,13 +58,25 @@ inline Count inline_bytes(Count count, Count size) {
   return count == 0 || size == 0 ? 0 : kNotInline;
 }
 
-/// The next collective on `comm` is a flag-based one.
-inline void begin_by_flags(Comm& comm, NodeSegment& segment, FlagOperation operation) {
+// The phases of MPI_Gatherv and MPI_Scatterv: those of the single-copy algorithms.
+inline constexpr unsigned kBlocksOffered = 1;
+inline constexpr unsigned kBlocksShown = 2;
+
+/// In the word of a line, in place of bytes that are shown: what this member put was longer than its room.
+inline constexpr Count kCut = Count{LineWord::kInPage} - 1;
+
+/// A flag-based collective on `comm` takes part.
+inline void count_by_flags(Comm& comm, FlagOperation operation) {
   if (!comm.hidden) [[likely]] {
     ++comm.process.counters.algorithms[kFlagAlgorithms[static_cast<std::size_t>(operation)]];
     ++comm.process.counters.collectives;
   }
   ++comm.collective_sequences[0];
+}
+
+/// The next collective on `comm` is a flag-based one.
+inline void begin_by_flags(Comm& comm, NodeSegment& segment, FlagOperation operation) {
+  count_by_flags(comm, operation);
   segment.enter();
 }
 
@@ -140,6 +162,24 @@ bool flag_scatter(Comm& comm, NodeSegment& segment, const void* sendbuf, Count s
 bool flag_allgather(Comm& comm, NodeSegment& segment, const void* sendbuf, Count sendcount,
                     const Datatype* sendtype, void* recvbuf, Count recvcount, const Datatype& recvtype,
                     Code* code);
+
+/// [a block; its length may differ]
+bool flag_allgatherv(Comm& comm, NodeSegment& segment, const void* sendbuf, Count sendcount,
+                     const Datatype* sendtype, void* recvbuf, CountArray counts, CountArray displacements,
+                     const Datatype& recvtype, Code* code);
+
+/// [a block, by all but the root]
+bool flag_gatherv(Comm& comm, NodeSegment& segment, const void* sendbuf, Count sendcount,
+                  const Datatype* sendtype, void* recvbuf, CountArray counts, CountArray displacements,
+                  const Datatype* recvtype, int root, Code* code);
+
+/// Takes the block that a member shows, or says that it was too long for its room.
+Code take_shown(Process& process, const NodeSegment& segment, int member, const Piece& to);
+
+/// [where each member's block ends, and all blocks, by the root]
+bool flag_scatterv(Comm& comm, NodeSegment& segment, const void* sendbuf, CountArray counts,
+                   CountArray displacements, const Datatype* sendtype, void* recvbuf, Count recvcount,
+                   const Datatype* recvtype, int root, Code* code);
 
 /// [a block for each member]
 bool flag_alltoall(Comm& comm, NodeSegment& segment, const void* sendbuf, Count sendcount,

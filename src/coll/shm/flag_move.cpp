@@ -61,7 +61,80 @@ void first_error(Code* code, Code next) {
   if (*code == 0) *code = next;
 }
 
+/// A block for each member, by the user's counts and displacements.
+struct UnevenBlocks {
+  const void* buffer;
+  CountArray counts, displacements;
+  const Datatype& type;
+
+  Piece operator[](int rank) const {
+    const auto index = static_cast<std::size_t>(rank);
+    Piece piece(buffer, counts[index], type);
+    piece.address += displacements[index] * type.extent;
+    return piece;
+  }
+  /// The bytes of the longest of these blocks, and of all together; kNotInline where one of all is wrong.
+  struct Lengths {
+    Count longest = 0, sum = 0;
+  };
+  Lengths lengths(int size, int left_out) const {
+    Lengths found;
+    for (int rank = 0; rank < size; ++rank) {
+      const auto index = static_cast<std::size_t>(rank);
+      Count offset;
+      if (counts[index] < 0 || __builtin_mul_overflow(displacements[index], type.extent, &offset) ||
+          !is_countable((*this)[rank], 1))
+        return {kNotInline, kNotInline};
+      if (rank == left_out) continue;
+      const Count bytes = inline_bytes(counts[index], type.size);
+      found.longest = std::max(found.longest, bytes);
+      found.sum += bytes;
+    }
+    return found;
+  }
+  /// Whether one of them begins where `piece` does, both with data.
+  bool has(const Piece& piece, int size) const {
+    if (piece.bytes() == 0) return false;
+    const std::intptr_t begin = piece.address + piece.type->true_lb - type.true_lb;
+    for (int rank = 0; rank < size; ++rank) {
+      const Piece block = (*this)[rank];
+      if (block.address == begin && block.bytes() > 0) return true;
+    }
+    return false;
+  }
+};
+
+/// Of a gather that the root takes for one of short blocks: `member` has a long one, and waits for the root's
+/// offer. It gets one without room.
+void offer_nothing(NodeSegment& segment) {
+  constexpr Count kTableBytes = 16;  // of no entries
+  std::memset(segment.room(kTableBytes), 0, kTableBytes);
+  segment.publish(kBlocksOffered, kTableBytes);
+}
+
+/// What a scatter's root shows: where each member's block ends in the data that follows, and the data.
+struct ShownEnds {
+  static Count bytes(int size) { return (Count{size} * 2 + 7) / 8 * 8; }
+  static Count end(const std::byte* shown, int rank) {
+    std::uint16_t end = 0;
+    if (rank >= 0) std::memcpy(&end, shown + 2 * rank, sizeof end);
+    return end;
+  }
+  static void set_end(std::byte* shown, int rank, Count end) {
+    const auto number = static_cast<std::uint16_t>(end);
+    std::memcpy(shown + 2 * rank, &number, sizeof number);
+  }
+};
+
 }  // namespace
+
+Code take_shown(Process& process, const NodeSegment& segment, int member, const Piece& to) {
+  if (segment.bytes(member) == kCut) {
+    return process.fail(kErrTruncate, "rank %d sends more than the %lld bytes that there is room for", member,
+                        static_cast<long long>(to.bytes()));
+  }
+  return take(process, segment, member, 0, to);
+}
 
 bool flag_barrier(Comm& comm, NodeSegment& segment) {
   if (!segment.takes_flags(FlagOperation::kBarrier, 0)) return false;
@@ -179,6 +252,117 @@ bool flag_allgather(Comm& comm, NodeSegment& segment, const void* sendbuf, Count
   for (int member = 0; member < segment.size(); ++member) {
     if (member != rank) first_error(code, take(comm.process, segment, member, 0, all[member]));
   }
+  segment.leave();
+  return true;
+}
+
+bool flag_allgatherv(Comm& comm, NodeSegment& segment, const void* sendbuf, Count sendcount,
+                     const Datatype* sendtype, void* recvbuf, CountArray counts, CountArray displacements,
+                     const Datatype& recvtype, Code* code) {
+  const int rank = segment.rank(), size = segment.size();
+  const bool in_place = sendbuf == kInPlace;
+  const UnevenBlocks all{recvbuf, counts, displacements, recvtype};
+  if (recvbuf == kInPlace || !segment.takes_flags(FlagOperation::kAllgather, all.lengths(size, -1).longest))
+    return false;
+  const Piece mine = in_place ? all[rank] : Piece(sendbuf, sendcount, *sendtype);
+  if (!is_sound(mine, 1) || (!in_place && all.has(mine, size))) return false;
+  begin_by_flags(comm, segment, FlagOperation::kAllgather);
+  pack_inline(mine, segment.room(mine.bytes()), kInlineBytes);
+  segment.show(0, mine.bytes());
+  *code = in_place ? 0 : copy_own(comm.process, rank, mine, all[rank]);
+  segment.await_all(0);
+  for (int member = 0; member < size; ++member) {
+    if (member != rank) first_error(code, take(comm.process, segment, member, 0, all[member]));
+  }
+  segment.leave();
+  return true;
+}
+
+bool flag_gatherv(Comm& comm, NodeSegment& segment, const void* sendbuf, Count sendcount,
+                  const Datatype* sendtype, void* recvbuf, CountArray counts, CountArray displacements,
+                  const Datatype* recvtype, int root, Code* code) {
+  const bool in_place = sendbuf == kInPlace;
+  const int size = segment.size();
+  if (segment.rank() != root) {
+    if (in_place) return false;
+    const Count bytes = inline_bytes(sendcount, sendtype->size);
+    const Piece mine(sendbuf, sendcount, *sendtype);
+    if (!segment.takes_flags(FlagOperation::kGatherv, bytes) || !is_countable(mine, 1)) return false;
+    begin_by_flags(comm, segment, FlagOperation::kGatherv);
+    pack_inline(mine, segment.room(bytes), kInlineBytes);
+    segment.publish(kBlocksShown, bytes);
+    segment.leave();
+    *code = 0;
+    return true;
+  }
+  if (recvbuf == kInPlace) return false;
+  const UnevenBlocks all{recvbuf, counts, displacements, *recvtype};
+  if (!segment.takes_flags(FlagOperation::kGatherv, all.lengths(size, root).longest)) return false;
+  const Piece mine = in_place ? all[root] : Piece(sendbuf, sendcount, *sendtype);
+  if (!is_sound(all[root], 1) || !is_sound(mine, 1)) return false;
+  if (!in_place && all.has(mine, size)) return false;
+  begin_by_flags(comm, segment, FlagOperation::kGatherv);
+  *code = in_place ? 0 : copy_own(comm.process, root, mine, all[root]);
+  bool has_offered = false;
+  for (int member = 0; member < size; ++member) {
+    if (member == root) continue;
+    segment.await(member, kBlocksOffered);
+    if (!segment.has_come(member, kBlocksShown)) [[unlikely]] {
+      if (!has_offered) offer_nothing(segment);
+      has_offered = true;
+      segment.await(member, kBlocksShown);
+    }
+    first_error(code, take_shown(comm.process, segment, member, all[member]));
+  }
+  segment.leave();
+  return true;
+}
+
+bool flag_scatterv(Comm& comm, NodeSegment& segment, const void* sendbuf, CountArray counts,
+                   CountArray displacements, const Datatype* sendtype, void* recvbuf, Count recvcount,
+                   const Datatype* recvtype, int root, Code* code) {
+  if (!segment.may_take_flags(FlagOperation::kScatterv)) return false;
+  const bool in_place = recvbuf == kInPlace;
+  const int rank = segment.rank(), size = segment.size();
+  const Count header = ShownEnds::bytes(size);
+  if (rank != root) {
+    const Piece mine(recvbuf, recvcount, *recvtype);
+    if (in_place || !is_countable(mine, 1)) return false;
+    segment.enter();
+    segment.await(root, kBlocksOffered);
+    if (!segment.has_come(root, kBlocksShown)) {
+      segment.take_back_entry();
+      return false;
+    }
+    count_by_flags(comm, FlagOperation::kScatterv);
+    const std::byte* shown = segment.data(root);
+    const Count begin = ShownEnds::end(shown, rank - 1), end = ShownEnds::end(shown, rank);
+    const bool is_possible = begin <= end && header + end <= kInlineBytes;
+    const bool fits = is_possible && unpack_inline(mine, shown + header + begin, end - begin);
+    *code = fits ? 0 : fail_truncated(comm.process, root, end - begin, mine.bytes());
+    segment.leave();
+    return true;
+  }
+  if (sendbuf == kInPlace) return false;
+  const UnevenBlocks all{sendbuf, counts, displacements, *sendtype};
+  const Piece mine = in_place ? all[root] : Piece(recvbuf, recvcount, *recvtype);
+  const Count bytes = header + all.lengths(size, root).sum;
+  if (!segment.takes_flags(FlagOperation::kScatterv, bytes)) return false;
+  if (!is_sound(all[root], 1) || !is_sound(mine, 1)) return false;
+  if (!in_place && all.has(mine, size)) return false;
+  begin_by_flags(comm, segment, FlagOperation::kScatterv);
+  std::byte* room = segment.room(bytes);
+  Count end = 0;
+  for (int member = 0; member < size; ++member) {
+    const Piece block = all[member];
+    if (member != root) {
+      pack_inline(block, room + header + end, block.bytes());
+      end += block.bytes();
+    }
+    ShownEnds::set_end(room, member, end);
+  }
+  segment.publish(kBlocksShown, bytes);
+  *code = in_place ? 0 : copy_own(comm.process, root, all[root], mine);
   segment.leave();
   return true;
 }

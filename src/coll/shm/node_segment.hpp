@@ -135,8 +135,10 @@ enum class FlagOperation : std::uint8_t {
   kReduceScatter,
   kScan,
   kExscan,
+  kGatherv,
+  kScatterv,
 };
-inline constexpr std::size_t kFlagOperations = 11;
+inline constexpr std::size_t kFlagOperations = 13;
 inline constexpr Count kNeverByFlags = -1;
 /// Up to how many bytes shown by a member each of them is flag-based, at most kInlineBytes; or kNeverByFlags.
 using FlagLimits = std::array<Count, kFlagOperations>;
@@ -181,6 +183,11 @@ class NodeSegment {
     return explain_ != nullptr && takes_flags_and_explains(operation, bytes);
   }
 
+  /// Whether some of these collectives are flag-based.
+  bool may_take_flags(FlagOperation operation) const {
+    return explained_bytes_max_[static_cast<std::size_t>(operation)] != kNeverByFlags;
+  }
+
   /// The loop for a predefined operation on a predefined datatype; null where there is none.
   ReductionKernel kernel(const Op& op, const Datatype& datatype) {
     if (op.predefined != kernel_op_ || datatype.predefined != kernel_type_) [[unlikely]]
@@ -195,6 +202,13 @@ class NodeSegment {
   /// Begins the next collective. All members do, in the same order.
   void enter() {
     ++number_;
+    line_ = line_of(number_);
+  }
+
+  /// Takes that back. REQUIRES: this member has shown nothing; the collective that it begins next is this
+  /// one.
+  void take_back_entry() {
+    --number_;
     line_ = line_of(number_);
   }
 
