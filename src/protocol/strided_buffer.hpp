@@ -1,11 +1,16 @@
 // StridedBuffer: where the bytes of a message lie in a rank's memory, in a form small enough to travel in a
-// packet: one dense run, or blocks of one size at one stride. A rank that knows both ends' copies any range
-// of the message from one to the other in one pass; both ranks can.
+// packet: one dense run, or blocks of one size at one stride, or blocks that a list in the same rank's memory
+// names, which is that of the datatype's layout. A rank that knows both ends' copies any range of the message
+// from one to the other in one pass; both ranks can.
 //
 // Invariants:
 //  1. address == 0: none. The memory is private, or lies in a way that this form cannot say.
-//  2. block_bytes == 0: one dense run. Else byte i of the message lies at
-//     address + i / block_bytes * stride + i % block_bytes, and stride > block_bytes.
+//  2. block_bytes == 0: one dense run. Else, stride > block_bytes: byte i of the message lies at
+//     address + i / block_bytes * stride + i % block_bytes.
+//  3. stride < 0: as many blocks as block_bytes says, at least two, listed at the address -stride, each at
+//     address + its displacement (Layout::Block). The list stays as it is while the message is open. One that
+//     came in a packet is read only after LargeMessages::reach() has found it and the list to be in that
+//     rank's memory.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +18,7 @@
 
 #include "base/types.hpp"
 #include "datatype/datatype.hpp"
+#include "datatype/layout.hpp"
 
 namespace tasuki {
 
@@ -23,13 +29,28 @@ struct StridedBuffer {
 
   bool exists() const { return address != 0; }
   bool dense() const { return block_bytes == 0; }
-  /// Whether it can be what invariant 2 says: one that came in a packet may be anything.
-  bool is_sound() const { return dense() || stride > static_cast<std::int64_t>(block_bytes); }
-  /// From the first byte to behind the last one, of a message of `bytes`; 0 when there is no such number.
-  std::size_t span(Count bytes) const;
+  bool listed() const { return stride < 0; }
+  /// Whether it can be what the invariants say: one that came in a packet may be anything.
+  bool is_sound() const {
+    if (listed()) return block_bytes >= 2 && stride % static_cast<std::int64_t>(alignof(Layout::Block)) == 0;
+    return dense() || stride > static_cast<std::int64_t>(block_bytes);
+  }
+  const Layout::Block* list() const {
+    return reinterpret_cast<const Layout::Block*>(-static_cast<std::uint64_t>(stride));
+  }
+  std::size_t list_bytes() const { return (std::size_t{block_bytes} + 1) * sizeof(Layout::Block); }
+
+  /// From the first byte to behind the last one, of the first `bytes` of a message; no bytes when there are
+  /// no such numbers, or the list is damaged. REQUIRES: the list, if there is one, can be read.
+  struct Span {
+    std::uint64_t begin = 0;
+    std::size_t bytes = 0;
+  };
+  Span span(Count bytes) const;
 };
 
-/// Where `count` elements at `buffer` lie. None exists for an irregular type.
+/// Where `count` elements at `buffer` lie. None exists for an irregular type: one of several levels, several
+/// elements of an indexed one, or one whose blocks are so short that their list would be as long as the data.
 StridedBuffer strided_buffer(const void* buffer, Count count, const Datatype& datatype);
 
 /// Bytes [begin, end) of a message, from where one end has them to where the other end wants them.

@@ -124,9 +124,7 @@ void LargeMessages::posted(ReceiveRequest& receive) {
   Peer& from = peer(endpoint);
   if (page(from.in, endpoint, p2p_.link.self()) == nullptr) return;
   const StridedBuffer here = receive.strided_buffer();
-  const std::size_t span = here.exists() ? here.span(receive.capacity()) : 0;
-  const SymmetricAddress global =
-      span != 0 ? memory_.locate(reinterpret_cast<const void*>(here.address), span).address : 0;
+  const SymmetricAddress global = global_address(endpoint, here, receive.capacity());
   if (global == 0 || receive.capacity() < table_for(endpoint).sender_write_bytes_min) return;
   LargeEnd& end = *ends_.make();
   receive.large = &end;

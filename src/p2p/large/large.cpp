@@ -33,10 +33,24 @@ const DistanceTable& LargeMessages::table_for(int endpoint) {
   return p2p_.table.at(p2p_.distances.to(endpoint));
 }
 
+SymmetricAddress LargeMessages::global_address(int endpoint, const StridedBuffer& here, Count bytes) const {
+  const StridedBuffer::Span span =
+      here.exists() && is_local(endpoint) ? here.span(bytes) : StridedBuffer::Span{};
+  if (span.bytes == 0) return 0;
+  if (here.listed() && !memory_.locate(here.list(), here.list_bytes()).is_shared()) return 0;
+  const SymmetricAddress first =
+      memory_.locate(reinterpret_cast<const void*>(span.begin), span.bytes).address;
+  return first != 0 ? first + (here.address - span.begin) : 0;
+}
+
 bool LargeMessages::reach(int endpoint, const StridedBuffer& buffer, Count bytes) {
   if (!buffer.exists() || !buffer.is_sound()) return false;
-  const std::size_t span = buffer.span(bytes);
-  return span != 0 && memory_.locate(endpoint, buffer.address, span).is_shared();
+  if (buffer.listed()) {
+    const auto list = reinterpret_cast<SymmetricAddress>(buffer.list());
+    if (!memory_.locate(endpoint, list, buffer.list_bytes()).is_shared()) return false;
+  }
+  const StridedBuffer::Span span = buffer.span(bytes);
+  return span.bytes != 0 && memory_.locate(endpoint, span.begin, span.bytes).is_shared();
 }
 
 // ----- the sender ------------------------------------------------------------------------------------------
@@ -47,11 +61,7 @@ LargeEnd& LargeMessages::end_of(SendRequest& send) {
     send.large->send = &send;
     send.large->endpoint = send.endpoint;
     send.large->here = strided_buffer(send.buffer, send.count, *send.datatype);
-    const StridedBuffer& here = send.large->here;
-    const std::size_t span = here.exists() ? here.span(send.cursor.total_bytes()) : 0;
-    if (span != 0 && is_local(send.endpoint)) {
-      send.large->global = memory_.locate(reinterpret_cast<const void*>(here.address), span).address;
-    }
+    send.large->global = global_address(send.endpoint, send.large->here, send.cursor.total_bytes());
   }
   return *send.large;
 }
@@ -165,10 +175,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
   const Count wanted = std::min(bytes, receive.capacity());
   const StridedBuffer here = wanted != 0 ? receive.strided_buffer() : StridedBuffer{};
   const bool shares_page = is_local(receive.endpoint);
-  const SymmetricAddress global =
-      here.exists() && shares_page
-          ? memory_.locate(reinterpret_cast<const void*>(here.address), here.span(wanted)).address
-          : 0;
+  const SymmetricAddress global = global_address(receive.endpoint, here, wanted);
   const bool may_lend = message.get < kGets && shares_page;
   const LongFacts facts{.bytes = wanted,
                         .far = !shares_page,

@@ -135,6 +135,8 @@ class LargeMessages {
   };
 
   // large.cpp
+  /// The address by which that rank knows an own buffer; 0: it cannot reach it, or its list.
+  SymmetricAddress global_address(int endpoint, const StridedBuffer& here, Count bytes) const;
   LargeEnd& end_of(SendRequest& send);
   void lend_copy(LargeEnd& end);
   bool carry(LargeEnd& end, Count budget);

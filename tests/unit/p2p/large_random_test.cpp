@@ -117,7 +117,7 @@ class Round {
 
  private:
   void send(int dest, std::uint32_t number) {
-    const Lie lie = kLies[random_() % 4];
+    const Lie lie = kLies[random_() % kLies.size()];
     Buffer& buffer = sent_.emplace_back(lie, random_elements(lie, random_));
     const int tag = static_cast<int>(random_() % kTags);
     buffer.put(stamped({static_cast<std::uint32_t>(on_.rank), number,
@@ -131,7 +131,7 @@ class Round {
   }
 
   void post(int source, int tag, std::size_t bytes) {
-    const Lie lie = kLies[random_() % 4];
+    const Lie lie = kLies[random_() % kLies.size()];
     const std::size_t elements = (bytes + element_bytes(lie) - 1) / element_bytes(lie);
     Receive& one = receives_.emplace_back(Receive{Buffer(lie, elements), source, tag});
     EXPECT_EQ(api::irecv(on_.process, one.buffer.memory.data(), static_cast<Count>(one.buffer.count),

@@ -13,6 +13,11 @@ std::size_t place_of(Lie lie, std::size_t i) {
       return i / 8 * 20 + i % 8;
     case Lie::kIrregular:  // five bytes, a gap of four, seven bytes, a gap of four
       return i / 12 * 20 + (i % 12 < 5 ? i % 12 : i % 12 + 4);
+    case Lie::kListed: {  // of 1,500 bytes the last 700, then 100 of the middle, then the first 400
+      const std::size_t within = i % 1200;
+      const std::size_t moved = within < 700 ? within + 800 : within < 800 ? within - 100 : within - 800;
+      return i / 1200 * 1500 + moved;
+    }
   }
   return 0;
 }

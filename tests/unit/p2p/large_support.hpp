@@ -3,19 +3,22 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include "base/variables/counters.hpp"
 #include "p2p/ranks.hpp"
 
 namespace tasuki::test {
 
-/// Ways for a message to lie in memory.
-enum class Lie { kDense, kBlocks, kSmallBlocks, kIrregular };
-inline constexpr std::array<Lie, 4> kLies = {Lie::kDense, Lie::kBlocks, Lie::kSmallBlocks, Lie::kIrregular};
+/// Ways for a message to lie in memory. One element of kListed is a whole message.
+enum class Lie { kDense, kBlocks, kSmallBlocks, kIrregular, kListed };
+inline constexpr std::array<Lie, 5> kLies = {Lie::kDense, Lie::kBlocks, Lie::kSmallBlocks, Lie::kIrregular,
+                                             Lie::kListed};
+inline constexpr int kListedPeriods = 50;  // of three blocks each
 
 /// Bytes of one element.
 inline std::size_t element_bytes(Lie lie) {
-  constexpr std::size_t kBytes[] = {1, 1500, 8, 12};
+  constexpr std::size_t kBytes[] = {1, 1500, 8, 12, 1200 * kListedPeriods};
   return kBytes[static_cast<int>(lie)];
 }
 
@@ -40,6 +43,7 @@ class Types {
         0);
     EXPECT_EQ(api::type_create_resized(process_, made, 0, 20, &types_[3], false), 0);
     api::type_free(process_, &made);
+    make_listed(on);
     for (std::size_t i = 1; i < types_.size(); ++i) EXPECT_EQ(api::type_commit(process_, &types_[i]), 0);
   }
   ~Types() {
@@ -48,8 +52,19 @@ class Types {
   Datatype* operator[](Lie lie) { return types_[static_cast<std::size_t>(lie)]; }
 
  private:
+  void make_listed(Rank& on) {
+    std::vector<int> lengths, displacements;
+    for (int i = 0; i < kListedPeriods; ++i) {
+      lengths.insert(lengths.end(), {700, 100, 400});
+      displacements.insert(displacements.end(), {1500 * i + 800, 1500 * i + 600, 1500 * i});
+    }
+    EXPECT_EQ(api::type_indexed(process_, 3 * kListedPeriods, CountArray(lengths.data()),
+                                CountArray(displacements.data()), on.byte, &types_[4], false),
+              0);
+  }
+
   Process& process_;
-  std::array<Datatype*, 4> types_{};
+  std::array<Datatype*, 5> types_{};
 };
 
 /// A buffer in which a message lies in one of the ways; the bytes between are 0xee and have to stay so.

@@ -21,7 +21,7 @@ void run_pair(const std::function<void(Rank&)>& body, const WorldOptions& option
       options);
 }
 
-constexpr std::size_t kElements[] = {100, 20, 400, 300};  // by Lie: of a message of 100 kB or so
+constexpr std::size_t kElements[] = {100, 20, 400, 300, 1};  // by Lie: of a message of 100 kB or so
 std::size_t elements_of(Lie lie, std::size_t bytes) {
   return bytes / element_bytes(lie);
 }
