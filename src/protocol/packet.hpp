@@ -158,7 +158,7 @@ struct AnswerHeader {
   RequestId receiver = 0;         // kClearToSend: where fragments or kPutDone go; kPutDone: the receive
   std::uint64_t bytes_wanted =
       0;                      // kClearToSend, kGetBegins: fewer than the message has when it is truncated
-  std::uint64_t address = 0;  // kGetBegins, kClearToSend: the StridedBuffer of the destination; 0: private
+  std::uint64_t address = 0;  // of the StridedBuffer of the destination; 0: private
   std::int64_t stride = 0;
 };
 
@@ -179,13 +179,14 @@ struct FragmentHeader {
   std::uint64_t position;  // of the first byte of the bulk in the message
 };
 
-/// kPartition: bytes of a partitioned message; or, where it has no bytes, the names of partitions.
+/// kPartition: bytes of a partitioned message, in the bulk or written to where they go; or, where it has no
+/// bytes, the names of partitions.
 struct PartitionHeader {
   LeadWord lead;
   std::uint32_t partitions;  // of the sender, where partitions are named; else 0
   RequestId receiver;
-  std::uint64_t position;  // of the first byte of the bulk in the message, or the first partition
-  std::uint64_t end;       // behind the last partition
+  std::uint64_t position;  // of the first byte in the message, or the first partition
+  std::uint64_t end;       // behind the last byte that was written, or the last partition; 0: of the bulk
 };
 
 static_assert(sizeof(PartitionHeader) == 32 && sizeof(RequestToSendHeader) == 56);

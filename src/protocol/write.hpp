@@ -58,6 +58,19 @@ bool write_fragment(Link& link, int peer, RequestId receiver, const void* buffer
 /// that names partitions [first, end) of a message without bytes.
 bool write_partition(Link& link, int peer, RequestId receiver, const void* buffer, PackCursor& cursor,
                      Count end);
+/// The same, where the sender writes bytes [begin, end) of the message to the receiver's buffer: `copy` does
+/// that.
+template <class Copy>
+bool write_partition_written(Link& link, int peer, RequestId receiver, Count begin, Count end,
+                             const Copy& copy) {
+  PacketRoom room;
+  if (!link.reserve(peer, 0, &room)) return false;
+  copy();
+  put_header(room, PartitionHeader{lead_word(PacketKind::kPartition), 0, receiver,
+                                   static_cast<std::uint64_t>(begin), static_cast<std::uint64_t>(end)});
+  link.commit(peer, room);
+  return true;
+}
 bool write_partition_names(Link& link, int peer, RequestId receiver, int first, int end, int of);
 
 /// Tells the receiver that a message is being written to the receive that it had advertised.

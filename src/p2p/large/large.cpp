@@ -43,6 +43,12 @@ SymmetricAddress LargeMessages::global_address(int endpoint, const StridedBuffer
   return first != 0 ? first + (here.address - span.begin) : 0;
 }
 
+StridedBuffer LargeMessages::as_shared(int endpoint, const StridedBuffer& here, Count bytes) const {
+  const SymmetricAddress global = global_address(endpoint, here, bytes);
+  if (global == 0) return {};
+  return {global, here.stride, here.block_bytes};
+}
+
 bool LargeMessages::reach(int endpoint, const StridedBuffer& buffer, Count bytes) {
   if (!buffer.exists() || !buffer.is_sound()) return false;
   if (buffer.listed()) {

@@ -111,6 +111,12 @@ class LargeMessages {
   void writing(const Packet& packet);
   void put_done(const Packet& packet);
 
+  // --- partitioned messages, whose buffers either end may hand over ---
+  /// The same bytes as that rank knows them; none: they are private.
+  StridedBuffer as_shared(int endpoint, const StridedBuffer& here, Count bytes) const;
+  /// Whether this rank can address the first `bytes` of a message in a buffer of that rank's.
+  bool reach(int endpoint, const StridedBuffer& buffer, Count bytes);
+
   /// Whether poll() has anything to do.
   bool busy() const { return !active_.empty() || !advertising_.empty() || !held_back_.empty(); }
   /// Goes on with what is active; shows senders what has been processed; advertises what had to wait.
@@ -146,7 +152,6 @@ class LargeMessages {
   void begin(LargeEnd& end, Count budget);
   void finish(LargeEnd& end);
   void retire(const CooperativeCopy& copy);
-  bool reach(int endpoint, const StridedBuffer& buffer, Count bytes);
 
   // advertised_receives.cpp
   PairPage* page(PairPage*& known, int from, int to);

@@ -8,6 +8,7 @@
 #include "base/user_memory.hpp"
 #include "datatype/predefined.hpp"
 #include "p2p/core_calls.hpp"
+#include "p2p/large/large.hpp"
 #include "p2p/point_to_point.hpp"
 #include "progress/progress.hpp"
 #include "protocol/write.hpp"
@@ -20,6 +21,9 @@ Code refuse_active(Process& process, const Request& request) {
   if (!request.active) return kSuccess;
   return process.fail(kErrRequest, "the partitioned request is active, expected it to be completed first");
 }
+
+/// So much is written in one turn, so that what else there is to do gets its turn.
+constexpr Count kTurnBytes = Count{1} << 20;
 
 /// Of `partitions` that fill the same range as `others`: the first of these that `index` overlaps, and the
 /// one behind the last.
@@ -88,13 +92,26 @@ bool PartitionedSend::push() {
   }
   const Count end = std::min(run.end * partition_bytes, bytes_wanted);
   if (!std::exchange(run_open, true)) cursor.seek(std::min(run.first * partition_bytes, end));
-  if (cursor.position() < end && !write_partition(link, endpoint, receiver, buffer, cursor, end)) {
-    return false;
-  }
+  if (cursor.position() < end && !push_bytes(end)) return false;
   if (cursor.position() == end) {
     run_open = false;
     pending.pop_front();
   }
+  return true;
+}
+
+bool PartitionedSend::push_bytes(Count end) {
+  Link& link = comm->process.p2p->link;
+  const Count begin = cursor.position();
+  if (!there.exists()) return write_partition(link, endpoint, receiver, buffer, cursor, end);
+  const Count to = std::min(end, begin + kTurnBytes);
+  const auto copy = [&] {
+    if (here.exists()) return copy_strided(here, there, begin, to);
+    auto* const target = reinterpret_cast<std::byte*>(there.address + static_cast<std::uint64_t>(begin));
+    cursor.pack(buffer, target, static_cast<std::size_t>(to - begin));
+  };
+  if (!write_partition_written(link, endpoint, receiver, begin, to, copy)) return false;
+  cursor.seek(to);
   return true;
 }
 
@@ -154,15 +171,23 @@ void PartitionedReceive::clear_sender() {
         static_cast<long long>(sender_bytes), source, tag, static_cast<long long>(capacity));
   }
   PointToPoint& p2p = *comm->process.p2p;
+  const StridedBuffer shared =
+      p2p.large->as_shared(endpoint, strided_buffer(buffer, cursor.count(), *datatype), bytes_wanted);
   p2p.answer(endpoint, AnswerHeader{.lead = lead_word(PacketKind::kPartitionedStart),
+                                    .block_bytes = shared.block_bytes,
                                     .sender = sender,
                                     .receiver = p2p.partitioned->receives.id(this),
-                                    .bytes_wanted = static_cast<std::uint64_t>(bytes_wanted)});
+                                    .bytes_wanted = static_cast<std::uint64_t>(bytes_wanted),
+                                    .address = shared.address,
+                                    .stride = shared.stride});
+  is_shared = shared.exists();
 }
 
 void PartitionedReceive::take_bytes(Count position, const std::byte* data, Count bytes) {
-  cursor.seek(position);
-  cursor.unpack(buffer, data, static_cast<std::size_t>(bytes));
+  if (data != nullptr) {
+    cursor.seek(position);
+    cursor.unpack(buffer, data, static_cast<std::size_t>(bytes));
+  }
   bytes_arrived += bytes;
   for (Count left = bytes; left > 0;) {
     const Count index = position / partition_bytes;
@@ -239,6 +264,10 @@ void Partitioned::started(const Packet& packet) {
   }
   send->receiver = header.receiver;
   send->bytes_wanted = wanted;
+  const StridedBuffer there{header.address, header.stride, header.block_bytes};
+  const bool may_write =
+      (send->here.exists() || there.dense()) && p2p.large->reach(packet.source, there, wanted);
+  send->there = may_write ? there : StridedBuffer{};
   const bool waits = send->active && !send->done && !send->cleared;
   (waits ? send->cleared : send->cleared_next) = true;
   if (waits) send->send_pending();
@@ -254,10 +283,14 @@ void Partitioned::partition(const Packet& packet) {
   if (header.partitions == 0) {
     const auto left = static_cast<std::uint64_t>(receive->bytes_wanted - receive->bytes_arrived);
     const auto wanted = static_cast<std::uint64_t>(receive->bytes_wanted);
-    if (packet.bulk_bytes == 0 || packet.bulk_bytes > left || header.position > wanted - packet.bulk_bytes) {
+    const bool is_written = header.end != 0;
+    const std::uint64_t bytes = is_written ? header.end - header.position : packet.bulk_bytes;
+    if (bytes == 0 || bytes > left || header.position > wanted - bytes ||
+        (is_written && !receive->is_shared)) {
       p2p.damaged(packet, "bytes that do not fit their partitioned message");
     }
-    return receive->take_bytes(static_cast<Count>(header.position), packet.bulk, packet.bulk_bytes);
+    return receive->take_bytes(static_cast<Count>(header.position), is_written ? nullptr : packet.bulk,
+                               static_cast<Count>(bytes));
   }
   const auto of = static_cast<int>(header.partitions);
   const std::uint64_t expected =

@@ -6,11 +6,12 @@
 //                <-- kPartitionedStart --    (once a cycle: the buffer is ready; the request to write to)
 //   pready       -- kPartition …       -->   parrived
 //
-// What is ready goes out as soon as the receiver has started: neighbouring partitions as one run of bytes,
-// cut as the link needs it, from the user's buffer to the user's buffer. The two ends may cut the
-// message into different numbers of partitions; the receiver counts the bytes that each of its own lacks.
-// Where there are no bytes at all, the packets name the sender's partitions instead, and a partition of the
-// receiver has arrived with the last partition of the sender that it overlaps.
+// What is ready goes out as soon as the receiver has started, neighbouring partitions as one run of bytes.
+// Where the receiver's buffer is symmetric memory its start says where it lies: the sender writes the run
+// there, and the packet only says so. Else the packets bring the bytes, cut as the link needs it. The two
+// ends may cut the message into different numbers of partitions; the receiver counts the bytes that each of
+// its own lacks. Where there are no bytes at all, the packets name the sender's partitions instead, and a
+// partition of the receiver has arrived with the last partition of the sender that it overlaps.
 //
 // Owner: PointToPoint has the pools and the matching, apart from that of ordinary messages. As for these, a
 // request holds a reference of the engine from start() until its cycle is over.
@@ -33,6 +34,7 @@
 #include "p2p/request.hpp"
 #include "p2p/slot_pool.hpp"
 #include "protocol/packet.hpp"
+#include "protocol/strided_buffer.hpp"
 
 namespace tasuki {
 
@@ -68,7 +70,8 @@ struct PartitionedSend final : PartitionedRequest {
                            partition_count == 0 ? 0 : elements, element_type, dest, on),
         has_none(partition_count == 0),
         buffer(data),
-        ready(static_cast<std::size_t>(partitions)) {}
+        ready(static_cast<std::size_t>(partitions)),
+        here(strided_buffer(data, cursor.count(), element_type)) {}
   static void operator delete(PartitionedSend* request, std::destroying_delete_t);
   Code start() override;
 
@@ -82,6 +85,8 @@ struct PartitionedSend final : PartitionedRequest {
   void send_pending();
   /// The next packet. False: no room. REQUIRES: something is pending.
   bool push();
+  /// Of it: bytes from the cursor's place on, at most up to byte `end`.
+  bool push_bytes(Count end);
   /// Nothing is pending any more, and the request in no queue: the cycle may be over.
   void all_pushed();
 
@@ -95,6 +100,8 @@ struct PartitionedSend final : PartitionedRequest {
   bool cleared_next = false;  // and the next one
   bool queued = false;        // in Peer::partitioned
   RequestId receiver = 0;
+  StridedBuffer here;   // `buffer`; none: irregular
+  StridedBuffer there;  // the receiver's buffer, where this rank can write to it; else none
 };
 
 struct PartitionedReceive final : PartitionedRequest, PostedReceive {
@@ -115,6 +122,7 @@ struct PartitionedReceive final : PartitionedRequest, PostedReceive {
   void match(int from_endpoint, const OfferHeader& offer);
   /// Sends the sender a packet: the buffer is ready.
   void clear_sender();
+  /// Bytes of the message from `position` on, which a packet has brought; null: the sender has written them.
   void take_bytes(Count position, const std::byte* data, Count bytes);
   /// Partitions [first, end) of the sender's `of` are ready; there are no bytes.
   void take_names(int first, int end, int of);
@@ -123,6 +131,7 @@ struct PartitionedReceive final : PartitionedRequest, PostedReceive {
   void* buffer;
   std::vector<Count> lacking;  // bytes, or partitions of the sender, that each partition waits for
   bool matched = false;
+  bool is_shared = false;  // the sender knows where the buffer lies
   RequestId sender = 0;
   Count sender_bytes = 0;
   Code mismatch = kSuccess;  // of the types of the two ends, with TASUKI_CHECK

@@ -227,6 +227,32 @@ TEST(Partitioned, DerivedTypesAndLists) {
   });
 }
 
+TEST(Partitioned, WhatTheSenderCannotWriteGoesThroughTheRing) {
+  for (const bool reaches : {true, false}) {
+    WorldOptions options;
+    options.reach_nobody = !reaches;
+    options.symmetric_heap = reaches;
+    run_ranks(
+        2,
+        [](Process& process) {
+          Rank on(process);
+          Bytes data(3 * 70000);
+          Request* request = on.rank == 0 ? psend(on, data, 3, 1) : precv(on, data, 5, 0);
+          for (std::uint32_t lap = 0; lap < 3; ++lap) {
+            if (on.rank == 0) std::ranges::copy(pattern(data.size(), lap), data.begin());
+            EXPECT_EQ(api::start(on.process, &request), 0);
+            for (const int partition : {1, 2, 0}) {
+              if (on.rank == 0) EXPECT_EQ(api::pready(on.process, partition, request), 0);
+            }
+            EXPECT_EQ(on.wait(request), 0);
+            EXPECT_EQ(data, pattern(data.size(), lap));
+          }
+          EXPECT_EQ(api::request_free(on.process, &request), 0);
+        },
+        options);
+  }
+}
+
 TEST(Partitioned, ManyPairsWithOneselfAndFullRings) {
   on_both_networks(3, [](Rank& on) {
     constexpr int kPartitions = 40;
