@@ -46,6 +46,10 @@ class BufferPool {
   /// Room for a message of `bytes` packed bytes, or null when there is none.
   BufferEntry* take(Count bytes);
   void give_back(BufferEntry* entry);
+  /// Whether there is room for such a message, as far as one look tells: false says nothing.
+  bool has_room(Count bytes) const {
+    return automatic() || (entries_.empty() && bytes <= size_ && bytes_taken_by(bytes) <= size_);
+  }
 
   /// Makes `request` complete once all entries that are in use now have been given back.
   void notify(FlushRequest* request);

@@ -91,7 +91,11 @@ struct PointToPoint final : PacketSink, ProgressHook {
                                Plane plane);
 
   // --- send.cpp ---
-  void begin(SendRequest& request);         // sends what can be sent now, queues the rest
+  void begin(SendRequest& request);  // sends what can be sent now, queues the rest
+  /// Writes a large message whole to a receive that is advertised, so that its buffer is free. False: there
+  /// is none, and nothing has happened.
+  bool write_alone(SendRequest& request);
+  void push_or_queue(SendRequest& request);
   bool push_message(SendRequest& request);  // what waits for no answer; false: no room for all of it
   void settle(SendRequest& request);        // that has left: the send may be over
   /// A message whose way is known, at this end; `why` is constant text for TASUKI_EXPLAIN.

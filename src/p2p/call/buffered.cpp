@@ -9,6 +9,7 @@
 #include "p2p/buffer_pool.hpp"
 #include "p2p/call/api.hpp"
 #include "p2p/core_calls.hpp"
+#include "p2p/large/large.hpp"
 #include "p2p/point_to_point.hpp"
 
 namespace tasuki {
@@ -22,6 +23,20 @@ BufferPool* pool_for(const Comm& comm) {
   if (BufferPool* own = comm.slots.get(kBufferSlot)) return own;
   if (comm.session) return static_cast<const Session&>(*comm.session).slots.get(kBufferSlot);
   return comm.process.p2p->buffer.get();
+}
+
+/// Where a receive waits whose buffer is symmetric memory a large message goes there in one copy, and needs
+/// no buffer on the way.
+bool write_alone(const void* buffer, Count count, Datatype& datatype, int dest, int tag, Comm& comm) {
+  PointToPoint& p2p = *comm.process.p2p;
+  const Count bytes = count * datatype.size;
+  if (bytes < p2p.table.sender_write_bytes_min || p2p.checks != nullptr ||
+      !p2p.large->may_claim(comm.endpoint(dest), bytes)) {
+    return false;
+  }
+  const Ref<SendRequest> request(
+      p2p.make_send(buffer, count, datatype, dest, tag, comm, Plane::kPointToPoint, SendMode::kBuffered));
+  return p2p.write_alone(*request);
 }
 
 }  // namespace
@@ -38,6 +53,11 @@ Code send_buffered(const void* buffer, Count count, Datatype& datatype, int dest
                         "MPI_Comm_attach_buffer before a send in the buffered mode");
   }
   const Count bytes = count * datatype.size;
+  // What leaves at once needs no more of the buffer than that there be room.
+  const bool has_room = pool->has_room(bytes);
+  if (has_room && send_at_once(buffer, count, datatype, dest, tag, comm, Plane::kPointToPoint))
+    return kSuccess;
+  if (has_room && write_alone(buffer, count, datatype, dest, tag, comm)) return kSuccess;
   BufferEntry* entry = pool->take(bytes);
   if (entry == nullptr) {
     process.progress->poll_once();  // earlier messages may have left by now
@@ -53,7 +73,7 @@ Code send_buffered(const void* buffer, Count count, Datatype& datatype, int dest
         static_cast<long long>(BufferPool::bytes_taken_by(std::min(bytes, BufferPool::kBufferedBytesMax))),
         static_cast<long long>(pool->size()), static_cast<long long>(pool->bytes_used()));
   }
-  if (send_at_once(buffer, count, datatype, dest, tag, comm, Plane::kPointToPoint)) {
+  if (!has_room && send_at_once(buffer, count, datatype, dest, tag, comm, Plane::kPointToPoint)) {
     pool->give_back(entry);
     return kSuccess;
   }
@@ -118,10 +138,7 @@ Code bsend(Process&, const void* buf, Count count, Datatype* datatype, int dest,
 Code ibsend(Process& process, const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
             Request** request) {
   if (Code code = send_buffered(buf, count, *datatype, dest, tag, *comm)) return code;
-  SendRequest* send = process.p2p->make_send(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint,
-                                             SendMode::kBuffered);
-  send->complete();  // the message is on its way or in the buffer: nothing is left for this request
-  *request = send;
+  *request = retain(&process.p2p->sent);  // the message is on its way or in the buffer
   return kSuccess;
 }
 

@@ -177,8 +177,23 @@ void PointToPoint::begin(SendRequest& request) {
     if (advertised == LargeMessages::Advertised::kClaimed) request.protocol = Protocol::kSenderWrite;
     if (advertised == LargeMessages::Advertised::kReceiverWaits) request.protocol = Protocol::kLong;
   }
+  push_or_queue(request);
+}
+
+bool PointToPoint::write_alone(SendRequest& request) {
+  request.endpoint = request.comm->endpoint(request.dest);
+  if (!peer(request.endpoint).messages.empty() || !large->write_alone(request)) return false;
+  retain(&request);
+  ++sends_open;
+  request.protocol = Protocol::kSenderWrite;
+  push_or_queue(request);
+  return true;
+}
+
+void PointToPoint::push_or_queue(SendRequest& request) {
+  Peer& to = peer(request.endpoint);
   if (process.events.is_wanted(Event::kSendChosen)) {
-    tell_choice(request.protocol, request.dest, request.envelope.tag, bytes);
+    tell_choice(request.protocol, request.dest, request.envelope.tag, request.cursor.total_bytes());
   }
   if (to.messages.empty() && push_message(request)) return settle(request);
   ++process.counters.sends_queued;

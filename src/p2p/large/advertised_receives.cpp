@@ -95,7 +95,8 @@ LargeMessages::Advertised LargeMessages::claim(SendRequest& send) {
   if (!reach(send.endpoint, there, bytes)) return Advertised::kNone;
   LargeEnd& end = end_of(send);
   if (!end.here.exists() && !there.dense()) return Advertised::kNone;
-  if ((word & kWaitsBit) != 0 && end.global != 0 && p2p_.table.get &&
+  const bool alone = send.mode == SendMode::kBuffered;
+  if (!alone && (word & kWaitsBit) != 0 && end.global != 0 && p2p_.table.get &&
       bytes >= table.waiting_get_bytes_min && bytes < table.cooperative_bytes_min) {
     return Advertised::kReceiverWaits;
   }
@@ -110,7 +111,7 @@ LargeMessages::Advertised LargeMessages::claim(SendRequest& send) {
   end.generation = ++to.claims[static_cast<std::size_t>(end.line)];
   end.copy = &best->copy;
   end.part = CooperativeCopyEnd(end.copy, end.generation, bytes, true);
-  end.claimed = end.part.start(bytes / p2p_.table.first_claim_divisor);
+  end.claimed = end.part.start(alone ? bytes : bytes / p2p_.table.first_claim_divisor);
   end.other = receive;
   return Advertised::kClaimed;
 }

@@ -82,6 +82,15 @@ void LargeMessages::lend_copy(LargeEnd& end) {
   end.copy->start(end.generation);
 }
 
+bool LargeMessages::write_alone(SendRequest& send) {
+  if (claim(send) == Advertised::kClaimed) {
+    carry(*send.large, kAll);
+    return true;
+  }
+  if (send.large != nullptr) forget(send);
+  return false;
+}
+
 bool LargeMessages::open(SendRequest& send) {
   LargeEnd& end = end_of(send);
   const Count bytes = send.cursor.total_bytes();

@@ -83,6 +83,9 @@ class LargeMessages {
   /// Claims an advertised receive for the message, unless the receiver is to get it. REQUIRES: nothing is
   /// queued.
   Advertised claim(SendRequest& send);
+  /// The same, and writes the whole message there, without the receiver: the send buffer is free. False:
+  /// there is no such receive, and nothing has happened.
+  bool write_alone(SendRequest& send);
   /// Writes the packet that opens the message: kWriting, or a request to send. False: there is no room.
   bool open(SendRequest& send);
   /// A claimed message has been opened: copies what the receiver does not copy.

@@ -101,6 +101,38 @@ TEST(Buffered, ReturnsBeforeTheReceiveAndFinalizeDelivers) {
   });
 }
 
+TEST(Buffered, ALargeMessageIsWrittenToAReceiveThatWaits) {
+  on_both_networks(2, [](Rank& on) {
+    const std::size_t size = 50000;
+    Bytes memory(size + kBsendOverhead), data = pattern(size, 7), got(size), go;
+    if (on.rank == 0) {
+      EXPECT_EQ(api::buffer_attach(on.process, memory.data(), static_cast<Count>(memory.size())), 0);
+      on.recv(go, 1, 2);  // the receives are posted
+      for (const std::uint32_t i : {7u, 8u}) {
+        data = pattern(size, i);
+        EXPECT_EQ(bsend(on, data, 1, 1), 0);
+        std::fill(data.begin(), data.end(), 0);
+      }
+      EXPECT_EQ(memory, Bytes(memory.size()));  // not needed
+      EXPECT_EQ(on.process.counters.of(Way::kSenderWrite).sent.messages, 2u);
+      void* address = nullptr;
+      Count bytes = 0;
+      EXPECT_EQ(api::buffer_detach(on.process, &address, &bytes), 0);
+    } else {
+      Bytes half(size / 2);
+      Request* whole = on.irecv(got, 0, 1);
+      Request* cut = on.irecv(half, 0, 1);
+      on.send({}, 0, 2);
+      EXPECT_EQ(on.wait(whole), 0);
+      EXPECT_EQ(got, pattern(size, 7));
+      Status status;
+      EXPECT_EQ(error_class_bits(on.wait(cut, &status)), kErrTruncate);
+      const Bytes all = pattern(size, 8);
+      EXPECT_TRUE(std::equal(half.begin(), half.end(), all.begin()));
+    }
+  });
+}
+
 TEST(Buffered, TooSmallABufferNamesTheSizes) {
   run_ranks(1, [](Process& process) {
     Rank on(process);
