@@ -87,6 +87,8 @@ def with_builtins(text, after):
     messages = collections.defaultdict(list)
     for path, value in after.items():
         *groups, name = path.split(".")
+        if name.endswith(tables.THRESHOLD):
+            continue  # no formula uses it
         rounded = float(f"{value:.3g}")
         number = f"{rounded:.0f}" if rounded == int(rounded) else f"{rounded:g}"
         if len(groups) == 2:
