@@ -10,6 +10,7 @@
 //
 // With the word "parameters": the table of parameters, "PATH VALUE MIN MAX DESCRIPTION" a line. With
 // "algorithms": "OPERATION ALGORITHM SEGMENTS" a line, the segments worth trying with commas between, or "-".
+// With "thresholds": "PATH VALUE" a line, what is built in for this processor where a table says 0.
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -18,6 +19,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/distance_tables.hpp"
+#include "base/system/processor_maker.hpp"
 #include "base/variables/algorithm_table.hpp"
 #include "coll/choice/flag_limits.hpp"
 #include "coll/choice/registry.hpp"
@@ -109,6 +112,20 @@ int print_parameters() {
   return 0;
 }
 
+int print_thresholds() {
+  const tasuki::DistanceTables& tables = tasuki::distance_tables(tasuki::processor_maker());
+  constexpr const char* kRows[tasuki::kDistances] = {"cache", "package", "machine"};
+  for (std::size_t i = 0; i < tasuki::kDistances; ++i) {
+    const auto print = [&](const char* name, tasuki::Count bytes) {
+      std::printf("messages.%s.%s %lld\n", kRows[i], name, static_cast<long long>(bytes));
+    };
+    print("sender_write_bytes_min", tables[i].sender_write_bytes_min);
+    print("waiting_get_bytes_min", tables[i].waiting_get_bytes_min);
+    print("cooperative_bytes_min", tables[i].cooperative_bytes_min);
+  }
+  return 0;
+}
+
 int print_algorithms() {
   for (std::size_t number = 0; number < tasuki::kAlgorithms; ++number) {
     const tasuki::AlgorithmRow& row = tasuki::algorithm_table()[number];
@@ -131,7 +148,9 @@ int refuse(const std::string& line, const std::string& why) {
 int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "parameters") == 0) return print_parameters();
   if (argc == 2 && std::strcmp(argv[1], "algorithms") == 0) return print_algorithms();
-  if (argc != 1) return refuse(argv[1], "expected nothing, or the word \"parameters\" or \"algorithms\"");
+  if (argc == 2 && std::strcmp(argv[1], "thresholds") == 0) return print_thresholds();
+  if (argc != 1)
+    return refuse(argv[1], "expected nothing, or the word \"parameters\", \"algorithms\" or \"thresholds\"");
   std::vector<Question> questions;
   std::string line;
   while (std::getline(std::cin, line) && !line.empty()) {

@@ -7,13 +7,16 @@ import time
 import zlib
 
 import numpy
-from tasuki.tuning import prices, programs, session, tables
+from tasuki.tuning import messages, prices, programs, samples, session, tables
 from tasuki.tuning.cases import algorithm_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PRICE = ROOT / "build" / "release" / "price"
-PROGRAMS = programs.Programs(pathlib.Path("mpiexec"), pathlib.Path("algorithms"), PRICE)
+PROGRAMS = programs.Programs(
+    pathlib.Path("mpiexec"), pathlib.Path("algorithms"), PRICE, pathlib.Path("message_ways")
+)
 PROCESSORS = 4
+PLACES = [messages.Processor(number, str(number), "0", "0-3") for number in range(PROCESSORS)]
 
 
 def builtin():
@@ -61,6 +64,18 @@ class Machine:
                 visit[name] = list(seconds * own * drift)
             take(question.case, visit)
         return True
+
+    def ask_messages(self, _programs, _pair, questions, _deadline):
+        """As messages.ask(): a rank that waits had better get messages, up to some size."""
+        self.jobs += 1
+        rates = {"eager": 4e9, "sender_write": 9e9, "waiting_get": 25e9, "get": 25e9, "cooperative": 9e9}
+        found = samples.Samples()
+        for question in questions:
+            size, turns = question.case.bytes, question.turns
+            times = {way: (1e-6 if way == "eager" else 2e-6) + size / rates[way] for way in question.series}
+            own = {way: numpy.exp(self.random.normal(0, self.noise, turns)) * times[way] for way in times}
+            found.add(question.case, {way: list(values) for way, values in own.items()})
+        return found
 
     def chosen_by(self, _programs, cases, path):
         """As measure.chosen_by(): by the formulas, but that flags which were left are never taken again."""

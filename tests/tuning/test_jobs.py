@@ -9,7 +9,7 @@ import time
 
 import machine as made_up
 import pytest
-from tasuki.tuning import TuningError, measure, programs, tables
+from tasuki.tuning import TuningError, measure, messages, programs, tables
 from tasuki.tuning.cases import Case
 from tasuki.tuning.measure import Question
 
@@ -64,6 +64,23 @@ def test_a_table_that_the_library_refuses_is_told(tools, tmp_path):
         measure.chosen_by(tools, [Case("bcast", 64, 2)], tmp_path / "table.json")
 
 
+def test_each_way_of_a_message_is_timed(tools):
+    """A long one goes every way, a short one none of those of long ones."""
+    ways = [*messages.WAYS, *messages.BARE_LOOPS]
+    cases = [Case("receive_first", size, 2) for size in (256, 65536)]
+    cases += [Case("message_first", 65536, 2), Case("receive_first_untouched", 65536, 2)]
+    asked = [
+        Question(case, 2, ways if "receive" in case.operation else list(messages.WAYS_MESSAGE_FIRST))
+        for case in cases
+    ]
+    pair = messages.pairs_of(messages.known_processors())["cache"]
+    found = messages.ask(tools, pair, asked, time.monotonic() + 60)
+    assert set(found.times(cases[0])) == {"eager", *messages.BARE_LOOPS}
+    for case, question in zip(cases[1:], asked[1:], strict=True):
+        assert set(found.times(case)) == set(question.series), case
+        assert all(seconds > 0 for seconds in found.times(case).values())
+
+
 def test_an_algorithm_that_is_not_there_is_told(tools):
     with pytest.raises(TuningError, match='there is no algorithm "best"'):
         measure.ask(tools, [Question(Case("bcast", 64, 2), 1, ["best"])], lambda *_: None)
@@ -92,3 +109,14 @@ def test_a_short_run_writes_a_table_that_the_library_reads(tmp_path):
         "bcast"
     }
     assert "the library takes" not in done.stdout
+    assert "messages.cache.sender_write_bytes_min" in done.stdout
+
+
+def test_messages_alone_take_no_collective(tmp_path):
+    words = ["--prefix", PREFIX, "--only-messages", "--no-check", "--budget", "60s", "-o", "t.json"]
+    environment = dict(os.environ, PYTHONPATH=str(made_up.ROOT / "python"))
+    command = [sys.executable, "-m", "tasuki.cli", "tune", *map(str, words)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert "the receive was posted, data untouched" in done.stdout
+    assert tables.load(tmp_path / "t.json", programs.find(PREFIX).price).choices == {}

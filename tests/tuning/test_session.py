@@ -7,7 +7,7 @@ import machine as made_up
 import numpy
 import pytest
 from tasuki import environment
-from tasuki.tuning import TuningError, decide, measure, regret, session, tables
+from tasuki.tuning import TuningError, decide, measure, messages, regret, session, tables, thresholds
 from tasuki.tuning.cases import Case
 from tasuki.tuning.samples import Samples
 
@@ -22,6 +22,8 @@ def tune(monkeypatch):
     def run(machine, table=None, **settings):
         monkeypatch.setattr(environment, "processors", lambda: made_up.PROCESSORS)
         monkeypatch.setattr(measure, "ask", machine.ask)
+        monkeypatch.setattr(messages, "known_processors", lambda: made_up.PLACES)
+        monkeypatch.setattr(messages, "ask", machine.ask_messages)
         monkeypatch.setattr(measure, "chosen_by", machine.chosen_by)
         wanted = session.Settings(
             **({"ranks": RANKS, "operations": OPERATIONS, "budget_seconds": 60, "table": table} | settings)
@@ -106,6 +108,21 @@ def test_what_was_measured_before_is_enough(tune, tmp_path):
     assert machine.jobs == jobs, "nothing was to be measured"
     after = true_regrets(machine, again, again.decisions)
     assert numpy.mean(list(after.values())) <= 1.05
+
+
+def test_messages_are_tuned_beside_the_collectives(tune):
+    machine = made_up.Machine(made_up.builtin().values, seed=8)
+    outcome = tune(machine, operations=("bcast",), ranks=(2,))
+    (found,) = outcome.messages
+    assert found.distance == "cache" and found.new != found.old
+    assert thresholds.way_of(found.new, thresholds.RECEIVE_FIRST, 64 << 10) == "waiting_get"
+    assert found.checked and all(ratio.median < 1.05 for ratio in found.checked.values())
+    assert outcome.new.values["messages.cache.cooperative_bytes_min"] == found.new.cooperative
+    again = tune(machine, outcome.new, operations=("bcast",), ranks=(2,))
+    assert again.messages[0].old == found.new == again.messages[0].new
+    quiet = tune(machine, outcome.new, operations=("bcast",), ranks=(2,), messages=False)
+    assert not quiet.messages
+    assert quiet.new.values["messages.cache.cooperative_bytes_min"] == found.new.cooperative
 
 
 def test_a_budget_that_is_too_short_is_told(tune):

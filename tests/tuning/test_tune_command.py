@@ -20,7 +20,8 @@ def prefix(tmp_path_factory):
     folder = tmp_path_factory.mktemp("prefix")
     release = made_up.PRICE.parent
     programs = {"bin/mpiexec": release / "bin/mpiexec", "libexec/tasuki/price": made_up.PRICE}
-    programs["libexec/tasuki/algorithms"] = release / "algorithms"
+    for name in ("algorithms", "message_ways"):
+        programs[f"libexec/tasuki/{name}"] = release / name
     for name, target in programs.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).symlink_to(target)

@@ -48,6 +48,9 @@ def tune(
         ),
     ] = None,
     times: Annotated[Path | None, typer.Option(metavar="FILE", help="Keep the times, for --from.")] = None,
+    only_messages: Annotated[
+        bool, typer.Option("--only-messages", help="Only who copies messages; prints every way by size.")
+    ] = False,
     check: Annotated[
         bool, typer.Option("--check/--no-check", help="Measure every change once more, old against new.")
     ] = True,
@@ -55,8 +58,10 @@ def tune(
         Path | None, typer.Option(metavar="DIR", help="The installed tree to tune; this one when not given.")
     ] = None,
 ) -> None:
-    """Fits the table by which the library chooses among the algorithms of its collectives.
+    """Fits the table by which the library chooses among the algorithms of its collectives and who copies a
+    message.
 
+    Measures who had better copy a message, from which size on, with data that programs write and read.
     Times every algorithm, forced in turn; fits the parameters of the library's formulas to the times; and,
     where no parameters would choose well, names the choice in the table. Then it measures what it changed
     once more, old against new, and takes back what did not prove. It shows what changed and what it gained.
@@ -69,33 +74,60 @@ def tune(
 
         tasuki tune --table old.json -o new.json      starts from another table than the built-in one
 
+        tasuki tune --only-messages                   seconds; who copies messages, and the times of each way
+
     Then: `TASUKI_TUNING_FILE=tuning.json mpiexec …`. The table holds for this machine and this version of the
     library; elsewhere it is refused. docs/tuning.md describes the file.
     """
-    from rich.console import Console
-
-    from tasuki.tuning import TuningError, show, tables
+    from tasuki.tuning import TuningError
 
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as by Ctrl-C, so that no job is left behind
-    console = Console(highlight=False)
-    console = console if console.is_terminal else Console(highlight=False, width=150)
+    if only_messages and (source is not None or times is not None):
+        raise Refusal("tune: --only-messages: takes no --from and no --times")
+    for path in filter(None, (out, times)):
+        must_be_writable(path)
     try:
-        for path in filter(None, (out, times)):
-            must_be_writable(path)
-        outcome, rows = run(console, ranks, budget, operations, table, source, check, prefix)
-        show.show(console, rows, outcome)
-        tables.save(outcome.new, out)
-        if times is not None:
-            write_times(times, outcome)
+        if only_messages:
+            run_messages(budget, table, check, prefix, out)
+        else:
+            run(ranks, budget, operations, table, source, check, prefix, out, times)
     except TuningError as error:
         raise Refusal(f"tune: {error}") from None
-    console.print(f"{outcome.seconds:.0f} s; use it by TASUKI_TUNING_FILE={out}")
 
 
-def run(console, ranks, budget, operations, table, source, check, prefix):
-    """The outcome, and the rows of all parameters."""
+def make_console():
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=150)
+
+
+def warn_if_busy(console) -> None:
     from tasuki import environment
-    from tasuki.tuning import programs, regret, session, tables
+
+    if busy := environment.busy_text(os.getloadavg()[0]):
+        console.print(busy, style="yellow")
+
+
+def run_messages(budget, table, check, prefix, out) -> None:
+    """Every way of a message, and the thresholds."""
+    from tasuki.tuning import programs, session, show, tables
+
+    settings = session.Settings(budget_seconds=seconds_of(budget), check=check)
+    found = programs.find(prefix)
+    settings.table = None if table is None else tables.load(table, found.price)
+    console = make_console()
+    warn_if_busy(console)
+    with watching(console, settings.budget_seconds) as watch:
+        new, founds = session.tune_messages(found, settings, watch)
+    show.show_ways(console, founds)
+    show.show_messages(console, tables.parameters(found.price), founds)
+    tables.save(new, out)
+    console.print(f"use it by TASUKI_TUNING_FILE={out}")
+
+
+def run(ranks, budget, operations, table, source, check, prefix, out, times) -> None:
+    from tasuki.tuning import programs, regret, session, show, tables
 
     settings = session.Settings(
         ranks=ranks_of(ranks),
@@ -106,11 +138,15 @@ def run(console, ranks, budget, operations, table, source, check, prefix):
     found = programs.find(prefix)
     settings.table = None if table is None else tables.load(table, found.price)
     settings.source = None if source is None else regret.load_samples(source)
-    if busy := environment.busy_text(os.getloadavg()[0]):
-        console.print(busy, style="yellow")
+    console = make_console()
+    warn_if_busy(console)
     with watching(console, settings.budget_seconds) as watch:
         outcome = session.Session(found, settings, watch).tune()
-    return outcome, tables.parameters(found.price)
+    show.show(console, tables.parameters(found.price), outcome)
+    tables.save(outcome.new, out)
+    if times is not None:
+        write_times(times, outcome)
+    console.print(f"{outcome.seconds:.0f} s; use it by TASUKI_TUNING_FILE={out}")
 
 
 @contextlib.contextmanager

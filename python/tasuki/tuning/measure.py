@@ -1,4 +1,5 @@
 """Times algorithms, forced in turn: runs bench/algorithms.cpp, one job for each number of ranks.
+messages.py asks for the ways of a message in the same form.
 
 What a question costs is estimated before it is asked, so that a budget can be kept; a job that outlasts its
 deadline is ended, and what it has told by then counts.
@@ -7,6 +8,7 @@ deadline is ended, and what it has told by then counts.
 from __future__ import annotations
 
 import collections
+import contextlib
 import json
 import os
 import subprocess
@@ -70,18 +72,36 @@ def ask(
 
 
 def run_job(programs, ranks, questions, take, deadline) -> bool:
+    words = [programs.algorithms, *map(word_of, questions)]
+    return run_command([programs.mpiexec, "-n", str(ranks)], words, ranks, take, deadline)
+
+
+@contextlib.contextmanager
+def bound_to(processors: set[int] | None):
+    """What this thread starts meanwhile runs on these processors; None: wherever it may."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, processors or before)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def run_command(launcher, words, ranks, take, deadline, processors: set[int] | None = None) -> bool:
+    """A job that prints answers, on these processors. False: the deadline came first."""
     left = JOB_SECONDS_MAX if deadline is None else deadline - time.monotonic()
     if left <= START_SECONDS:
         return False
     begin = time.monotonic()
-    job = subprocess.Popen(
-        [programs.mpiexec, "-n", str(ranks), programs.algorithms, *map(word_of, questions)],
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    with bound_to(processors):
+        job = subprocess.Popen(
+            [*launcher, *words],
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
     timer = threading.Timer(left, job.terminate)
     complaints: list[str] = []
     reader = threading.Thread(target=lambda: complaints.append(job.stderr.read()))
@@ -103,7 +123,7 @@ def run_job(programs, ranks, questions, take, deadline) -> bool:
     if job.returncode == 0 or (late and deadline is not None):
         return job.returncode == 0
     why = f"did not end within {JOB_SECONDS_MAX} s" if late else "".join(complaints).strip()[-500:]
-    raise TuningError(f"{programs.algorithms} with {ranks} ranks: {why}")
+    raise TuningError(f"{words[0]} with {ranks} ranks: {why}")
 
 
 def chosen_by(programs: Programs, cases: Iterable[Case], table: os.PathLike | str) -> dict[Case, str]:

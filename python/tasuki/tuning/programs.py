@@ -16,6 +16,7 @@ class Programs:
     mpiexec: Path
     algorithms: Path  # bench/algorithms.cpp
     price: Path  # tools/price.cpp
+    message_ways: Path  # bench/message_ways.cpp
 
 
 def find(prefix: Path | str | None = None) -> Programs:
@@ -26,7 +27,8 @@ def find(prefix: Path | str | None = None) -> Programs:
         raise TuningError(str(error)) from None
     prefix = prefix.absolute()
     libexec = prefix / "libexec" / "tasuki"
-    found = Programs(prefix / "bin/mpiexec", libexec / "algorithms", libexec / "price")
+    names = ("algorithms", "price", "message_ways")
+    found = Programs(prefix / "bin/mpiexec", *(libexec / name for name in names))
     for path in dataclasses.astuple(found):
         if not os.access(path, os.X_OK):
             raise TuningError(f"{path} is not there: expected an installed tree of Tasuki in {prefix}")

@@ -82,6 +82,14 @@ class Samples:
                 batches[series] += seconds
         return {series: lower_quartile(seconds) for series, seconds in batches.items()}
 
+    def least(self, case: Case) -> dict[str, float]:
+        """series -> seconds of the fastest batch."""
+        found: dict[str, float] = {}
+        for visit in self.visits.get(case, ()):
+            for series, seconds in visit.items():
+                found[series] = min([found.get(series, math.inf), *seconds])
+        return found
+
     def all_times(self) -> dict[Case, dict[str, float]]:
         return {case: self.times(case) for case in self.visits}
 

@@ -1,10 +1,10 @@
 """`tasuki tune` itself: measures within a budget of time, fits, decides, and looks again at what it
 changed.
 
-First every algorithm of every case of the grid gets a few turns, then a first fit tells where the choice
-would change, also between the sizes of the grid. What is left of the first part of the budget goes, round
-after round, to where the choice is close or uncertain. The rest goes to the check: old choice against new,
-by turns, in jobs that nothing was decided on.
+First who had better copy messages (messages.py), a few seconds. Then every algorithm of every case of the
+grid gets a few turns, and a first fit tells where the choice would change, also between the sizes of the
+grid. What is left of the first part of the budget goes, round after round, to where the choice is close or
+uncertain. The rest goes to the check: old choice against new, by turns, in jobs that nothing was decided on.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tasuki import environment
-from tasuki.tuning import TuningError, decide, fitting, measure, prices, tables
+from tasuki.tuning import TuningError, decide, fitting, measure, messages, prices, tables
 from tasuki.tuning.cases import OPERATIONS, SIZES, Case, algorithm_of, as_barrier, grid
 from tasuki.tuning.measure import Question
 from tasuki.tuning.programs import Programs
@@ -25,7 +25,7 @@ from tasuki.tuning.samples import VISITED, Ratio, Samples
 from tasuki.tuning.tables import TuningTable
 
 # Shares of the budget, by when something has to be over.
-ALL_SEEN, CLOSER_SEEN, CHECKED = 0.5, 0.74, 0.95
+MESSAGES_SEEN, ALL_SEEN, CLOSER_SEEN, CHECKED = 0.25, 0.5, 0.74, 0.95
 TURNS_FIRST, TURNS_CLOSER, TURNS_CHECK = 3, 6, 7
 CHECK_VISITS = 3  # at most, of each change
 ROUND_SECONDS = 8  # of a closer look, before what is uncertain is asked anew
@@ -43,6 +43,7 @@ class Settings:
     sizes: tuple[int, ...] = SIZES
     budget_seconds: float = 120
     check: bool = True
+    messages: bool = True  # measure who copies them
     table: TuningTable | None = None  # to start from; None: the built-in one
     source: Samples | None = None  # times that were measured before; None: measure
 
@@ -59,6 +60,7 @@ class Outcome:
     taken_back: list[Case]  # changes that turned out to be worse
     troubles: list[str]
     seconds: float = 0
+    messages: list[messages.Found] = dataclasses.field(default_factory=list)
 
     def changes(self) -> list[Case]:
         return [case for case, series in self.decisions.items() if series != self.olds[case]]
@@ -92,6 +94,11 @@ class Session:
         return self.moment(share) - time.monotonic()
 
     def tune(self) -> Outcome:
+        message_tuning, founds = None, []
+        if self.settings.source is None and self.settings.messages:
+            self.watch.stage("who copies")
+            message_tuning = messages.MessageTuning(self.programs, self.old, self.settings.budget_seconds)
+            founds = message_tuning.see(self.moment(MESSAGES_SEEN))
         if self.settings.source is None:
             self.see_all()
         if not self.samples.cases():
@@ -108,12 +115,16 @@ class Session:
         decisions = decide.decide_all(self.samples, models, olds)
         ratios, taken_back = {}, []
         if self.settings.check:
+            if message_tuning is not None:
+                self.watch.stage("old against new")
+                message_tuning.see_again(founds, self.moment(CHECKED))
             check = self.see_again(decisions, olds)
             kept, ratios = decide.checked(check, decisions, olds)
             self.samples.merge(check)
             kept = decide.as_the_library_can(self.samples, kept)
             taken_back = [case for case in cases if kept[case] != decisions[case]]
             decisions = kept
+        messages.set_thresholds(table, self.old, founds)
         self.name_choices(table, decisions, models)
         seconds = time.monotonic() - self.began
         return Outcome(
@@ -127,6 +138,7 @@ class Session:
             taken_back,
             self.troubles,
             seconds,
+            founds,
         )
 
     # What is measured.
@@ -324,3 +336,22 @@ class Session:
             tables.save(table, path)
             ran = measure.chosen_by(self.programs, list(decisions), path)
         return {case: name for case, name in ran.items() if name != algorithm_of(decisions[case])}
+
+
+def tune_messages(
+    programs: Programs, settings: Settings, watch: Watch
+) -> tuple[TuningTable, list[messages.Found]]:
+    """Who copies messages, and no more: every way is measured. The new table, and what was found."""
+    begin = time.monotonic()
+    old = settings.table or tables.builtin(programs.price)
+    tuning = messages.MessageTuning(programs, old, settings.budget_seconds)
+    if not tuning.pairs:
+        raise TuningError("messages need two cores, and this job may use one")
+    watch.stage("who copies")
+    founds = tuning.see(begin + CHECKED * settings.budget_seconds, everything=True)
+    if settings.check:
+        watch.stage("old against new")
+        tuning.see_again(founds, begin + settings.budget_seconds)
+    new = TuningTable(dict(old.values), dict(old.choices))
+    messages.set_thresholds(new, old, founds)
+    return new, founds

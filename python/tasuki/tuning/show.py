@@ -9,8 +9,9 @@ import statistics
 from rich.console import Console
 from rich.table import Table
 
-from tasuki.tuning import decide, fitting, regret
+from tasuki.tuning import decide, fitting, messages, regret, tables, thresholds
 from tasuki.tuning.cases import Case
+from tasuki.tuning.samples import Ratio
 from tasuki.tuning.session import Outcome
 from tasuki.tuning.tables import Parameter
 from tasuki.units import bytes_text, percent_text
@@ -65,13 +66,12 @@ def change_table(outcome: Outcome) -> Table:
         table.add_column(column, justify="right" if place in (1, 2) else "left")
     for operation, ranks, cases, old, new in change_groups(outcome):
         ends = dict.fromkeys(bytes_text(case.bytes) for case in (cases[0], cases[-1]))
-        gains = [gain_text(outcome, case) for case in cases]
+        gains = [gain_text(outcome.checked.get(case)) for case in cases]
         table.add_row(operation, str(ranks), " to ".join(ends), old, new, ", ".join(gains))
     return table
 
 
-def gain_text(outcome: Outcome, case: Case) -> str:
-    ratio = outcome.checked.get(case)
+def gain_text(ratio: Ratio | None) -> str:
     if ratio is None:
         return "[dim]not looked at again[/]"
     colour = "green" if decide.is_better(ratio) else "default"
@@ -79,8 +79,86 @@ def gain_text(outcome: Outcome, case: Case) -> str:
     return f"[{colour}]{ratio.median:.2f}[/]{interval}"
 
 
+DISTANCE_TEXTS = {
+    "cache": "a last-level cache in common",
+    "package": "a socket in common",
+    "machine": "different sockets",
+}
+TITLES = (
+    (thresholds.RECEIVE_FIRST, "the receive was posted, data touched"),
+    (thresholds.MESSAGE_FIRST, "the message came first, data touched"),
+    (thresholds.RECEIVE_FIRST + messages.UNTOUCHED, "the receive was posted, data untouched"),
+)
+
+
+def threshold_table(rows: list[Parameter], founds: list[messages.Found]) -> Table:
+    """Who copies a message, from which size on; what each change gained, when it was looked at again."""
+    told = {row.path: row.description for row in rows}
+    table = Table(title="who copies a message", title_justify="left", header_style="bold")
+    for place, column in enumerate(("parameter", "unit", "before", "after", "what it is")):
+        table.add_column(column, justify="right" if place in (2, 3) else "left")
+    for found in founds:
+        for name, before, after in zip(thresholds.Thresholds._fields, found.old, found.new, strict=True):
+            path = messages.path_of(found.distance, name)
+            what = told[messages.path_of("cache", name)].partition(";")[0]
+            after_text = f"{after}" if after == before else f"[green]{after}[/]"
+            table.add_row(path, "bytes", str(before), after_text, what)
+    return table
+
+
+def ways_table(found: messages.Found, order: str, title: str) -> Table:
+    """The least time of each way by size, in microseconds one way."""
+    cases = sorted(case for case in found.samples.cases() if case.operation == order)
+    measured = {name for case in cases for name in found.samples.least(case)}
+    ways = [name for name in (*messages.WAYS, *messages.BARE_LOOPS) if name in measured]
+    table = Table(title=f"us one way: {title}", title_justify="left", header_style="bold")
+    titles = [f"bare {way}" if way in messages.BARE_LOOPS else way for way in ways]
+    for column in ("size", *titles, "taken"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for case in cases:
+        times = found.samples.least(case)
+        best = min((times[way] for way in ways if way in times and way not in messages.BARE_LOOPS), default=0)
+        cells = [
+            "-"
+            if way not in times
+            else f"[{'green' if times[way] == best else 'default'}]{1e6 * times[way]:.2f}[/]"
+            for way in ways
+        ]
+        taken = thresholds.way_of(found.new, order.removesuffix(messages.UNTOUCHED), case.bytes)
+        table.add_row(bytes_text(case.bytes), *cells, taken)
+    return table
+
+
+def show_messages(console: Console, rows: list[Parameter], founds: list[messages.Found]) -> None:
+    """The thresholds, and for each size whose way changed its new time over the old one."""
+    if not founds:
+        return
+    console.print(threshold_table(rows, founds))
+    for found in founds:
+        changed = thresholds.changes(found.samples.cases(), found.old, found.new)
+        gains = [
+            f"{bytes_text(case.bytes)} {case.operation.replace('_', ' ')} {before} → {after} "
+            + gain_text(found.checked.get(case))
+            for case, (before, after) in changed.items()
+        ]
+        if gains:
+            console.print(f"with {DISTANCE_TEXTS[found.distance]}, time new over old: {', '.join(gains)}")
+        if found.taken_back:
+            console.print(
+                f"with {DISTANCE_TEXTS[found.distance]}, what the second look found slower was taken back"
+            )
+
+
+def show_ways(console: Console, founds: list[messages.Found]) -> None:
+    for found in founds:
+        console.print(f"Ranks that have {DISTANCE_TEXTS[found.distance]}, {tables.processor_name()}:")
+        for order, title in TITLES:
+            console.print(ways_table(found, order, title))
+
+
 def show(console: Console, rows: list[Parameter], outcome: Outcome) -> None:
     console.print(parameter_table(rows, outcome))
+    show_messages(console, rows, outcome.messages)
     changes = outcome.changes()
     if changes:
         console.print(change_table(outcome))

@@ -18,6 +18,7 @@ from tasuki.tuning import TuningError
 VERSION = 1
 SECONDS_MAX = 60
 DIGITS = 4  # of a parameter in a file
+THRESHOLD = "_bytes_min"  # ends the names of those parameters that are whole bytes
 WORDS = ("machine", "written")  # texts for the reader
 # Names in tables of former releases, which the library takes for one release more
 # (src/base/variables/former_names.hpp); then they go.
@@ -67,17 +68,29 @@ def builtin(price: Path) -> TuningTable:
     return TuningTable({row.path: row.value for row in parameters(price)})
 
 
+def builtin_thresholds(program: Path) -> dict[str, int]:
+    """What is built in for this processor where a table says 0."""
+    rows = (line.split() for line in listed(program, "thresholds"))
+    return {path: int(value) for path, value in rows}
+
+
+def rounded(path: str, value: float, digits: int) -> float | int:
+    return int(value) if path.endswith(THRESHOLD) else float(f"{value:.{digits}g}")
+
+
 def document_of(
     values: Mapping[str, float], choices: Mapping[str, str] | None = None, digits: int = 12
 ) -> dict:
     """The JSON document of parameters given by path."""
     table: dict = {"tasuki_tuning": VERSION}
     for path, value in values.items():
+        if path.endswith(THRESHOLD) and value == 0:
+            continue  # as built in
         *groups, name = path.split(".")
         place = table
         for group in groups:
             place = place.setdefault(group, {})
-        place[name] = float(f"{value:.{digits}g}")
+        place[name] = rounded(path, value, digits)
     return table | ({"choices": dict(choices)} if choices else {})
 
 
