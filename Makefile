@@ -10,8 +10,8 @@
 #   make bench-io      the same for files                           make io-calls     what calls files take, timed
 #   make bench-io-orders   the orders of a collective exchange       make bench-spam   SPAM on ours and on others
 #   make bench-spam-lammps   its forces beside those of LAMMPS
-#   make fit           where one protocol ends and the next begins   make fit-collectives   their model, fitted
-#   make regret        how good that model's choices are             make network      the cost of virtual nodes
+#   make fit-collectives   the collectives' model, fitted            make network      the cost of virtual nodes
+#   make regret        how good that model's choices are
 #   make format        all sources, in place                         make tidy         the style, as a test
 #   make generate      the generated sources, from the standard      make clean        remove build/
 
@@ -32,7 +32,7 @@ IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
 .PHONY: help setup build demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
-    bench-spam-lammps io-calls fit fit-collectives regret network peers format tidy generate clean
+    bench-spam-lammps io-calls fit-collectives regret network peers format tidy generate clean
 
 help:
 	@sed -n '5,17s/^# *//p' Makefile
@@ -96,9 +96,6 @@ bench-spam-lammps: build $(STAMPS)/conformance
 
 bench-io-orders: build
 	@PYTHONPATH=python $(IN_VENV)/python bench/io_orders.py --prefix $(PREFIX) --out $(BUILD)/bench
-
-fit: build
-	@$(IN_VENV)/python bench/fit_protocols.py --prefix $(PREFIX)
 
 fit-collectives: build
 	@$(IN_VENV)/python bench/fit_collectives.py --prefix $(PREFIX) --out $(BUILD)/bench $(if $(FROM),--from $(FROM)) \
