@@ -38,14 +38,15 @@ Code share_error(Comm& comm, Code mine, int root, int error_class) {
 /// Returns once all ranks have come, with the error of the first one that failed. `ballots` may be null.
 Code collect(Comm& comm, Ballot mine, std::vector<Ballot>* ballots) {
   const Code code = mine.code;
-  std::vector<Ballot> all(static_cast<std::size_t>(comm.size()));
+  std::vector<Ballot> own;
+  std::vector<Ballot>& all = ballots != nullptr ? *ballots : own;
+  all.assign(static_cast<std::size_t>(comm.size()), {});
   mine.code = code == kSuccess ? 0 : error_class_bits(code);
   if (comm.size() == 1) {
     all[0] = mine;
   } else if (const Code failed = allgather_bytes(comm, &mine, all.data(), sizeof mine)) {
     return failed;
   }
-  if (ballots != nullptr) *ballots = all;
   for (int rank = 0; rank < comm.size(); ++rank) {
     const int error_class = all[static_cast<std::size_t>(rank)].code;
     if (error_class != 0) return comm.size() == 1 ? code : share_error(comm, code, rank, error_class);
