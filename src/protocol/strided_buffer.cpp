@@ -7,6 +7,9 @@
 namespace tasuki {
 namespace {
 
+constexpr Count kFaultAround = 64 << 10;  // what Linux maps around a page that is read first
+constexpr Count kPagesMin = 2 * 4096;
+
 /// Blocks are listed where they have so many bytes on average: four times what the list has.
 constexpr Count kListedBytesMin = 64;
 static_assert(sizeof(Layout::Block) == 16);
@@ -184,6 +187,15 @@ StridedBuffer strided_buffer(const void* buffer, Count count, const Datatype& da
   // Blocks at one stride, and the next element goes on as if it were the same.
   if (count > 1 && datatype.extent != layout.count * layout.stride) return {};
   return blocks(moved(base, layout.offset), layout.block_bytes, layout.stride);
+}
+
+void map_pages(const StridedBuffer& there, Count begin, Count end) {
+  if (!there.dense() || end - begin < kPagesMin) return;
+  auto* const base = reinterpret_cast<const volatile std::byte*>(there.address);
+  for (Count at = begin; at < end;
+       at +=
+       kFaultAround - static_cast<Count>((there.address + static_cast<std::uint64_t>(at)) % kFaultAround))
+    static_cast<void>(base[at]);
 }
 
 void copy_strided(const StridedBuffer& from, const StridedBuffer& to, Count begin, Count end) {

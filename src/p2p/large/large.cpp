@@ -341,6 +341,7 @@ bool LargeMessages::carry_alone(LargeEnd& end, Count budget) {
 
 /// Copies the message's bytes [begin, to).
 void LargeMessages::move(LargeEnd& end, Count begin, Count to) {
+  if (end.send != nullptr) map_pages(end.there, begin, to);
   if (end.here.exists()) {
     return end.send != nullptr ? copy_strided(end.here, end.there, begin, to)
                                : copy_strided(end.there, end.here, begin, to);

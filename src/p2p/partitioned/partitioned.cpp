@@ -106,6 +106,7 @@ bool PartitionedSend::push_bytes(Count end) {
   if (!there.exists()) return write_partition(link, endpoint, receiver, buffer, cursor, end);
   const Count to = std::min(end, begin + kTurnBytes);
   const auto copy = [&] {
+    map_pages(there, begin, to);
     if (here.exists()) return copy_strided(here, there, begin, to);
     auto* const target = reinterpret_cast<std::byte*>(there.address + static_cast<std::uint64_t>(begin));
     cursor.pack(buffer, target, static_cast<std::size_t>(to - begin));
