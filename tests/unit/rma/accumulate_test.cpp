@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cfloat>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -54,6 +55,19 @@ std::vector<std::byte> values(const Datatype& type, int count, int seed) {
   return packed;
 }
 
+/// Of a long double of the x87, 10 of its 16 bytes have a meaning; what an operation leaves in the others has
+/// none.
+void clear_padding(const Datatype& type, std::vector<std::byte>* packed) {
+  const BasicInfo& info = *basic_info(type);
+  const bool is_floating =
+      info.representation == Representation::kFloating || info.representation == Representation::kComplex;
+  const int parts = info.representation == Representation::kComplex ? 2 : 1;
+  if (!is_floating || info.quad || info.size != 16 * parts || LDBL_MANT_DIG != 64) return;
+  for (std::size_t i = 0; i < packed->size(); ++i) {
+    if (i % 16 >= 10) (*packed)[i] = std::byte{0};
+  }
+}
+
 constexpr int kCount = 300;
 
 /// What `ranks` origins and one target share, as a window has it.
@@ -100,11 +114,13 @@ void check(Process& process, std::uint16_t op, std::uint16_t basic, std::size_t 
   if (how.kernel != nullptr) how.kernel(in_structs, structs, structs, kCount);
   std::vector<std::byte> wanted(before.size());
   PackCursor(type, kCount).pack(structs, wanted.data(), wanted.size());
+  clear_padding(type, &wanted);
 
   std::vector<std::byte> old(before.size());
   combine(how, {base, kCount, &type, guard}, 0, type.size * kCount, operand.data(), old.data());
   std::vector<std::byte> after(before.size());
   PackCursor(type, kCount).pack(base, after.data(), after.size());
+  clear_padding(type, &after);
   EXPECT_EQ(old, before) << "op " << op << " on " << type.name << " at +" << shift;
   EXPECT_EQ(after, wanted) << "op " << op << " on " << type.name << " at +" << shift;
 
@@ -114,6 +130,7 @@ void check(Process& process, std::uint16_t op, std::uint16_t basic, std::size_t 
   combine_array(how, guard, base, kCount, in_structs, old_structs.data());
   PackCursor(type, kCount).pack(base, after.data(), after.size());
   PackCursor(type, kCount).pack(old_structs.data(), old.data(), old.size());
+  clear_padding(type, &after);
   EXPECT_EQ(old, before) << "op " << op << " on an array of " << type.name << " at +" << shift;
   EXPECT_EQ(after, wanted) << "op " << op << " on an array of " << type.name << " at +" << shift;
 }
