@@ -62,9 +62,9 @@ PATH = {
 UNCALLED = {"bcast", "single_copy_bcast"}
 
 # Where the path is left: calls that are refused, waits, threads, several nodes; steps of messages,
-# combinations, buffers that are staged or pushed to, blocks that a gather's root takes; and accessors.
+# combinations, buffers that are staged or pushed to; and accessors.
 BESIDE = {
-    *("refuse", "call_recorded", "check_length", "look_for_cuts", "take_shown_blocks"),
+    *("refuse", "call_recorded", "check_length", "look_for_cuts"),
     *("awaits_hold", "ends_awake", "activate"),
     *("run_step", "combine", "accept", "memory_of", "refuse_memory", "is_copied", "is_read"),
     *("problem", "parameters", "round_up"),

@@ -1,10 +1,11 @@
 // MPI_Gather and MPI_Gatherv (MPI 6.5).
+#include <vector>
+
 #include "coll/api.hpp"
 #include "coll/call/intercommunicator.hpp"
 #include "coll/check/arguments.hpp"
 #include "coll/run/execution.hpp"
 #include "coll/shm/flag_collectives.hpp"
-#include "coll/shm/single_copy.hpp"
 
 namespace tasuki {
 namespace {
@@ -65,14 +66,24 @@ auto gather_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void*
   };
 }
 
-/// Of a gather in which others may show their blocks: see coll/shm/flag_collectives.hpp.
-void plan_beside_flags(Execution& execution, int root, const Elements& mine, const Blocks& all) {
-  Schedule& schedule = execution.schedule;
-  constexpr int kSingleCopy = algorithm_number(Operation::kGatherv, "single_copy");
-  schedule.algorithm = kSingleCopy;
-  schedule.has_shown_blocks = execution.self().rank == root;
-  if (execution.self().rank != root) schedule.signal(kBlocksOffered);
-  single_copy_gather(schedule, execution.self(), root, mine, all);
+/// At the root of a gather whose short blocks are there: receives the others.
+auto gather_from_plan(void* recvbuf, CountArray recvcounts, CountArray displs, Datatype* recvtype,
+                      const std::vector<int>& senders) {
+  return [=, &senders](Execution& execution) -> Code {
+    const Blocks all{.type = shape_of(*recvtype),
+                     .counts = recvcounts,
+                     .displacements = displs,
+                     .displacement_bytes = recvtype->extent};
+    Schedule& schedule = execution.schedule;
+    constexpr int kLinear = algorithm_number(Operation::kGatherv, "linear");
+    schedule.algorithm = kLinear;
+    execution.arguments.receive = recvbuf;
+    execution.arguments.receive_type = recvtype;
+    for (const int sender : senders)
+      schedule.receive(all.place_of(sender), all.count_of(sender), all.element, sender);
+    schedule.end_round();
+    return 0;
+  };
 }
 
 auto gatherv_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
@@ -99,7 +110,9 @@ auto gatherv_plan(const void* sendbuf, Count sendcount, Datatype* sendtype, void
     if (code != 0) return code;
     execution.describe_ends([&](Schedule& ends) { gather_linear(ends, execution.self(), root, mine, all); });
     if (takes_short_ones_by_flags(execution, FlagOperation::kGatherv)) {
-      plan_beside_flags(execution, root, mine, all);
+      constexpr int kLinear = algorithm_number(Operation::kGatherv, "linear");
+      execution.schedule.algorithm = kLinear;
+      gather_linear(execution.schedule, execution.self(), root, mine, all);
     } else {
       plan_chosen(execution, execution.problem(Operation::kGatherv, 0), root,
                   {.elements = mine, .blocks = all});
@@ -137,10 +150,15 @@ Code gather_init(Process&, const void* sendbuf, Count sendcount, Datatype* sendt
 Code gatherv(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype, void* recvbuf,
              CountArray recvcounts, CountArray displs, Datatype* recvtype, int root, Comm* comm) {
   Code code = 0;
+  std::vector<int> senders;
   if (NodeSegment* segment = node_segment_of(*comm);
       segment != nullptr && flag_gatherv(*comm, *segment, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
-                                         displs, recvtype, root, &code))
-    return code;
+                                         displs, recvtype, root, &senders, &code)) {
+    if (senders.empty()) return code;
+    const Code of_senders =
+        run_collective(*comm, gather_from_plan(recvbuf, recvcounts, displs, recvtype, senders));
+    return code != 0 ? code : of_senders;
+  }
   return run_collective(
       *comm, gatherv_plan(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root));
 }

@@ -4,7 +4,6 @@
 #include "coll/check/arguments.hpp"
 #include "coll/run/execution.hpp"
 #include "coll/shm/flag_collectives.hpp"
-#include "coll/shm/single_copy.hpp"
 
 namespace tasuki {
 namespace {
@@ -92,9 +91,9 @@ auto scatterv_plan(const void* sendbuf, CountArray sendcounts, CountArray displs
     if (code != 0) return code;
     execution.describe_ends([&](Schedule& ends) { scatter_linear(ends, execution.self(), root, all, mine); });
     if (takes_short_ones_by_flags(execution, FlagOperation::kScatterv)) {
-      constexpr int kSingleCopy = algorithm_number(Operation::kScatterv, "single_copy");
-      execution.schedule.algorithm = kSingleCopy;
-      single_copy_scatter(execution.schedule, execution.self(), root, all, mine);
+      constexpr int kLinear = algorithm_number(Operation::kScatterv, "linear");
+      execution.schedule.algorithm = kLinear;
+      scatter_linear(execution.schedule, execution.self(), root, all, mine);
     } else {
       plan_chosen(execution, execution.problem(Operation::kScatterv, 0), root,
                   {.elements = mine, .blocks = all});

@@ -66,6 +66,14 @@ Problem problem_of_shown(const Problem& any, Operation operation, Count shown) {
   return problem;
 }
 
+/// What a rank may show at most. Where ranks share processors, the messages of gathers and scatters of blocks
+/// that differ are quicker than pages, since a sender can run further ahead: measured.
+Count bytes_max(const Problem& any, Operation operation) {
+  if (ranks_per_processor(any) <= 1) return kInlineBytes;
+  if (operation == Operation::kGatherv) return kLineBytes;
+  return operation == Operation::kScatterv ? Count{128} : kInlineBytes;
+}
+
 Selection choice_for(const Problem& problem, const Selector& selector) {
   const Wanted wanted = selector.wanted(problem);
   return choose(candidates_of(problem.operation), problem, selector.parameters(), wanted);
@@ -108,7 +116,7 @@ FlagLimits flag_limits_for(const Problem& any, const Selector& selector) {
     const Operation operation = kAlgorithmTable[flags].operation;
     limits[index] = kNeverByFlags;
     // Nothing is as flag-based as one number, whatever the formulas say of no bytes at all.
-    for (Count shown = sizeof(double); shown <= kInlineBytes; shown *= 2) {
+    for (Count shown = sizeof(double); shown <= bytes_max(any, operation); shown *= 2) {
       // Where the user wants an algorithm that is not possible, the cheapest runs; where flags are wanted,
       // they do.
       if (choice_for(problem_of_shown(any, operation, shown), selector).algorithm != flags) break;

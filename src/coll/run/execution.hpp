@@ -146,7 +146,6 @@ class Execution : public BoundSchedule {
   ExposedBuffers::Bytes find(Place place, Count bytes);
   void check_length(const Step& step);
   void look_for_cuts();
-  void take_shown_blocks();
   void combine(const Step& step, const ExposedBuffers::Bytes& left, const ExposedBuffers::Bytes& right,
                const ExposedBuffers::Bytes& to);
 
@@ -241,7 +240,7 @@ struct Collectives final : ProgressHook {
 /// Chooses an algorithm for `problem`, and writes its schedule.
 void plan_chosen(Execution& execution, const Problem& problem, int root, const CallData& data);
 
-/// Whether the short ones among such calls are flag-based; then the long ones are single-copy schedules.
+/// Whether the short ones among such calls are flag-based; then the long ones go by messages.
 bool takes_short_ones_by_flags(const Execution& execution, FlagOperation operation);
 
 /// The same for an allgather, of blocks that are equal or not (coll/call/allgather.cpp).

@@ -6,7 +6,6 @@
 
 #include "base/predefined.hpp"
 #include "coll/run/execution.hpp"
-#include "coll/shm/flag_collectives.hpp"
 #include "coll/shm/node_segment.hpp"
 #include "object/objects.hpp"
 
@@ -14,6 +13,8 @@ namespace tasuki {
 namespace {
 
 constexpr unsigned kOffered = 1;
+// In the word of a line, in place of bytes that are shown: what this member put was longer than its room.
+constexpr Count kCut = Count{LineWord::kInPage} - 1;
 
 }  // namespace
 
@@ -125,7 +126,6 @@ std::size_t Execution::run_single_copy_step(std::size_t index) {
     case Step::Action::kAccept:
       exposed_.accept();
       look_for_cuts();
-      if (schedule.has_shown_blocks) take_shown_blocks();
       break;
     case Step::Action::kMove:
     case Step::Action::kCombine:
@@ -207,22 +207,6 @@ void Execution::look_for_cuts() {
       continue;
     note(process_.fail(kErrTruncate, "rank %d sends more bytes to rank %d than that has room to receive",
                        member, comm_->rank));
-  }
-}
-
-/// At the root of a gather: the blocks that were shown rather than put where they go.
-void Execution::take_shown_blocks() {
-  for (int member = 0; member < segment_->size(); ++member) {
-    const ExposedBuffer& block = schedule.exposed[static_cast<std::size_t>(member)];
-    const Count bytes = segment_->bytes(member);
-    if (member == segment_->rank() || bytes == 0 || bytes == kCut) continue;
-    if (block.count == 0) {
-      note(process_.fail(kErrTruncate, "rank %d sends %lld bytes, expected none", member,
-                         static_cast<long long>(bytes)));
-      continue;
-    }
-    note(take_shown(process_, *segment_, member,
-                    Piece(address(block.place), block.count, datatype(block.type, block.block))));
   }
 }
 

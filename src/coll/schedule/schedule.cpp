@@ -140,7 +140,6 @@ Place Schedule::scratch_elements(Count count, const TypeShape& type) {
 void Schedule::clear() {
   algorithm = -1;
   shows_phases = false;
-  has_shown_blocks = false;
   steps.clear();
   round_ends.clear();
   boundaries.clear();

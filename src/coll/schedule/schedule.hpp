@@ -163,8 +163,7 @@ struct Schedule {
   std::vector<Count> boundaries;           // working memory of the algorithms, here so that it is used again
   std::vector<std::vector<Count>> counts;  // arrays that parts refer to
   int algorithm = -1;  // which was chosen: its number in base/variables/algorithm_table.hpp; -1: of none
-  bool shows_phases = false;      // this rank offers or signals
-  bool has_shown_blocks = false;  // others may show a block of theirs rather than put it (kAccept)
+  bool shows_phases = false;  // this rank offers or signals
 
   /// `block` is the rank of the peer but in neighbourhood collectives.
   void send(Place from, Count count, ElementType type, int peer) { send(from, count, type, peer, peer); }

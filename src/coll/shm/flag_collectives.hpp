@@ -13,15 +13,15 @@
 // In MPI_Gatherv and MPI_Scatterv only the root knows all counts. Where the communicator takes flags for them
 // at all, a rank finds in the phases which way the others go:
 //  - Gather: a member whose block is short shows it, with phase kBlocksShown. One whose block is long shows
-//    phase kBlocksOffered and nothing else, and runs the single-copy schedule; so does the root if it expects
-//    long blocks, and takes the short ones out of their rooms.
-//  - Scatter: the root shows all blocks, with phase kBlocksShown, or runs the single-copy schedule and offers
-//    them, with phase kBlocksOffered.
+//    that it has one, with phase kBlockSent, and sends it in a message.
+//  - Scatter: the root shows all blocks, with phase kBlocksShown; or, where they are too long, with phase
+//    kBlockSent that it sends each in a message.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <vector>
 
 #include "base/process.hpp"
 #include "base/types.hpp"
@@ -58,12 +58,9 @@ inline Count inline_bytes(Count count, Count size) {
   return count == 0 || size == 0 ? 0 : kNotInline;
 }
 
-// The phases of MPI_Gatherv and MPI_Scatterv: those of the single-copy algorithms.
-inline constexpr unsigned kBlocksOffered = 1;
+// The phases of MPI_Gatherv and MPI_Scatterv.
+inline constexpr unsigned kBlockSent = 1;
 inline constexpr unsigned kBlocksShown = 2;
-
-/// In the word of a line, in place of bytes that are shown: what this member put was longer than its room.
-inline constexpr Count kCut = Count{LineWord::kInPage} - 1;
 
 /// A flag-based collective on `comm` takes part.
 inline void count_by_flags(Comm& comm, FlagOperation operation) {
@@ -168,15 +165,13 @@ bool flag_allgatherv(Comm& comm, NodeSegment& segment, const void* sendbuf, Coun
                      const Datatype* sendtype, void* recvbuf, CountArray counts, CountArray displacements,
                      const Datatype& recvtype, Code* code);
 
-/// [a block, by all but the root]
+/// [a block, by all but the root] False at a member whose block is long, which then sends it; the root is to
+/// receive the blocks of `senders`, and is a collective the more if there are any.
 bool flag_gatherv(Comm& comm, NodeSegment& segment, const void* sendbuf, Count sendcount,
                   const Datatype* sendtype, void* recvbuf, CountArray counts, CountArray displacements,
-                  const Datatype* recvtype, int root, Code* code);
+                  const Datatype* recvtype, int root, std::vector<int>* senders, Code* code);
 
-/// Takes the block that a member shows, or says that it was too long for its room.
-Code take_shown(Process& process, const NodeSegment& segment, int member, const Piece& to);
-
-/// [where each member's block ends, and all blocks, by the root]
+/// [where each member's block ends, and all blocks, by the root] False where the root sends them, too.
 bool flag_scatterv(Comm& comm, NodeSegment& segment, const void* sendbuf, CountArray counts,
                    CountArray displacements, const Datatype* sendtype, void* recvbuf, Count recvcount,
                    const Datatype* recvtype, int root, Code* code);

@@ -73,9 +73,10 @@ struct UnevenBlocks {
     piece.address += displacements[index] * type.extent;
     return piece;
   }
-  /// The bytes of the longest of these blocks, and of all together; kNotInline where one of all is wrong.
+  /// The bytes of the longest of these blocks, and of all together.
   struct Lengths {
     Count longest = 0, sum = 0;
+    bool are_right = true;  // of all, the one that is left out too
   };
   Lengths lengths(int size, int left_out) const {
     Lengths found;
@@ -83,8 +84,10 @@ struct UnevenBlocks {
       const auto index = static_cast<std::size_t>(rank);
       Count offset;
       if (counts[index] < 0 || __builtin_mul_overflow(displacements[index], type.extent, &offset) ||
-          !is_countable((*this)[rank], 1))
-        return {kNotInline, kNotInline};
+          !is_countable((*this)[rank], 1)) {
+        found.are_right = false;
+        return found;
+      }
       if (rank == left_out) continue;
       const Count bytes = inline_bytes(counts[index], type.size);
       found.longest = std::max(found.longest, bytes);
@@ -104,12 +107,20 @@ struct UnevenBlocks {
   }
 };
 
-/// Of a gather that the root takes for one of short blocks: `member` has a long one, and waits for the root's
-/// offer. It gets one without room.
-void offer_nothing(NodeSegment& segment) {
-  constexpr Count kTableBytes = 16;  // of no entries
-  std::memset(segment.room(kTableBytes), 0, kTableBytes);
-  segment.publish(kBlocksOffered, kTableBytes);
+/// Whether a plan takes it for countable.
+bool is_right(const Piece& piece) {
+  Count bytes;
+  constexpr Count kBytesMax = Count{1} << 62;
+  return !__builtin_mul_overflow(piece.count, std::max(piece.type->extent, piece.type->size), &bytes) &&
+         bytes < kBytesMax && is_countable(piece, 1);
+}
+
+/// Shows that this member sends its block, or blocks, by messages.
+void show_sent(NodeSegment& segment) {
+  segment.enter();
+  segment.room(0);
+  segment.publish(kBlockSent, 0);
+  segment.leave();
 }
 
 /// What a scatter's root shows: where each member's block ends in the data that follows, and the data.
@@ -127,14 +138,6 @@ struct ShownEnds {
 };
 
 }  // namespace
-
-Code take_shown(Process& process, const NodeSegment& segment, int member, const Piece& to) {
-  if (segment.bytes(member) == kCut) {
-    return process.fail(kErrTruncate, "rank %d sends more than the %lld bytes that there is room for", member,
-                        static_cast<long long>(to.bytes()));
-  }
-  return take(process, segment, member, 0, to);
-}
 
 bool flag_barrier(Comm& comm, NodeSegment& segment) {
   if (!segment.takes_flags(FlagOperation::kBarrier, 0)) return false;
@@ -262,7 +265,9 @@ bool flag_allgatherv(Comm& comm, NodeSegment& segment, const void* sendbuf, Coun
   const int rank = segment.rank(), size = segment.size();
   const bool in_place = sendbuf == kInPlace;
   const UnevenBlocks all{recvbuf, counts, displacements, recvtype};
-  if (recvbuf == kInPlace || !segment.takes_flags(FlagOperation::kAllgather, all.lengths(size, -1).longest))
+  const UnevenBlocks::Lengths lengths = all.lengths(size, -1);
+  if (recvbuf == kInPlace || !lengths.are_right ||
+      !segment.takes_flags(FlagOperation::kAllgather, lengths.longest))
     return false;
   const Piece mine = in_place ? all[rank] : Piece(sendbuf, sendcount, *sendtype);
   if (!is_sound(mine, 1) || (!in_place && all.has(mine, size))) return false;
@@ -280,14 +285,18 @@ bool flag_allgatherv(Comm& comm, NodeSegment& segment, const void* sendbuf, Coun
 
 bool flag_gatherv(Comm& comm, NodeSegment& segment, const void* sendbuf, Count sendcount,
                   const Datatype* sendtype, void* recvbuf, CountArray counts, CountArray displacements,
-                  const Datatype* recvtype, int root, Code* code) {
+                  const Datatype* recvtype, int root, std::vector<int>* senders, Code* code) {
+  if (!segment.may_take_flags(FlagOperation::kGatherv)) return false;
   const bool in_place = sendbuf == kInPlace;
   const int size = segment.size();
   if (segment.rank() != root) {
-    if (in_place) return false;
-    const Count bytes = inline_bytes(sendcount, sendtype->size);
     const Piece mine(sendbuf, sendcount, *sendtype);
-    if (!segment.takes_flags(FlagOperation::kGatherv, bytes) || !is_countable(mine, 1)) return false;
+    if (in_place || !is_right(mine)) return false;
+    const Count bytes = inline_bytes(sendcount, sendtype->size);
+    if (!segment.takes_flags(FlagOperation::kGatherv, bytes)) {
+      show_sent(segment);
+      return false;
+    }
     begin_by_flags(comm, segment, FlagOperation::kGatherv);
     pack_inline(mine, segment.room(bytes), kInlineBytes);
     segment.publish(kBlocksShown, bytes);
@@ -297,24 +306,22 @@ bool flag_gatherv(Comm& comm, NodeSegment& segment, const void* sendbuf, Count s
   }
   if (recvbuf == kInPlace) return false;
   const UnevenBlocks all{recvbuf, counts, displacements, *recvtype};
-  if (!segment.takes_flags(FlagOperation::kGatherv, all.lengths(size, root).longest)) return false;
+  if (!all.lengths(size, root).are_right) return false;
   const Piece mine = in_place ? all[root] : Piece(sendbuf, sendcount, *sendtype);
-  if (!is_sound(all[root], 1) || !is_sound(mine, 1)) return false;
-  if (!in_place && all.has(mine, size)) return false;
-  begin_by_flags(comm, segment, FlagOperation::kGatherv);
+  if (!is_right(mine) || (!in_place && all.has(mine, size))) return false;
+  segment.enter();
   *code = in_place ? 0 : copy_own(comm.process, root, mine, all[root]);
-  bool has_offered = false;
   for (int member = 0; member < size; ++member) {
     if (member == root) continue;
-    segment.await(member, kBlocksOffered);
-    if (!segment.has_come(member, kBlocksShown)) [[unlikely]] {
-      if (!has_offered) offer_nothing(segment);
-      has_offered = true;
-      segment.await(member, kBlocksShown);
+    segment.await(member, kBlockSent);
+    if (segment.has_come(member, kBlocksShown)) {
+      first_error(code, take(comm.process, segment, member, 0, all[member]));
+    } else {
+      senders->push_back(member);
     }
-    first_error(code, take_shown(comm.process, segment, member, all[member]));
   }
   segment.leave();
+  if (senders->empty()) count_by_flags(comm, FlagOperation::kGatherv);
   return true;
 }
 
@@ -327,29 +334,31 @@ bool flag_scatterv(Comm& comm, NodeSegment& segment, const void* sendbuf, CountA
   const Count header = ShownEnds::bytes(size);
   if (rank != root) {
     const Piece mine(recvbuf, recvcount, *recvtype);
-    if (in_place || !is_countable(mine, 1)) return false;
+    if (in_place || !is_right(mine)) return false;
     segment.enter();
-    segment.await(root, kBlocksOffered);
-    if (!segment.has_come(root, kBlocksShown)) {
-      segment.take_back_entry();
-      return false;
+    segment.await(root, kBlockSent);
+    const bool is_shown = segment.has_come(root, kBlocksShown);
+    if (is_shown) {
+      count_by_flags(comm, FlagOperation::kScatterv);
+      const std::byte* shown = segment.data(root);
+      const Count begin = ShownEnds::end(shown, rank - 1), end = ShownEnds::end(shown, rank);
+      const bool is_possible = begin <= end && header + end <= kInlineBytes;
+      const bool fits = is_possible && unpack_inline(mine, shown + header + begin, end - begin);
+      *code = fits ? 0 : fail_truncated(comm.process, root, end - begin, mine.bytes());
     }
-    count_by_flags(comm, FlagOperation::kScatterv);
-    const std::byte* shown = segment.data(root);
-    const Count begin = ShownEnds::end(shown, rank - 1), end = ShownEnds::end(shown, rank);
-    const bool is_possible = begin <= end && header + end <= kInlineBytes;
-    const bool fits = is_possible && unpack_inline(mine, shown + header + begin, end - begin);
-    *code = fits ? 0 : fail_truncated(comm.process, root, end - begin, mine.bytes());
     segment.leave();
-    return true;
+    return is_shown;
   }
   if (sendbuf == kInPlace) return false;
   const UnevenBlocks all{sendbuf, counts, displacements, *sendtype};
+  const UnevenBlocks::Lengths lengths = all.lengths(size, root);
   const Piece mine = in_place ? all[root] : Piece(recvbuf, recvcount, *recvtype);
-  const Count bytes = header + all.lengths(size, root).sum;
-  if (!segment.takes_flags(FlagOperation::kScatterv, bytes)) return false;
-  if (!is_sound(all[root], 1) || !is_sound(mine, 1)) return false;
-  if (!in_place && all.has(mine, size)) return false;
+  if (!lengths.are_right || !is_right(mine) || (!in_place && all.has(mine, size))) return false;
+  const Count bytes = header + lengths.sum;
+  if (!segment.takes_flags(FlagOperation::kScatterv, bytes)) {
+    show_sent(segment);
+    return false;
+  }
   begin_by_flags(comm, segment, FlagOperation::kScatterv);
   std::byte* room = segment.room(bytes);
   Count end = 0;

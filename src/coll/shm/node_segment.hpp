@@ -205,13 +205,6 @@ class NodeSegment {
     line_ = line_of(number_);
   }
 
-  /// Takes that back. REQUIRES: this member has shown nothing; the collective that it begins next is this
-  /// one.
-  void take_back_entry() {
-    --number_;
-    line_ = line_of(number_);
-  }
-
   /// Room for this member's data in this collective, for writing: `bytes`, up to kInlineBytes. It is aligned
   /// to 8 bytes, and to 64 where it is longer than kLineBytes. Waits until all others have left the
   /// collective that used it before. What a second call in a collective gives is what counts.
