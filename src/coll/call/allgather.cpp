@@ -96,8 +96,9 @@ Code allgatherv(Process&, const void* sendbuf, Count sendcount, Datatype* sendty
                 CountArray recvcounts, CountArray displs, Datatype* recvtype, Comm* comm) {
   Code code = 0;
   if (NodeSegment* segment = node_segment_of(*comm);
-      segment != nullptr && flag_allgatherv(*comm, *segment, sendbuf, sendcount, sendtype, recvbuf,
-                                            recvcounts, displs, *recvtype, &code))
+      segment != nullptr && comm->process.checks == nullptr &&
+      flag_allgatherv(*comm, *segment, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, *recvtype,
+                      &code))
     return code;
   return run_collective(*comm,
                         allgatherv_plan(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype));

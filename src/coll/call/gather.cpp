@@ -152,8 +152,9 @@ Code gatherv(Process&, const void* sendbuf, Count sendcount, Datatype* sendtype,
   Code code = 0;
   std::vector<int> senders;
   if (NodeSegment* segment = node_segment_of(*comm);
-      segment != nullptr && flag_gatherv(*comm, *segment, sendbuf, sendcount, sendtype, recvbuf, recvcounts,
-                                         displs, recvtype, root, &senders, &code)) {
+      segment != nullptr && comm->process.checks == nullptr &&
+      flag_gatherv(*comm, *segment, sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root,
+                   &senders, &code)) {
     if (senders.empty()) return code;
     const Code of_senders =
         run_collective(*comm, gather_from_plan(recvbuf, recvcounts, displs, recvtype, senders));

@@ -133,8 +133,9 @@ Code scatterv(Process&, const void* sendbuf, CountArray sendcounts, CountArray d
               void* recvbuf, Count recvcount, Datatype* recvtype, int root, Comm* comm) {
   Code code = 0;
   if (NodeSegment* segment = node_segment_of(*comm);
-      segment != nullptr && flag_scatterv(*comm, *segment, sendbuf, sendcounts, displs, sendtype, recvbuf,
-                                          recvcount, recvtype, root, &code))
+      segment != nullptr && comm->process.checks == nullptr &&
+      flag_scatterv(*comm, *segment, sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype,
+                    root, &code))
     return code;
   return run_collective(
       *comm, scatterv_plan(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root));
