@@ -125,6 +125,7 @@ void LargeMessages::posted(ReceiveRequest& receive) {
   Peer& from = peer(endpoint);
   if (page(from.in, endpoint, p2p_.link.self()) == nullptr) return;
   const StridedBuffer here = receive.strided_buffer();
+  if (here.listed()) return;  // large.hpp, 3
   const SymmetricAddress global = global_address(endpoint, here, receive.capacity());
   if (global == 0 || receive.capacity() < table_for(endpoint).sender_write_bytes_min) return;
   LargeEnd& end = *ends_.make();

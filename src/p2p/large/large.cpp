@@ -97,6 +97,7 @@ bool LargeMessages::open(SendRequest& send) {
   StridedBuffer source;  // as the receiver gets it
   if (end.global != 0) source = {end.global, end.here.stride, end.here.block_bytes};
   if (send.protocol == Protocol::kSenderWrite) {
+    if (end.here.listed()) source = {};  // this rank may be done before the receiver reads the list
     return write_writing(p2p_.link, send.endpoint,
                          WritingHeader{.lead = lead_word(PacketKind::kWriting, send.envelope.source),
                                        .tag = send.envelope.tag,
@@ -107,7 +108,7 @@ bool LargeMessages::open(SendRequest& send) {
                                        .block_bytes = source.block_bytes,
                                        .line = static_cast<std::uint32_t>(end.line)});
   }
-  if (end.global != 0 && end.copy == nullptr && p2p_.table.cooperative &&
+  if (end.global != 0 && !end.here.listed() && end.copy == nullptr && p2p_.table.cooperative &&
       bytes >= table_for(end.endpoint).cooperative_bytes_min) {
     lend_copy(end);
   }
@@ -191,7 +192,7 @@ void LargeMessages::matched(ReceiveRequest& receive, const LongMessage& message,
   const StridedBuffer here = wanted != 0 ? receive.strided_buffer() : StridedBuffer{};
   const bool shares_page = is_local(receive.endpoint);
   const SymmetricAddress global = global_address(receive.endpoint, here, wanted);
-  const bool may_lend = message.get < kGets && shares_page;
+  const bool may_lend = message.get < kGets && shares_page && !here.listed();  // see large.hpp, 3
   const LongFacts facts{.bytes = wanted,
                         .far = !shares_page,
                         .distance = global != 0 ? p2p_.distances.to(receive.endpoint) : Distance::kMachine,

@@ -17,6 +17,9 @@
 // Invariants:
 //  1. The request of an End in `active` is open, and only that End's carry() or finish() completes it.
 //  2. A line of an incoming page is marked in `open_lines` from its advertisement until it is free again.
+//  3. A rank reads another one's list of blocks only while that one waits for it: the list goes with its
+//     datatype, which may be freed as soon as the request is complete. So what is listed is got or put by one
+//     rank, and neither advertised nor copied by both.
 #pragma once
 
 #include <array>

@@ -60,8 +60,10 @@ void exchange(Rank& on, Types& types, Lie from, Lie to, bool receive_first) {
 /// What is expected of a message that comes first, and of one that comes second.
 Way expected_way(Lie from, Lie to, bool receive_first) {
   const bool from_regular = from != Lie::kIrregular, to_regular = to != Lie::kIrregular;
-  if (receive_first && to_regular && (from_regular || to == Lie::kDense)) return Way::kSenderWrite;
-  if (from_regular && to_regular) return Way::kCooperative;
+  const bool is_listed = from == Lie::kListed || to == Lie::kListed;
+  if (receive_first && to_regular && to != Lie::kListed && (from_regular || to == Lie::kDense))
+    return Way::kSenderWrite;
+  if (from_regular && to_regular) return is_listed ? Way::kGet : Way::kCooperative;
   if (from == Lie::kDense) return Way::kGet;
   if (to == Lie::kDense) return Way::kPut;
   return Way::kTwoCopy;
