@@ -19,6 +19,7 @@
 
 #include "operations.hpp"
 #include "shared_pair.h"
+#include "words.hpp"
 
 namespace {
 
@@ -123,22 +124,8 @@ struct Series {
   std::vector<double> seconds;
 };
 
-[[noreturn]] void refuse(const char* word, const std::string& reason) {
-  std::fprintf(stderr, "algorithms: \"%s\": %s\n", word, reason.c_str());
-  MPI_Abort(MPI_COMM_WORLD, 2);
-  std::abort();
-}
-
-std::vector<std::string> split(const std::string& text, char mark) {
-  std::vector<std::string> parts(1);
-  for (const char letter : text) {
-    if (letter == mark) {
-      parts.emplace_back();
-    } else {
-      parts.back() += letter;
-    }
-  }
-  return parts;
+[[noreturn]] void refuse(const std::string& word, const std::string& reason) {
+  refuse_word("algorithms", word, reason);
 }
 
 unsigned long number_of(const char* word, const std::string& text, unsigned long max) {

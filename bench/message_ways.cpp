@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "shared_pair.h"
+#include "words.hpp"
 
 namespace {
 
@@ -60,21 +61,7 @@ constexpr Way kWays[] = {
 };
 
 [[noreturn]] void refuse(const std::string& word, const std::string& reason) {
-  std::fprintf(stderr, "message_ways: \"%s\": %s\n", word.c_str(), reason.c_str());
-  MPI_Abort(MPI_COMM_WORLD, 2);
-  std::abort();
-}
-
-std::vector<std::string> split(const std::string& text, char mark) {
-  std::vector<std::string> parts(1);
-  for (const char letter : text) {
-    if (letter == mark) {
-      parts.emplace_back();
-    } else {
-      parts.back() += letter;
-    }
-  }
-  return parts;
+  refuse_word("message_ways", word, reason);
 }
 
 /// The control variables that force a way, and the counters that tell which one it was.

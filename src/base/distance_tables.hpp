@@ -16,6 +16,7 @@
 #include "base/distance.hpp"
 #include "base/system/processor_maker.hpp"
 #include "base/types.hpp"
+#include "base/variables/config.hpp"
 
 namespace tasuki {
 
@@ -30,9 +31,8 @@ struct DistanceTable {
 using DistanceTables = std::array<DistanceTable, kDistances>;
 
 inline constexpr Count kKibi = 1024;
-/// The longest message that is sent at once, unless the user says otherwise. Above it an advertised receive
-/// always saves a round trip, so no threshold for it lies there.
-inline constexpr Count kEagerBytesMaxDefault = 16 * kKibi;
+/// Just above the longest message that is sent at once, unless the user says otherwise. From here on an
+/// advertised receive always saves a round trip, so no threshold for it lies above.
 inline constexpr Count kAboveEager = kEagerBytesMaxDefault + 1;
 
 /// The rows of ranks that share a cache are measured on Xeons of the Sapphire Rapids generation and on EPYCs.

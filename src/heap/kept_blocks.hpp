@@ -9,8 +9,8 @@
 //
 // To mimalloc a kept block is allocated. The list goes through the blocks' own first bytes.
 //
-// Thread safety: any thread. Who finds another one here goes away empty-handed: keeping is never worth a
-// wait. Called inside the gate (heap/gate.hpp), so that a fork finds nobody here.
+// Thread safety: any thread. A thread that finds another one at work here returns with nothing: keeping is
+// never worth a wait. Called inside the gate (heap/gate.hpp), so that no thread is in here during a fork.
 #pragma once
 
 #include <atomic>

@@ -57,12 +57,13 @@ void Explainer::start() const {
       "tasuki: rank %d: but a receiver that waits for it gets it, from %s, unless both copy\n"
       "tasuki: rank %d: else the receiver copies from the sender's buffer%s, or both do%s, from %s;\n"
       "tasuki: rank %d: or the sender does%s; what neither rank can reach goes through the ring in "
-      "pieces of %s\n",
+      "pieces of %s to %s\n",
       rank, BytesText(table.short_bytes_max).text, BytesText(table.eager_bytes_max).text, rank,
       off(table.advertised_receives), thresholds(table, &DistanceTable::sender_write_bytes_min).c_str(), rank,
       thresholds(table, &DistanceTable::waiting_get_bytes_min).c_str(), rank, off(table.get),
       off(table.cooperative), thresholds(table, &DistanceTable::cooperative_bytes_min).c_str(), rank,
-      off(table.put), BytesText(process_.p2p->bulk_bytes_max).text);
+      off(table.put), BytesText(std::min(kPieceBytesMin, process_.p2p->bulk_bytes_max)).text,
+      BytesText(std::min(kPieceBytesMax, process_.p2p->bulk_bytes_max)).text);
 }
 
 void Explainer::sent(Way way, Count bytes, int endpoint, const char* why) {

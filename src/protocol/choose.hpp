@@ -67,10 +67,12 @@ constexpr Protocol choose(Count bytes, bool acknowledged, bool is_turn, const Pr
 }
 
 /// How much of a message that goes through the ring is written at once: both ranks copy at the same time, the
-/// one a piece behind the other, and a piece stays in the nearest caches. Measured: `bench/copies`
-/// (docs/protocols.md).
+/// one a piece behind the other, and a piece stays in the nearest caches. Chosen by measurement; the bare
+/// loop is limit/copy/mode=cells of the suite (docs/mbl.md).
+inline constexpr Count kPieceBytesMin = 4 * kKibi;
+inline constexpr Count kPieceBytesMax = 16 * kKibi;
 constexpr Count piece_bytes(Count bytes) {
-  return std::clamp<Count>(bytes / 4, 4 * kKibi, 16 * kKibi);
+  return std::clamp(bytes / 4, kPieceBytesMin, kPieceBytesMax);
 }
 
 /// What decides between the ways of a message whose request to send has met its receive.

@@ -237,6 +237,26 @@ bool flag_scatter(Comm& comm, NodeSegment& segment, const void* sendbuf, Count s
   return true;
 }
 
+namespace {
+
+/// Shows this rank's block, and takes the others'. `all[member]` is where a member's block goes.
+template <class All>
+Code show_and_take_all(Comm& comm, NodeSegment& segment, const Piece& mine, const All& all, bool in_place) {
+  const int rank = segment.rank();
+  begin_by_flags(comm, segment, FlagOperation::kAllgather);
+  pack_inline(mine, segment.room(mine.bytes()), kInlineBytes);
+  segment.show(0, mine.bytes());
+  Code code = in_place ? 0 : copy_own(comm.process, rank, mine, all[rank]);
+  segment.await_all(0);
+  for (int member = 0; member < segment.size(); ++member) {
+    if (member != rank) first_error(&code, take(comm.process, segment, member, 0, all[member]));
+  }
+  segment.leave();
+  return code;
+}
+
+}  // namespace
+
 bool flag_allgather(Comm& comm, NodeSegment& segment, const void* sendbuf, Count sendcount,
                     const Datatype* sendtype, void* recvbuf, Count recvcount, const Datatype& recvtype,
                     Code* code) {
@@ -247,15 +267,7 @@ bool flag_allgather(Comm& comm, NodeSegment& segment, const void* sendbuf, Count
   const Piece mine = in_place ? all[rank] : Piece(sendbuf, sendcount, *sendtype);
   if (recvbuf == kInPlace || !is_countable(all, segment.size()) || !is_sound(mine, 1)) return false;
   if (!in_place && is_among(mine, all, segment.size())) return false;
-  begin_by_flags(comm, segment, FlagOperation::kAllgather);
-  pack_inline(mine, segment.room(mine.bytes()), kInlineBytes);
-  segment.show(0, mine.bytes());
-  *code = in_place ? 0 : copy_own(comm.process, rank, mine, all[rank]);
-  segment.await_all(0);
-  for (int member = 0; member < segment.size(); ++member) {
-    if (member != rank) first_error(code, take(comm.process, segment, member, 0, all[member]));
-  }
-  segment.leave();
+  *code = show_and_take_all(comm, segment, mine, all, in_place);
   return true;
 }
 
@@ -271,15 +283,7 @@ bool flag_allgatherv(Comm& comm, NodeSegment& segment, const void* sendbuf, Coun
     return false;
   const Piece mine = in_place ? all[rank] : Piece(sendbuf, sendcount, *sendtype);
   if (!is_sound(mine, 1) || (!in_place && all.has(mine, size))) return false;
-  begin_by_flags(comm, segment, FlagOperation::kAllgather);
-  pack_inline(mine, segment.room(mine.bytes()), kInlineBytes);
-  segment.show(0, mine.bytes());
-  *code = in_place ? 0 : copy_own(comm.process, rank, mine, all[rank]);
-  segment.await_all(0);
-  for (int member = 0; member < size; ++member) {
-    if (member != rank) first_error(code, take(comm.process, segment, member, 0, all[member]));
-  }
-  segment.leave();
+  *code = show_and_take_all(comm, segment, mine, all, in_place);
   return true;
 }
 

@@ -152,7 +152,7 @@ bool LargeMessages::may_advertise(const ReceiveRequest& receive) const {
 }
 
 void LargeMessages::publish_open(Peer& from) {
-  const std::uint32_t waits = from.is_waited_for ? kWaitsBit : 0;
+  const std::uint32_t waits = from.is_shown_waiting ? kWaitsBit : 0;
   from.in->open.store(std::uint64_t{from.serial_next} << 32 | waits | from.open_lines,
                       std::memory_order_release);
 }
@@ -162,8 +162,8 @@ void LargeMessages::publish_waiting(bool waits) {
   if (waits && (advertising_.size() > kWaitedForMax || !p2p_.process.progress->may_spin())) return;
   for (const int endpoint : advertising_) {
     Peer& from = peer(endpoint);
-    if (from.is_waited_for == waits) continue;
-    from.is_waited_for = waits;
+    if (from.is_shown_waiting == waits) continue;
+    from.is_shown_waiting = waits;
     publish_open(from);
   }
 }
@@ -188,7 +188,7 @@ bool LargeMessages::advertise(ReceiveRequest& receive) {
   line.state.store(state_word(end.line_generation, Line::kOpen), std::memory_order_release);
   if (from.open_lines == 0) {
     advertising_.push_back(end.endpoint);
-    from.is_waited_for = false;
+    from.is_shown_waiting = false;
   }
   from.open_lines |= 1u << end.line;
   publish(end.endpoint);

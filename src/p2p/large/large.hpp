@@ -141,9 +141,9 @@ class LargeMessages {
     std::array<std::uint16_t, kAdvertisedReceives> peer_claims{};
     std::uint32_t open_lines = 0;  // bit: in->receives that are not free
     std::uint32_t serial_next = 0;
-    std::uint64_t published = 0;  // what in->processed says
-    bool is_waited_for = false;   // in->open says that this rank waits
-    bool is_far = false;          // on another node
+    std::uint64_t published = 0;    // what in->processed says
+    bool is_shown_waiting = false;  // in->open says that this rank waits
+    bool is_far = false;            // on another node
   };
 
   // large.cpp

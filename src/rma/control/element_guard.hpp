@@ -3,15 +3,14 @@
 //
 // Elements are of two kinds, by their basic type and address alone. A word has 1, 2, 4 or 8 bytes and an
 // address that is a multiple of its size; all else (16 bytes, pairs with padding, odd addresses) is no word.
-// What is no word is combined under a lock: a pair with padding under that of the pairs, any other element
+// An element that is no word is combined under a lock: a pair with padding under that of the pairs, any other
 // under that of the block of memory in which it begins. For words a part has, at one time, one of two ways:
 //
-//   kInstructions  each word is combined by an atomic instruction of the processor. A rank waits for nobody
-//                  and writes no line but the element's: the best way for few words, above all contended
+//   kInstructions  each word is combined by an atomic instruction of the processor. A rank waits for no other
+//                  rank and writes no line but the element's: the best way for few words, above all contended
 //                  ones.
-//   kLocks         each word is combined under the lock of its block, with plain instructions: many words
-//   take
-//                  one vector loop per block, and a single one costs one atomic instruction, as in the other
+//   kLocks         each word is combined under the lock of its block, with plain instructions. Many words
+//                  take one vector loop per block; a single one costs one atomic instruction, as in the other
 //                  way.
 //
 // A part begins with kInstructions. The first rank that has many words to combine changes it to kLocks, where
