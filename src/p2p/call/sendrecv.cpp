@@ -4,6 +4,7 @@
 #include "base/user_memory.hpp"
 #include "p2p/call/api.hpp"
 #include "p2p/core_calls.hpp"
+#include "p2p/large/large.hpp"
 #include "p2p/point_to_point.hpp"
 
 namespace tasuki {
@@ -39,8 +40,13 @@ Request* start_send_part(const void* buffer, Count count, Datatype& datatype, in
 
 Code exchange(const void* sendbuf, Count sendcount, Datatype& sendtype, int dest, int sendtag, void* recvbuf,
               Count recvcount, Datatype& recvtype, int source, int recvtag, Comm& comm, Status* status) {
-  Request* receive = start_receive(recvbuf, recvcount, recvtype, source, recvtag, comm, Plane::kPointToPoint);
-  Request* send = start_send_part(sendbuf, sendcount, sendtype, dest, sendtag, comm);
+  Request* receive;
+  Request* send;
+  {
+    const LargeMessages::Exchange both_begin(*comm.process.p2p->large);
+    receive = start_receive(recvbuf, recvcount, recvtype, source, recvtag, comm, Plane::kPointToPoint);
+    send = start_send_part(sendbuf, sendcount, sendtype, dest, sendtag, comm);
+  }
   Code sent = kSuccess;
   if (send != nullptr) {
     Request* const both[] = {receive, send};
@@ -63,6 +69,7 @@ Request* start_exchange(std::unique_ptr<std::byte[]> copy, const void* sendbuf, 
                                               Plane::kPointToPoint, SendMode::kStandard));
   pair->receive->pair = pair->send->pair = retain(pair);
   if (p2p.checks != nullptr) p2p.checks->began_exchange(*pair, *pair->send, *pair->receive);
+  const LargeMessages::Exchange both_begin(*p2p.large);
   p2p.begin(*pair->receive);
   p2p.begin(*pair->send);
   return pair;

@@ -119,7 +119,7 @@ LargeMessages::Advertised LargeMessages::claim(SendRequest& send) {
 // ----- the receiver ----------------------------------------------------------------------------------------
 
 void LargeMessages::posted(ReceiveRequest& receive) {
-  if (!p2p_.table.advertised_receives || receive.source == kAnySource) return;
+  if (!p2p_.table.advertised_receives || receive.source == kAnySource || exchanging_) return;
   const int endpoint = receive.comm->endpoint(receive.source);
   if (!is_local(endpoint)) return;
   Peer& from = peer(endpoint);

@@ -109,7 +109,7 @@ bool LargeMessages::open(SendRequest& send) {
                                        .line = static_cast<std::uint32_t>(end.line)});
   }
   if (end.global != 0 && !end.here.listed() && end.copy == nullptr && p2p_.table.cooperative &&
-      bytes >= table_for(end.endpoint).cooperative_bytes_min) {
+      !exchanging_ && bytes >= table_for(end.endpoint).cooperative_bytes_min) {
     lend_copy(end);
   }
   SourceKind kind = SourceKind::kIrregular;

@@ -74,6 +74,20 @@ class LargeMessages {
  public:
   explicit LargeMessages(PointToPoint& p2p);
 
+  /// While one of these is there, a call begins a send and a receive at once. Its peers most likely do so,
+  /// too: then each rank has a message to copy, and they do not share them. The receiver gets, so that each
+  /// buffer's lines stay with the rank that uses it.
+  class Exchange {
+   public:
+    explicit Exchange(LargeMessages& messages) : messages_(messages) { messages_.exchanging_ = true; }
+    ~Exchange() { messages_.exchanging_ = false; }
+    Exchange(const Exchange&) = delete;
+    Exchange& operator=(const Exchange&) = delete;
+
+   private:
+    LargeMessages& messages_;
+  };
+
   // --- the sender ---
   /// Whether claim() is worth a call for a message of that size.
   bool may_claim(int endpoint, Count bytes);
@@ -182,6 +196,7 @@ class LargeMessages {
   std::vector<Peer> peers_;  // by endpoint; the ranks of this job
   SlotPool<LargeEnd> ends_;
   std::vector<LargeEnd*> active_;
+  bool exchanging_ = false;           // see Exchange
   std::vector<int> advertising_;      // endpoints with open_lines
   std::vector<RequestId> held_back_;  // receives that have to wait with their advertisement, as posted
   std::size_t held_back_next_ = 0;    // which one poll() looks at next
