@@ -7,7 +7,7 @@
 namespace tasuki {
 namespace {
 
-constexpr Count kFaultAround = 64 << 10;  // what Linux maps around a page that is read first
+constexpr std::uint64_t kFaultAround = 64 << 10;  // what Linux maps around a page that is read first
 constexpr Count kPagesMin = 2 * 4096;
 
 /// Blocks are listed where they have so many bytes on average: four times what the list has.
@@ -191,11 +191,10 @@ StridedBuffer strided_buffer(const void* buffer, Count count, const Datatype& da
 
 void map_pages(const StridedBuffer& there, Count begin, Count end) {
   if (!there.dense() || end - begin < kPagesMin) return;
-  auto* const base = reinterpret_cast<const volatile std::byte*>(there.address);
-  for (Count at = begin; at < end;
-       at +=
-       kFaultAround - static_cast<Count>((there.address + static_cast<std::uint64_t>(at)) % kFaultAround))
-    static_cast<void>(base[at]);
+  const std::uint64_t behind = moved(there.address, end);
+  for (std::uint64_t at = moved(there.address, begin); at < behind;
+       at = (at / kFaultAround + 1) * kFaultAround)
+    static_cast<void>(*reinterpret_cast<const volatile std::byte*>(at));
 }
 
 void copy_strided(const StridedBuffer& from, const StridedBuffer& to, Count begin, Count end) {

@@ -53,9 +53,9 @@ struct StridedBuffer {
 /// elements of an indexed one, or one whose blocks are so short that their list would be as long as the data.
 StridedBuffer strided_buffer(const void* buffer, Count count, const Datatype& datatype);
 
-/// Before bytes [begin, end) of a message are written to another rank's memory. The first write to each of
-/// its pages is a page fault, while the first read has Linux map those pages around it that exist, 16 at a
-/// time, to be written, too: reads one byte of each such group.
+/// To be called before bytes [begin, end) of a message are written to another rank's memory. The first write
+/// to each of its pages is a page fault, while a first read has Linux map those pages around it that exist,
+/// 16 at a time, for writing too. So this reads one byte of each such group.
 void map_pages(const StridedBuffer& there, Count begin, Count end);
 
 /// Bytes [begin, end) of a message, from where one end has them to where the other end wants them.
