@@ -111,10 +111,11 @@ def launcher_options(kind: str) -> tuple[list[str], list[str]]:
 
 def prefix_variables(prefix: pathlib.Path) -> dict[str, str]:
     """What Intel MPI needs where PyPI's packages put it; nothing for others."""
-    fabric = prefix / "opt" / "mpi" / "libfabric" / "lib"
-    if not fabric.is_dir():
+    if not (prefix / "bin" / "impi_info").exists():
         return {}
-    return {"I_MPI_ROOT": str(prefix), "LD_LIBRARY_PATH": f"{prefix / 'lib'}:{fabric}"}
+    fabric = prefix / "opt" / "mpi" / "libfabric" / "lib"  # until 2021.17; now beside libmpi
+    libraries = [str(folder) for folder in (prefix / "lib", fabric) if folder.is_dir()]
+    return {"I_MPI_ROOT": str(prefix), "LD_LIBRARY_PATH": ":".join(libraries)}
 
 
 def find(text: str = "") -> Implementation:
