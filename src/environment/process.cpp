@@ -48,7 +48,7 @@ std::unique_ptr<Objects> make_objects(Process& process) {
 /// answer each other would, after one hiccup, each fall asleep while the other wakes, for ever. With fewer
 /// processors, none.
 std::int64_t default_spin_count(const Process& process) {
-  return process.size <= process.node.processors_available() ? 50000 : 0;
+  return process.node.ranks_on_machine() <= process.node.processors_available() ? 50000 : 0;
 }
 
 void explain_heap() {

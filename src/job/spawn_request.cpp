@@ -79,6 +79,10 @@ std::string farewell() {
   return "bye";
 }
 
+std::string values_put() {
+  return "put";
+}
+
 bool write_message(int fd, const std::string& message) {
   auto length = static_cast<std::uint32_t>(message.size());
   return move_all(fd, reinterpret_cast<char*>(&length), sizeof length, true) &&

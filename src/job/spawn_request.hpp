@@ -40,6 +40,10 @@ bool decode(const std::string& message, SpawnAnswer* answer);
 /// What a program that runs alone says to its mpiexec before it closes the socket: it ends in good order.
 std::string farewell();
 
+/// What a rank of a job on several hosts says after it has put values and entered a fence: they are to be
+/// carried to the other hosts. There is no answer.
+std::string values_put();
+
 /// Moves one message with its length; blocks. Return false when the other end is gone.
 bool write_message(int fd, const std::string& message);
 bool read_message(int fd, std::string* message);

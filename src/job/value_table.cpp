@@ -1,6 +1,7 @@
 // Entries of a page: a head with two lengths, the key, the value, one after another.
 #include "job/value_table.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -50,6 +51,28 @@ bool ValueTable::get(int rank, std::string_view key, std::string* value) const {
     at += std::size_t{head.key_bytes} + head.value_bytes;
   }
   return false;
+}
+
+std::string ValueTable::page_text(const std::byte* memory, int rank) {
+  const Page& page = reinterpret_cast<const Page*>(memory)[rank];
+  const std::uint32_t fences = page.fences.load(std::memory_order_seq_cst);
+  const std::size_t bytes = std::min<std::size_t>(page.bytes.load(std::memory_order_acquire), kEntryBytesMax);
+  std::string text(reinterpret_cast<const char*>(&fences), sizeof fences);
+  return text.append(reinterpret_cast<const char*>(page.entries), bytes);
+}
+
+bool ValueTable::take_page(std::byte* memory, int rank, std::string_view text) {
+  std::uint32_t fences = 0;
+  if (text.size() < sizeof fences || text.size() - sizeof fences > kEntryBytesMax) return false;
+  std::memcpy(&fences, text.data(), sizeof fences);
+  text.remove_prefix(sizeof fences);
+  Page& page = reinterpret_cast<Page*>(memory)[rank];
+  const std::size_t before = page.bytes.load(std::memory_order_relaxed);
+  if (text.size() < before) return false;
+  std::memcpy(page.entries + before, text.data() + before, text.size() - before);
+  page.bytes.store(static_cast<std::uint32_t>(text.size()), std::memory_order_release);
+  page.fences.store(fences, std::memory_order_seq_cst);
+  return true;
 }
 
 void ValueTable::enter_fence() {

@@ -37,6 +37,11 @@ class ValueTable {
   void enter_fence();
   Directory::Fence look_at_fence(std::string* error);
 
+  /// What a rank has put, and how many fences it has entered, to be written into the memory of another host.
+  static std::string page_text(const std::byte* memory, int rank);
+  /// Returns false when `text` is no page's. The rank's page has no other writer.
+  static bool take_page(std::byte* memory, int rank, std::string_view text);
+
  private:
   static constexpr std::size_t kHeadBytes = 64;
   static constexpr std::size_t kEntryBytesMax = kPageBytes - kHeadBytes;

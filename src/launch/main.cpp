@@ -7,9 +7,13 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
 
 #include "job/spawn_request.hpp"
 #include "launch/host/signals.hpp"
+#include "launch/hosts/agent.hpp"
 #include "launch/job/job.hpp"
 #include "launch/options/options.hpp"
 #include "launch/report/library_info.hpp"
@@ -27,6 +31,12 @@ void open_standard_descriptors() {
       return;
     }
   }
+}
+
+bool read_file(const std::string& path, std::string* text) {
+  std::ifstream file(path);
+  text->assign(std::istreambuf_iterator<char>(file), {});
+  return file.good() || file.eof();
 }
 
 /// Leaves the process that was started, whose end its parent waits for, and says that all is well.
@@ -59,6 +69,14 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "mpiexec: %s\n", error.c_str());
     return kBadUsage;
   }
+  if (!take_allocation(getenv, read_file, &options, &error)) {
+    std::fprintf(stderr, "mpiexec: %s; --host localhost starts the ranks on this machine\n", error.c_str());
+    return kBadUsage;
+  }
+  if (!take_host_silence(std::getenv("TASUKI_HOST_SILENCE_SECONDS"), &options, &error)) {
+    std::fprintf(stderr, "mpiexec: %s\n", error.c_str());
+    return kBadUsage;
+  }
   if (options.help) {
     std::fputs(help_text().c_str(), stdout);
     return 0;
@@ -84,6 +102,7 @@ int main(int argc, char** argv) {
     std::perror("mpiexec: signalfd");
     return 1;
   }
+  if (options.agent) return Agent(inherited, signals).run();
   Job job(options, inherited, signals);
   return job.run();
 }

@@ -54,6 +54,9 @@ class Node {
   /// least 1.
   virtual int processors_available() const = 0;
 
+  /// The job's ranks on this machine, which share them: those of other virtual nodes, too.
+  virtual int ranks_on_machine() const { return size(); }
+
   /// Where ranks share processors: the one that is this rank's share. It may run elsewhere. -1: none is.
   virtual int home_processor() const { return -1; }
 

@@ -76,6 +76,13 @@ bool listens_for_this_user(int fd) {
 
 }  // namespace
 
+void tell_values_put(const char* socket_name) {
+  const int socket = connect_to_launcher(socket_name);
+  if (socket < 0) return;  // it looks again within a second
+  write_message(socket, values_put());
+  close(socket);
+}
+
 bool ask_launcher(int socket, const SpawnRequest& request, std::string* error) {
   std::string message;
   SpawnAnswer answer;

@@ -54,7 +54,10 @@ class JobDirectory final : public Directory {
   bool get(int rank, std::string_view key, std::string* value) const override {
     return values_.get(rank, key, value);
   }
-  void enter_fence() override { values_.enter_fence(); }
+  void enter_fence() override {
+    values_.enter_fence();
+    if (job_.header->hosts > 1) tell_values_put(bounded(job_.header->launcher_socket).c_str());
+  }
   Fence look_at_fence(std::string* error) override { return values_.look_at_fence(error); }
 
   /// The ranks on `node`, ascending.
@@ -82,7 +85,8 @@ class JobNode final : public SharedNode {
   JobNode(const MappedJob& job, std::vector<int> ranks)
       : SharedNode(std::move(ranks), job.rank),
         job_(job),
-        home_(home_of(affinity_mask(), job.rank, job.size)) {
+        home_(job.header->hosts > 1 ? home_of(affinity_mask(), self(), size())
+                                    : home_of(affinity_mask(), job.rank, job.size)) {
     visit_processor(home_);
   }
 
@@ -91,6 +95,7 @@ class JobNode final : public SharedNode {
     return pid > 0 ? pid : -1;
   }
   int processors_available() const override { return std::max(1, job_.header->processors_available); }
+  int ranks_on_machine() const override { return job_.header->hosts > 1 ? size() : job_.size; }
   int home_processor() const override { return home_; }
   CallBoard& call_board() override { return *board_of_rank(job_.header, job_.size, job_.rank); }
 
@@ -126,6 +131,10 @@ class JobStarter final : public Starter {
 
   std::unique_ptr<Link> make_link(const Config& config) override {
     const int nodes = directory_.nodes();
+    if (job_.header->hosts > 1) {
+      launcher_.abort(1, "MPI_Init: the ranks of this job are on " + std::to_string(job_.header->hosts) +
+                             " hosts, and this library has no network link");
+    }
     const std::size_t loops_at = round_to_page(Doorbells::bytes_needed(job_.size));
     std::size_t end = loops_at + (nodes > 1 ? round_to_page(LoopLink::bytes_needed(job_.size)) : 0);
     std::size_t own = 0;  // where this node's part begins

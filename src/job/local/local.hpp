@@ -26,6 +26,9 @@ bool ask_launcher(int socket, const SpawnRequest& request, std::string* error);
 /// reach.
 bool send_leaks(int socket, const LeakReport& report);
 
+/// Has the launcher at that socket carry what this rank has put to the other hosts of the job.
+void tell_values_put(const char* socket_name);
+
 /// Tells it on standard error.
 void print_leaks(int rank, const std::vector<Leak>& leaks);
 

@@ -44,9 +44,10 @@ void RankProcesses::started(const WorldRank& rank, int pid) {
 
 std::vector<WorldRank> RankProcesses::take_ended() {
   std::vector<WorldRank> ended;
+  if (far_ != nullptr) ended = far_->take_ended();
   worlds_.for_each_rank([&ended](WorldRank one) {
     Rank& rank = one.rank();
-    if (!rank.running()) return;
+    if (!rank.here || !rank.running()) return;
     siginfo_t info{};
     const int got = waitid(P_PID, static_cast<id_t>(rank.pid), &info, WEXITED | WNOHANG | WNOWAIT);
     if (got != 0 || info.si_pid != rank.pid) return;
@@ -61,8 +62,9 @@ std::vector<WorldRank> RankProcesses::take_ended() {
 /// Before reap() no group's number can be another's. What left its group is our child once it has lost its
 /// parent, which is the case when the groups have ended.
 void RankProcesses::signal(int signal, bool orphans_too) const {
+  if (far_ != nullptr) far_->signal(signal, orphans_too);
   worlds_.for_each_rank([signal](WorldRank one) {
-    if (one.rank().pid > 0) kill(-one.rank().pid, signal);
+    if (one.rank().here && one.rank().pid > 0) kill(-one.rank().pid, signal);
   });
   if (!orphans_too) return;
   for (const int pid : orphans()) kill(pid, signal);
@@ -70,7 +72,7 @@ void RankProcesses::signal(int signal, bool orphans_too) const {
 
 void RankProcesses::end_world(World& world, int signal) {
   for (Rank& rank : world.ranks) {
-    if (rank.pid <= 0) continue;
+    if (!rank.here || rank.pid <= 0) continue;
     kill(-rank.pid, signal);
     wait_for(rank.pid);
     guard_.remove(rank.group_place);
@@ -80,8 +82,9 @@ void RankProcesses::end_world(World& world, int signal) {
 
 void RankProcesses::reap() {
   worlds_.for_each_rank([](WorldRank one) {
-    if (one.rank().pid > 0) wait_for(one.rank().pid);
+    if (one.rank().here && one.rank().pid > 0) wait_for(one.rank().pid);
   });
+  if (far_ != nullptr) far_->settle();
   reaped_ = true;
 }
 
@@ -90,7 +93,7 @@ bool RankProcesses::any_left() {
   bool left = false;
   worlds_.for_each_rank([this, &left](WorldRank one) {
     Rank& rank = one.rank();
-    if (rank.pid <= 0) return;
+    if (!rank.here || rank.pid <= 0) return;
     if (kill(-rank.pid, 0) == 0 || errno == EPERM) {
       left = true;
     } else {
@@ -107,7 +110,8 @@ std::vector<int> RankProcesses::other_children() const {
   std::vector<int> found = children();
   std::erase(found, guard_.pid());  // which may not have its name yet
   worlds_.for_each_rank([&found](WorldRank one) { std::erase(found, one.rank().pid); });
-  std::erase_if(found, [](int pid) { return is_helper(pid); });
+  std::erase_if(found,
+                [this](int pid) { return is_helper(pid) || (far_ != nullptr && far_->is_launcher(pid)); });
   return found;
 }
 

@@ -7,7 +7,7 @@
 // is known by launcher_id() in its environment; the guard (guard.hpp) ends all of them where mpiexec is
 // killed.
 //
-// An agent that starts ranks on another host would keep one of these there. One thread.
+// An agent keeps one of these on each other host; what it tells comes in by FarProcesses. One thread.
 #pragma once
 
 #include <string>
@@ -17,6 +17,22 @@
 #include "launch/world/worlds.hpp"
 
 namespace tasuki::launch {
+
+/// The same for the ranks on other hosts, as their agents tell it (hosts/hosts.hpp).
+class FarProcesses {
+ public:
+  virtual std::vector<WorldRank> take_ended() = 0;
+  virtual void signal(int signal, bool orphans_too) = 0;
+  /// The ranks have ended: the agents end what they left behind, and go.
+  virtual void settle() = 0;
+  /// Whether all have gone, or are lost.
+  virtual bool settled() const = 0;
+  /// Whether it is a child of ours that leads to another host.
+  virtual bool is_launcher(int pid) const = 0;
+
+ protected:
+  ~FarProcesses() = default;
+};
 
 class RankProcesses {
  public:
@@ -28,6 +44,9 @@ class RankProcesses {
 
   /// Stands in the environment of all that this mpiexec starts, as local::kLauncherIdName. Random.
   const std::string& launcher_id() const { return id_; }
+
+  /// From now on the ranks of other hosts are told by `far`, which outlives this object.
+  void add(FarProcesses& far) { far_ = &far; }
 
   /// The rank runs as the process `pid`, in a group of that number.
   void started(const WorldRank& rank, int pid);
@@ -46,7 +65,11 @@ class RankProcesses {
   void reap();
   bool reaped() const { return reaped_; }
 
-  /// Whether processes that ranks started are left. Forgets the groups that are empty. REQUIRES: reaped().
+  /// Whether all agents on other hosts have ended what was left there. REQUIRES: reaped().
+  bool far_settled() const { return far_ == nullptr || far_->settled(); }
+
+  /// Whether processes that ranks started are left on this host. Forgets the groups that are empty. REQUIRES:
+  /// reaped().
   bool any_left();
 
  private:
@@ -55,6 +78,7 @@ class RankProcesses {
   void reap_orphans() const;
 
   Worlds& worlds_;
+  FarProcesses* far_ = nullptr;
   const std::string id_;
   const std::string mark_;  // the same with its name, as in an environment
   Guard guard_;

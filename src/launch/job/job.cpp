@@ -13,6 +13,7 @@
 #include "launch/base/format.hpp"
 #include "launch/host/host_name.hpp"
 #include "launch/host/signals.hpp"
+#include "launch/job/place_ranks.hpp"
 
 namespace tasuki::launch {
 namespace {
@@ -33,10 +34,13 @@ Job::Job(const Options& options, const Inherited& inherited, int signal_fd)
       reports_(options, worlds_, console_),
       doctor_(loop_, worlds_, options),
       top_(worlds_, console_),
+      streams_(loop_, options, console_),
+      hosts_(loop_, options, console_, streams_, reports_, *this),
       preparation_(options, reports_, processes_.launcher_id()),
-      starter_(loop_, options, inherited, console_, processes_, reports_),
-      spawner_(worlds_, processes_, reports_, preparation_, starter_, ending_),
+      starter_(options, inherited, streams_, console_, processes_, reports_),
+      spawner_(worlds_, processes_, reports_, preparation_, starter_, hosts_, ending_),
       spawns_(loop_, spawner_) {
+  processes_.add(hosts_);
   loop_.add_readable(signal_fd_, this);
 }
 
@@ -62,20 +66,38 @@ bool Job::start_first_world() {
   world->number = worlds_.next_number(false);
   world->applications = options_.applications;
   Refusal refusal;
-  if (!preparation_.prepare(world.get(), &refusal)) {
+  std::vector<HostSlots> hosts;
+  if (!place_ranks(options_, &hosts, &world->placement, &refusal) ||
+      !preparation_.prepare(world.get(), &refusal) ||
+      (world->placement.spread() && !hosts_.connect(hosts, world->placement, &refusal))) {
     ending_.fail_with(refusal.status);
-    console_.say("mpiexec: " + refusal.text);
+    if (!refusal.text.empty()) console_.say("mpiexec: " + refusal.text);
     return false;
   }
   World& first = worlds_.add(std::move(world));
-  if (!starter_.start(&first, &refusal)) {
-    ending_.end_with(refusal.status, "mpiexec: " + refusal.text);
+  if (!start_ranks(&first, &refusal)) {
+    if (!refusal.text.empty()) ending_.end_with(refusal.status, "mpiexec: " + refusal.text);
     return true;
   }
   if (options_.report_bindings) console_.say(bindings_text(first, host_name(), options_.nodes));
   if (options_.top) top_.begin(options_.applications.front().command.front());
   console_.terminal().resume();
   return true;
+}
+
+/// Starts the ranks here and on other hosts at once.
+bool Job::start_ranks(World* world, Refusal* refusal) {
+  if (!hosts_.any()) return starter_.start(world, refusal);
+  starting_ = true;
+  const bool started = hosts_.start(*world, preparation_, refusal) && starter_.start(world, refusal) &&
+                       hosts_.wait_until_started(refusal);
+  starting_ = false;
+  if (started) look_for_ended();
+  return started;
+}
+
+void Job::host_lost(const std::string& text) {
+  if (ending_.job_runs()) ending_.end_with(1, "mpiexec: " + text + "; ending the job");
 }
 
 void Job::main_loop() {
@@ -85,6 +107,7 @@ void Job::main_loop() {
     follow_streams(now_ns);
     if (ending_.take_time_limit(now_ns)) examine_at_time_limit();
     ending_.meet_deadline(now_ns);
+    hosts_.follow(now_ns);
     if (ending_.job_runs()) doctor_.watch(now_ns);
     follow_doctor();
     top_.show(now_ns);
@@ -106,6 +129,7 @@ int Job::wait_ms() const {
   if (ending_.job_runs()) consider(doctor_.watch_due_ns());
   consider(doctor_.step_due_ns());
   consider(top_.due_ns());
+  consider(hosts_.due_ns());
   worlds_.for_each_stream([&consider](const RankStream& stream) { consider(stream.part_due_ns()); });
   if (!any) return -1;
   return static_cast<int>((std::max(due_ns, now_ns) - now_ns + 999'999) / 1'000'000);
@@ -149,7 +173,9 @@ void Job::follow_doctor() {
   }
 }
 
+/// While hosts start their ranks it is not known how many run; those that have ended are found afterwards.
 void Job::look_for_ended() {
+  if (starting_) return;
   const auto failed = ending_.look_for_ended();
   if (!failed) return;
   doctor_.examine_failure(*failed);

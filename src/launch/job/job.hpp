@@ -4,6 +4,7 @@
 // Job is the event loop, and the wiring between those that do the work:
 //
 //   Preparation, RankStarter make a world ready, and start its ranks
+//   Hosts                    the same on other hosts, by an agent on each
 //   Worlds, RankProcesses    what runs, and its processes on this machine
 //   Ending                   how the job ends, and the exit status
 //   JobDoctor                looks at ranks that stand still or fail
@@ -15,29 +16,27 @@
 // through Job: a failed rank, the time limit and SIGQUIT lead to an examination, and its conclusion to the
 // end.
 //
-// Where ranks run on several hosts, RankStarter and RankProcesses are what an agent on each host does; where
-// another launcher has started them, neither is there, and the worlds come from it. The rest stays.
-//
 // One thread, one event loop.
 #pragma once
 
 #include "launch/base/event_loop.hpp"
 #include "launch/doctor/job_doctor.hpp"
+#include "launch/ending/ending.hpp"
 #include "launch/host/rank_processes.hpp"
-#include "launch/job/ending.hpp"
-#include "launch/job/preparation.hpp"
-#include "launch/job/rank_starter.hpp"
-#include "launch/job/spawn_service.hpp"
+#include "launch/hosts/hosts.hpp"
 #include "launch/job/spawner.hpp"
 #include "launch/options/options.hpp"
 #include "launch/report/reports.hpp"
+#include "launch/start/preparation.hpp"
+#include "launch/start/rank_starter.hpp"
+#include "launch/start/spawn_service.hpp"
 #include "launch/stream/console.hpp"
 #include "launch/top/job_top.hpp"
 #include "launch/world/worlds.hpp"
 
 namespace tasuki::launch {
 
-class Job final : public Ready {
+class Job final : public Ready, public HostsUser {
  public:
   /// `signal_fd` and `inherited` are those of take_over_signals().
   Job(const Options& options, const Inherited& inherited, int signal_fd);
@@ -47,8 +46,14 @@ class Job final : public Ready {
 
   void ready() override;  // signals
 
+  // HostsUser
+  void ranks_ended() override { look_for_ended(); }
+  void host_lost(const std::string& text) override;
+  bool goes_on() const override { return ending_.job_runs(); }
+
  private:
   bool start_first_world();
+  bool start_ranks(World* world, Refusal* refusal);
   void main_loop();
   int wait_ms() const;
   void follow_streams(std::int64_t now_ns);
@@ -60,6 +65,7 @@ class Job final : public Ready {
 
   const Options& options_;
   const int signal_fd_;
+  bool starting_ = false;  // ranks on several hosts
   EventLoop loop_;
   Console console_;
   Worlds worlds_;
@@ -68,6 +74,8 @@ class Job final : public Ready {
   Reports reports_;
   JobDoctor doctor_;
   JobTop top_;
+  ConsoleStreams streams_;
+  Hosts hosts_;
   Preparation preparation_;
   RankStarter starter_;
   Spawner spawner_;

@@ -32,6 +32,7 @@ std::string applications_of(const SpawnRequest& request, std::vector<Application
 
 std::string Spawner::spawn(const SpawnRequest& request) {
   if (!ending_.job_runs()) return "the job is ending";
+  if (hosts_.any()) return "a job on several hosts cannot spawn yet";
   auto world = std::make_unique<World>();
   world->number = worlds_.next_number(true);
   const std::string wrong = applications_of(request, &world->applications);

@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "launch/ending/ending.hpp"
 #include "launch/host/rank_processes.hpp"
-#include "launch/job/ending.hpp"
-#include "launch/job/preparation.hpp"
-#include "launch/job/rank_starter.hpp"
-#include "launch/job/spawn_service.hpp"
+#include "launch/hosts/hosts.hpp"
 #include "launch/report/reports.hpp"
+#include "launch/start/preparation.hpp"
+#include "launch/start/rank_starter.hpp"
+#include "launch/start/spawn_service.hpp"
 #include "launch/world/worlds.hpp"
 
 namespace tasuki::launch {
@@ -23,16 +24,18 @@ std::string applications_of(const SpawnRequest& request, std::vector<Application
 class Spawner final : public SpawnHandler {
  public:
   Spawner(Worlds& worlds, RankProcesses& processes, Reports& reports, Preparation& preparation,
-          RankStarter& starter, Ending& ending)
+          RankStarter& starter, Hosts& hosts, Ending& ending)
       : worlds_(worlds),
         processes_(processes),
         reports_(reports),
         preparation_(preparation),
         starter_(starter),
+        hosts_(hosts),
         ending_(ending) {}
 
   std::string spawn(const SpawnRequest& request) override;
   void take_leaks(const LeakReport& report) override { reports_.take_leaks(report); }
+  void take_values() override { hosts_.tell_values(); }
 
   /// The program that this mpiexec was started for has ended. What it spawned goes on only if it took its
   /// leave.
@@ -48,6 +51,7 @@ class Spawner final : public SpawnHandler {
   Reports& reports_;
   Preparation& preparation_;
   RankStarter& starter_;
+  Hosts& hosts_;
   Ending& ending_;
 };
 

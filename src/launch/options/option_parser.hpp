@@ -29,7 +29,7 @@ struct Parser {
 };
 
 /// The headings of the help, in its order. kAccepted is for other launchers' users, and not shown.
-enum class Group { kProgram, kOutput, kPlacement, kJob, kDoctor, kAccepted };
+enum class Group { kProgram, kOutput, kPlacement, kHosts, kJob, kDoctor, kAccepted };
 
 /// An option: all of its names without dashes, blank separated; the names of its arguments for the help;
 /// `apply` takes the arguments from the parser and returns false with parser.error when they are bad.

@@ -131,44 +131,80 @@ bool application_file(Parser& parser) {
   return read_application_file(parser, path);
 }
 
-bool is_this_machine(std::string name) {
-  name.resize(std::min(name.find(':'), name.size()));  // NAME:SLOTS
-  char own[HOST_NAME_MAX + 1] = "";
-  gethostname(own, sizeof own - 1);
-  const std::string full = own;
-  return name == "localhost" || name == "127.0.0.1" || name == full || name == full.substr(0, full.find('.'));
-}
-
-bool refuse_host(Parser& parser, const std::string& name) {
-  return parser.fail(
-      format("%s: cannot start ranks on '%s': only on this machine (localhost) so far; "
-             "clusters come in a later version",
-             parser.given.c_str(), name.c_str()));
-}
-
 bool host(Parser& parser) {
   std::string list;
+  std::string error;
   if (!parser.take(&list)) return false;
-  for (std::size_t begin = 0; begin < list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    const std::string name = list.substr(begin, end - begin);
-    if (!is_this_machine(name)) return refuse_host(parser, name);
-    begin = end + 1;
-  }
-  return true;
+  if (add_host_list(list, &parser.options->hosts, &error)) return true;
+  return parser.fail(format("%s %s: %s", parser.given.c_str(), list.c_str(), error.c_str()));
 }
 
 bool host_file(Parser& parser) {
   std::string path;
+  std::string error;
   if (!parser.take(&path)) return false;
   std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
   if (!file) return parser.fail(format("cannot read the host file '%s': %s", path.c_str(), strerror(errno)));
-  for (std::string line; std::getline(file, line);) {
-    std::vector<std::string> words;
-    if (!split_words(line, &words) || words.empty()) continue;
-    if (!is_this_machine(words[0])) return refuse_host(parser, words[0]);
+  if (!add_host_file(text, &parser.options->hosts, &error)) {
+    return parser.fail(format("the host file '%s': %s", path.c_str(), error.c_str()));
+  }
+  if (!parser.options->hosts.empty()) return true;
+  return parser.fail(format("the host file '%s' names no host", path.c_str()));
+}
+
+bool slots_per_host(Parser& parser) {
+  return read_integer(parser, 1, kSlotsMax, &parser.options->slots_per_host);
+}
+
+bool launcher(Parser& parser) {
+  std::string word;
+  if (!parser.take(&word)) return false;
+  RemoteStarter& starter = parser.options->starter;
+  parser.options->starter_given = true;
+  if (word == "ssh" || word == "rsh") {
+    starter.kind = RemoteStart::kSsh;
+  } else if (word == "slurm" || word == "srun") {
+    starter.kind = RemoteStart::kSlurm;
+  } else {
+    return parser.fail(parser.given + " " + word +
+                       ": expected ssh or slurm; for others there is --launcher-command");
   }
   return true;
+}
+
+bool launcher_command(Parser& parser) {
+  std::string command;
+  if (!parser.take(&command)) return false;
+  RemoteStarter& starter = parser.options->starter;
+  parser.options->starter_given = true;
+  starter.kind = RemoteStart::kCommand;
+  starter.command.clear();
+  if (split_words(command, &starter.command) && !starter.command.empty()) return true;
+  return parser.fail(parser.given + " " + command +
+                     ": expected a command, to which a host's name and a program are added");
+}
+
+bool prefix(Parser& parser) {
+  std::string directory;
+  if (!parser.take(&directory)) return false;
+  if (directory.empty() || directory[0] != '/') {
+    return parser.fail(parser.given + " " + directory + ": expected a directory, from / on");
+  }
+  parser.options->starter.prefix = directory;
+  return true;
+}
+
+bool agent(Parser& parser) {
+  return parser.options->agent = true;
+}
+
+bool host_silence(Parser& parser) {
+  std::string word;
+  if (!parser.take(&word)) return false;
+  if (parse_seconds(word, &parser.options->host_silence_seconds)) return true;
+  return parser.fail(
+      format("%s %s: expected a number of seconds above 0", parser.given.c_str(), word.c_str()));
 }
 
 bool labels(Parser& parser) {
@@ -426,8 +462,6 @@ constexpr Option kOptions[] = {
     {Group::kProgram, "envlist genvlist", "A,B,…", "pass on only these of mpiexec's own variables", envlist},
     {Group::kProgram, "envnone genvnone", "", "pass on none of mpiexec's own variables", envnone},
     {Group::kProgram, "wdir wd", "DIR", "start it in DIR", directory},
-    {Group::kProgram, "host hosts H", "NAME,…", "the machines to start it on: only this one so far", host},
-    {Group::kProgram, "hostfile machinefile f", "FILE", "the same, from a file", host_file},
     {Group::kOutput, "l prepend-rank tag-output", "",
      "put [rank] before every line; [2.0] is rank 0 of what was spawned second", labels},
     {Group::kOutput, "output-filename", "DIR",
@@ -461,6 +495,26 @@ constexpr Option kOptions[] = {
      network_node_bandwidth},
     {Group::kPlacement, "report-bindings", "", "print which processors each rank is bound to",
      report_bindings},
+    {Group::kHosts, "host hosts H", "NAME:SLOTS,…",
+     "the hosts to start ranks on, and how many on each before the next one (1 where none is given); without "
+     "this "
+     "the hosts that Slurm, PBS, LSF or Grid Engine gave to this job, else this machine alone",
+     host},
+    {Group::kHosts, "hostfile machinefile f", "FILE",
+     "the same, a host on each line: NAME:SLOTS, or NAME slots=N", host_file},
+    {Group::kHosts, "ppn perhost npernode N", "NUM", "ranks on each host before the next one",
+     slots_per_host},
+    {Group::kHosts, "launcher bootstrap", "NAME",
+     "what starts ranks on other hosts: ssh, or slurm (srun), which is meant where Slurm gave the hosts",
+     launcher},
+    {Group::kHosts, "launcher-command launcher-exec", "COMMAND",
+     "the same by a command of your own: it is run with a host's name and then a program with its arguments",
+     launcher_command},
+    {Group::kHosts, "prefix", "DIR", "where Tasuki is on the other hosts; as here when not given", prefix},
+    {Group::kHosts, "host-silence", "SECONDS",
+     "how long a host may be silent before the job ends: 5 when not given; TASUKI_HOST_SILENCE_SECONDS sets "
+     "it too",
+     host_silence},
     {Group::kJob, "configfile app appfile", "FILE",
      "read programs from FILE, one a line, each with its options", application_file},
     {Group::kJob, "genv", "NAME VALUE", "set a variable for the ranks of all programs", genv},
@@ -527,13 +581,14 @@ constexpr Option kOptions[] = {
      "disable-auto-cleanup cleanup display-map",
      "", "", nothing},
     {Group::kAccepted, "envall genvall", "", "", envall},
-    {Group::kAccepted, "ppn perhost npernode N launcher bootstrap rmk iface path prefix localhost", "X", "",
-     ignore_one},
+    {Group::kAccepted, "agent", "", "", agent},
+    {Group::kAccepted, "rmk iface path localhost", "X", "", ignore_one},
     {Group::kAccepted, "mca gmca omca prtemca pmixmca", "NAME VALUE", "", ignore_two},
 };
 
-constexpr const char* kHeadings[] = {"Each program's own, before its name", "Input and output", "Processors",
-                                     "The job", "What a job does, and why it hangs"};
+constexpr const char* kHeadings[] = {
+    "Each program's own, before its name", "Input and output", "Processors", "Hosts", "The job",
+    "What a job does, and why it hangs"};
 
 /// Calls `use` with each name in a blank separated list, until it returns true.
 template <class Use>
@@ -548,6 +603,21 @@ bool any_name(const char* names, Use&& use) {
 }
 
 }  // namespace
+
+bool take_allocation(const GetEnvironment& get, const ReadFile& read, Options* options, std::string* error) {
+  if (!options->hosts.empty() || options->applications.empty() || options->spawn_socket >= 0) return true;
+  Allocation allocation;
+  if (!find_allocation(get, read, &allocation, error)) return false;
+  options->hosts = allocation.hosts;
+  if (allocation.system == "Slurm" && !options->starter_given) options->starter.kind = RemoteStart::kSlurm;
+  return true;
+}
+
+bool take_host_silence(const char* text, Options* options, std::string* error) {
+  if (text == nullptr || parse_seconds(text, &options->host_silence_seconds)) return true;
+  *error = format("TASUKI_HOST_SILENCE_SECONDS = \"%s\", expected a number of seconds above 0", text);
+  return false;
+}
 
 bool parse_seconds(const std::string& word, double* seconds) {
   char* end = nullptr;
@@ -583,10 +653,11 @@ std::string nearest_option(const std::string& name) {
 std::string help_text() {
   constexpr std::size_t kColumn = 34;
   std::string text =
-      "mpiexec: start a program as the ranks of one MPI job on this machine\n\n"
+      "mpiexec: start a program as the ranks of one MPI job, on this machine or on several\n\n"
       "  mpiexec -n 4 ./program arguments…              four ranks of one program\n"
       "  mpiexec -n 2 python3 script.py                 the same for Python (mpi4py)\n"
-      "  mpiexec -n 1 ./boss : -n 3 ./worker            several programs, one job (MPI_COMM_WORLD)\n\n"
+      "  mpiexec -n 1 ./boss : -n 3 ./worker            several programs, one job (MPI_COMM_WORLD)\n"
+      "  mpiexec --host a:2,b:2 -n 4 ./program          two ranks on each of two hosts, by ssh\n\n"
       "Options may have one dash or two, and be written --name VALUE or --name=VALUE.\n";
   const Option* before = nullptr;
   for (const Option& option : kOptions) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "launch/allocation/host_list.hpp"
+#include "launch/allocation/start_command.hpp"
 #include "launch/mapping/processor_binding.hpp"
 #include "launch/mapping/virtual_nodes.hpp"
 
@@ -59,6 +61,12 @@ struct Options {
   int nodes = 1;  // virtual ones
   bool nodes_given = false;
   NodeOrder node_order = NodeOrder::kBlock;
+  std::vector<HostSlots> hosts;  // named by the user; empty: the batch system's, or this machine
+  int slots_per_host = 0;        // 0: as each host says
+  RemoteStarter starter;
+  bool starter_given = false;
+  double host_silence_seconds = 5;  // a host that is silent so long is lost
+  bool agent = false;               // serves an mpiexec on another host
   bool report_bindings = false;
   bool verbose = false;
   StatisticsForm statistics = StatisticsForm::kNone;
@@ -78,10 +86,12 @@ struct Options {
   InfoForm info = InfoForm::kNone;
   std::vector<std::string> info_command;  // the program whose heap --info shows: all words behind it
 
-  bool needs_no_program() const { return help || version || info != InfoForm::kNone || spawn_socket >= 0; }
+  bool needs_no_program() const {
+    return help || version || info != InfoForm::kNone || spawn_socket >= 0 || agent;
+  }
   /// Starts nothing: looks at a job that runs.
   bool visits() const {
-    return applications.empty() && spawn_socket < 0 && (top || doctor != DoctorForm::kUnasked);
+    return applications.empty() && spawn_socket < 0 && !agent && (top || doctor != DoctorForm::kUnasked);
   }
   int ranks() const {
     int sum = 0;
@@ -98,6 +108,14 @@ bool parse_options(const std::vector<std::string>& words, Options* options, std:
 /// Takes the number of virtual nodes that the environment names, where the command line gives none: as many
 /// as there are ranks at most. Returns false, and one line in `error`, when it is no number above 0.
 bool take_nodes(const char* text, Options* options, std::string* error);
+
+/// Takes the hosts that a batch system gave to this job, where the command line names none. Returns false,
+/// and one line in `error`, when it cannot be read.
+bool take_allocation(const GetEnvironment& get, const ReadFile& read, Options* options, std::string* error);
+
+/// Takes the seconds of TASUKI_HOST_SILENCE_SECONDS, where the command line gives none. Returns false, and
+/// one line in `error`, when it is no number above 0.
+bool take_host_silence(const char* text, Options* options, std::string* error);
 
 /// Reads a time limit: a number of seconds above 0. Returns false, and leaves `seconds`, when it is none.
 bool parse_seconds(const std::string& word, double* seconds);

@@ -22,12 +22,28 @@ RankStream::RankStream(EventLoop& loop, int fd, OutputSink& sink, std::string la
   watch(true);
 }
 
+RankStream::RankStream(EventLoop& loop, OutputSink& sink, std::string label)
+    : loop_(loop), fd_(-1), sink_(sink), label_(std::move(label)), fed_(true) {}
+
 RankStream::~RankStream() {
   close_pipe();
 }
 
 void RankStream::ready() {
-  if (open()) read_once();
+  if (fd_ >= 0) read_once();
+}
+
+void RankStream::take(std::string_view text) {
+  if (!fed_) return;
+  lines_.add(text);
+  give_out(lines_.available());
+}
+
+void RankStream::take_end() {
+  if (!fed_) return;
+  give_out(lines_.all());
+  fed_ = false;
+  part_due_ns_ = 0;
 }
 
 bool RankStream::read_once() {
@@ -64,6 +80,7 @@ void RankStream::give_out_part() {
 }
 
 void RankStream::take_available() {
+  if (fd_ < 0) return;
   // No more than a pipe can hold: a rank that goes on writing is not waited for.
   for (std::size_t bytes = 0; bytes < kPipeBytesMax && open() && read_once(); bytes += kReadBytes) {
   }
@@ -71,6 +88,7 @@ void RankStream::take_available() {
 
 void RankStream::finish() {
   take_available();
+  take_end();
   if (open()) {
     give_out(lines_.all());
     close_pipe();
@@ -78,7 +96,7 @@ void RankStream::finish() {
 }
 
 void RankStream::follow_sink() {
-  if (!open()) return;
+  if (fd_ < 0) return;
   if (sink_.error() == EPIPE) {
     close_pipe();  // the rank's next write fails, as it would without mpiexec in between
   } else {

@@ -14,12 +14,18 @@ class RankStream final : public Ready {
  public:
   /// Reads from `fd` (non-blocking, owned by this object from now on). `label` may be empty.
   RankStream(EventLoop& loop, int fd, OutputSink& sink, std::string label);
+  /// Of a rank on another host: fed by take().
+  RankStream(EventLoop& loop, OutputSink& sink, std::string label);
   ~RankStream();
   RankStream(const RankStream&) = delete;
   RankStream& operator=(const RankStream&) = delete;
 
   /// Until the rank, and all that it started, have closed their end.
-  bool open() const { return fd_ >= 0; }
+  bool open() const { return fd_ >= 0 || fed_; }
+
+  /// What a rank on another host has written; take_end(): nothing more comes.
+  void take(std::string_view text);
+  void take_end();
 
   void ready() override;
 
@@ -50,6 +56,7 @@ class RankStream final : public Ready {
   LineBuffer lines_;
   std::int64_t part_due_ns_ = 0;
   bool watched_ = false;
+  bool fed_ = false;  // it has no pipe, and its text is still coming
 };
 
 }  // namespace tasuki::launch

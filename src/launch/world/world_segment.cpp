@@ -37,7 +37,7 @@ int make_memory() {
 }  // namespace
 
 bool WorldSegment::make(const std::vector<int>& applications, std::string* error,
-                        const std::vector<int>& nodes) {
+                        const std::vector<int>& nodes, std::uint64_t job_id) {
   const auto size = static_cast<int>(applications.size());
   bytes_ = local::region_offset(size);
   fd_ = make_memory();
@@ -56,7 +56,7 @@ bool WorldSegment::make(const std::vector<int>& applications, std::string* error
   header_->version = local::kJobVersion;
   header_->size = size_ = size;
   header_->processors_available = local::processors_available();
-  header_->job_id = random_number();
+  header_->job_id = job_id != 0 ? job_id : random_number();
   header_->launcher_pid = static_cast<std::int32_t>(getpid());
   header_->applications = size > 0 ? applications.back() + 1 : 0;
   header_->ranks_offset = local::kPageBytes;

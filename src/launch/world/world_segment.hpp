@@ -13,9 +13,11 @@ namespace tasuki::launch {
 /// goes with its last user.
 class WorldSegment {
  public:
-  /// `applications[rank]` is the number of the rank's program, `nodes[rank]` its virtual node; no nodes: all
-  /// are on one. Returns false and one line in `error`.
-  bool make(const std::vector<int>& applications, std::string* error, const std::vector<int>& nodes = {});
+  /// `applications[rank]` is the number of the rank's program, `nodes[rank]` its node, virtual or a host; no
+  /// nodes: all are on one. `job_id`: that of the segment of this job on another host; 0: a new one. Returns
+  /// false and one line in `error`.
+  bool make(const std::vector<int>& applications, std::string* error, const std::vector<int>& nodes = {},
+            std::uint64_t job_id = 0);
   /// Maps what another mpiexec made, from descriptor `fd` of that process. Returns false when it is no job's
   /// memory; if it is one that cannot be used, with one line in `error`, which is empty else.
   bool open(int pid, int fd, std::string* error);

@@ -14,6 +14,11 @@ bool World::checks() const {
   });
 }
 
+int World::ranks_here() const {
+  return static_cast<int>(
+      std::count_if(ranks.begin(), ranks.end(), [](const Rank& rank) { return rank.here; }));
+}
+
 bool World::over() const {
   bool over = std::none_of(ranks.begin(), ranks.end(), [](const Rank& rank) { return rank.running(); });
   for_each_stream([&over](const RankStream& stream) { over = over && !stream.open(); });

@@ -7,14 +7,15 @@
 //
 // Invariants:
 //  1. A number is given once.
-//  2. A rank's `pid` is that of an unreaped child of ours, and of its process group, until the rank is
-//  reaped.
+//  2. The `pid` of a rank that is here is that of an unreaped child of ours, and of its process group, until
+//  the rank is reaped.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "launch/mapping/placement.hpp"
 #include "launch/mapping/processor_binding.hpp"
 #include "launch/options/options.hpp"
 #include "launch/program/program_search.hpp"
@@ -26,7 +27,8 @@ namespace tasuki::launch {
 
 struct Rank {
   std::size_t application = 0;
-  int pid = -1;  // and process group; -1: not started, or its group is empty
+  bool here = true;  // on this host; else its number and end are told by an agent there
+  int pid = -1;      // and process group; -1: not started, or its group is empty
   bool ended = false;
   int wait_status = 0;
   int group_place = -1;                // in the guard's list
@@ -41,12 +43,14 @@ struct World {
   std::vector<Application> applications;
   std::vector<FoundProgram> programs;         // of each application
   std::vector<RankEnvironment> environments;  // of each application
-  BindingPlan bindings;
+  Placement placement;
+  BindingPlan bindings;  // of the ranks here, one after the other
   WorldSegment segment;
   std::vector<Rank> ranks;
 
   bool spawned() const { return number > 0; }
   int size() const { return static_cast<int>(ranks.size()); }
+  int ranks_here() const;
 
   /// Whether one of its programs runs in checking mode (TASUKI_CHECK).
   bool checks() const;

@@ -1,5 +1,5 @@
 // Ranks that were found to have ended: whose end ends the job.
-#include "launch/job/ended_ranks.hpp"
+#include "launch/ending/ended_ranks.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

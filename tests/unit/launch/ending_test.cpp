@@ -1,5 +1,5 @@
 // How a job ends: one message, one status, and nothing left.
-#include "launch/job/ending.hpp"
+#include "launch/ending/ending.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

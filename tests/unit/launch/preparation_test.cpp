@@ -1,5 +1,5 @@
 // What can go wrong before a process is made, and what a world is when nothing did.
-#include "launch/job/preparation.hpp"
+#include "launch/start/preparation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which ends of a rank fail the job, with what exit status, and how it is told.
-#include "launch/job/rank_end.hpp"
+#include "launch/ending/rank_end.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // mpiexec's socket, whatever comes over it: what is no request is refused with a reason, a client that is not
 // understood harms only itself, and mpiexec waits for none.
-#include "launch/job/spawn_service.hpp"
+#include "launch/start/spawn_service.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

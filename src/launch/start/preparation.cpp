@@ -1,5 +1,5 @@
 // Environments, programs, segment, plan.
-#include "launch/job/preparation.hpp"
+#include "launch/start/preparation.hpp"
 
 #include <strings.h>
 #include <sys/stat.h>
@@ -57,21 +57,23 @@ Refusal cannot_run(int rank, const std::string& program, int error, const std::s
           cannot_run_status(error)};
 }
 
-bool Preparation::prepare(World* world, Refusal* refusal) {
+bool Preparation::prepare(World* world, Refusal* refusal, std::uint64_t job_id) {
   for (const Application& application : world->applications) {
     world->environments.emplace_back(environ, options_, application)
         .set(local::kLauncherIdName, launcher_id_);
   }
   hand_on_tuning(world);
+  for (std::size_t number = 0; number < world->applications.size(); ++number) {
+    for (int rank = 0; rank < world->applications[number].ranks; ++rank) {
+      Rank& added = world->ranks.emplace_back();
+      added.application = number;
+      added.here = world->placement.has(world->size() - 1);
+    }
+  }
   if (!find_programs(world, refusal)) return false;
   *refusal = {reports_.begin(*world), 1};
   if (!refusal->text.empty()) return false;
-  for (std::size_t number = 0; number < world->applications.size(); ++number) {
-    for (int rank = 0; rank < world->applications[number].ranks; ++rank) {
-      world->ranks.emplace_back().application = number;
-    }
-  }
-  if (!make_segment(world, refusal)) return false;
+  if (!make_segment(world, job_id, refusal)) return false;
   plan_processors(world);
   return true;
 }
@@ -108,6 +110,12 @@ bool Preparation::find_programs(World* world, Refusal* refusal) const {
   for (std::size_t number = 0; number < world->applications.size(); ++number) {
     const Application& application = world->applications[number];
     const std::string& directory = application.directory;
+    const auto runs_here = [number](const Rank& rank) { return rank.here && rank.application == number; };
+    if (std::none_of(world->ranks.begin(), world->ranks.end(), runs_here)) {  // another host has the program
+      world->programs.emplace_back();
+      first_rank += application.ranks;
+      continue;
+    }
     if (const int error = error_of_directory(directory); error != 0) {
       *refusal = {format("cannot start rank %d in '%s': %s", first_rank, directory.c_str(), strerror(error)),
                   1};
@@ -151,15 +159,16 @@ void Preparation::choose_heap(const Application& application, int ranks, const c
 }
 
 /// What is spawned is on one node, beside the ranks of the job that it comes from.
-bool Preparation::make_segment(World* world, Refusal* refusal) const {
+bool Preparation::make_segment(World* world, std::uint64_t job_id, Refusal* refusal) const {
   std::vector<int> applications;
   for (const Rank& rank : world->ranks) applications.push_back(static_cast<int>(rank.application));
   const int nodes = world->spawned() ? 1 : options_.nodes;
-  if (!world->segment.make(applications, &refusal->text,
-                           plan_nodes(world->size(), nodes, options_.node_order))) {
-    return false;
-  }
+  const std::vector<int> node_of_rank = world->placement.spread()
+                                            ? world->placement.of_rank
+                                            : plan_nodes(world->size(), nodes, options_.node_order);
+  if (!world->segment.make(applications, &refusal->text, node_of_rank, job_id)) return false;
   local::JobHeader& header = world->segment.header();
+  header.hosts = world->placement.spread() ? header.nodes : 1;
   header.spawn_number = world->number;
   header.universe_size = options_.universe_size > 0 ? options_.universe_size : local::processors_available();
   header.wants_statistics = options_.statistics != StatisticsForm::kNone ? 1 : 0;
@@ -174,9 +183,11 @@ void Preparation::plan_processors(World* world) const {
     return;
   }
   const int available = local::processors_available();
+  const int ranks = world->ranks_here();
+  if (ranks == 0) return;
   std::vector<Core> cores;
-  if (needs_cores(world->size(), available, options_.bind_to, options_.report_bindings)) cores = read_cores();
-  world->bindings = plan_bindings(cores, world->size(), available, options_.bind_to, options_.map_by);
+  if (needs_cores(ranks, available, options_.bind_to, options_.report_bindings)) cores = read_cores();
+  world->bindings = plan_bindings(cores, ranks, available, options_.bind_to, options_.map_by);
 }
 
 std::string bindings_text(World& world, const std::string& host, int nodes) {
@@ -185,10 +196,12 @@ std::string bindings_text(World& world, const std::string& host, int nodes) {
     return format("mpiexec: ranks are not bound to processors (%s)", bindings.reason.c_str());
   }
   std::string text;
-  for (std::size_t rank = 0; rank < bindings.processors.size(); ++rank) {
-    const std::vector<int>& processors = bindings.processors[rank];
-    const int node = world.segment.rank(static_cast<int>(rank)).node;
-    text += format("%smpiexec: rank %zu on %s%s is bound to processor%s %s", rank == 0 ? "" : "\n", rank,
+  std::size_t number = 0;
+  for (int rank = 0; rank < world.size(); ++rank) {
+    if (!world.ranks[static_cast<std::size_t>(rank)].here) continue;
+    const std::vector<int>& processors = bindings.processors[number++];
+    const int node = world.segment.rank(rank).node;
+    text += format("%smpiexec: rank %d on %s%s is bound to processor%s %s", text.empty() ? "" : "\n", rank,
                    host.c_str(), nodes > 1 ? (".node" + std::to_string(node)).c_str() : "",
                    processors.size() == 1 ? "" : "s", processor_list(processors).c_str());
   }

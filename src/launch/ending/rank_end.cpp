@@ -1,5 +1,5 @@
 // Verdicts and their words.
-#include "launch/job/rank_end.hpp"
+#include "launch/ending/rank_end.hpp"
 
 #include <sys/wait.h>
 
@@ -87,10 +87,10 @@ std::string signal_text(int signal) {
 }
 
 std::string failure_message(const RankEnd& end, const std::string& host, int others) {
-  std::string text =
-      format("mpiexec: rank %d%s (pid %d on %s) ", end.rank,
-             end.spawn > 0 ? format(" of spawn %d", end.spawn).c_str() : "", end.pid, host.c_str()) +
-      cause(end);
+  std::string text = format("mpiexec: rank %d%s (pid %d on %s) ", end.rank,
+                            end.spawn > 0 ? format(" of spawn %d", end.spawn).c_str() : "", end.pid,
+                            end.host.empty() ? host.c_str() : end.host.c_str()) +
+                     cause(end);
   if (others == 1) text += "; ending the other rank";
   if (others > 1) text += format("; ending the other %d ranks", others);
   return text;

@@ -1,5 +1,5 @@
 // Connections: bytes in, requests out, answers back.
-#include "launch/job/spawn_service.hpp"
+#include "launch/start/spawn_service.hpp"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -61,6 +61,10 @@ class SpawnService::Connection final : public Ready {
     bytes_.erase(0, sizeof length + length);
     if (message == farewell()) {
       farewell_said_ = true;
+      return true;
+    }
+    if (message == values_put()) {
+      service_.handler_.take_values();
       return true;
     }
     SpawnRequest request;

@@ -1,5 +1,5 @@
 // One rank after the other: streams, environment, processors, process.
-#include "launch/job/rank_starter.hpp"
+#include "launch/start/rank_starter.hpp"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -61,16 +61,22 @@ bool RankStarter::start(World* world, Refusal* refusal) {
     *refusal = {format("cannot open /dev/null: %s", strerror(errno)), 1};
     return false;
   }
+  std::size_t number_here = 0;
   for (int rank = 0; rank < world->size(); ++rank) {
-    if (!start_rank({world, rank}, refusal)) return false;
+    if (!world->ranks[static_cast<std::size_t>(rank)].here) continue;
+    if (!start_rank({world, rank}, number_here++, refusal)) return false;
   }
-  if (world->spawned()) return true;
-  // From now on the input is the rank's alone: a program that writes to it sees when that rank is gone.
-  if (options_.stdin_rank != kNoRank && isatty(STDIN_FILENO) == 0) dup2(null_fd_, STDIN_FILENO);
+  if (!world->spawned() && options_.stdin_rank != kNoRank && has_input(*world)) streams_.input_is_taken();
   return true;
 }
 
-bool RankStarter::start_rank(const WorldRank& rank, Refusal* refusal) {
+/// Whether the rank that reads standard input is here; one that does not exist counts as such.
+bool RankStarter::has_input(const World& world) const {
+  const int reader = options_.stdin_rank;
+  return reader >= world.size() || world.ranks[static_cast<std::size_t>(reader)].here;
+}
+
+bool RankStarter::start_rank(const WorldRank& rank, std::size_t number_here, Refusal* refusal) {
   World& world = *rank.world;
   const std::size_t number = rank.rank().application;
   const Application& application = world.applications[number];
@@ -89,7 +95,7 @@ bool RankStarter::start_rank(const WorldRank& rank, Refusal* refusal) {
   if (!kill_score_.empty()) start.kill_score = kill_score_.c_str();
   ProcessorSet processors;
   if (!world.bindings.processors.empty()) {
-    processors = ProcessorSet(world.bindings.processors[static_cast<std::size_t>(rank.number)]);
+    processors = ProcessorSet(world.bindings.processors[number_here]);
     start.processors = processors.set();
     start.processors_bytes = processors.bytes();
   }
@@ -119,47 +125,43 @@ void RankStarter::set_variables(const WorldRank& rank, RankEnvironment* environm
                     {world.segment.fd(), static_cast<int>(getpid()), world.segment.job_id(), world.size()},
                     rank.number);
   // A thread that waits spins by default, and keeps a processor from ranks that have something to do.
-  if (world.size() > local::processors_available()) environment->set_if_absent("OMP_WAIT_POLICY", "passive");
+  if (world.ranks_here() > local::processors_available())
+    environment->set_if_absent("OMP_WAIT_POLICY", "passive");
   reports_.set_variables(*environment, world, rank.number);
 }
 
 bool RankStarter::connect_outputs(const WorldRank& rank, Start* start, std::vector<int>* to_close,
                                   Refusal* refusal) {
-  Rank& starting = rank.rank();
-  const std::string name = rank.world->rank_name(rank.number);
-  const RankPaths paths = paths_of_rank(options_, name);
+  const RankPaths paths = paths_of_rank(options_, rank.world->rank_name(rank.number));
   start->descriptors[0] = standard_input(rank, to_close);
-  if (!connect_output(paths.output, console_.output(), name, &starting.output, &start->descriptors[1],
-                      to_close, refusal)) {
+  if (!connect_output(paths.output, rank, STDOUT_FILENO, &start->descriptors[1], to_close, refusal))
     return false;
-  }
   if (!paths.error.empty() && paths.error == paths.output) {
     start->descriptors[2] = start->descriptors[1];
     return true;
   }
-  return connect_output(paths.error, console_.error(), name, &starting.error, &start->descriptors[2],
-                        to_close, refusal);
+  return connect_output(paths.error, rank, STDERR_FILENO, &start->descriptors[2], to_close, refusal);
 }
 
 /// Gives `fd` the rank's end: a file, or a pipe that a new stream reads.
-bool RankStarter::connect_output(const std::string& path, OutputSink& sink, const std::string& rank,
-                                 std::unique_ptr<RankStream>* stream, int* fd, std::vector<int>* to_close,
-                                 Refusal* refusal) {
+bool RankStarter::connect_output(const std::string& path, const WorldRank& rank, int stream, int* fd,
+                                 std::vector<int>* to_close, Refusal* refusal) {
+  const std::string name = rank.world->rank_name(rank.number);
   if (!path.empty()) {
     *fd = create_file(path);
     if (*fd < 0) {
-      *refusal = {format("cannot write '%s' for rank %s: %s", path.c_str(), rank.c_str(), strerror(errno)),
+      *refusal = {format("cannot write '%s' for rank %s: %s", path.c_str(), name.c_str(), strerror(errno)),
                   1};
       return false;
     }
   } else {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
-      *refusal = {format("cannot make a pipe for rank %s: %s", rank.c_str(), strerror(errno)), 1};
+      *refusal = {format("cannot make a pipe for rank %s: %s", name.c_str(), strerror(errno)), 1};
       return false;
     }
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    *stream = std::make_unique<RankStream>(loop_, ends[0], sink, options_.labels ? "[" + rank + "] " : "");
+    streams_.take_output(rank, stream, ends[0]);
     *fd = ends[1];
   }
   to_close->push_back(*fd);
@@ -168,11 +170,8 @@ bool RankStarter::connect_output(const std::string& path, OutputSink& sink, cons
 
 int RankStarter::standard_input(const WorldRank& rank, std::vector<int>* to_close) {
   if (rank.world->spawned() || rank.number != options_.stdin_rank) return null_fd_;
-  if (isatty(STDIN_FILENO) == 0) return STDIN_FILENO;
-  const int fd = console_.terminal().open();
-  if (fd < 0) return null_fd_;
-  to_close->push_back(fd);
-  return fd;
+  const int fd = streams_.open_input(to_close);
+  return fd >= 0 ? fd : null_fd_;
 }
 
 }  // namespace tasuki::launch

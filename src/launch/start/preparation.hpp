@@ -5,6 +5,7 @@
 // One thread. What it is given outlives it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -32,9 +33,18 @@ class Preparation {
   /// The name of the socket at which ranks ask for more; empty: no rank can spawn. Before prepare().
   void set_spawn_socket(std::string name) { spawn_socket_ = std::move(name); }
 
-  /// Makes the world ready to be started. REQUIRES: it has its number, from Worlds::next_number(), and its
-  /// applications, of 1 to kRanksMax ranks together. Returns false, and why, when it cannot be.
-  bool prepare(World* world, Refusal* refusal);
+  /// The table of tuning parameters that the mpiexec has read whose agent this is.
+  void take_tuning(bool has, std::string text) {
+    has_tuning_ = has;
+    tuning_ = std::move(text);
+  }
+  bool has_tuning() const { return has_tuning_; }
+  const std::string& tuning() const { return tuning_; }
+
+  /// Makes the world ready to be started. REQUIRES: it has its number, from Worlds::next_number(), its
+  /// placement, and its applications, of 1 to kRanksMax ranks together. `job_id`: that of the job's part on
+  /// another host, or 0. Returns false, and why, when it cannot be.
+  bool prepare(World* world, Refusal* refusal, std::uint64_t job_id = 0);
 
  private:
   void hand_on_tuning(World* world);
@@ -42,7 +52,7 @@ class Preparation {
   bool find_programs(World* world, Refusal* refusal) const;
   void choose_heap(const Application& application, int ranks, const char* path,
                    RankEnvironment* environment) const;
-  bool make_segment(World* world, Refusal* refusal) const;
+  bool make_segment(World* world, std::uint64_t job_id, Refusal* refusal) const;
   void plan_processors(World* world) const;
 
   const Options& options_;

@@ -1,5 +1,5 @@
 // From job segments and wait statuses to one cause.
-#include "launch/job/ended_ranks.hpp"
+#include "launch/ending/ended_ranks.hpp"
 
 #include <sys/wait.h>
 
@@ -41,7 +41,9 @@ RankEnd end_of(const WorldRank& ended) {
   const int claimed = block.claimed_pid.load(std::memory_order_seq_cst);
   end.life = block.life.load(std::memory_order_acquire);
   if (end.life == Life::kStarted && claimed != 0) end.life = Life::kJoined;
-  end.pid = end.life == Life::kAborting ? claimed : ended.rank().pid;
+  end.pid = end.life == Life::kAborting && claimed > 0 ? claimed : ended.rank().pid;
+  const Placement& placement = ended.world->placement;
+  if (!ended.rank().here) end.host = placement.hosts[static_cast<std::size_t>(placement.host(ended.number))];
   end.wait_status = ended.rank().wait_status;
   if (end.life == Life::kAborting) {
     end.abort_code = block.abort_code.load(std::memory_order_relaxed);

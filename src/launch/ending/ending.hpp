@@ -17,9 +17,9 @@
 #include <optional>
 #include <string>
 
+#include "launch/ending/rank_end.hpp"
 #include "launch/host/memory_limit.hpp"
 #include "launch/host/rank_processes.hpp"
-#include "launch/job/rank_end.hpp"
 #include "launch/stream/console.hpp"
 #include "launch/world/worlds.hpp"
 

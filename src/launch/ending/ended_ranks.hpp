@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "launch/job/rank_end.hpp"
+#include "launch/ending/rank_end.hpp"
 #include "launch/world/worlds.hpp"
 
 namespace tasuki::launch {

@@ -24,6 +24,9 @@ class SpawnHandler {
   /// What a rank left behind when it ended MPI.
   virtual void take_leaks(const LeakReport& report) = 0;
 
+  /// A rank of a job on several hosts has put values and entered a fence.
+  virtual void take_values() {}
+
   /// The owner is gone. `in_order`: it said so before.
   virtual void owner_gone(bool in_order) = 0;
 

@@ -1,20 +1,18 @@
 // RankStarter: starts the ranks of a prepared world one by one on this machine, each with its standard
 // streams, its environment and its processors.
 //
-// On several hosts an agent on each of them would do this for its ranks; the world and its preparation are
-// the job's. One thread. What it is given outlives it.
+// On several hosts the agent on each of them has one for its ranks. One thread. What it is given outlives it.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "launch/base/event_loop.hpp"
 #include "launch/host/rank_processes.hpp"
 #include "launch/host/start_program.hpp"
-#include "launch/job/preparation.hpp"
 #include "launch/options/options.hpp"
 #include "launch/report/reports.hpp"
+#include "launch/start/preparation.hpp"
+#include "launch/start/rank_streams.hpp"
 #include "launch/stream/console.hpp"
 #include "launch/world/worlds.hpp"
 
@@ -23,11 +21,11 @@ namespace tasuki::launch {
 class RankStarter {
  public:
   /// `inherited` is that of take_over_signals().
-  RankStarter(EventLoop& loop, const Options& options, const Inherited& inherited, Console& console,
+  RankStarter(const Options& options, const Inherited& inherited, RankStreams& streams, Console& console,
               RankProcesses& processes, const Reports& reports)
-      : loop_(loop),
-        options_(options),
+      : options_(options),
         inherited_(inherited),
+        streams_(streams),
         console_(console),
         processes_(processes),
         reports_(reports) {}
@@ -39,21 +37,22 @@ class RankStarter {
   /// process is made.
   void spare_launcher();
 
-  /// Starts all ranks. Returns false, and why, when one could not be started; others may run then.
+  /// Starts all ranks that are here. Returns false, and why, when one could not be started; others may run
+  /// then.
   bool start(World* world, Refusal* refusal);
 
  private:
-  bool start_rank(const WorldRank& rank, Refusal* refusal);
+  bool has_input(const World& world) const;
+  bool start_rank(const WorldRank& rank, std::size_t number_here, Refusal* refusal);
   void set_variables(const WorldRank& rank, RankEnvironment* environment) const;
   bool connect_outputs(const WorldRank& rank, Start* start, std::vector<int>* to_close, Refusal* refusal);
-  bool connect_output(const std::string& path, OutputSink& sink, const std::string& rank,
-                      std::unique_ptr<RankStream>* stream, int* fd, std::vector<int>* to_close,
-                      Refusal* refusal);
+  bool connect_output(const std::string& path, const WorldRank& rank, int stream, int* fd,
+                      std::vector<int>* to_close, Refusal* refusal);
   int standard_input(const WorldRank& rank, std::vector<int>* to_close);
 
-  EventLoop& loop_;
   const Options& options_;
   const Inherited& inherited_;
+  RankStreams& streams_;
   Console& console_;
   RankProcesses& processes_;
   const Reports& reports_;

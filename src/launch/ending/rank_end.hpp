@@ -12,6 +12,7 @@ struct RankEnd {
   int spawn = 0;  // the number of the spawn that it belongs to; 0: the command line's ranks
   int rank = 0;
   int pid = 0;
+  std::string host;                          // empty: this one
   int wait_status = 0;                       // as of waitpid
   local::Life life = local::Life::kStarted;  // how far it had come
   int abort_code = 0;                        // when life == kAborting

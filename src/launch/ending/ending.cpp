@@ -1,5 +1,5 @@
 // From the first failure to the last process's end: examine, SIGTERM, SIGKILL.
-#include "launch/job/ending.hpp"
+#include "launch/ending/ending.hpp"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -10,8 +10,8 @@
 
 #include "base/system/clock.hpp"
 #include "launch/base/format.hpp"
+#include "launch/ending/ended_ranks.hpp"
 #include "launch/host/host_name.hpp"
-#include "launch/job/ended_ranks.hpp"
 
 namespace tasuki::launch {
 namespace {
@@ -161,6 +161,8 @@ void Ending::meet_deadline(std::int64_t now_ns) {
   if (deadline_ns_ == 0 || deadline_ns_ > now_ns) return;
   if (phase_ == Phase::kEnding) return kill();
   const int left = worlds_.running();
+  if (left == 0 && processes_.reaped() && !processes_.far_settled())
+    return;  // agents have a clock of their own
   if (left > 0) {
     console_.say(
         format("mpiexec: giving up on %d rank%s that SIGKILL did not end", left, left == 1 ? "" : "s"));
@@ -174,9 +176,11 @@ bool Ending::over(bool may_grow) {
   if (may_grow && phase_ == Phase::kRunning) return false;
   if (!processes_.reaped()) processes_.reap();
   const bool left = processes_.any_left();
-  if (!left && (!streams_open() || phase_ == Phase::kKilling)) return true;
+  const bool settled = processes_.far_settled();
+  if (!left && settled && (!streams_open() || phase_ == Phase::kKilling)) return true;
   if (left && phase_ == Phase::kKilling) forward(SIGKILL);  // those that began meanwhile, or lost a parent
-  if (phase_ == Phase::kRunning) end();                     // processes that the ranks' programs left behind
+  if (phase_ == Phase::kRunning && (left || settled))
+    end();  // processes that the ranks' programs left behind
   return false;
 }
 

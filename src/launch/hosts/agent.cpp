@@ -1,0 +1,195 @@
+// Orders in, news out.
+#include "launch/hosts/agent.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/system/clock.hpp"
+#include "job/message_fields.hpp"
+#include "launch/base/format.hpp"
+#include "launch/host/host_name.hpp"
+#include "launch/host/signals.hpp"
+#include "node/processors.hpp"
+
+namespace tasuki::launch {
+namespace {
+
+constexpr std::int64_t kBoardsNs = 1'000'000'000;   // between looks at the call boards
+constexpr std::int64_t kAskedBoardsNs = 5'000'000;  // the same while a question is open
+constexpr std::int64_t kAskedNs = 2'000'000'000;    // how long it may be
+constexpr std::size_t kWaitingBytesMax = 4 << 20;   // that the channel may hold before outputs wait
+constexpr double kSilenceSeconds = 30;              // before there is an order that tells another
+
+/// "10.0.0.2 40022 10.0.0.1 22": the third word is this host as ssh reached it.
+std::string address_of_connection() {
+  const char* text = std::getenv("SSH_CONNECTION");
+  if (text == nullptr) return {};
+  const std::string words = text;
+  std::size_t begin = 0;
+  for (int word = 0; word < 2; ++word) {
+    begin = words.find(' ', begin);
+    if (begin == std::string::npos) return {};
+    ++begin;
+  }
+  return words.substr(begin, words.find(' ', begin) - begin);
+}
+
+/// The environment of the mpiexec that is served, but for what belongs to this host.
+void take_environment(const std::vector<std::string>& variables) {
+  for (const std::string& variable : variables) {
+    const std::size_t equals = variable.find('=');
+    if (equals != std::string::npos)
+      setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
+  }
+}
+
+}  // namespace
+
+/// The channel's descriptors, out of the way: what ranks or libraries print must not get in between.
+Agent::Descriptors Agent::take_channel() {
+  const Descriptors taken{fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 100),
+                          fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 100)};
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  dup2(null, STDIN_FILENO);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  if (null > STDERR_FILENO) close(null);
+  return taken;
+}
+
+Agent::Agent(const Inherited& inherited, int signal_fd)
+    : inherited_(inherited),
+      signal_fd_(signal_fd),
+      descriptors_(take_channel()),
+      channel_(loop_, descriptors_.in, descriptors_.out, *this) {
+  order_.silence_seconds = kSilenceSeconds;
+  loop_.add_readable(signal_fd_, this);
+}
+
+int Agent::run() {
+  channel_.greet();
+  channel_.send(Frame::kHello,
+                encode(Hello{.version = TASUKI_VERSION,
+                             .host = host_name(),
+                             .address = address_of_connection(),
+                             .processors = static_cast<std::uint32_t>(local::processors_available()),
+                             .pid = static_cast<std::uint32_t>(getpid())}));
+  while (channel_.open() || part_ != nullptr) {
+    loop_.run_once(wait_ms());
+    follow(clock_ns());
+    if (part_ == nullptr && told_over_) break;
+    if (part_ != nullptr && part_->ending().over(!told_over_) &&
+        (part_->outputs_over() || !channel_.open() || part_->ending().phase() == Ending::Phase::kKilling)) {
+      break;
+    }
+  }
+  channel_.send(Frame::kSettled);
+  channel_.flush();
+  return 0;
+}
+
+void Agent::follow(std::int64_t now_ns) {
+  channel_.keep_alive(now_ns);
+  const auto silence_ns = static_cast<std::int64_t>(order_.silence_seconds * 1e9);
+  if (channel_.open() && now_ns - channel_.last_heard_ns() > silence_ns) {
+    channel_.close();
+    channel_ended();
+  }
+  if (part_ == nullptr) return;
+  part_->hold(told_to_hold_ || channel_.waiting_bytes() > kWaitingBytesMax);
+  part_->ending().meet_deadline(now_ns);
+  if (now_ns < board_due_ns_) return;
+  part_->tell_states();
+  part_->tell_boards();
+  board_due_ns_ = now_ns + (now_ns - asked_ns_ < kAskedNs ? kAskedBoardsNs : kBoardsNs);
+}
+
+int Agent::wait_ms() const {
+  if (part_ == nullptr) return 500;
+  const std::int64_t now_ns = clock_ns();
+  std::int64_t due_ns = std::min(board_due_ns_, now_ns + 500'000'000);
+  const std::int64_t ending_ns = part_->ending().due_ns(now_ns);
+  if (ending_ns != 0) due_ns = std::min(due_ns, ending_ns);
+  return static_cast<int>((std::max(due_ns, now_ns) - now_ns + 999'999) / 1'000'000);
+}
+
+void Agent::start(std::string_view payload) {
+  Refusal refusal{"its mpiexec has sent an order that cannot be read", 1};
+  const bool good = part_ == nullptr && decode(payload, &order_);
+  if (good) {
+    take_environment(order_.environment);
+    if (chdir(order_.directory.c_str()) != 0) {
+      refusal.text = format("cannot enter the directory '%s': %s", order_.directory.c_str(), strerror(errno));
+    } else {
+      part_ = std::make_unique<AgentPart>(loop_, channel_, order_, inherited_);
+      if (part_->start(&refusal)) return;
+    }
+  }
+  FieldWriter to;
+  to.number(static_cast<std::uint32_t>(refusal.status));
+  to.text(refusal.text);
+  channel_.send(Frame::kRefused, to.take());
+}
+
+void Agent::take_frame(Frame frame, std::string_view payload) {
+  if (frame == Frame::kStart) return start(payload);
+  if (frame == Frame::kOver) {
+    told_over_ = true;
+    return;
+  }
+  if (part_ == nullptr) return;
+  FieldReader from(payload);
+  switch (frame) {
+    case Frame::kInput:
+      return part_->take_input(payload);
+    case Frame::kHold:
+      told_to_hold_ = from.number() != 0;
+      return;
+    case Frame::kSignal: {
+      const auto number = static_cast<int>(from.number());
+      const bool orphans_too = from.number() != 0;
+      if (from.over()) part_->signal(number, orphans_too);
+      return;
+    }
+    case Frame::kAsk:
+      asked_ns_ = clock_ns();
+      board_due_ns_ = 0;
+      [[fallthrough]];
+    case Frame::kValues:
+    case Frame::kState:
+      part_->mirror().take(frame, payload);
+      return;
+    default:
+      return;  // of a later version, or for the other side
+  }
+}
+
+/// Without mpiexec the job is over.
+void Agent::channel_ended() {
+  told_over_ = true;
+  if (part_ != nullptr && part_->ending().job_runs()) part_->ending().end();
+}
+
+void Agent::ready() {
+  for (int signal = 0; (signal = next_signal(signal_fd_)) != 0;) {
+    switch (signal) {
+      case SIGCHLD:
+        if (part_ != nullptr) part_->look_for_ended();
+        break;
+      case SIGTERM:
+      case SIGINT:
+      case SIGHUP:  // the launcher's: mpiexec sees the channel end
+        channel_.close();
+        channel_ended();
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+}  // namespace tasuki::launch

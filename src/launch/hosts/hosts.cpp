@@ -1,0 +1,404 @@
+// Agents: how they come, what they tell, how they go.
+#include "launch/hosts/hosts.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <utility>
+
+#include "base/system/clock.hpp"
+#include "job/message_fields.hpp"
+#include "launch/base/format.hpp"
+#include "launch/hosts/launched_agent.hpp"
+#include "launch/hosts/remote_input.hpp"
+
+extern char** environ;
+
+namespace tasuki::launch {
+namespace {
+
+constexpr double kConnectSeconds = 30;
+constexpr double kStartSeconds = 60;
+constexpr std::int64_t kSettleNs = 3'000'000'000;  // an agent ends what is left within half a second
+constexpr std::int64_t kQuestionsNs = 10'000'000;
+constexpr std::int64_t kValuesNs =
+    200'000'000;  // between looks at what ranks here have put without saying so
+constexpr int kLostStatus = 1;
+
+std::string own_path() {
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  return length > 0 && length < static_cast<ssize_t>(sizeof path)
+             ? std::string(path, static_cast<std::size_t>(length))
+             : "mpiexec";
+}
+
+std::string own_directory() {
+  char path[PATH_MAX];
+  return getcwd(path, sizeof path) != nullptr ? path : "/";
+}
+
+}  // namespace
+
+/// One other host.
+class Hosts::Host final : public ChannelUser {
+ public:
+  Host(Hosts& hosts, int number, HostSlots slots)
+      : hosts_(hosts), number_(number), slots_(std::move(slots)) {}
+
+  void begin(const std::vector<std::string>& words) {
+    agent_ = std::make_unique<LaunchedAgent>(hosts_.loop_, words, *this, hosts_.console_.error());
+    if (!agent_->error().empty()) {
+      lost = true;
+      why_lost = agent_->error();
+    }
+  }
+  void take_frame(Frame frame, std::string_view payload) override { hosts_.take(*this, frame, payload); }
+  void channel_ended() override { hosts_.lose(*this, ""); }
+
+  bool open() const { return !lost && agent_ != nullptr; }
+  Channel& channel() { return agent_->channel(); }
+  LaunchedAgent& agent() { return *agent_; }
+  const LaunchedAgent* agent_or_null() const { return agent_.get(); }
+  int number() const { return number_; }
+  const HostSlots& slots() const { return slots_; }
+
+  Hello hello;
+  bool greeted = false;
+  bool started = false;
+  bool settled = false;
+  bool lost = false;
+  std::string why_lost;
+  Refusal refusal{"", 0};
+
+ private:
+  Hosts& hosts_;
+  const int number_;  // in the placement
+  const HostSlots slots_;
+  std::unique_ptr<LaunchedAgent> agent_;
+};
+
+Hosts::Hosts(EventLoop& loop, const Options& options, Console& console, ConsoleStreams& streams,
+             Reports& reports, HostsUser& user)
+    : loop_(loop), options_(options), console_(console), streams_(streams), reports_(reports), user_(user) {}
+
+Hosts::~Hosts() = default;
+
+// ----- coming ----------------------------------------------------------------------------------------------
+
+bool Hosts::connect(const std::vector<HostSlots>& hosts, const Placement& placement, Refusal* refusal) {
+  for (std::size_t number = 0; number < hosts.size(); ++number) {
+    if (static_cast<int>(number) == placement.here) continue;
+    hosts_.push_back(std::make_unique<Host>(*this, static_cast<int>(number), hosts[number]));
+  }
+  const std::string path = own_path();
+  for (const auto& host : hosts_) host->begin(agent_command(options_.starter, host->slots(), path));
+  if (!wait([](const Host& host) { return host.greeted; }, kConnectSeconds, "has not answered", refusal))
+    return false;
+  for (const auto& host : hosts_) {
+    if (options_.verbose) {
+      console_.say(format("mpiexec: host %s is %s, reached by %s%s%s, %u processors",
+                          host->slots().name.c_str(), host->hello.host.c_str(),
+                          options_.starter.name().c_str(), host->hello.address.empty() ? "" : " at ",
+                          host->hello.address.c_str(), host->hello.processors));
+    }
+    if (host->hello.version == TASUKI_VERSION) continue;
+    *refusal = {
+        format("host '%s' has Tasuki %s, and this one is " TASUKI_VERSION "; all hosts must have the same",
+               host->slots().name.c_str(), host->hello.version.c_str()),
+        1};
+    return false;
+  }
+  return true;
+}
+
+/// Runs the event loop until all hosts are `done`. Returns false, and why, when one is lost or refuses, when
+/// the time is over, or when the job is ended meanwhile.
+bool Hosts::wait(const std::function<bool(const Host&)>& done, double seconds, const char* what,
+                 Refusal* refusal) {
+  constexpr int kStepMs = 50;
+  const std::int64_t end_ns = clock_ns() + static_cast<std::int64_t>(seconds * 1e9);
+  for (;;) {
+    const Host* waits_for = nullptr;
+    for (const auto& host : hosts_) {
+      if (host->lost) {
+        *refusal = {host->why_lost, kLostStatus};
+        return false;
+      }
+      if (!host->refusal.text.empty()) {
+        *refusal = host->refusal;
+        return false;
+      }
+      if (waits_for == nullptr && !done(*host)) waits_for = host.get();
+    }
+    if (waits_for == nullptr) return true;
+    if (clock_ns() > end_ns) {
+      *refusal = {format("host '%s' %s within %g s; %s", waits_for->slots().name.c_str(), what, seconds,
+                         advice_for(options_.starter, waits_for->slots(), -1, own_path()).c_str()),
+                  kLostStatus};
+      return false;
+    }
+    loop_.run_once(kStepMs);
+    for (const auto& host : hosts_) {
+      if (host->open()) host->channel().keep_alive(clock_ns());
+    }
+    if (!user_.goes_on()) {
+      *refusal = {"", kLostStatus};
+      return false;
+    }
+  }
+}
+
+StartOrder Hosts::order_for(World& world, const Preparation& preparation) const {
+  StartOrder order;
+  order.job_id = world.segment.job_id();
+  order.placement = world.placement;
+  order.options = options_;
+  order.environment = variables_to_send(environ);
+  order.directory = own_directory();
+  order.has_tuning = preparation.has_tuning();
+  order.tuning = preparation.tuning();
+  order.silence_seconds = options_.host_silence_seconds;
+  return order;
+}
+
+bool Hosts::start(World& world, const Preparation& preparation, Refusal* refusal) {
+  world_ = &world;
+  mirror_ = std::make_unique<Mirror>(world);
+  StartOrder order = order_for(world, preparation);
+  for (int rank = 0; rank < world.size(); ++rank) {
+    const WorldRank one{&world, rank};
+    if (!one.rank().here) streams_.make_fed(one);
+  }
+  for (const auto& host : hosts_) {
+    order.placement.here = host->number();
+    host->channel().send(Frame::kStart, encode(order));
+  }
+  const int reader = options_.stdin_rank;
+  if (reader == kNoRank || reader >= world.size() || world.ranks[static_cast<std::size_t>(reader)].here)
+    return true;
+  const int number = world.placement.host(reader);
+  const auto found = std::find_if(hosts_.begin(), hosts_.end(),
+                                  [number](const auto& host) { return host->number() == number; });
+  if (found == hosts_.end()) {
+    *refusal = {format("no host has rank %d, which reads standard input", reader), 1};
+    return false;
+  }
+  input_ = std::make_unique<Input>(loop_, (*found)->channel());
+  return true;
+}
+
+bool Hosts::wait_until_started(Refusal* refusal) {
+  return wait([](const Host& host) { return host.started; }, kStartSeconds, "has not started its ranks",
+              refusal);
+}
+
+// ----- what agents tell ------------------------------------------------------------------------------------
+
+void Hosts::take(Host& from, Frame frame, std::string_view payload) {
+  FieldReader fields(payload);
+  switch (frame) {
+    case Frame::kHello:
+      from.greeted = decode(payload, &from.hello);
+      if (!from.greeted) lose(from, "it is no agent of this Tasuki");
+      return;
+    case Frame::kRefused:
+      from.refusal.status = static_cast<int>(fields.number());
+      from.refusal.text = "host '" + from.slots().name + "': " + fields.text();
+      return;
+    case Frame::kStarted:
+      return take_started(from, payload);
+    case Frame::kOutput:
+    case Frame::kClosed:
+      return take_output(from, frame == Frame::kClosed, payload);
+    case Frame::kEnded:
+      return take_ends(from, payload);
+    case Frame::kTaken:
+      if (input_ != nullptr) input_->note_taken(fields.number());
+      return;
+    case Frame::kLeaks: {
+      LeakReport report;
+      if (decode(std::string(payload), &report)) reports_.take_leaks(report);
+      return;
+    }
+    case Frame::kSettled:
+      from.settled = true;
+      return;
+    default:
+      break;
+  }
+  // Values, states, boards: of that host's ranks alone.
+  const int rank = mirror_ != nullptr ? mirror_->rank_of(payload) : -1;
+  if (rank < 0 || world_->placement.host(rank) != from.number() || !mirror_->take(frame, payload)) return;
+  if (frame != Frame::kBoard) send_to_others(&from, frame, payload);
+}
+
+Rank* Hosts::rank_of(const Host& host, std::uint32_t number) const {
+  if (world_ == nullptr || number >= world_->ranks.size()) return nullptr;
+  return world_->placement.host(static_cast<int>(number)) == host.number() ? &world_->ranks[number] : nullptr;
+}
+
+void Hosts::take_started(Host& from, std::string_view payload) {
+  FieldReader fields(payload);
+  const std::uint32_t count = fields.length();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t number = fields.number();
+    const std::uint32_t pid = fields.number();
+    Rank* const rank = rank_of(from, number);
+    if (rank == nullptr || pid == 0 || pid > INT_MAX) continue;
+    rank->pid = static_cast<int>(pid);
+  }
+  from.started = fields.over();
+}
+
+void Hosts::take_output(Host& from, bool closed, std::string_view payload) {
+  FieldReader fields(payload);
+  Rank* const rank = rank_of(from, fields.number());
+  const std::uint32_t stream = fields.number();
+  if (rank == nullptr || (stream != STDOUT_FILENO && stream != STDERR_FILENO)) return;
+  RankStream* const to = stream == STDOUT_FILENO ? rank->output.get() : rank->error.get();
+  if (to == nullptr) return;
+  if (closed) {
+    to->take_end();
+  } else {
+    to->take(fields.text());
+  }
+}
+
+void Hosts::take_ends(Host& from, std::string_view payload) {
+  FieldReader fields(payload);
+  const std::uint32_t count = fields.length();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t number = fields.number();
+    const auto status = static_cast<int>(fields.number());
+    Rank* const rank = rank_of(from, number);
+    if (rank == nullptr || !rank->running()) continue;
+    rank->ended = true;
+    rank->wait_status = status;
+    ended_.push_back({world_, static_cast<int>(number)});
+  }
+  user_.ranks_ended();
+}
+
+void Hosts::send_to_others(const Host* except, Frame frame, std::string_view payload) {
+  for (const auto& host : hosts_) {
+    if (host.get() != except && host->open()) host->channel().send(frame, payload);
+  }
+}
+
+// ----- losing ----------------------------------------------------------------------------------------------
+
+/// `why`: empty: the channel has ended. Its ranks count as killed.
+void Hosts::lose(Host& host, const std::string& why) {
+  if (host.lost) return;
+  host.lost = true;
+  const std::string& name = host.slots().name;
+  if (!why.empty()) {
+    host.why_lost = format("host '%s' is lost: %s", name.c_str(), why.c_str());
+  } else {
+    constexpr int kEndMs = 500;
+    const int status = host.agent().exit_status(kEndMs);
+    const std::string ended = status >= 0
+                                  ? format("%s ended with status %d", options_.starter.name().c_str(), status)
+                                  : format("%s closed the connection", options_.starter.name().c_str());
+    host.why_lost = host.greeted
+                        ? format("host '%s' is lost: %s", name.c_str(), ended.c_str())
+                        : format("cannot start ranks on host '%s': %s; %s", name.c_str(), ended.c_str(),
+                                 advice_for(options_.starter, host.slots(), status, own_path()).c_str());
+  }
+  host.agent().messages().take_available();
+  host.channel().close();
+  if (world_ == nullptr) return;
+  bool ran = false;
+  for (std::size_t number = 0; number < world_->ranks.size(); ++number) {
+    Rank* const rank = rank_of(host, static_cast<std::uint32_t>(number));
+    if (rank == nullptr) continue;
+    if (rank->running()) {
+      ran = true;
+      rank->ended = true;
+      rank->wait_status = SIGKILL;
+    }
+    for (RankStream* stream : {rank->output.get(), rank->error.get()}) {
+      if (stream != nullptr) stream->take_end();
+    }
+  }
+  if (ran) user_.host_lost(host.why_lost);
+}
+
+void Hosts::tell_values() {
+  if (mirror_ == nullptr) return;
+  const auto tell = [this](Frame frame, const std::string& payload) {
+    send_to_others(nullptr, frame, payload);
+  };
+  mirror_->tell_values(tell);
+  mirror_->tell_states(tell);
+}
+
+void Hosts::follow(std::int64_t now_ns) {
+  if (hosts_.empty()) return;
+  due_ns_ = now_ns + 500'000'000;
+  const bool full = console_.output().full() || console_.error().full();
+  for (const auto& host : hosts_) {
+    if (!host->open()) continue;
+    due_ns_ = std::min(due_ns_, host->channel().keep_alive(now_ns));
+    if (full != held_) {
+      FieldWriter to;
+      to.number(full ? 1 : 0);
+      host->channel().send(Frame::kHold, to.take());
+    }
+    const std::int64_t silent_ns = now_ns - host->channel().last_heard_ns();
+    if (silent_ns > static_cast<std::int64_t>(options_.host_silence_seconds * 1e9)) {
+      lose(*host, format("nothing was heard of it for %g s", options_.host_silence_seconds));
+    }
+  }
+  held_ = full;
+  if (full) due_ns_ = std::min(due_ns_, now_ns + kQuestionsNs);
+  if (mirror_ == nullptr || over_) return;
+  mirror_->tell_questions([this](Frame frame, const std::string& payload) {
+    const int number = world_->placement.host(mirror_->rank_of(payload));
+    for (const auto& host : hosts_) {
+      if (host->number() == number && host->open()) host->channel().send(frame, payload);
+    }
+  });
+  if (now_ns < values_due_ns_) return;
+  tell_values();
+  values_due_ns_ = now_ns + kValuesNs;
+}
+
+// ----- FarProcesses ----------------------------------------------------------------------------------------
+
+std::vector<WorldRank> Hosts::take_ended() {
+  return std::exchange(ended_, {});
+}
+
+void Hosts::signal(int signal, bool orphans_too) {
+  FieldWriter to;
+  to.number(static_cast<std::uint32_t>(signal));
+  to.number(orphans_too ? 1 : 0);
+  send_to_others(nullptr, Frame::kSignal, to.take());
+}
+
+void Hosts::settle() {
+  if (over_) return;
+  over_ = true;
+  input_.reset();
+  send_to_others(nullptr, Frame::kOver, {});
+  due_ns_ = 0;
+  settle_end_ns_ = clock_ns() + kSettleNs;
+}
+
+bool Hosts::settled() const {
+  const auto gone = [](const auto& host) { return host->lost || host->settled; };
+  return clock_ns() > settle_end_ns_ || std::all_of(hosts_.begin(), hosts_.end(), gone);
+}
+
+bool Hosts::is_launcher(int pid) const {
+  return std::any_of(hosts_.begin(), hosts_.end(), [pid](const auto& host) {
+    return host->agent_or_null() != nullptr && host->agent_or_null()->pid() == pid;
+  });
+}
+
+}  // namespace tasuki::launch

@@ -1,0 +1,171 @@
+// From memory to frames and back.
+#include "launch/hosts/mirror.hpp"
+
+#include <cstring>
+
+#include "base/system/clock.hpp"
+#include "job/message_fields.hpp"
+#include "launch/hosts/orders.hpp"
+
+namespace tasuki::launch {
+namespace {
+
+enum class BoardPart : std::uint32_t { kLine, kReport, kFiles };
+
+template <class Thing>
+std::string bytes_of(const Thing& thing) {
+  static_assert(std::is_trivially_copyable_v<Thing>);
+  return {reinterpret_cast<const char*>(&thing), sizeof thing};
+}
+
+template <class Thing>
+bool read_bytes(const std::string& text, Thing* thing) {
+  static_assert(std::is_trivially_copyable_v<Thing>);
+  if (text.size() != sizeof *thing) return false;
+  std::memcpy(thing, text.data(), sizeof *thing);
+  return true;
+}
+
+struct LineCopy {
+  LineValues values;
+  std::uint64_t moves;
+};
+
+LineCopy copy_of(const CallLine& line) {
+  LineCopy copy{};
+  copy.values = values_of(line);
+  copy.moves = line.moves.load(std::memory_order_relaxed);
+  return copy;
+}
+
+std::string of_rank(int rank, const std::string& text) {
+  FieldWriter to;
+  to.number(static_cast<std::uint32_t>(rank));
+  to.text(text);
+  return to.take();
+}
+
+std::string board_part(int rank, BoardPart part, const std::string& text) {
+  FieldWriter to;
+  to.number(static_cast<std::uint32_t>(part));
+  to.text(text);
+  return of_rank(rank, to.take());
+}
+
+bool take_board(const std::string& text, CallBoard* board) {
+  FieldReader from(text);
+  const auto part = static_cast<BoardPart>(from.number());
+  const std::string bytes = from.text();
+  if (!from.over()) return false;
+  if (part == BoardPart::kLine) {
+    LineCopy copy{};
+    if (!read_bytes(bytes, &copy)) return false;
+    put_back(copy.values, &board->line);
+    board->line.moves.store(copy.moves, std::memory_order_relaxed);
+    return true;
+  }
+  if (part == BoardPart::kReport) {
+    RankReport report{};
+    if (!read_bytes(bytes, &report)) return false;
+    report.since_ns = clock_ns() - report.since_ns;
+    publish_report(report, board);
+    return true;
+  }
+  const std::size_t files = bytes.size() / sizeof(MappedFile);
+  if (part != BoardPart::kFiles || bytes.size() % sizeof(MappedFile) != 0 || files > kMappedFiles)
+    return false;
+  std::memcpy(board->files, bytes.data(), bytes.size());
+  board->files_known.store(static_cast<std::uint32_t>(files), std::memory_order_release);
+  return true;
+}
+
+}  // namespace
+
+Mirror::Mirror(World& world) : world_(world), told_(world.ranks.size()) {}
+
+template <class Each>
+void Mirror::for_each(bool here, Each&& each) {
+  for (int rank = 0; rank < world_.size(); ++rank) {
+    const auto index = static_cast<std::size_t>(rank);
+    if (world_.ranks[index].here == here) each(rank, told_[index]);
+  }
+}
+
+void Mirror::tell_values(const Tell& tell) {
+  for_each(true, [&](int rank, Told& told) {
+    std::string now = ValueTable::page_text(values(), rank);
+    if (now == told.values) return;
+    tell(Frame::kValues, of_rank(rank, now));
+    told.values = std::move(now);
+  });
+}
+
+void Mirror::tell_states(const Tell& tell) {
+  for_each(true, [&](int rank, Told& told) {
+    std::string now = encode(state_of(world_.segment.rank(rank)));
+    if (now == told.state) return;
+    tell(Frame::kState, of_rank(rank, now));
+    told.state = std::move(now);
+  });
+}
+
+void Mirror::tell_boards(const Tell& tell) {
+  for_each(true, [&](int rank, Told& told) {
+    const CallBoard& board = world_.segment.board(rank);
+    std::string line = bytes_of(copy_of(board.line));
+    if (line != told.line) {
+      tell(Frame::kBoard, board_part(rank, BoardPart::kLine, line));
+      told.line = std::move(line);
+    }
+    const std::uint64_t version = board.version.load(std::memory_order_acquire);
+    RankReport report;
+    if (version != told.report && read_report(board, &report)) {
+      report.since_ns = clock_ns() - report.since_ns;  // the other host has another clock: how long ago
+      tell(Frame::kBoard, board_part(rank, BoardPart::kReport, bytes_of(report)));
+      told.report = version;
+    }
+    const std::uint32_t files = board.files_known.load(std::memory_order_acquire);
+    if (told.files || files == 0 || files > kMappedFiles) return;
+    told.files = true;
+    const std::string bytes(reinterpret_cast<const char*>(board.files), files * sizeof(MappedFile));
+    tell(Frame::kBoard, board_part(rank, BoardPart::kFiles, bytes));
+  });
+}
+
+void Mirror::tell_questions(const Tell& tell) {
+  for_each(false, [&](int rank, Told& told) {
+    const std::uint64_t asked = world_.segment.board(rank).asked.load(std::memory_order_relaxed);
+    if (asked == told.asked) return;
+    told.asked = asked;
+    tell(Frame::kAsk, of_rank(rank, bytes_of(asked)));
+  });
+}
+
+int Mirror::rank_of(std::string_view payload) const {
+  FieldReader from(payload);
+  const std::uint32_t rank = from.number();
+  return rank < world_.ranks.size() ? static_cast<int>(rank) : -1;
+}
+
+bool Mirror::take(Frame frame, std::string_view payload) {
+  FieldReader from(payload);
+  const std::uint32_t rank = from.number();
+  const std::string text = from.text();
+  if (!from.over() || rank >= world_.ranks.size()) return false;
+  const auto number = static_cast<int>(rank);
+  if (frame == Frame::kAsk) {  // of a rank here, as the others are of ranks elsewhere
+    std::uint64_t asked = 0;
+    if (!world_.ranks[rank].here || !read_bytes(text, &asked)) return false;
+    world_.segment.board(number).asked.store(asked, std::memory_order_seq_cst);
+    return true;
+  }
+  if (world_.ranks[rank].here) return false;
+  if (frame == Frame::kValues) return ValueTable::take_page(values(), number, text);
+  if (frame == Frame::kBoard) return take_board(text, &world_.segment.board(number));
+  RankState state;
+  if (frame != Frame::kState || !decode(text, &state)) return false;
+  store(state, &world_.segment.rank(number));
+  return true;
+}
+
+}  // namespace tasuki::launch
