@@ -405,3 +405,35 @@ def test_slots_of_a_batch_system_are_used(launcher):
         words, env=clean_environment() | variables, capture_output=True, text=True, timeout=30
     )
     assert done.returncode == 2 and "--host localhost starts the ranks on this machine" in done.stderr
+
+
+def can_hide():
+    """Whether a process here may have mounts of its own."""
+    words = ["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"]
+    return subprocess.run(words, capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not can_hide(), reason="mounts of one's own (unshare -m) are not permitted here")
+def test_a_host_without_tasuki_gets_it(mpiexec, tmp_path):
+    """The launcher hides the installation under a mount; what is sent there is gone in the end."""
+    launcher = tmp_path / "hide"
+    script = f'mount -t tmpfs none {PREFIX}; export TMPDIR={tmp_path}; eval "$1"'
+    launcher.write_text(f"#!/bin/sh\nshift\nexec unshare -m sh -c '{script}' x \"$*\"\n")
+    launcher.chmod(launcher.stat().st_mode | stat.S_IXUSR)
+    done = mpiexec(
+        "--host",
+        "a:2",
+        "--launcher-command",
+        launcher,
+        "-n",
+        2,
+        "sh",
+        "-c",
+        "ls ${LD_LIBRARY_PATH##*:}/libmpi.so.12",
+    )
+    assert done.returncode == 0, done.text
+    assert re.search(r"host 'a' has no \S+/bin/mpiexec: this one is sent along, [0-9.]+ MB", done.stderr), (
+        done.text
+    )
+    assert done.stdout.count(f"{tmp_path}/tasuki.") == 2, done.text
+    assert list(tmp_path.glob("tasuki.*")) == [], "the folder there is removed"

@@ -32,8 +32,9 @@ inline constexpr std::uint64_t kJobMagic = 0x626f6a696b757361;  // "asukijob"
 inline constexpr std::uint32_t kJobVersion = 16;
 inline constexpr std::size_t kPageBytes = 4096;  // alignment of the parts, whatever the machine's page
 inline constexpr std::size_t kAbortMessageBytes = 1024;
-inline constexpr std::size_t kPortBytes = 256;   // a port's name, with the final NUL
-inline constexpr std::size_t kSocketBytes = 64;  // an abstract socket's name, with the final NUL
+inline constexpr std::size_t kPortBytes = 256;    // a port's name, with the final NUL
+inline constexpr std::size_t kAddressBytes = 64;  // of a network interface, with the final NUL
+inline constexpr std::size_t kSocketBytes = 64;   // an abstract socket's name, with the final NUL
 
 /// How far a rank is in its life.
 enum class Life : std::uint32_t {
@@ -45,21 +46,22 @@ enum class Life : std::uint32_t {
 };
 
 struct alignas(64) JobHeader {
-  std::uint64_t magic;                      // writer of this and the next lines: mpiexec
-  std::uint32_t version;                    //
-  std::int32_t size;                        // ranks
-  std::uint64_t job_id;                     // random; tells this job's segment from another's
-  std::int32_t launcher_pid;                // mpiexec
-  std::int32_t applications;                // programs of an MPMD job
-  std::int32_t processors_available;        // to all ranks together; a rank's own mask tells only its binding
-  std::int32_t universe_size;               // MPI_UNIVERSE_SIZE, if larger than the job
-  std::int32_t nodes;                       // virtual nodes, or hosts, at least 1
-  std::int32_t hosts;                       // that the ranks are on; above 1: a node is a host
-  std::int32_t spawn_number;                // 0: the command line's ranks; else those of that MPI_Comm_spawn
-  std::uint64_t ranks_offset;               // of RankBlock[size]
-  std::uint64_t region_offset;              // of the link's region, which ends the segment
-  char launcher_socket[kSocketBytes];       // where mpiexec takes requests; see spawn_request.hpp
-  char parent_port[kPortBytes];             // where the processes that spawned this job wait; or empty
+  std::uint64_t magic;                 // writer of this and the next lines: mpiexec
+  std::uint32_t version;               //
+  std::int32_t size;                   // ranks
+  std::uint64_t job_id;                // random; tells this job's segment from another's
+  std::int32_t launcher_pid;           // mpiexec
+  std::int32_t applications;           // programs of an MPMD job
+  std::int32_t processors_available;   // to all ranks together; a rank's own mask tells only its binding
+  std::int32_t universe_size;          // MPI_UNIVERSE_SIZE, if larger than the job
+  std::int32_t nodes;                  // virtual nodes, or hosts, at least 1
+  std::int32_t hosts;                  // that the ranks are on; above 1: a node is a host
+  std::int32_t spawn_number;           // 0: the command line's ranks; else those of that MPI_Comm_spawn
+  std::uint64_t ranks_offset;          // of RankBlock[size]
+  std::uint64_t region_offset;         // of the link's region, which ends the segment
+  char launcher_socket[kSocketBytes];  // where mpiexec takes requests; see spawn_request.hpp
+  char address[kAddressBytes];         // of this host, by which others of the job reach it; or empty: unknown
+  char parent_port[kPortBytes];        // where the processes that spawned this job wait; or empty
   std::atomic<std::uint64_t> region_bytes;  // writer: the first rank to get there; 0 before
   std::atomic<std::int32_t> first_abort;    // writer: the first rank that aborts, its rank + 1
   std::atomic<std::int32_t> absent_rank;    // writer: mpiexec; rank + 1 of one that ended without MPI_Init

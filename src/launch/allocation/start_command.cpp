@@ -29,25 +29,15 @@ std::string RemoteStarter::name() const {
   return kind == RemoteStart::kSlurm ? "srun" : "ssh";
 }
 
-std::vector<std::string> agent_command(const RemoteStarter& starter, const HostSlots& host,
-                                       const std::string& own_path) {
-  const std::string path = agent_path(starter, own_path);
+std::vector<std::string> command_on_host(const RemoteStarter& starter, const HostSlots& host,
+                                         const std::vector<std::string>& program) {
   std::vector<std::string> words;
   switch (starter.kind) {
-    case RemoteStart::kSlurm:  // no shell on the other side
-      return {"srun",
-              "--nodelist=" + host.name,
-              "--nodes=1",
-              "--ntasks=1",
-              "--overlap",
-              "--mpi=none",
-              "--cpu-bind=none",
-              "--mem=0",
-              "--unbuffered",
-              "--kill-on-bad-exit=1",
-              "--quiet",
-              path,
-              "--agent"};
+    case RemoteStart::kSlurm:
+      words = {"srun",       "--nodelist=" + host.name, "--nodes=1", "--ntasks=1",   "--overlap",
+               "--mpi=none", "--cpu-bind=none",         "--mem=0",   "--unbuffered", "--quiet"};
+      words.insert(words.end(), program.begin(), program.end());  // no shell on the other side
+      return words;
     case RemoteStart::kSsh:
       // No terminal, no X11, no question that nobody could answer; a host that does not answer is told soon.
       words = {"ssh", "-x", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"};
@@ -57,8 +47,14 @@ std::vector<std::string> agent_command(const RemoteStarter& starter, const HostS
       break;
   }
   if (!host.user.empty()) words.insert(words.end(), {"-l", host.user});
-  words.insert(words.end(), {host.name, quoted(path), "--agent"});
+  words.push_back(host.name);
+  for (const std::string& word : program) words.push_back(quoted(word));
   return words;
+}
+
+std::vector<std::string> agent_command(const RemoteStarter& starter, const HostSlots& host,
+                                       const std::string& own_path) {
+  return command_on_host(starter, host, {agent_path(starter, own_path), "--agent"});
 }
 
 std::string advice_for(const RemoteStarter& starter, const HostSlots& host, int status,

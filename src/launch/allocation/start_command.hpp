@@ -20,6 +20,10 @@ struct RemoteStarter {
   std::string name() const;
 };
 
+/// The words that run `program`, with its arguments, on `host`.
+std::vector<std::string> command_on_host(const RemoteStarter& starter, const HostSlots& host,
+                                         const std::vector<std::string>& program);
+
 /// The words that start this mpiexec's agent on `host`. `own_path`: that of the mpiexec that runs.
 std::vector<std::string> agent_command(const RemoteStarter& starter, const HostSlots& host,
                                        const std::string& own_path);

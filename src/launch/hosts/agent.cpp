@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 
 #include "base/system/clock.hpp"
 #include "job/message_fields.hpp"
@@ -25,18 +26,15 @@ constexpr std::int64_t kAskedNs = 2'000'000'000;    // how long it may be
 constexpr std::size_t kWaitingBytesMax = 4 << 20;   // that the channel may hold before outputs wait
 constexpr double kSilenceSeconds = 30;              // before there is an order that tells another
 
-/// "10.0.0.2 40022 10.0.0.1 22": the third word is this host as ssh reached it.
-std::string address_of_connection() {
+/// A word of "10.0.0.2 40022 10.0.0.1 22", which ssh sets: the caller's address and port, then this host's.
+std::string word_of_connection(int number) {
   const char* text = std::getenv("SSH_CONNECTION");
-  if (text == nullptr) return {};
-  const std::string words = text;
-  std::size_t begin = 0;
-  for (int word = 0; word < 2; ++word) {
-    begin = words.find(' ', begin);
-    if (begin == std::string::npos) return {};
-    ++begin;
+  std::istringstream words(text != nullptr ? text : "");
+  std::string word;
+  for (int i = 0; i <= number; ++i) {
+    if (!(words >> word)) return {};
   }
-  return words.substr(begin, words.find(' ', begin) - begin);
+  return word;
 }
 
 /// The environment of the mpiexec that is served, but for what belongs to this host.
@@ -75,7 +73,8 @@ int Agent::run() {
   channel_.send(Frame::kHello,
                 encode(Hello{.version = TASUKI_VERSION,
                              .host = host_name(),
-                             .address = address_of_connection(),
+                             .address = word_of_connection(2),
+                             .caller_address = word_of_connection(0),
                              .processors = static_cast<std::uint32_t>(local::processors_available()),
                              .pid = static_cast<std::uint32_t>(getpid())}));
   while (channel_.open() || part_ != nullptr) {

@@ -157,6 +157,7 @@ bool AgentPart::start(Refusal* refusal) {
   world->placement = order_.placement;
   if (!preparation_.prepare(world.get(), refusal, order_.job_id)) return false;
   World& first = worlds_.add(std::move(world));
+  set_address(order_.address, &first.segment.header());
   mirror_ = std::make_unique<Mirror>(first);
   if (!starter_.start(&first, refusal)) return false;
   if (order_.options.report_bindings) {

@@ -66,7 +66,10 @@ class Channel {
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  /// The first bytes of either direction: what tells frames from a shell's words.
+  /// Bytes that are no frame, for what starts the other side. Before greet().
+  void send_first(std::string_view bytes) { waiting_ += bytes; }
+
+  /// The first bytes of either direction, else: what tells frames from a shell's words.
   void greet();
 
   /// Sends it now or as soon as the other side takes it; nothing once the channel has ended.

@@ -14,6 +14,7 @@
 #include "launch/base/format.hpp"
 #include "launch/hosts/launched_agent.hpp"
 #include "launch/hosts/remote_input.hpp"
+#include "launch/hosts/sent_tree.hpp"
 
 extern char** environ;
 
@@ -49,8 +50,10 @@ class Hosts::Host final : public ChannelUser {
   Host(Hosts& hosts, int number, HostSlots slots)
       : hosts_(hosts), number_(number), slots_(std::move(slots)) {}
 
-  void begin(const std::vector<std::string>& words) {
-    agent_ = std::make_unique<LaunchedAgent>(hosts_.loop_, words, *this, hosts_.console_.error());
+  /// Starts its launcher; a second time where the first has found no agent there.
+  void begin(const std::vector<std::string>& words, std::string_view first = {}) {
+    before_ = std::move(agent_);  // whose channel has called us
+    agent_ = std::make_unique<LaunchedAgent>(hosts_.loop_, words, *this, hosts_.console_.error(), first);
     if (!agent_->error().empty()) {
       lost = true;
       why_lost = agent_->error();
@@ -59,6 +62,7 @@ class Hosts::Host final : public ChannelUser {
   void take_frame(Frame frame, std::string_view payload) override { hosts_.take(*this, frame, payload); }
   void channel_ended() override { hosts_.lose(*this, ""); }
 
+  bool begun() const { return agent_ != nullptr; }
   bool open() const { return !lost && agent_ != nullptr; }
   Channel& channel() { return agent_->channel(); }
   LaunchedAgent& agent() { return *agent_; }
@@ -71,6 +75,7 @@ class Hosts::Host final : public ChannelUser {
   bool started = false;
   bool settled = false;
   bool lost = false;
+  bool has_archive = false;
   std::string why_lost;
   Refusal refusal{"", 0};
 
@@ -79,6 +84,7 @@ class Hosts::Host final : public ChannelUser {
   const int number_;  // in the placement
   const HostSlots slots_;
   std::unique_ptr<LaunchedAgent> agent_;
+  std::unique_ptr<LaunchedAgent> before_;
 };
 
 Hosts::Hosts(EventLoop& loop, const Options& options, Console& console, ConsoleStreams& streams,
@@ -94,8 +100,6 @@ bool Hosts::connect(const std::vector<HostSlots>& hosts, const Placement& placem
     if (static_cast<int>(number) == placement.here) continue;
     hosts_.push_back(std::make_unique<Host>(*this, static_cast<int>(number), hosts[number]));
   }
-  const std::string path = own_path();
-  for (const auto& host : hosts_) host->begin(agent_command(options_.starter, host->slots(), path));
   if (!wait([](const Host& host) { return host.greeted; }, kConnectSeconds, "has not answered", refusal))
     return false;
   for (const auto& host : hosts_) {
@@ -115,6 +119,18 @@ bool Hosts::connect(const std::vector<HostSlots>& hosts, const Placement& placem
   return true;
 }
 
+/// Keeps a bounded number of launchers on their way at once.
+void Hosts::begin_more() {
+  constexpr std::ptrdiff_t kAtOnce = 64;
+  const auto is_on_its_way = [](const auto& host) { return host->begun() && !host->greeted; };
+  auto room = kAtOnce - std::count_if(hosts_.begin(), hosts_.end(), is_on_its_way);
+  for (const auto& host : hosts_) {
+    if (host->begun() || room <= 0) continue;
+    host->begin(agent_command(options_.starter, host->slots(), own_path()));
+    --room;
+  }
+}
+
 /// Runs the event loop until all hosts are `done`. Returns false, and why, when one is lost or refuses, when
 /// the time is over, or when the job is ended meanwhile.
 bool Hosts::wait(const std::function<bool(const Host&)>& done, double seconds, const char* what,
@@ -122,6 +138,7 @@ bool Hosts::wait(const std::function<bool(const Host&)>& done, double seconds, c
   constexpr int kStepMs = 50;
   const std::int64_t end_ns = clock_ns() + static_cast<std::int64_t>(seconds * 1e9);
   for (;;) {
+    begin_more();
     const Host* waits_for = nullptr;
     for (const auto& host : hosts_) {
       if (host->lost) {
@@ -175,6 +192,8 @@ bool Hosts::start(World& world, const Preparation& preparation, Refusal* refusal
   }
   for (const auto& host : hosts_) {
     order.placement.here = host->number();
+    order.address = host->hello.address;
+    if (!host->hello.caller_address.empty()) set_address(host->hello.caller_address, &world.segment.header());
     host->channel().send(Frame::kStart, encode(order));
   }
   const int reader = options_.stdin_rank;
@@ -293,7 +312,7 @@ void Hosts::send_to_others(const Host* except, Frame frame, std::string_view pay
 
 /// `why`: empty: the channel has ended. Its ranks count as killed.
 void Hosts::lose(Host& host, const std::string& why) {
-  if (host.lost) return;
+  if (host.lost || (why.empty() && !host.greeted && send_installation(host))) return;
   host.lost = true;
   const std::string& name = host.slots().name;
   if (!why.empty()) {
@@ -326,6 +345,22 @@ void Hosts::lose(Host& host, const std::string& why) {
     }
   }
   if (ran) user_.host_lost(host.why_lost);
+}
+
+/// A host that has no agent gets this installation. Returns whether it does.
+bool Hosts::send_installation(Host& host) {
+  constexpr int kEndMs = 500;
+  const int status = host.agent().exit_status(kEndMs);
+  const bool may_send = options_.starter.prefix.empty() && !host.has_archive && is_missing_there(status);
+  std::string error;
+  if (!may_send || (archive_.empty() && !pack_installation(own_path(), &archive_, &error))) return false;
+  host.agent().messages().finish();
+  console_.say(format("mpiexec: host '%s' has no %s: this one is sent along, %.1f MB",
+                      host.slots().name.c_str(), own_path().c_str(),
+                      static_cast<double>(archive_.size()) * 1e-6));
+  host.has_archive = true;
+  host.begin(agent_command_of_archive(options_.starter, host.slots(), archive_.size()), archive_);
+  return true;
 }
 
 void Hosts::tell_values() {

@@ -80,6 +80,8 @@ class Hosts final : public FarProcesses {
   void take_output(Host& from, bool closed, std::string_view payload);
   void take_ends(Host& from, std::string_view payload);
   void lose(Host& host, const std::string& why);
+  bool send_installation(Host& host);
+  void begin_more();
   bool wait(const std::function<bool(const Host&)>& done, double seconds, const char* what, Refusal* refusal);
   void send_to_others(const Host* except, Frame frame, std::string_view payload);
   Rank* rank_of(const Host& host, std::uint32_t number) const;
@@ -96,7 +98,7 @@ class Hosts final : public FarProcesses {
   std::unique_ptr<Mirror> mirror_;
   std::unique_ptr<Input> input_;
   std::vector<WorldRank> ended_;
-  std::string failure_;  // of the first host that is lost
+  std::string archive_;  // of this installation, for hosts that have none
   bool held_ = false;
   bool over_ = false;
   std::int64_t due_ns_ = 0;

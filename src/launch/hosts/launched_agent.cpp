@@ -67,7 +67,7 @@ int as_shell_status(int status) {
 }  // namespace
 
 LaunchedAgent::LaunchedAgent(EventLoop& loop, const std::vector<std::string>& words, ChannelUser& user,
-                             OutputSink& error_output) {
+                             OutputSink& error_output, std::string_view first) {
   Pipe in;
   Pipe out;
   Pipe messages;
@@ -78,6 +78,7 @@ LaunchedAgent::LaunchedAgent(EventLoop& loop, const std::vector<std::string>& wo
     fcntl(messages.read_end, F_SETFL, O_NONBLOCK);
     messages_ = std::make_unique<RankStream>(loop, messages.read_end, error_output, "");
     channel_ = std::make_unique<Channel>(loop, out.read_end, in.write_end, user);
+    channel_->send_first(first);
     channel_->greet();
     return;
   }

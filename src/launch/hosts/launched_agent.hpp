@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "launch/base/event_loop.hpp"
@@ -16,9 +17,10 @@ namespace tasuki::launch {
 
 class LaunchedAgent {
  public:
-  /// Starts `words`. `user` and `error_output` outlive this object.
+  /// Starts `words`, which find `first` on their standard input before the channel begins. `user` and
+  /// `error_output` outlive this object.
   LaunchedAgent(EventLoop& loop, const std::vector<std::string>& words, ChannelUser& user,
-                OutputSink& error_output);
+                OutputSink& error_output, std::string_view first = {});
   ~LaunchedAgent();
   LaunchedAgent(const LaunchedAgent&) = delete;
   LaunchedAgent& operator=(const LaunchedAgent&) = delete;

@@ -115,6 +115,7 @@ std::string encode(const Hello& hello) {
   to.text(hello.version);
   to.text(hello.host);
   to.text(hello.address);
+  to.text(hello.caller_address);
   to.number(hello.processors);
   to.number(hello.pid);
   return to.take();
@@ -125,6 +126,7 @@ bool decode(std::string_view bytes, Hello* hello) {
   hello->version = from.text();
   hello->host = from.text();
   hello->address = from.text();
+  hello->caller_address = from.text();
   hello->processors = from.number();
   hello->pid = from.number();
   return from.over();
@@ -140,6 +142,7 @@ std::string encode(const StartOrder& order) {
   write(to, order.options);
   write(to, order.environment);
   to.text(order.directory);
+  to.text(order.address);
   to.number(order.has_tuning ? 1 : 0);
   to.text(order.tuning);
   to.number(static_cast<std::uint32_t>(order.silence_seconds * 1000));
@@ -156,6 +159,7 @@ bool decode(std::string_view bytes, StartOrder* order) {
   order->options = read_options(from);
   order->environment = read_texts(from);
   order->directory = from.text();
+  order->address = from.text();
   order->has_tuning = from.number() != 0;
   order->tuning = from.text();
   order->silence_seconds = from.number() / 1000.0;
@@ -211,6 +215,10 @@ void store(const RankState& state, local::RankBlock* block) {
   std::snprintf(block->abort_message, local::kAbortMessageBytes, "%s", state.abort_message.c_str());
   if (state.in_world) block->in_world.store(1, std::memory_order_seq_cst);
   block->life.store(state.life, std::memory_order_release);
+}
+
+void set_address(const std::string& address, local::JobHeader* header) {
+  std::snprintf(header->address, sizeof header->address, "%s", address.c_str());
 }
 
 std::vector<std::string> variables_to_send(const char* const* inherited) {

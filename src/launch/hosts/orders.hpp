@@ -16,9 +16,10 @@ namespace tasuki::launch {
 
 /// What an agent says of itself.
 struct Hello {
-  std::string version;  // of Tasuki
-  std::string host;     // as the machine calls itself
-  std::string address;  // by which it was reached, as ssh tells it there; empty: unknown
+  std::string version;         // of Tasuki
+  std::string host;            // as the machine calls itself
+  std::string address;         // by which it was reached, as ssh tells it there; empty: unknown
+  std::string caller_address;  // of the host that reached it, the same
   std::uint32_t processors = 0;
   std::uint32_t pid = 0;
 };
@@ -30,6 +31,7 @@ struct StartOrder {
   Options options;                       // what concerns the start of ranks
   std::vector<std::string> environment;  // "NAME=value", for all ranks
   std::string directory;                 // of ranks that have none of their own
+  std::string address;                   // of this host; empty: unknown
   bool has_tuning = false;
   std::string tuning;
   double silence_seconds = 0;  // after which a host is taken for dead
@@ -57,6 +59,9 @@ bool decode(std::string_view bytes, RankState* state);
 /// Writes it where it is looked for: the rank is elsewhere, so its processes have the number -1. Returns
 /// whether it aborts the job.
 void store(const RankState& state, local::RankBlock* block);
+
+/// Writes a host's address where its ranks look for it.
+void set_address(const std::string& address, local::JobHeader* header);
 
 /// The variables that are sent to another host: all of `inherited` (null-terminated, like environ) but what
 /// belongs to this machine, this login or this terminal.
