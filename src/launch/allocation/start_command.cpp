@@ -34,8 +34,12 @@ std::vector<std::string> command_on_host(const RemoteStarter& starter, const Hos
   std::vector<std::string> words;
   switch (starter.kind) {
     case RemoteStart::kSlurm:
-      words = {"srun",       "--nodelist=" + host.name, "--nodes=1", "--ntasks=1",   "--overlap",
-               "--mpi=none", "--cpu-bind=none",         "--mem=0",   "--unbuffered", "--quiet"};
+      // Processors are dealt by the agent, which lifts what srun bound it to.
+      words = {"srun",      "--nodelist=" + host.name,
+               "--nodes=1", "--ntasks=1",
+               "--overlap", "--mpi=none",
+               "--mem=0",   "--unbuffered",
+               "--quiet"};
       words.insert(words.end(), program.begin(), program.end());  // no shell on the other side
       return words;
     case RemoteStart::kSsh:

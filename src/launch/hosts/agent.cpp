@@ -2,12 +2,14 @@
 #include "launch/hosts/agent.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <sstream>
 
 #include "base/system/clock.hpp"
@@ -15,6 +17,7 @@
 #include "launch/base/format.hpp"
 #include "launch/host/host_name.hpp"
 #include "launch/host/signals.hpp"
+#include "launch/mapping/processor_set.hpp"
 #include "node/processors.hpp"
 
 namespace tasuki::launch {
@@ -46,6 +49,16 @@ void take_environment(const std::vector<std::string>& variables) {
   }
 }
 
+/// srun binds a step's one task to one core, or more. What the job may not use stays out all the same.
+void take_all_processors() {
+  if (std::getenv("SLURM_STEP_ID") == nullptr) return;
+  constexpr int kProcessorsMax = 8192;  // of Linux
+  std::vector<int> processors(kProcessorsMax);
+  std::iota(processors.begin(), processors.end(), 0);
+  const ProcessorSet all(processors);
+  sched_setaffinity(0, all.bytes(), all.set());
+}
+
 }  // namespace
 
 /// The channel's descriptors, out of the way: what ranks or libraries print must not get in between.
@@ -69,6 +82,7 @@ Agent::Agent(const Inherited& inherited, int signal_fd)
 }
 
 int Agent::run() {
+  take_all_processors();
   channel_.greet();
   channel_.send(Frame::kHello,
                 encode(Hello{.version = TASUKI_VERSION,

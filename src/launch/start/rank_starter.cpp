@@ -113,8 +113,11 @@ bool RankStarter::start_rank(const WorldRank& rank, std::size_t number_here, Ref
   }
   processes_.started(rank, started.pid);
   if (options_.verbose) {
-    console_.say(format("mpiexec: rank %s is pid %d, %s", world.rank_name(rank.number).c_str(), started.pid,
-                        start.path));
+    const Placement& placement = world.placement;
+    const std::string host =
+        placement.spread() ? " on " + placement.hosts[static_cast<std::size_t>(placement.here)] : "";
+    console_.say(format("mpiexec: rank %s is pid %d%s, %s", world.rank_name(rank.number).c_str(), started.pid,
+                        host.c_str(), start.path));
   }
   return true;
 }
