@@ -1,7 +1,7 @@
 #!/bin/sh
 # tools/system-packages.sh SECTION...: makes sure that the packages of these sections of tools/packages-debian.txt
 # (build, test, demo) are installed: as root it installs what is missing, as an ordinary user it says which line
-# does, and stops. Silent when nothing is missing; packages of other sections are not looked for. Other
+# does, and stops. Daemons are not started. Silent when nothing is missing; packages of other sections are not looked for. Other
 # distributions are left alone: there the build itself says what it does not find.
 set -u
 list=$(dirname "$0")/packages-debian.txt
@@ -25,6 +25,13 @@ if [ "$(id -u)" -ne 0 ]; then
   echo "These packages are missing. Install them (as root), then try again:" >&2
   echo "    $install" >&2
   exit 1
+fi
+# Debian starts the daemons of a package, such as sshd, as soon as it is there; the tests start their own.
+policy=${POLICY_RC_D:-/usr/sbin/policy-rc.d}
+if [ ! -e "$policy" ]; then
+  trap 'rm -f "$policy"' EXIT
+  trap 'exit 1' HUP INT TERM
+  printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy"
 fi
 echo "installing$missing"
 log=$(mktemp)

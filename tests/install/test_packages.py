@@ -26,7 +26,8 @@ def machine(tmp_path):
             "dpkg-query": "for last; do :; done\n"
             f'case " {" ".join(missing)} " in *" $last "*) exit 1 ;; esac\n'
             "printf installed",
-            "apt-get": f'echo "$@" >>{tmp_path}/apt-get.log\n[ "$1" = update ] || exit {apt_status}',
+            "apt-get": f'echo "$@" >>{tmp_path}/apt-get.log\n[ "$1" = update ] || {{ {tmp_path}/policy;'
+            f" echo $? >{tmp_path}/policy.status; exit {apt_status}; }}",
             "id": f"echo {user}",
         }
         for name, text in programs.items():
@@ -36,7 +37,11 @@ def machine(tmp_path):
         log.unlink(missing_ok=True)
         done = subprocess.run(
             [ROOT / "tools/system-packages.sh", *words],
-            env={"PATH": f"{tmp_path}:/usr/bin:/bin", "TMPDIR": str(tmp_path)},
+            env={
+                "PATH": f"{tmp_path}:/usr/bin:/bin",
+                "TMPDIR": str(tmp_path),
+                "POLICY_RC_D": str(tmp_path / "policy"),
+            },
             capture_output=True,
             text=True,
         )
@@ -85,6 +90,19 @@ def test_a_user_is_told_the_line(machine):
 def test_an_installation_that_fails_is_a_failure(machine):
     done, _ = machine("test", missing=["gdb"], apt_status=100)
     assert done.returncode == 1 and "apt-get could not install the packages" in done.stderr
+
+
+@pytest.mark.parametrize("apt_status", [0, 100])
+def test_daemons_are_not_started(machine, tmp_path, apt_status):
+    """101 is policy-rc.d's "forbidden". A policy that is there already stays, and stays in force."""
+    machine("test", missing=["munge"], apt_status=apt_status)
+    assert (tmp_path / "policy.status").read_text() == "101\n"
+    assert not (tmp_path / "policy").exists()
+    (tmp_path / "policy").write_text("#!/bin/sh\nexit 104\n")
+    (tmp_path / "policy").chmod(0o755)
+    machine("test", missing=["munge"], apt_status=apt_status)
+    assert (tmp_path / "policy.status").read_text() == "104\n"
+    assert (tmp_path / "policy").exists()
 
 
 def test_an_unknown_section_is_refused(machine):
