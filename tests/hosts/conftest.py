@@ -10,6 +10,7 @@ import pytest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "ranks")]
 
+import launchers  # noqa: E402
 from hosts import CannotError, Hosts  # noqa: E402
 
 # As in tests/ranks: a shell that starts tests in the background has these ignored, and so would all ranks.
@@ -38,3 +39,22 @@ def make_hosts():
 def hosts(make_hosts):
     """Three hosts of this test's own."""
     return make_hosts(3)
+
+
+@pytest.fixture(scope="session")
+def slurm_hosts():
+    try:
+        with Hosts(3) as hosts:
+            launchers.start_slurm(hosts)
+            yield hosts
+    except CannotError as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture
+def cluster(slurm_hosts):
+    """Three hosts with Slurm, made once for all tests; one that harms them takes `hosts`, start_slurm()."""
+    yield slurm_hosts
+    launchers.end_jobs(slurm_hosts)
+    slurm_hosts.kill_started()
+    slurm_hosts.mark()
