@@ -46,12 +46,9 @@ std::size_t LoopLink::bytes_needed(int size) {
 
 LoopLink::LoopLink(std::unique_ptr<Link> behind, Doorbells& doorbells, std::byte* region,
                    std::vector<int> nodes, const NetworkModel& model, const Clock& clock)
-    : behind_(std::move(behind)),
+    : OuterLink(std::move(behind), std::move(nodes)),
       doorbells_(doorbells),
       clock_(clock),
-      rank_(behind_->self()),
-      nodes_(std::move(nodes)),
-      node_(nodes_[static_cast<std::size_t>(rank_)]),
       model_(model),
       capacity_(ring_capacity(nodes_.size())),
       wires_(nodes_.size()),

@@ -1,15 +1,14 @@
 // LoopLink: packets between virtual nodes (mpiexec --nodes), which share a machine and behave as if they
 // shared nothing but a network.
 //
-// It stands before another link, that of the node. What goes to a rank of the same node, or to a
-// process of another job, it hands to that one; what goes to another node of this job is copied into a ring
-// of the ordered pair (loop_ring.hpp) and copied out again at the receiver. Each ordered pair is a link of
-// its own: a packet that is committed at time t begins to travel when the link is free, occupies it for its
-// bytes divided by the bandwidth, and is due one latency after its last byte has left. It is not delivered
-// before. Where the nodes have links, too (NetworkModel::node_mb_per_second), a packet then goes through its
-// node's link out and the other's link in, which it shares with the packets of all their ranks
-// (node_link.hpp). 64 KiB may wait for a link in; what else is for it waits in the link out, and nothing
-// passes it there, as in networks that lose nothing. That is all of the model.
+// What goes to another node of this job is copied into a ring of the ordered pair (loop_ring.hpp) and copied
+// out again at the receiver. Each ordered pair is a link of its own: a packet that is committed at time t
+// begins to travel when the link is free, occupies it for its bytes divided by the bandwidth, and is due one
+// latency after its last byte has left. It is not delivered before. Where the nodes have links, too
+// (NetworkModel::node_mb_per_second), a packet then goes through its node's link out and the other's link in,
+// which it shares with the packets of all their ranks (node_adapter.hpp). 64 KiB may wait for a link in; what
+// else is for it waits in the link out, and nothing passes it there, as in networks that lose nothing. That
+// is all of the model.
 //
 // Ranks sleep and are woken by the doorbells of the link behind it. No rank sleeps past the time when a
 // packet that it knows of is due: the system wakes sleepers late, so the last of that time is spent awake.
@@ -29,7 +28,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "base/system/clock.hpp"
@@ -37,6 +35,7 @@
 #include "link/link.hpp"
 #include "link/loop/loop_ring.hpp"
 #include "link/loop/node_adapter.hpp"
+#include "link/outer_link.hpp"
 #include "node/doorbells.hpp"
 
 namespace tasuki {
@@ -59,7 +58,7 @@ struct NetworkModel {
   }
 };
 
-class LoopLink final : public Link {
+class LoopLink final : public OuterLink {
  public:
   /// Bytes of the region for `size` ranks.
   static std::size_t bytes_needed(int size);
@@ -70,8 +69,6 @@ class LoopLink final : public Link {
   LoopLink(std::unique_ptr<Link> behind, Doorbells& doorbells, std::byte* region, std::vector<int> nodes,
            const NetworkModel& model, const Clock& clock);
 
-  int endpoints() const override { return behind_->endpoints(); }
-  int self() const override { return rank_; }
   std::uint32_t bulk_bytes_max() const override;
   bool reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) override;
   void commit(int peer, const PacketRoom& room) override;
@@ -79,39 +76,7 @@ class LoopLink final : public Link {
   Found take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
                 std::uint32_t looks, SmallPacket* taken) override;
   int poll(PacketSink& sink) override;
-  std::uint32_t arm() override { return behind_->arm(); }
   bool sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;
-  void disarm() override { behind_->disarm(); }
-  void ring() override { behind_->ring(); }
-
-  bool can_put(int peer) const override { return !is_far(peer) && behind_->can_put(peer); }
-  void use_heap(SymmetricHeap& heap) override { behind_->use_heap(heap); }
-  bool register_memory(void* base, std::size_t bytes, MemoryKey* key) override {
-    return behind_->register_memory(base, bytes, key);
-  }
-  bool put_memory(int peer, const MemoryKey& key, std::uint64_t offset, const void* from, std::size_t bytes,
-                  std::uint64_t* completed) override {
-    return can_put(peer) && behind_->put_memory(peer, key, offset, from, bytes, completed);
-  }
-  bool get_memory(int peer, const MemoryKey& key, std::uint64_t offset, void* to, std::size_t bytes,
-                  std::uint64_t* completed) override {
-    return can_put(peer) && behind_->get_memory(peer, key, offset, to, bytes, completed);
-  }
-
-  void say_finishing() override { behind_->say_finishing(); }
-  Presence presence(int endpoint) const override { return behind_->presence(endpoint); }
-  bool is_silent(int endpoint) override { return behind_->is_silent(endpoint); }
-  void leave() override { behind_->leave(); }
-  ProcessName name(int endpoint) const override { return behind_->name(endpoint); }
-  bool address(PeerAddress* own, std::string* error) override { return behind_->address(own, error); }
-  int join(const PeerAddress& address, std::string* error) override { return behind_->join(address, error); }
-  bool has_ended(int endpoint) const override { return behind_->has_ended(endpoint); }
-  int endpoints_alive() const override { return behind_->endpoints_alive(); }
-  bool open_port(std::uint64_t port) override { return behind_->open_port(port); }
-  void close_port(std::uint64_t port) override { behind_->close_port(port); }
-  bool has_port(const PeerAddress& owner, std::uint64_t port) override {
-    return behind_->has_port(owner, port);
-  }
 
  private:
   using Word =
@@ -127,21 +92,14 @@ class LoopLink final : public Link {
     bool active = false;       // its packets are looked for at every poll
   };
 
-  bool is_far(int endpoint) const {
-    return endpoint < static_cast<int>(nodes_.size()) && nodes_[static_cast<std::size_t>(endpoint)] != node_;
-  }
   Wire& wire(int peer) { return wires_[static_cast<std::size_t>(peer)]; }
   void send(int peer, loop::Record* record, std::uint64_t bytes);
   bool no_room(int peer);
   void find_senders();
   int poll_wire(int source, std::int64_t now_ns, std::int64_t* next_due_ns, PacketSink& sink);
 
-  std::unique_ptr<Link> behind_;
   Doorbells& doorbells_;
   const Clock& clock_;
-  const int rank_;
-  const std::vector<int> nodes_;  // by rank
-  const int node_;                // of this rank
   const NetworkModel model_;
   const std::uint64_t capacity_;       // of each ring
   Word* bits_;                         // this rank's
