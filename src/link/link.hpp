@@ -9,9 +9,9 @@
 // ranks of this job, then, as they become known, processes of other jobs (MPI 11.7). Those numbers are this
 // process's own; see peer_address.hpp for what may travel. An endpoint's number is never used for another.
 // A packet has a head (at most kHeadBytesMax bytes: the protocol's header) and a bulk part (at most
-// bulk_bytes_max() bytes); or, when it was sent by put(), a head alone: two words and up to kPutBytesMax
-// bytes of data. Packets from one endpoint to another arrive in order, once. Sending to oneself is legal and
-// works like any other pair.
+// bulk_bytes_max() or piece_bytes() bytes); or, when it was sent by put(), a head alone: two words and up to
+// kPutBytesMax bytes of data. Packets from one endpoint to another arrive in order, once. Sending to oneself
+// is legal and works like any other pair.
 //
 // Thread safety: none; the caller holds the process lock. Different Process objects may run in different
 // threads.
@@ -135,8 +135,12 @@ class Link {
   virtual int self() const = 0;
   virtual std::uint32_t bulk_bytes_max() const = 0;
 
+  /// How much of a long message should go in one packet to `peer`, where that does not depend on the message;
+  /// 0: it does. Bulks up to that size are taken also where it is more than bulk_bytes_max().
+  virtual std::uint32_t piece_bytes(int /*peer*/) const { return 0; }
+
   /// Asks for room for a packet to `peer` with `bulk_bytes` of bulk. Returns false when the FIFO is full.
-  /// REQUIRES: 0 <= peer < endpoints(), bulk_bytes <= bulk_bytes_max().
+  /// REQUIRES: 0 <= peer < endpoints(), bulk_bytes <= bulk_bytes_max() or <= piece_bytes(peer).
   virtual bool reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) = 0;
 
   /// Publishes the packet in `room`, which reserve() gave for `peer`, and wakes the peer if it sleeps.

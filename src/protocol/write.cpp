@@ -10,8 +10,10 @@ namespace tasuki {
 namespace {
 
 /// The next piece of a message of `total` bytes, of which `left` are to go.
-std::uint32_t bulk_bytes_for(const Link& link, Count total, Count left) {
-  return static_cast<std::uint32_t>(std::min<Count>({left, piece_bytes(total), link.bulk_bytes_max()}));
+std::uint32_t bulk_bytes_for(const Link& link, int peer, Count total, Count left) {
+  const Count piece = link.piece_bytes(peer);
+  return static_cast<std::uint32_t>(
+      std::min<Count>(left, piece != 0 ? piece : std::min<Count>(piece_bytes(total), link.bulk_bytes_max())));
 }
 
 void pack_bulk(const PacketRoom& room, const void* buffer, PackCursor& cursor, std::uint32_t bytes) {
@@ -43,7 +45,7 @@ bool write_eager(Link& link, int peer, const Envelope& envelope, RequestId sende
                  PackCursor& cursor) {
   PacketRoom room;
   const Count total = cursor.total_bytes();
-  const std::uint32_t bytes = bulk_bytes_for(link, total, total);
+  const std::uint32_t bytes = bulk_bytes_for(link, peer, total, total);
   if (!link.reserve(peer, bytes, &room)) return false;
   put_header(room, EnvelopeHeader{lead_word(PacketKind::kEager, envelope.source), envelope.tag,
                                   envelope.context, static_cast<std::uint64_t>(total), sender});
@@ -55,7 +57,8 @@ bool write_eager(Link& link, int peer, const Envelope& envelope, RequestId sende
 bool write_eager_more(Link& link, int peer, const void* buffer, PackCursor& cursor) {
   PacketRoom room;
   const Count position = cursor.position();
-  const std::uint32_t bytes = bulk_bytes_for(link, cursor.total_bytes(), cursor.total_bytes() - position);
+  const std::uint32_t bytes =
+      bulk_bytes_for(link, peer, cursor.total_bytes(), cursor.total_bytes() - position);
   if (!link.reserve(peer, bytes, &room)) return false;
   put_header(room,
              EagerMoreHeader{lead_word(PacketKind::kEagerMore), 0, static_cast<std::uint64_t>(position)});
@@ -76,7 +79,7 @@ bool write_fragment(Link& link, int peer, RequestId receiver, const void* buffer
                     Count bytes_wanted) {
   PacketRoom room;
   const Count position = cursor.position();
-  const std::uint32_t bytes = bulk_bytes_for(link, bytes_wanted, bytes_wanted - position);
+  const std::uint32_t bytes = bulk_bytes_for(link, peer, bytes_wanted, bytes_wanted - position);
   if (!link.reserve(peer, bytes, &room)) return false;
   put_header(room, FragmentHeader{lead_word(PacketKind::kFragment), 0, receiver,
                                   static_cast<std::uint64_t>(position)});
@@ -89,7 +92,7 @@ bool write_partition(Link& link, int peer, RequestId receiver, const void* buffe
                      Count end) {
   PacketRoom room;
   const Count position = cursor.position();
-  const std::uint32_t bytes = bulk_bytes_for(link, end - position, end - position);
+  const std::uint32_t bytes = bulk_bytes_for(link, peer, end - position, end - position);
   if (!link.reserve(peer, bytes, &room)) return false;
   put_header(room, PartitionHeader{lead_word(PacketKind::kPartition), 0, receiver,
                                    static_cast<std::uint64_t>(position), 0});

@@ -13,6 +13,9 @@ enum InitialErrhandler : std::int64_t { kAreFatalFirst = 0, kAbortFirst = 1, kRe
 /// Which ranks say what way their messages take.
 enum Explain : std::int64_t { kExplainNothing = 0, kExplainRank0 = 1, kExplainAll = 2 };
 
+/// What carries packets between virtual nodes (TASUKI_NETWORK).
+enum Network : std::int64_t { kNetworkModel = 0, kNetworkFabric = 1 };
+
 /// What is checked beyond what every call checks (TASUKI_CHECK); each level does what the lower ones do.
 enum CheckLevel : std::int64_t {
   kCheckNothing = 0,
@@ -48,6 +51,11 @@ struct Config {
   std::int64_t network_mb_per_second = 5000;    // from one rank to another; 0: no limit
   std::int64_t network_node_mb_per_second = 0;  // out of a node, and into it; 0: no limit
 
+  // Between nodes, where libfabric carries the packets.
+  std::int64_t network = 0;  // a Network
+  std::int64_t net_connect_seconds = 10;
+  std::int64_t net_wait = 0;  // a WaitBy (link/ofi/sleeper.hpp)
+
   // The algorithm of each collective operation: 0 for the cheapest, else 1 + its place among those of the
   // operation in base/variables/algorithm_table.hpp.
   std::int64_t allgather_algorithm = 0;
@@ -69,6 +77,9 @@ struct Config {
   std::string tuning_file;  // with the machine's parameters (tuning/table.hpp); empty: the built-in ones
   std::string
       io_times_file;  // where the phases of collective access go (io/file/phase_spans.hpp); empty: nowhere
+  std::string net_library;          // the file that libfabric is; empty: as the system finds it
+  std::string net_provider;         // of libfabric's; empty: it is chosen
+  std::string net_interface;        // a name, an address or a subnet; empty: it is chosen
   std::int64_t tuning_foreign = 0;  // 1: also those that were made on another machine
 
   bool checks(CheckLevel level) const { return check >= level; }

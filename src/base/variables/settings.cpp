@@ -67,6 +67,13 @@ constexpr EnumRow kDistance = {"distance", kDistanceItems, 4};
 constexpr const char* kErrhandlerItems[] = {"mpi_errors_are_fatal", "mpi_errors_abort", "mpi_errors_return"};
 constexpr EnumRow kErrhandler = {"initial_errhandler", kErrhandlerItems, 3};
 
+// The order is that of Network.
+constexpr const char* kNetworkItems[] = {"model", "fabric"};
+constexpr EnumRow kNetwork = {"network", kNetworkItems, 2};
+// The order is that of ofi::WaitBy.
+constexpr const char* kNetWaitItems[] = {"automatic", "uring", "thread"};
+constexpr EnumRow kNetWait = {"net_wait", kNetWaitItems, 3};
+
 constexpr const char* kHeapItems[] = {"auto", "global", "private"};
 constexpr EnumRow kHeap = {"heap", kHeapItems, 3};
 constexpr const char* kStaticDataItems[] = {"global", "private"};
@@ -146,6 +153,18 @@ constexpr Setting kRows[] = {
            1'000'000, Change::kBeforeInit, Scope::kAllEqual, Verbosity::kTunerBasic, Part::kTransport,
            "how many times 10^6 bytes a second all ranks of a virtual node together can send to other nodes, "
            "and receive from them; 0: there is no such limit; mpiexec --network-node-bandwidth sets it"),
+    {"TASUKI_NETWORK", SettingType::kChoice, &Config::network, 0, kNetwork.size - 1, &kNetwork,
+     Change::kBeforeInit, Scope::kAllEqual, Verbosity::kTunerBasic, Part::kTransport,
+     "what carries packets between virtual nodes (mpiexec --nodes): model, the imitated network, or fabric, "
+     "libfabric over the loopback interface, as between hosts; mpiexec --network sets it"},
+    number(
+        "TASUKI_NET_CONNECT_SECONDS", SettingType::kNumber, &Config::net_connect_seconds, 1, 3600,
+        Change::kBeforeInit, Scope::kLocal, Verbosity::kTunerBasic, Part::kTransport,
+        "how long packets may wait for a rank whose host does not answer a connection before the job ends"),
+    {"TASUKI_NET_WAIT", SettingType::kChoice, &Config::net_wait, 0, kNetWait.size - 1, &kNetWait,
+     Change::kBeforeInit, Scope::kLocal, Verbosity::kTunerDetail, Part::kTransport,
+     "how a rank sleeps until a message comes by shared memory or by libfabric: uring, in an io_uring (Linux "
+     "6.7), thread, with a helper thread that watches the network, or automatic: the first that is there"},
     number("TASUKI_SPIN_COUNT", SettingType::kNumber, &Config::spin_count, 0, 1'000'000'000, Change::kAnyTime,
            Scope::kLocal, Verbosity::kTunerBasic, Part::kProgress,
            "how often a waiting rank looks before it yields its processor; automatic: none when the job has "
@@ -189,6 +208,14 @@ constexpr TextSetting kTextSettings[] = {
     {"TASUKI_TUNING_FILE", &Config::tuning_file, "the path of a file",
      "the table of the machine's parameters from which the algorithms of collectives are chosen "
      "(docs/tuning.md); automatic: those of the library"},
+    {"TASUKI_NET_LIBRARY", &Config::net_library, "the path of a file",
+     "the libfabric that carries packets between hosts; automatic: libfabric.so.1 as the system finds it"},
+    {"TASUKI_NET_PROVIDER", &Config::net_provider, "a name that fi_info gives, like tcp or verbs;ofi_rxm",
+     "libfabric's provider for packets between hosts; automatic: that of the fastest network that is there"},
+    {"TASUKI_NET_INTERFACE", &Config::net_interface,
+     "a name, an address or a subnet: eth0, 10.0.0.5, "
+     "10.0.0.0/16",
+     "the interface for packets between hosts; automatic: the first that reaches other hosts"},
     {"TASUKI_IO_TIMES", &Config::io_times_file, "the path of a file",
      "the file to which all ranks append when the phases of their collective accesses to files began "
      "and ended (docs/io.md); mpiexec --io-times sets it"},

@@ -16,6 +16,7 @@
 #include "base/system/process_state.hpp"
 #include "job/local/job_launcher.hpp"
 #include "job/local/local.hpp"
+#include "job/network.hpp"
 #include "job/value_table.hpp"
 #include "link/loop/loop_link.hpp"
 #include "link/shm/shm_link.hpp"
@@ -153,6 +154,10 @@ class JobStarter final : public Starter {
     if (nodes == 1) return link;
     std::vector<int> node_of_rank;
     for (int rank = 0; rank < job_.size; ++rank) node_of_rank.push_back(directory_.node(rank));
+    if (config.network == kNetworkFabric) {
+      return make_network_link(std::move(link), node_.doorbells(), std::move(node_of_rank), true, directory_,
+                               launcher_, config, clock());
+    }
     return std::make_unique<LoopLink>(std::move(link), node_.doorbells(), region_.base + loops_at,
                                       std::move(node_of_rank), NetworkModel::of(config), clock());
   }

@@ -342,6 +342,15 @@ bool network_node_bandwidth(Parser& parser) {
   return take_bandwidth(parser, "TASUKI_NETWORK_NODE_MB_PER_SECOND");
 }
 
+bool network(Parser& parser) {
+  std::string word;
+  if (!parser.take(&word)) return false;
+  if (word != "model" && word != "fabric")
+    return parser.fail(parser.given + " " + word + ": expected model or fabric");
+  parser.options->environment.push_back({"TASUKI_NETWORK", word});
+  return true;
+}
+
 bool report_bindings(Parser& parser) {
   return parser.options->report_bindings = true;
 }
@@ -486,6 +495,10 @@ constexpr Option kOptions[] = {
      "way to try on one machine what is meant for several; spawned ranks share one node; TASUKI_NODES sets "
      "it too",
      nodes},
+    {Group::kPlacement, "network", "model | fabric",
+     "what carries packets between virtual nodes: the imitated network (when not given), or libfabric over "
+     "the loopback interface, as between hosts",
+     network},
     {Group::kPlacement, "network-latency", "TIME",
      "how long a packet travels between virtual nodes: 2us when not given", network_latency},
     {Group::kPlacement, "network-bandwidth", "RATE",

@@ -75,6 +75,8 @@ std::string table(const Now& now) {
   text += item("compiler", "g++ " __VERSION__ ", " TASUKI_BUILD);
   text += item("hwloc", TASUKI_HWLOC ? "yes" : "no: every processor is taken for a core");
   text += item("io_uring", TASUKI_URING ? "yes, where the kernel permits it" : "no: built without liburing");
+  text += item("libfabric", TASUKI_FABRIC ? "yes, looked for when a job needs it"
+                                          : "no: built without its headers; jobs are of one host");
   text += item("processors", std::to_string(local::processors_available()));
   text += item("who copies a message", std::string("as on processors of ") + maker_text(processor_maker()));
   text += paragraph(copy_thresholds_text() + "A tuning table or a setting goes before it.");
@@ -170,6 +172,7 @@ std::string json(const Now& now) {
          field("compiler", quoted("g++ " __VERSION__)) + ",\n  " + field("build", quoted(TASUKI_BUILD)) +
          ",\n  " + field("hwloc", TASUKI_HWLOC ? "true" : "false") + ",\n  " +
          field("io_uring", TASUKI_URING ? "true" : "false") + ",\n  " +
+         field("libfabric", TASUKI_FABRIC ? "true" : "false") + ",\n  " +
          field("processors", std::to_string(local::processors_available())) + ",\n  " +
          field("processor_maker", quoted(maker_text(processor_maker()))) + ",\n  " +
          field("heap", quoted(now.heap.global ? "global" : "private")) + ",\n  " +

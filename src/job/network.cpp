@@ -1,0 +1,101 @@
+// Opening the network, and its cards and secret in the Directory.
+#include "job/network.hpp"
+
+#include <string>
+#include <utility>
+
+#if TASUKI_FABRIC
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+
+#include "base/system/random_number.hpp"
+#include "link/ofi/ofi_link.hpp"
+#endif
+
+namespace tasuki {
+
+#if TASUKI_FABRIC
+namespace {
+
+constexpr const char* kCardKey = "network";
+constexpr const char* kSecretKey = "network_secret";
+
+std::string secret_text(const ofi::Secret& secret) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%016" PRIx64 "%016" PRIx64, secret.words[0], secret.words[1]);
+  return text;
+}
+
+bool read_secret(const std::string& text, ofi::Secret* secret) {
+  return text.size() == 32 &&
+         std::sscanf(text.c_str(), "%16" SCNx64 "%16" SCNx64, &secret->words[0], &secret->words[1]) == 2;
+}
+
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+/// What the link is told of the others, and does when it cannot go on.
+OfiLink::Wiring wiring_of(Directory& directory, Launcher& launcher, const Config& config) {
+  OfiLink::Wiring wiring;
+  wiring.card = [&directory](int rank, std::string* card) { return directory.get(rank, kCardKey, card); };
+  wiring.secret = [&directory](ofi::Secret* secret) {
+    std::string text;
+    return directory.get(0, kSecretKey, &text) && read_secret(text, secret);
+  };
+  wiring.fail = [&launcher](const std::string& sentence) {
+    launcher.wait_to_be_ended();  // where a process has died, the launcher says so
+    launcher.abort(1, sentence);
+  };
+  wiring.connect_seconds = config.net_connect_seconds;
+  wiring.wait_by = static_cast<ofi::WaitBy>(config.net_wait);
+  wiring.host = host_name();
+  return wiring;
+}
+
+}  // namespace
+
+std::unique_ptr<Link> make_network_link(std::unique_ptr<Link> behind, Doorbells& doorbells,
+                                        std::vector<int> nodes, bool one_machine, Directory& directory,
+                                        Launcher& launcher, const Config& config, const Clock& clock) {
+  const int rank = behind->self();
+  std::string error;
+  std::unique_ptr<OfiLink> link;
+  auto fabric =
+      OfiLink::open(config.net_library, {config.net_provider, config.net_interface, one_machine}, &error);
+  if (fabric != nullptr) {
+    link = OfiLink::make(std::move(behind), doorbells, std::move(nodes), std::move(fabric),
+                         wiring_of(directory, launcher, config), clock, &error);
+  }
+  if (link == nullptr || !directory.put(kCardKey, link->card(), &error) ||
+      (rank == 0 && !directory.put(kSecretKey, secret_text({{random_number(), random_number()}}), &error)))
+    launcher.abort(1, "MPI_Init: rank " + std::to_string(rank) + ": " + error);
+  if (config.explain == kExplainAll || (config.explain != kExplainNothing && rank == 0))
+    std::fprintf(stderr, "tasuki: rank %d: %s\n", rank, link->description().c_str());
+  return link;
+}
+
+bool has_network() {
+  return true;
+}
+
+#else
+
+std::unique_ptr<Link> make_network_link(std::unique_ptr<Link>, Doorbells&, std::vector<int>, bool, Directory&,
+                                        Launcher& launcher, const Config&, const Clock&) {
+  launcher.abort(1,
+                 "MPI_Init: this job is to send over a network, and this Tasuki was built without "
+                 "libfabric's headers (libfabric-dev)");
+}
+
+bool has_network() {
+  return false;
+}
+
+#endif
+
+}  // namespace tasuki

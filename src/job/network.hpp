@@ -1,0 +1,31 @@
+// The network of a job whose ranks are on several nodes: how ranks learn of each other's ends of it.
+//
+// Each rank puts its card under a key of the Directory, and rank 0 the job's secret besides; both are got
+// when the first packet needs them. So the link can be made before the first fence.
+//
+// Thread safety: none; called once by a starter.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/system/clock.hpp"
+#include "base/variables/config.hpp"
+#include "job/directory.hpp"
+#include "job/launcher.hpp"
+#include "link/link.hpp"
+#include "node/doorbells.hpp"
+
+namespace tasuki {
+
+/// The link between the nodes of a job, over libfabric, before `behind`, that of the own node. `nodes[rank]`
+/// is the node of each rank; `one_machine`: they are virtual ones. Directory, launcher and doorbells outlive
+/// the link. Ends the job with a sentence when there is no network.
+std::unique_ptr<Link> make_network_link(std::unique_ptr<Link> behind, Doorbells& doorbells,
+                                        std::vector<int> nodes, bool one_machine, Directory& directory,
+                                        Launcher& launcher, const Config& config, const Clock& clock);
+
+/// Whether this build can: what `mpiexec --info` says of it.
+bool has_network();
+
+}  // namespace tasuki

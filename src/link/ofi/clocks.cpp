@@ -1,0 +1,154 @@
+// OfiLink: peers that cannot be reached, and leaving.
+#include <sched.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "link/ofi/ofi_link.hpp"
+
+namespace tasuki {
+namespace {
+
+using ofi::Probe;
+
+constexpr std::int64_t kMillisecondNs = 1'000'000;
+// The launcher names the root cause of what a lost packet only follows from.
+constexpr std::int64_t kBrokenNs = 500 * kMillisecondNs;
+constexpr std::int64_t kPatienceNsMax = std::int64_t{3600} * 1000 * kMillisecondNs;
+constexpr std::int64_t kLeavingPatienceNs = 100 * kMillisecondNs;
+constexpr std::int64_t kByeNs = 1000 * kMillisecondNs;  // that a rank waits for the answers to its bye
+constexpr int kYields = 1000;
+
+}  // namespace
+
+void OfiLink::look_at_clocks(std::int64_t now_ns) {
+  const std::vector<int> peers = unfinished_;  // fail() may return in tests
+  for (const int peer : peers) look_at_clock(peer, now_ns);
+}
+
+void OfiLink::look_at_clock(int peer, std::int64_t now_ns) {
+  Peer& to = at(peer);
+  if (to.card == nullptr) to.moved_ns = now_ns;  // it has not come yet: the launcher knows why
+  const std::int64_t stands_ns = now_ns - to.moved_ns;
+  if (to.broken && !leaving_ && stands_ns > kBrokenNs) {
+    to.broken = to.said_bye;
+    if (!to.broken) fail(peer, "a packet to it was lost: " + to.trouble);
+    to.broken = false;
+    return;
+  }
+  if (stands_ns < (leaving_ ? kLeavingPatienceNs : to.patience_ns)) {
+    to.probe.reset();
+    return;
+  }
+  if (ofi::is_internet_address(to.card->name)) return try_address(peer, now_ns);
+  if (stands_ns < connect_ns_) return;
+  std::fprintf(
+      stderr, "tasuki: %s: for %lld s nothing could be sent to %s; it computes, or cannot be reached\n",
+      ofi::text_of(rank_, card_).c_str(), static_cast<long long>(connect_ns_ / 1000 / kMillisecondNs),
+      ofi::text_of(peer, *to.card).c_str());
+  to.moved_ns = now_ns;
+  to.gone = leaving_;
+}
+
+/// Nothing has moved to the peer for some time: is it busy, or out of reach?
+void OfiLink::try_address(int peer, std::int64_t now_ns) {
+  Peer& to = at(peer);
+  if (to.probe == nullptr) {
+    to.probe = std::make_unique<Probe>();
+    to.probe->begin(card_.name, to.card->name);
+  }
+  const Probe::State state = to.probe->look();
+  if (state == Probe::State::kConnected) {
+    to.probe.reset();
+    to.moved_ns = now_ns;
+    to.patience_ns = std::min(2 * to.patience_ns, kPatienceNsMax);  // the peer's system has to keep them all
+    return;
+  }
+  if (state == Probe::State::kFailed) {
+    to.trouble = to.probe->reason();
+    to.probe.reset();
+    if (leaving_) to.gone = true;
+  }
+  const std::int64_t stands_ns = now_ns - to.moved_ns;
+  const std::int64_t limit_ns = std::max(connect_ns_, to.patience_ns + connect_ns_ / 2);
+  if (stands_ns < limit_ns) return;
+  to.moved_ns = now_ns;
+  if (leaving_) {
+    to.gone = true;
+    return;
+  }
+  fail(peer, to.trouble.empty() ? "there is no answer to a connection" : to.trouble);
+}
+
+void OfiLink::fail(int peer, const std::string& what) {
+  const Peer& to = at(peer);
+  wiring_.fail(ofi::text_of(rank_, card_) + " cannot reach " + ofi::text_of(peer, *to.card) + " by " +
+               card_.provider + ": " + what + " (for " + std::to_string(wiring_.connect_seconds) +
+               " s); look whether that process lives, whether a firewall stands between the two, and whether "
+               "TASUKI_NET_INTERFACE has to name another interface");
+}
+
+// ----- leaving ---------------------------------------------------------------------------------------------
+
+/// Polls until `done()` holds, or for `limit_ns`.
+template <class Done>
+void OfiLink::poll_until(const Done& done, std::int64_t limit_ns) {
+  const std::int64_t begin_ns = clock_.now_ns();
+  for (int polls = 0;; ++polls) {
+    const std::int64_t now_ns = clock_.now_ns();
+    poll_network(nullptr, now_ns);
+    if (done() || now_ns - begin_ns > limit_ns) return;
+    if (polls < kYields) {
+      sched_yield();
+    } else {
+      const timespec pause{0, 50'000};
+      nanosleep(&pause, nullptr);
+    }
+  }
+}
+
+/// What this rank has sent has left it when this returns: waits without end for peers that can be reached.
+void OfiLink::leave() {
+  behind_->leave();
+  leaving_ = true;
+  std::vector<int> told;
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    Peer& to = peers_[i];
+    if (!to.talked && to.backlog.empty()) continue;
+    to.talked = to.heard_bye = false;
+    if (to.said_bye && to.unfinished_bytes == 0) continue;
+    const auto peer = static_cast<int>(i);
+    say(peer, ofi::FrameKind::kBye);
+    told.push_back(peer);
+  }
+  const auto all = [&](auto&& good) { return std::all_of(told.begin(), told.end(), good); };
+  poll_until([&] { return all([&](int peer) { return at(peer).unfinished_bytes == 0 || at(peer).gone; }); },
+             INT64_MAX);
+  poll_until(
+      [&] { return all([&](int peer) { return at(peer).heard_bye || at(peer).said_bye || at(peer).gone; }); },
+      kByeNs);
+  // What was said in answer leaves too.
+  poll_until(
+      [&] {
+        return std::all_of(unfinished_.begin(), unfinished_.end(),
+                           [&](int peer) { return at(peer).unfinished_bytes == 0; });
+      },
+      kByeNs);
+  for (const int peer : told) forget(peer);
+  leaving_ = false;
+}
+
+/// Drops what waits for a peer that is gone.
+void OfiLink::forget(int peer) {
+  Peer& to = at(peer);
+  if (!std::exchange(to.gone, false)) return;
+  for (ofi::Buffer* const buffer : to.backlog) {
+    to.unfinished_bytes -= buffer->capacity;
+    fabric_->give_back(buffer);
+  }
+  to.backlog.clear();
+}
+
+}  // namespace tasuki

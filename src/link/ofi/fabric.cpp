@@ -1,0 +1,288 @@
+// Opening and using an endpoint.
+#include "link/ofi/fabric.hpp"
+
+#include <netinet/in.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "link/ofi/frame.hpp"
+
+namespace tasuki::ofi {
+namespace {
+
+constexpr std::size_t kSmallBytes = 2176;  // the longest small packet with what is before it
+static_assert(kSmallBytes % 64 == 0 && kSmallBytes >= kHeadAt + sizeof(HeadWords) + kPutBytesMax);
+constexpr std::size_t kSlabBytes = 256 << 10;
+constexpr std::size_t kNameBytesMax = 128;
+constexpr int kCompletionsPerRead = 32;
+
+IpAddress address_of(const fi_info& info) {
+  IpAddress address;
+  if (info.src_addr == nullptr) return address;
+  if (info.addr_format == FI_SOCKADDR_IN && info.src_addrlen >= sizeof(sockaddr_in)) {
+    address.bytes_used = 4;
+    std::memcpy(address.bytes, &static_cast<const sockaddr_in*>(info.src_addr)->sin_addr, 4);
+  } else if (info.addr_format == FI_SOCKADDR_IN6 && info.src_addrlen >= sizeof(sockaddr_in6)) {
+    address.bytes_used = 16;
+    std::memcpy(address.bytes, &static_cast<const sockaddr_in6*>(info.src_addr)->sin6_addr, 16);
+  }
+  return address;
+}
+
+std::string text_of(const char* text) {
+  return text != nullptr ? text : "";
+}
+
+template <class Object>
+void close_object(Object* object) {
+  if (object != nullptr) fi_close(&object->fid);
+}
+
+}  // namespace
+
+std::unique_ptr<Fabric> Fabric::open(const std::string& library, const Wish& wish, std::size_t packet_bytes,
+                                     std::string* error) {
+  std::unique_ptr<Fabric> made(new Fabric());
+  if (!load_library(library, &made->library_, error) || !made->find_network(wish, error) ||
+      !made->open_objects(error) || !made->open_endpoint(error) || !made->read_name(error))
+    return nullptr;
+  made->small_ = {kSmallBytes, static_cast<int>(kSlabBytes / kSmallBytes), nullptr};
+  const std::size_t bytes = (packet_bytes + 63) / 64 * 64;
+  made->large_ = {bytes, std::max(1, static_cast<int>(kSlabBytes / bytes)), nullptr};
+  return made;
+}
+
+Fabric::~Fabric() {
+  if (descriptor_ >= 0) close(descriptor_);
+  close_object(endpoint_);
+  close_object(queue_);
+  close_object(peers_);
+  for (const Slab& slab : slabs_) {
+    close_object(slab.registration);
+    munmap(slab.memory, slab.bytes);
+  }
+  close_object(domain_);
+  close_object(fabric_);
+  if (info_ != nullptr) library_.freeinfo(info_);
+}
+
+std::string Fabric::failure(const char* call, long result) const {
+  return std::string("libfabric ") + library_.version_text() + ", " + offer_.provider + " on " +
+         offer_.interface + ": " + call + " failed: " + library_.error_text(result);
+}
+
+bool Fabric::find_network(const Wish& wish, std::string* error) {
+  fi_info* const hints = library_.dupinfo(nullptr);
+  hints->caps = FI_MSG;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->tx_attr->msg_order = FI_ORDER_SAS;
+  hints->rx_attr->msg_order = FI_ORDER_SAS;
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+  hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+  hints->domain_attr->av_type = FI_AV_TABLE;
+  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  fi_info* list = nullptr;
+  const int result = library_.getinfo(kInterfaceVersion, nullptr, nullptr, 0, hints, &list);
+  library_.freeinfo(hints);
+  if (result != 0) {
+    *error = library_.file + " offers no network: " + library_.error_text(result);
+    return false;
+  }
+  std::vector<Offer> offers;
+  std::vector<const fi_info*> infos;
+  for (const fi_info* info = list; info != nullptr; info = info->next) {
+    offers.push_back(
+        {text_of(info->fabric_attr->prov_name), text_of(info->domain_attr->name), address_of(*info)});
+    infos.push_back(info);
+  }
+  Choice choice;
+  const bool found = choose_offer(offers, wish, &choice, error);
+  if (found) {
+    const auto index = static_cast<std::size_t>(choice.index);
+    info_ = library_.dupinfo(infos[index]);
+    offer_ = offers[index];
+    reason_ = choice.reason;
+    const std::uint32_t version = info_->fabric_attr->prov_version;
+    version_ = std::to_string(FI_MAJOR(version)) + "." + std::to_string(FI_MINOR(version));
+    inject_bytes_max_ = info_->tx_attr->inject_size;
+  }
+  library_.freeinfo(list);
+  return found;
+}
+
+bool Fabric::open_objects(std::string* error) {
+  const char* call = "fi_fabric";
+  long result = library_.fabric(info_->fabric_attr, &fabric_, nullptr);
+  if (result == 0) {
+    call = "fi_domain";
+    result = fi_domain(fabric_, info_, &domain_, nullptr);
+  }
+  if (result == 0) {
+    call = "fi_av_open";
+    fi_av_attr attributes{};
+    attributes.type = FI_AV_TABLE;
+    result = fi_av_open(domain_, &attributes, &peers_, nullptr);
+  }
+  if (result == 0) {
+    call = "fi_cq_open";
+    fi_cq_attr attributes{};
+    attributes.format = FI_CQ_FORMAT_MSG;
+    attributes.wait_obj = FI_WAIT_FD;
+    result = fi_cq_open(domain_, &attributes, &queue_, nullptr);
+    if (result == 0) {
+      result = fi_control(&queue_->fid, FI_GETWAIT, &queue_descriptor_);
+      if (result == 0 && !watch_queue()) result = -errno;
+    } else {  // this provider has none: ranks sleep for short times
+      attributes.wait_obj = FI_WAIT_NONE;
+      result = fi_cq_open(domain_, &attributes, &queue_, nullptr);
+    }
+  }
+  if (result != 0) *error = failure(call, result);
+  return result == 0;
+}
+
+/// The queue's own descriptor may stay readable when all has been read: that of libfabric 1.17 over TCP does
+/// after the first completion. So what is waited for is that anything happens to it, not how it is.
+bool Fabric::watch_queue() {
+  descriptor_ = epoll_create1(EPOLL_CLOEXEC);
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLET;
+  return descriptor_ >= 0 && epoll_ctl(descriptor_, EPOLL_CTL_ADD, queue_descriptor_, &event) == 0;
+}
+
+void Fabric::expect_events() {
+  epoll_event event;
+  if (descriptor_ >= 0) epoll_wait(descriptor_, &event, 1, 0);
+}
+
+bool Fabric::open_endpoint(std::string* error) {
+  const char* call = "fi_endpoint";
+  long result = fi_endpoint(domain_, info_, &endpoint_, nullptr);
+  if (result == 0) {
+    call = "fi_ep_bind";
+    result = fi_ep_bind(endpoint_, &peers_->fid, 0);
+  }
+  if (result == 0) result = fi_ep_bind(endpoint_, &queue_->fid, FI_SEND | FI_RECV);
+  if (result == 0) {
+    call = "fi_enable";
+    result = fi_enable(endpoint_);
+  }
+  if (result != 0) *error = failure(call, result);
+  return result == 0;
+}
+
+bool Fabric::read_name(std::string* error) {
+  char bytes[kNameBytesMax];
+  std::size_t length = sizeof bytes;
+  const int result = fi_getname(&endpoint_->fid, bytes, &length);
+  if (result != 0 || length > sizeof bytes) {
+    *error = failure("fi_getname", result);
+    return false;
+  }
+  name_.assign(bytes, length);
+  return true;
+}
+
+bool Fabric::grow(Pool& pool) {
+  const auto count = static_cast<std::size_t>(pool.buffers_per_slab);
+  Slab slab{nullptr, pool.bytes * count, nullptr, std::make_unique<Buffer[]>(count)};
+  slab.memory = mmap(nullptr, slab.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (slab.memory == MAP_FAILED) return false;
+  void* registration = nullptr;
+  if ((info_->domain_attr->mr_mode & FI_MR_LOCAL) != 0) {
+    const auto key = static_cast<std::uint64_t>(slabs_.size()) + 1;
+    if (fi_mr_reg(domain_, slab.memory, slab.bytes, FI_SEND | FI_RECV, 0, key, 0, &slab.registration,
+                  nullptr) != 0) {
+      munmap(slab.memory, slab.bytes);
+      return false;
+    }
+    registration = fi_mr_desc(slab.registration);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    Buffer& buffer = slab.buffers[i];
+    buffer.memory = static_cast<std::byte*>(slab.memory) + i * pool.bytes;
+    buffer.capacity = static_cast<std::uint32_t>(pool.bytes);
+    buffer.registration = registration;
+    buffer.next = pool.free;
+    pool.free = &buffer;
+  }
+  slabs_.push_back(std::move(slab));
+  return true;
+}
+
+Buffer* Fabric::take(std::size_t bytes) {
+  Pool& pool = bytes <= small_.bytes ? small_ : large_;
+  if (pool.free == nullptr && !grow(pool)) return nullptr;
+  Buffer* const buffer = pool.free;
+  pool.free = buffer->next;
+  buffer->next = nullptr;
+  buffer->covers = 0;
+  return buffer;
+}
+
+void Fabric::give_back(Buffer* buffer) {
+  Pool& pool = buffer->capacity == small_.bytes ? small_ : large_;
+  buffer->next = pool.free;
+  pool.free = buffer;
+}
+
+bool Fabric::post(Buffer* buffer) {
+  buffer->peer = -1;
+  const ssize_t result = fi_recv(endpoint_, buffer->memory + kFrameAt, buffer->capacity - kFrameAt,
+                                 buffer->registration, FI_ADDR_UNSPEC, &buffer->context);
+  return result == 0;
+}
+
+fi_addr_t Fabric::insert(const std::string& name) {
+  fi_addr_t peer = FI_ADDR_NOTAVAIL;
+  if (name.size() != name_.size()) return peer;
+  char bytes[kNameBytesMax] = {};
+  std::memcpy(bytes, name.data(), name.size());
+  return fi_av_insert(peers_, bytes, 1, &peer, 0, nullptr) == 1 ? peer : FI_ADDR_NOTAVAIL;
+}
+
+long Fabric::send(fi_addr_t peer, Buffer* buffer) {
+  return fi_send(endpoint_, buffer->memory + kFrameAt, buffer->length, buffer->registration, peer,
+                 &buffer->context);
+}
+
+long Fabric::inject(fi_addr_t peer, const void* data, std::size_t bytes) {
+  return fi_inject(endpoint_, data, bytes, peer);
+}
+
+int Fabric::read(std::span<Completion> completions) {
+  fi_cq_msg_entry entries[kCompletionsPerRead];
+  const std::size_t wanted = std::min<std::size_t>(completions.size(), kCompletionsPerRead);
+  const ssize_t count = fi_cq_read(queue_, entries, wanted);
+  if (count == -FI_EAVAIL) {
+    completions[0] = read_error();
+    return completions[0].buffer != nullptr ? 1 : 0;
+  }
+  for (ssize_t i = 0; i < count; ++i)
+    completions[static_cast<std::size_t>(i)] = {static_cast<Buffer*>(entries[i].op_context), entries[i].len,
+                                                0};
+  return count > 0 ? static_cast<int>(count) : 0;
+}
+
+Completion Fabric::read_error() {
+  fi_cq_err_entry entry{};
+  if (fi_cq_readerr(queue_, &entry, 0) != 1) return {nullptr, 0, 0};
+  return {static_cast<Buffer*>(entry.op_context), 0, entry.err != 0 ? entry.err : FI_EIO};
+}
+
+bool Fabric::can_wait() {
+  fid* const objects[] = {&queue_->fid};
+  return descriptor_ >= 0 && fi_trywait(fabric_, const_cast<fid**>(objects), 1) == FI_SUCCESS;
+}
+
+}  // namespace tasuki::ofi

@@ -1,0 +1,132 @@
+// Fabric: one endpoint of libfabric with all that belongs to it, and the buffers that it sends from and
+// receives into. It moves bytes; what they mean is OfiLink's.
+//
+// Objects of libfabric: a fabric (a network), a domain (an interface), an address vector (peers), a
+// completion queue with a descriptor that a rank can sleep on, an endpoint for datagrams that arrive once and
+// are matched in order. The progress is manual: bytes move while this rank reads the queue.
+//
+// Ownership: a Fabric owns its buffers, also those that are under way. Thread safety: the process lock guards
+// it, but for descriptor(), which never changes.
+#pragma once
+
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "link/ofi/choice.hpp"
+#include "link/ofi/library.hpp"
+
+namespace tasuki::ofi {
+
+/// Memory that is sent from or received into. `context` is libfabric's while it is under way.
+struct Buffer {
+  fi_context2 context{};
+  std::byte* memory = nullptr;  // aligned to 64
+  std::uint32_t capacity = 0;
+  void* registration = nullptr;  // where the provider wants its memory registered
+
+  // Of the link.
+  Buffer* next = nullptr;
+  std::uint32_t length = 0;  // of the packet, from kFrameAt on
+  std::uint32_t covers = 0;  // packets that went without a completion before this one
+  int peer = -1;             // that it is sent to; -1: it is received into
+};
+
+/// What libfabric says of a buffer that it gives back.
+struct Completion {
+  Buffer* buffer;
+  std::size_t bytes;  // that were received
+  int error;          // 0: none
+};
+
+class Fabric {
+ public:
+  /// The largest packet, its frame and what is before it included.
+  static std::unique_ptr<Fabric> open(const std::string& library, const Wish& wish, std::size_t packet_bytes,
+                                      std::string* error);
+  ~Fabric();
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
+
+  const std::string& provider() const { return offer_.provider; }
+  const std::string& version() const { return version_; }
+  const std::string& interface() const { return offer_.interface; }
+  const Library& library() const { return library_; }
+  const std::string& reason() const { return reason_; }
+  /// Where peers reach this endpoint: bytes that travel as they are.
+  const std::string& name() const { return name_; }
+  /// Whether names are addresses of the internet, which can be tried by a connection.
+  bool has_ip() const { return offer_.address.bytes_used != 0; }
+
+  /// A buffer for `bytes` bytes.
+  Buffer* take(std::size_t bytes);
+  void give_back(Buffer* buffer);
+
+  /// Makes the buffer one that the next packet may come into.
+  bool post(Buffer* buffer);
+  /// The number of the peer with that name; FI_ADDR_NOTAVAIL: it is none.
+  fi_addr_t insert(const std::string& name);
+  /// 0, -FI_EAGAIN, or another error. The buffer is under way after 0.
+  long send(fi_addr_t peer, Buffer* buffer);
+  /// The same, with bytes that may be used again at once. REQUIRES: bytes <= inject_bytes_max().
+  long inject(fi_addr_t peer, const void* data, std::size_t bytes);
+  std::size_t inject_bytes_max() const { return inject_bytes_max_; }
+
+  /// What has come to an end. Returns how many completions it wrote.
+  int read(std::span<Completion> completions);
+
+  /// Sleeping: expect_events(), then read(), then can_wait(): if that is true, descriptor() becomes readable
+  /// when there is something to read() again. -1: there is no descriptor.
+  int descriptor() const { return descriptor_; }
+  void expect_events();
+  bool can_wait();
+
+ private:
+  struct Slab {
+    void* memory;
+    std::size_t bytes;
+    fid_mr* registration;
+    std::unique_ptr<Buffer[]> buffers;
+  };
+  /// Buffers of one size.
+  struct Pool {
+    std::size_t bytes = 0;
+    int buffers_per_slab = 0;
+    Buffer* free = nullptr;
+  };
+
+  Fabric() = default;
+  bool find_network(const Wish& wish, std::string* error);
+  bool open_objects(std::string* error);
+  bool open_endpoint(std::string* error);
+  bool read_name(std::string* error);
+  bool watch_queue();
+  bool grow(Pool& pool);
+  Completion read_error();
+  std::string failure(const char* call, long result) const;
+
+  Library library_;
+  fi_info* info_ = nullptr;
+  Offer offer_;
+  std::string version_;
+  std::string reason_;
+  std::string name_;
+  std::size_t inject_bytes_max_ = 0;
+  int queue_descriptor_ = -1;
+  int descriptor_ = -1;  // an epoll
+  fid_fabric* fabric_ = nullptr;
+  fid_domain* domain_ = nullptr;
+  fid_av* peers_ = nullptr;
+  fid_cq* queue_ = nullptr;
+  fid_ep* endpoint_ = nullptr;
+  Pool small_, large_;
+  std::vector<Slab> slabs_;
+};
+
+}  // namespace tasuki::ofi

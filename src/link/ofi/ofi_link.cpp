@@ -1,0 +1,278 @@
+// OfiLink: its making, sending, sleeping.
+#include "link/ofi/ofi_link.hpp"
+
+#include <rdma/fi_errno.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace tasuki {
+namespace {
+
+using ofi::Buffer;
+using ofi::Frame;
+using ofi::FrameKind;
+
+constexpr std::uint32_t kInjectedMax = 64;  // packets to a peer that have no completion yet
+constexpr std::size_t kWindowBytesOfAll = 16 << 20;
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+// A rank that has packets which libfabric does not take sleeps no longer: not everything that ends that
+// wakes.
+constexpr std::int64_t kRestlessNs = 1'000'000;
+
+std::size_t window_bytes(std::size_t ranks) {
+  return std::clamp<std::size_t>(kWindowBytesOfAll / ranks,
+                                 std::size_t{2} * (ofi::kBulkAt + OfiLink::kBulkBytesMax),
+                                 OfiLink::kWindowBytesMax);
+}
+
+Frame& frame_of(Buffer& buffer) {
+  return *reinterpret_cast<Frame*>(buffer.memory + ofi::kFrameAt);
+}
+
+}  // namespace
+
+OfiLink::OfiLink(std::unique_ptr<Link> behind, Doorbells& doorbells, std::vector<int> nodes,
+                 std::unique_ptr<ofi::Fabric> fabric, Wiring wiring, const Clock& clock)
+    : OuterLink(std::move(behind), std::move(nodes)),
+      doorbells_(doorbells),
+      clock_(clock),
+      wiring_(std::move(wiring)),
+      fabric_(std::move(fabric)),
+      card_{fabric_->provider(), fabric_->version(), fabric_->interface(), wiring_.host, fabric_->name()},
+      window_bytes_(window_bytes(nodes_.size())),
+      connect_ns_(wiring_.connect_seconds * kSecondNs),
+      alone_(std::count(nodes_.begin(), nodes_.end(), node_) == 1),
+      peers_(nodes_.size()) {}
+
+std::unique_ptr<OfiLink> OfiLink::make(std::unique_ptr<Link> behind, Doorbells& doorbells,
+                                       std::vector<int> nodes, std::unique_ptr<ofi::Fabric> fabric,
+                                       Wiring wiring, const Clock& clock, std::string* error) {
+  std::unique_ptr<OfiLink> link(new OfiLink(std::move(behind), doorbells, std::move(nodes), std::move(fabric),
+                                            std::move(wiring), clock));
+  for (int i = 0; i < kReceives; ++i) {
+    Buffer* const buffer = link->fabric_->take(ofi::kBulkAt + kBulkBytesMax);
+    if (buffer == nullptr || !link->fabric_->post(buffer)) {
+      *error = "libfabric's " + link->card_.provider + " on " + link->card_.interface +
+               " takes no buffers to receive into";
+      return nullptr;
+    }
+  }
+  link->sleeper_ =
+      ofi::make_sleeper(link->wiring_.wait_by, doorbells.own(), link->fabric_->descriptor(), error);
+  if (link->sleeper_ == nullptr) return nullptr;
+  return link;
+}
+
+OfiLink::~OfiLink() = default;
+
+std::string OfiLink::description() const {
+  return "packets between nodes go by libfabric " + fabric_->library().version_text() + " (" +
+         fabric_->library().file + "), provider " + card_.provider + " " + card_.version + ", interface " +
+         card_.interface + ", because " + fabric_->reason() + "; a rank that sleeps is woken by " +
+         sleeper_->name();
+}
+
+std::uint32_t OfiLink::bulk_bytes_max() const {
+  return std::min(behind_->bulk_bytes_max(), kBulkBytesMax);
+}
+
+// ----- sending ---------------------------------------------------------------------------------------------
+
+bool OfiLink::reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) {
+  if (!is_far(peer)) return behind_->reserve(peer, bulk_bytes, room);
+  Buffer* const buffer = take_buffer(peer, ofi::kBulkAt + bulk_bytes);
+  if (buffer == nullptr) return false;
+  at(peer).reserved = buffer;
+  *room = {
+      .head = buffer->memory + ofi::kHeadAt, .bulk = buffer->memory + ofi::kBulkAt, .bulk_bytes = bulk_bytes};
+  return true;
+}
+
+void OfiLink::commit(int peer, const PacketRoom& room) {
+  if (!is_far(peer)) return behind_->commit(peer, room);
+  send(peer, std::exchange(at(peer).reserved, nullptr), FrameKind::kPacket, room.bulk_bytes);
+}
+
+bool OfiLink::put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) {
+  if (!is_far(peer)) return behind_->put(peer, head, data, bytes);
+  if (inject(peer, head, data, bytes)) return true;
+  Buffer* const buffer = take_buffer(peer, ofi::kHeadAt + sizeof head + bytes);
+  if (buffer == nullptr) return false;
+  std::memcpy(buffer->memory + ofi::kHeadAt, &head, sizeof head);
+  if (bytes != 0) std::memcpy(buffer->memory + ofi::kHeadAt + sizeof head, data, bytes);
+  send(peer, buffer, FrameKind::kSmall, bytes);
+  return true;
+}
+
+/// A small packet without a buffer. Returns false, and nothing has happened, when that cannot be.
+bool OfiLink::inject(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) {
+  struct {
+    Frame frame;
+    HeadWords head;
+    std::byte data[256];
+  } packet;
+  Peer& to = at(peer);
+  const std::size_t span = ofi::span_of(FrameKind::kSmall, bytes);
+  if (span > std::min(fabric_->inject_bytes_max(), sizeof packet)) return false;
+  if (to.number == FI_ADDR_NOTAVAIL || !to.backlog.empty() || to.injected >= kInjectedMax) return false;
+  packet.frame = {secret_, static_cast<std::uint32_t>(rank_), to.sent, FrameKind::kSmall, bytes};
+  packet.head = head;
+  if (bytes != 0) std::memcpy(packet.data, data, bytes);
+  if (fabric_->inject(to.number, &packet, span) != 0) return false;
+  ++to.sent;
+  ++to.injected;
+  ++to.uncovered;
+  to.talked = true;
+  return true;
+}
+
+/// A buffer for a packet to `peer`, or null: its packets have all the memory that they may have.
+Buffer* OfiLink::take_buffer(int peer, std::size_t bytes) {
+  Peer& to = at(peer);
+  if (to.unfinished_bytes != 0 && to.unfinished_bytes + bytes > window_bytes_) return nullptr;
+  Buffer* const buffer = fabric_->take(bytes);
+  if (buffer == nullptr) return nullptr;
+  note(peer, buffer);
+  return buffer;
+}
+
+/// From now on the buffer belongs to a packet to `peer`.
+void OfiLink::note(int peer, Buffer* buffer) {
+  Peer& to = at(peer);
+  if (to.unfinished_bytes == 0) to.moved_ns = clock_.now_ns();
+  to.unfinished_bytes += buffer->capacity;
+  buffer->peer = peer;
+  if (to.listed) return;
+  to.listed = true;
+  to.patience_ns = connect_ns_ / 4;
+  unfinished_.push_back(peer);
+}
+
+void OfiLink::send(int peer, Buffer* buffer, FrameKind kind, std::uint32_t bytes) {
+  Peer& to = at(peer);
+  frame_of(*buffer) = {{}, static_cast<std::uint32_t>(rank_), to.sent, kind, bytes};
+  buffer->length = static_cast<std::uint32_t>(ofi::span_of(kind, bytes));
+  if (kind == FrameKind::kPacket || kind == FrameKind::kSmall) ++to.sent;
+  if (to.backlog.empty() && hand_over(peer, buffer)) return;
+  to.backlog.push_back(buffer);
+  restless_.store(true, std::memory_order_relaxed);
+}
+
+/// Returns whether libfabric has taken it.
+bool OfiLink::hand_over(int peer, Buffer* buffer) {
+  Peer& to = at(peer);
+  if (to.number == FI_ADDR_NOTAVAIL && !find(peer)) return false;
+  frame_of(*buffer).secret = secret_;
+  const long result = fabric_->send(to.number, buffer);
+  if (result != 0) {
+    if (result != -FI_EAGAIN) to.trouble = fabric_->library().error_text(result);
+    return false;
+  }
+  buffer->covers = std::exchange(to.uncovered, 0);
+  to.talked = true;
+  return true;
+}
+
+/// Finds out where the peer is. Returns false while that is not known.
+bool OfiLink::find(int peer) {
+  Peer& to = at(peer);
+  std::string text;
+  if (!has_secret_ && !(has_secret_ = wiring_.secret(&secret_))) return false;
+  if (to.card != nullptr || !wiring_.card(peer, &text)) return false;
+  to.card = std::make_unique<ofi::Card>();
+  if (!ofi::from_text(text, to.card.get())) {
+    wiring_.fail("rank " + std::to_string(rank_) + ": what rank " + std::to_string(peer) +
+                 " has said of its network cannot be read: \"" + text + "\"");
+    return false;
+  }
+  if (const std::string reason = ofi::why_not(rank_, card_, peer, *to.card); !reason.empty()) {
+    wiring_.fail(reason);
+    return false;
+  }
+  to.number = fabric_->insert(to.card->name);
+  if (to.number == FI_ADDR_NOTAVAIL) fail(peer, "libfabric does not take its address");
+  return to.number != FI_ADDR_NOTAVAIL;
+}
+
+/// A word between the links.
+void OfiLink::say(int peer, FrameKind kind) {
+  Buffer* const buffer = fabric_->take(ofi::kHeadAt);
+  if (buffer == nullptr) return;
+  note(peer, buffer);
+  send(peer, buffer, kind, 0);
+}
+
+/// A buffer is free again. `error`: why its packet was lost; 0: it was not.
+void OfiLink::sent(Buffer* buffer, int error) {
+  Peer& to = at(buffer->peer);
+  to.unfinished_bytes -= buffer->capacity;
+  to.injected -= std::min(to.injected, buffer->covers);
+  if (error == 0) {
+    to.moved_ns = clock_.now_ns();
+    to.patience_ns = connect_ns_ / 4;
+  } else if (!to.said_bye && !leaving_) {
+    to.broken = true;
+    to.trouble = fabric_->library().error_text(error);
+  }
+  fabric_->give_back(buffer);
+}
+
+/// Hands over what waits, and forgets those for whom nothing does.
+void OfiLink::send_backlogs() {
+  bool restless = false;
+  for (std::size_t i = 0; i < unfinished_.size();) {
+    const int peer = unfinished_[i];
+    Peer& to = at(peer);
+    while (!to.backlog.empty() && !to.gone && hand_over(peer, to.backlog.front())) {
+      to.backlog.pop_front();
+      to.moved_ns = clock_.now_ns();
+    }
+    restless = restless || !to.backlog.empty();
+    if (to.unfinished_bytes != 0 || to.broken) {
+      ++i;
+      continue;
+    }
+    to.listed = false;
+    to.probe.reset();
+    unfinished_[i] = unfinished_.back();
+    unfinished_.pop_back();
+  }
+  restless_.store(restless || !has_secret_, std::memory_order_relaxed);
+}
+
+// ----- sleeping --------------------------------------------------------------------------------------------
+
+Found OfiLink::take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
+                       std::uint32_t looks, SmallPacket* taken) {
+  if (polling_ || is_far(source)) return Found::kOther;
+  return behind_->take_if(source, filter, buffer, capacity, looks, taken);
+}
+
+std::uint32_t OfiLink::arm() {
+  ++armed_;
+  return behind_->arm();
+}
+
+/// One thread of this rank waits for the network; others wait for the doorbell, which it rings at its end.
+bool OfiLink::sleep(std::uint32_t ticket, std::int64_t timeout_ns) {
+  if (!quiet_.load(std::memory_order_relaxed) && fabric_->descriptor() >= 0) {
+    sched_yield();
+    return true;
+  }
+  if (watched_.exchange(true, std::memory_order_acquire)) return behind_->sleep(ticket, timeout_ns);
+  const bool is_cut =
+      timeout_ns > kRestlessNs && (restless_.load(std::memory_order_relaxed) || fabric_->descriptor() < 0);
+  const bool woken = sleeper_->sleep(ticket, is_cut ? kRestlessNs : timeout_ns);
+  watched_.store(false, std::memory_order_release);
+  return woken || is_cut;
+}
+
+void OfiLink::disarm() {
+  behind_->disarm();
+  if (--armed_ > 0) behind_->ring();
+}
+
+}  // namespace tasuki

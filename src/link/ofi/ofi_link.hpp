@@ -1,0 +1,195 @@
+// OfiLink: packets between nodes over libfabric.
+//
+// Each rank has one endpoint (fabric.hpp). A packet is written into a buffer, with a frame (frame.hpp) before
+// it, and handed to libfabric; small ones go without a buffer. The receiver has kReceives buffers posted; it
+// delivers a packet where it came, and posts the buffer again. Packets of a peer are numbered: a provider may
+// complete a small packet before a large one that was sent earlier, so what is early is held.
+//
+// Peers are reached on first use: their cards (card.hpp) come from whoever started the job, and may come
+// later than the first packet for them. What libfabric does not take yet (it connects, the peer does not
+// read) waits in order in the peer's backlog, and is tried again in each poll(). A peer's packets under way
+// and in its backlog have a limit of bytes, kWindowBytesMax at most, behind which reserve() has no room: so a
+// peer that never polls costs no more than that.
+//
+// libfabric tells nothing of a peer that cannot be reached. So where packets for a peer wait and none moves,
+// the peer's address is tried by a connection of its own (Probe): the system of its host answers also while
+// the rank computes. Where it does not, for connect_seconds, the job ends with a sentence.
+//
+// At its end a rank says so to those that it has talked to, and waits a moment for their answers: a process
+// that ends while bytes to it are on the way has the system throw away bytes that it has sent.
+//
+// Strangers' packets lack the secret of the job: they are dropped, counted, and told of once.
+//
+// Thread safety: as link.hpp. Each object belongs to one rank.
+//
+// Invariants:
+//  1. backlog of a peer is empty, or its endpoint number is unknown, or libfabric has said EAGAIN since it
+//  was
+//     tried last. Packets are handed to libfabric in the order of their numbers.
+//  2. unfinished_bytes of a peer are the capacities of its buffers, reserved, under way, or in the backlog.
+//  3. quiet_ is true only if can_wait() has been since the last read().
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/system/clock.hpp"
+#include "link/ofi/card.hpp"
+#include "link/ofi/fabric.hpp"
+#include "link/ofi/frame.hpp"
+#include "link/ofi/sleeper.hpp"
+#include "link/outer_link.hpp"
+#include "node/doorbells.hpp"
+
+namespace tasuki {
+
+class OfiLink final : public OuterLink {
+ public:
+  static constexpr std::uint32_t kBulkBytesMax = 64 << 10;
+  static constexpr std::size_t kWindowBytesMax = 1 << 20;
+  static constexpr int kReceives = 64;
+
+  /// What the ranks know of each other by the one that started them. Each returns false while that is not
+  /// there yet.
+  struct Wiring {
+    std::function<bool(int rank, std::string* card)> card;
+    std::function<bool(ofi::Secret* secret)> secret;
+    /// Ends the job with that sentence. Does not return, but in tests.
+    std::function<void(const std::string& sentence)> fail;
+    std::int64_t connect_seconds = 10;
+    ofi::WaitBy wait_by = ofi::WaitBy::kBest;
+    std::string host;
+  };
+
+  /// Opens the endpoint through which a link will go. Returns null and one line in `error`.
+  static std::unique_ptr<ofi::Fabric> open(const std::string& library, const ofi::Wish& wish,
+                                           std::string* error) {
+    return ofi::Fabric::open(library, wish, ofi::kBulkAt + kBulkBytesMax, error);
+  }
+
+  /// `behind`: the link of the own node. `nodes[rank]`: of each rank of the job. Returns null and one line in
+  /// `error` when there is no memory, or no way to wait.
+  static std::unique_ptr<OfiLink> make(std::unique_ptr<Link> behind, Doorbells& doorbells,
+                                       std::vector<int> nodes, std::unique_ptr<ofi::Fabric> fabric,
+                                       Wiring wiring, const Clock& clock, std::string* error);
+  ~OfiLink() override;
+
+  /// What the other ranks are to know of this one.
+  std::string card() const { return ofi::to_text(card_); }
+  /// Which network, by which library, and why: one line.
+  std::string description() const;
+
+  std::uint32_t bulk_bytes_max() const override;
+  std::uint32_t piece_bytes(int peer) const override {
+    return is_far(peer) ? kBulkBytesMax : behind_->piece_bytes(peer);
+  }
+  bool reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) override;
+  void commit(int peer, const PacketRoom& room) override;
+  bool put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) override;
+  Found take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
+                std::uint32_t looks, SmallPacket* taken) override;
+  int poll(PacketSink& sink) override;
+  std::uint32_t arm() override;
+  bool sleep(std::uint32_t ticket, std::int64_t timeout_ns) override;
+  void disarm() override;
+  void leave() override;
+
+  /// Packets of strangers that were dropped.
+  std::uint64_t strangers() const { return strangers_; }
+  /// Bytes of buffers that packets to `peer` hold.
+  std::size_t unfinished_bytes(int peer) const {
+    return peers_[static_cast<std::size_t>(peer)].unfinished_bytes;
+  }
+
+ private:
+  struct Peer {
+    fi_addr_t number = FI_ADDR_NOTAVAIL;
+    std::uint32_t sent = 0;       // the number of the next packet to it
+    std::uint32_t received = 0;   // and of the next one from it
+    std::uint32_t injected = 0;   // packets under way without a completion of their own
+    std::uint32_t uncovered = 0;  // of these, after the last one that has one
+    std::size_t unfinished_bytes = 0;
+    ofi::Buffer* reserved = nullptr;
+    std::deque<ofi::Buffer*> backlog;
+    std::map<std::uint32_t, ofi::Buffer*> early;  // by number
+    std::int64_t moved_ns = 0;  // when a packet to it last moved on, or the first began to wait
+    std::unique_ptr<ofi::Card> card;
+    std::unique_ptr<ofi::Probe> probe;
+    std::string trouble;           // what the last probe, or libfabric, said
+    bool listed = false;           // in unfinished_
+    bool talked = false;           // a packet has gone to it or come from it
+    bool said_bye = false;         // it has, and nothing that it sent later has come
+    bool heard_bye = false;        // it has answered this rank's
+    bool broken = false;           // libfabric has lost a packet to it
+    bool gone = false;             // nothing can be sent to it any more; of use while this rank leaves
+    std::uint32_t bye_at = 0;      // the number of the next packet when it said so
+    std::int64_t patience_ns = 0;  // without a move, before its address is tried
+  };
+
+  OfiLink(std::unique_ptr<Link> behind, Doorbells& doorbells, std::vector<int> nodes,
+          std::unique_ptr<ofi::Fabric> fabric, Wiring wiring, const Clock& clock);
+
+  Peer& at(int peer) { return peers_[static_cast<std::size_t>(peer)]; }
+  bool find(int peer);
+  bool inject(int peer, const HeadWords& head, const void* data, std::uint32_t bytes);
+  ofi::Buffer* take_buffer(int peer, std::size_t bytes);
+  void note(int peer, ofi::Buffer* buffer);
+  void send(int peer, ofi::Buffer* buffer, ofi::FrameKind kind, std::uint32_t bytes);
+  bool hand_over(int peer, ofi::Buffer* buffer);
+  void say(int peer, ofi::FrameKind kind);
+  void sent(ofi::Buffer* buffer, int error);
+  void send_backlogs();
+
+  // receive.cpp
+  int poll_network(PacketSink* sink, std::int64_t now_ns);
+  int received(ofi::Buffer* buffer, std::size_t bytes, PacketSink* sink);
+  void hold(int source, ofi::Buffer* buffer, std::uint32_t number);
+  void deliver(int source, ofi::Buffer* buffer, PacketSink& sink);
+  int deliver_early(int source, PacketSink& sink);
+  int deliver_held(PacketSink& sink);
+  void damaged(const ofi::Frame& frame, const char* what);
+  void post(ofi::Buffer* buffer);
+  void drop_stranger(std::size_t bytes);
+
+  // clocks.cpp
+  void look_at_clocks(std::int64_t now_ns);
+  void look_at_clock(int peer, std::int64_t now_ns);
+  void forget(int peer);
+  void try_address(int peer, std::int64_t now_ns);
+  [[gnu::cold]] void fail(int peer, const std::string& what);
+  template <class Done>
+  void poll_until(const Done& done, std::int64_t limit_ns);
+
+  Doorbells& doorbells_;
+  const Clock& clock_;
+  const Wiring wiring_;
+  const std::unique_ptr<ofi::Fabric> fabric_;
+  std::unique_ptr<ofi::Sleeper> sleeper_;
+  const ofi::Card card_;
+  const std::size_t window_bytes_;  // of each peer
+  const std::int64_t connect_ns_;
+  const bool alone_;             // no other rank is on this node
+  std::vector<Peer> peers_;      // by rank; those of the own node are not used
+  std::vector<int> unfinished_;  // peers with packets under way or in the backlog
+  std::vector<int> held_;        // peers whose packets came while leave() waited
+  ofi::Secret secret_;
+  bool has_secret_ = false;
+  bool polling_ = false;
+  bool leaving_ = false;
+  int armed_ = 0;
+  std::uint64_t strangers_ = 0;
+  std::int64_t next_poll_ns_ = 0;     // of the network
+  std::int64_t next_clock_ns_ = 0;    // when to look at the peers' clocks
+  std::atomic<bool> quiet_{false};    // nothing is left to read; relaxed: sleep() follows poll() in a thread
+  std::atomic<bool> restless_{true};  // something waits that wakes nobody; relaxed
+  std::atomic<bool> watched_{false};  // a thread sleeps in sleeper_; acquire, release
+};
+
+}  // namespace tasuki

@@ -1,0 +1,170 @@
+// OfiLink: what comes in.
+#include <cstdio>
+#include <cstring>
+
+#include "link/ofi/ofi_link.hpp"
+
+namespace tasuki {
+namespace {
+
+using ofi::Buffer;
+using ofi::Completion;
+using ofi::Frame;
+using ofi::FrameKind;
+using ofi::Verdict;
+
+constexpr std::size_t kCompletionsPerPoll = 32;
+constexpr std::uint32_t kEarlyMax = 1 << 16;  // a packet that is early by more cannot be right
+// Between two looks at a network from which nothing comes, by a rank that has others on its node: a look is a
+// system call.
+constexpr std::int64_t kIdlePollNs = 500;
+constexpr std::int64_t kClockNs = 50'000'000;  // between two looks at the peers' clocks
+
+Frame frame_of(const Buffer& buffer) {
+  Frame frame;
+  std::memcpy(&frame, buffer.memory + ofi::kFrameAt, sizeof frame);
+  return frame;
+}
+
+}  // namespace
+
+int OfiLink::poll(PacketSink& sink) {
+  if (polling_) return 0;
+  polling_ = true;
+  int delivered = behind_->poll(sink);
+  const std::int64_t now_ns = clock_.now_ns();
+  if (alone_ || armed_ != 0 || now_ns >= next_poll_ns_) {
+    if (!held_.empty()) [[unlikely]]
+      delivered += deliver_held(sink);
+    if (armed_ != 0) fabric_->expect_events();
+    const int come = poll_network(&sink, now_ns);
+    next_poll_ns_ = come != 0 ? 0 : now_ns + kIdlePollNs;
+    delivered += come;
+    if (armed_ != 0) quiet_.store(fabric_->can_wait(), std::memory_order_relaxed);
+  }
+  polling_ = false;
+  return delivered;
+}
+
+/// Without a sink packets are held, and only words between the links are heard.
+int OfiLink::poll_network(PacketSink* sink, std::int64_t now_ns) {
+  int delivered = 0;
+  if (!has_secret_) has_secret_ = wiring_.secret(&secret_);
+  if (has_secret_) {  // strangers are told from peers by it
+    Completion done[kCompletionsPerPoll];
+    const auto count = static_cast<std::size_t>(fabric_->read(done));
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto [buffer, bytes, error] = done[i];
+      if (buffer->peer >= 0) {
+        sent(buffer, error);
+      } else if (error != 0) {  // longer than any of ours
+        drop_stranger(bytes);
+        post(buffer);
+      } else {
+        delivered += received(buffer, bytes, sink);
+      }
+    }
+  }
+  if (!unfinished_.empty() || !has_secret_) send_backlogs();
+  if (!unfinished_.empty() && now_ns >= next_clock_ns_) {
+    next_clock_ns_ = now_ns + kClockNs;
+    look_at_clocks(now_ns);
+  }
+  return delivered;
+}
+
+/// Returns how many packets were delivered.
+int OfiLink::received(Buffer* buffer, std::size_t bytes, PacketSink* sink) {
+  const Frame frame = frame_of(*buffer);
+  const Verdict verdict = ofi::judge(frame, bytes, secret_, static_cast<int>(nodes_.size()), kBulkBytesMax);
+  const auto source = static_cast<int>(frame.source);
+  if (verdict == Verdict::kStranger) {
+    drop_stranger(bytes);
+  } else if (verdict == Verdict::kDamaged) {
+    damaged(frame, "its length or its kind cannot be right");
+  } else if (!is_far(source)) {
+    damaged(frame, "that rank is on this node");
+  } else if (frame.kind == FrameKind::kBye) {
+    at(source).said_bye = true;
+    at(source).bye_at = frame.sequence;
+    say(source, FrameKind::kByeHeard);
+  } else if (frame.kind == FrameKind::kByeHeard) {
+    at(source).heard_bye = true;
+  } else if (const std::uint32_t early = frame.sequence - at(source).received;
+             early > kEarlyMax || at(source).early.contains(frame.sequence)) {
+    damaged(frame, "its number is that of no packet to come");
+  } else if (early != 0 || sink == nullptr) {
+    hold(source, buffer, frame.sequence);
+    return 0;
+  } else {
+    deliver(source, buffer, *sink);
+    return 1 + deliver_early(source, *sink);
+  }
+  post(buffer);
+  return 0;
+}
+
+/// Keeps a packet that may not be delivered yet. Another buffer is posted instead.
+void OfiLink::hold(int source, Buffer* buffer, std::uint32_t number) {
+  at(source).early.emplace(number, buffer);
+  if (leaving_) held_.push_back(source);
+  if (Buffer* const other = fabric_->take(buffer->capacity)) post(other);
+}
+
+void OfiLink::deliver(int source, Buffer* buffer, PacketSink& sink) {
+  Peer& from = at(source);
+  const Frame frame = frame_of(*buffer);
+  const bool small = frame.kind == FrameKind::kSmall;
+  ++from.received;
+  from.talked = true;
+  if (from.said_bye && static_cast<std::int32_t>(frame.sequence - from.bye_at) >= 0) from.said_bye = false;
+  sink.packet({.source = source,
+               .bulk_bytes = small ? 0 : frame.bytes,
+               .data_bytes = small ? frame.bytes : 0,
+               .head = buffer->memory + ofi::kHeadAt,
+               .bulk = small || frame.bytes == 0 ? nullptr : buffer->memory + ofi::kBulkAt});
+  post(buffer);
+}
+
+/// Those that were held because one before them was missing.
+int OfiLink::deliver_early(int source, PacketSink& sink) {
+  Peer& from = at(source);
+  int delivered = 0;
+  for (auto next = from.early.begin(); !from.early.empty(); ++delivered) {
+    next = from.early.find(from.received);
+    if (next == from.early.end()) break;
+    Buffer* const buffer = next->second;
+    from.early.erase(next);
+    deliver(source, buffer, sink);
+  }
+  return delivered;
+}
+
+/// Those that came while leave() waited: this rank communicates again.
+int OfiLink::deliver_held(PacketSink& sink) {
+  int delivered = 0;
+  for (const int source : held_) delivered += deliver_early(source, sink);
+  held_.clear();
+  return delivered;
+}
+
+void OfiLink::post(Buffer* buffer) {
+  if (!fabric_->post(buffer)) fabric_->give_back(buffer);
+}
+
+void OfiLink::drop_stranger(std::size_t bytes) {
+  if (strangers_++ != 0) return;
+  std::fprintf(stderr,
+               "tasuki: rank %d: a packet of %zu bytes came over the network that no rank of this job has "
+               "sent; it was dropped, and so will others be (address %s)\n",
+               rank_, bytes, ofi::text_of(rank_, card_).c_str());
+}
+
+void OfiLink::damaged(const Frame& frame, const char* what) {
+  wiring_.fail("rank " + std::to_string(rank_) + ": a packet came over the network with the secret of this " +
+               "job, from rank " + std::to_string(frame.source) + ", number " +
+               std::to_string(frame.sequence) + " with " + std::to_string(frame.bytes) +
+               " bytes, that is damaged: " + what);
+}
+
+}  // namespace tasuki

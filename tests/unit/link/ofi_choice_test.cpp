@@ -1,0 +1,124 @@
+// Which provider and interface are taken of those that libfabric offers; what cards say, and what they
+// refuse.
+#if TASUKI_FABRIC
+
+#include <gtest/gtest.h>
+
+#include "link/ofi/card.hpp"
+#include "link/ofi/choice.hpp"
+
+namespace tasuki::ofi {
+namespace {
+
+IpAddress four(int a, int b, int c, int d) {
+  IpAddress address{.bytes_used = 4};
+  const int parts[] = {a, b, c, d};
+  for (int i = 0; i < 4; ++i) address.bytes[i] = static_cast<unsigned char>(parts[i]);
+  return address;
+}
+
+IpAddress six(int first, int second, int last) {
+  IpAddress address{.bytes_used = 16};
+  address.bytes[0] = static_cast<unsigned char>(first);
+  address.bytes[1] = static_cast<unsigned char>(second);
+  address.bytes[15] = static_cast<unsigned char>(last);
+  return address;
+}
+
+/// Of a host with two Ethernets, a container's bridge, and a tunnel.
+std::vector<Offer> ethernets(const std::string& provider) {
+  return {
+      {provider, "lo", four(127, 0, 0, 1)},   {provider, "docker0", four(172, 17, 0, 1)},
+      {provider, "eth0", six(0xfe, 0x80, 5)}, {provider, "eth0", six(0xfd, 0, 5)},
+      {provider, "tun0", four(10, 8, 0, 3)},  {provider, "eth0", four(169, 254, 3, 4)},
+      {provider, "eth0", four(10, 77, 0, 5)}, {provider, "eth1", four(192, 168, 1, 5)},
+  };
+}
+
+std::vector<Offer> joined(std::vector<Offer> one, const std::vector<Offer>& other) {
+  one.insert(one.end(), other.begin(), other.end());
+  return one;
+}
+
+/// "PROVIDER INTERFACE, version of the address", or the sentence.
+std::string chosen(const std::vector<Offer>& offers, const Wish& wish) {
+  Choice choice;
+  std::string error;
+  if (!choose_offer(offers, wish, &choice, &error)) return error;
+  const Offer& offer = offers[static_cast<std::size_t>(choice.index)];
+  return offer.provider + " " + offer.interface + " " + std::to_string(offer.address.bytes_used);
+}
+
+TEST(Choice, HardwareThenTcpThenItsEmulation) {
+  auto offers = joined(ethernets("tcp;ofi_rxm"), ethernets("net"));
+  offers = joined(offers, ethernets("sockets"));
+  offers = joined(offers, ethernets("udp;ofi_rxd"));
+  EXPECT_EQ(chosen(offers, {}), "net eth0 4");
+  offers = joined(offers, {{"verbs;ofi_rxm", "mlx5_0", four(10, 5, 0, 1)}});
+  EXPECT_EQ(chosen(offers, {}), "verbs;ofi_rxm mlx5_0 4");
+  offers = joined(offers, {{"cxi", "cxi0", {}}});
+  EXPECT_EQ(chosen(offers, {}), "cxi cxi0 0");
+  EXPECT_EQ(chosen(offers, {.provider = "tcp"}), "net eth0 4") << "its name in 1.17";
+  EXPECT_EQ(chosen(joined(offers, ethernets("tcp")), {.provider = "tcp"}), "tcp eth0 4");
+  EXPECT_EQ(chosen(offers, {.provider = "sockets"}), "sockets eth0 4") << "only if it is named";
+  EXPECT_EQ(chosen(offers, {.one_machine = true}), "net lo 4");
+}
+
+TEST(Choice, TheInterfaceIsNamedOrChosen) {
+  const auto offers = ethernets("net");
+  EXPECT_EQ(chosen(offers, {.interface = "eth1"}), "net eth1 4");
+  EXPECT_EQ(chosen(offers, {.interface = "docker0"}), "net docker0 4");
+  EXPECT_EQ(chosen(offers, {.interface = "192.168.1.5"}), "net eth1 4");
+  EXPECT_EQ(chosen(offers, {.interface = "192.168.0.0/16"}), "net eth1 4");
+  EXPECT_EQ(chosen(offers, {.interface = "10.0.0.0/9"}), "net tun0 4");
+  EXPECT_EQ(chosen(offers, {.interface = "fd00::5"}), "net eth0 16");
+  EXPECT_EQ(chosen(offers, {.interface = "fd00::/8"}), "net eth0 16");
+  const std::vector<Offer> only_six = {{"net", "eth0", six(0xfd, 0, 5)}, {"net", "lo", six(0, 0, 1)}};
+  EXPECT_EQ(chosen(only_six, {}), "net eth0 16");
+}
+
+TEST(Choice, WhatDoesNotFitIsSaid) {
+  const auto offers = ethernets("net");
+  for (const char* interface :
+       {"eth7", "10.78.0.0/16", "10.77.0.6", "10.77.0.0/x", "10.77.0.0/", "/8", "fd01::/16"}) {
+    const std::string said = chosen(offers, {.interface = interface});
+    EXPECT_NE(said.find("TASUKI_NET_INTERFACE=" + std::string(interface)), std::string::npos) << said;
+    EXPECT_NE(said.find("it offers net on lo"), std::string::npos) << said;
+  }
+  EXPECT_NE(chosen(offers, {.provider = "cxi"}).find("TASUKI_NET_PROVIDER=cxi"), std::string::npos);
+  EXPECT_NE(chosen({}, {}).find("it offers nothing"), std::string::npos);
+  EXPECT_NE(chosen({offers[0], offers[1], offers[2]}, {}).find("between hosts"), std::string::npos);
+}
+
+TEST(Card, IsWhatItWas) {
+  const Card card = {"tcp;ofi_rxm", "117.0", "eth0", "node1", std::string("\x02\x00\x10\xff", 4)};
+  Card read;
+  ASSERT_TRUE(from_text(to_text(card), &read));
+  EXPECT_EQ(read, card);
+  EXPECT_LE(to_text({std::string(500, 'p'), std::string(500, 'v'), std::string(500, 'i'),
+                     std::string(500, 'h'), std::string(112, 'n')})
+                .size(),
+            511U);
+  Card odd = card;
+  odd.host = "a b";  // no host has such a name
+  ASSERT_TRUE(from_text(to_text(odd), &read));
+  EXPECT_EQ(read.host, "a?b");
+  for (const char* bad : {"", "1", "2 net 1.0 lo host 00", "1 net 1.0 lo host 0", "1 net 1.0 lo host 0g",
+                          "1 net 1.0 lo host 00 more", "1  net 1.0 lo host 00"})
+    EXPECT_FALSE(from_text(bad, &read)) << bad;
+}
+
+TEST(Card, OnlyLikeTalksToLike) {
+  const Card card = {"net", "117.0", "eth0", "node1", "x"};
+  Card other = {"net", "117.0", "eth1", "node2", "y"};
+  EXPECT_EQ(why_not(0, card, 1, other), "");
+  other.version = "118.0";
+  const std::string said = why_not(0, card, 1, other);
+  for (const char* part : {"rank 0 on node1", "rank 1 on node2", "net 117.0", "net 118.0"})
+    EXPECT_NE(said.find(part), std::string::npos) << said;
+}
+
+}  // namespace
+}  // namespace tasuki::ofi
+
+#endif

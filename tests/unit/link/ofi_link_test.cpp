@@ -1,0 +1,561 @@
+// Shows that packets over libfabric come in order, once and whole, whatever their sizes; that a peer which
+// never polls costs a bounded amount of memory; that nobody is left asleep, and nobody who sleeps computes;
+// that strangers and damaged packets do no harm; and that ranks which cannot reach each other say why.
+// Ranks are threads or take turns in one; TCP over the loopback interface is the network.
+#if TASUKI_FABRIC
+
+#include "link/ofi/ofi_link.hpp"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "base/system/clock.hpp"
+#include "support/thread_machine.hpp"
+
+namespace tasuki {
+namespace {
+
+constexpr std::int64_t kHour = 3'600'000'000'000;  // ns: a lost wake-up hangs the test
+constexpr std::int64_t kTenSeconds = 10'000'000'000;
+constexpr ofi::Secret kSecret = {{0x0123456789abcdef, 0xfedcba9876543210}};
+
+/// Why libfabric cannot be used here; empty: it can.
+std::string why_skipped(const std::string& provider = "") {
+  std::string error;
+  return OfiLink::open("", {provider, "", true}, &error) != nullptr ? "" : error;
+}
+
+/// Links of ranks that are each on a node of their own, unless `nodes` says otherwise.
+class Net {
+ public:
+  struct Terms {
+    std::string provider;
+    ofi::WaitBy wait_by = ofi::WaitBy::kBest;
+    std::vector<int> nodes;
+  };
+  Net(int size, const Terms& terms)
+      : machine_(size, terms.nodes.empty() ? own_nodes(size) : terms.nodes, Config{}),
+        cards(static_cast<std::size_t>(size)),
+        sentences(static_cast<std::size_t>(size)) {
+    for (int rank = 0; rank < size; ++rank) {
+      bells_.push_back(machine_.make_doorbells(rank));
+      ends_.push_back(make(rank, terms));
+      if (ends_.back() != nullptr) cards[static_cast<std::size_t>(rank)] = ends_.back()->card();
+    }
+  }
+  explicit Net(int size) : Net(size, Terms{}) {}
+  OfiLink& operator[](int rank) { return *ends_[static_cast<std::size_t>(rank)]; }
+
+ private:
+  static std::vector<int> own_nodes(int size) {
+    std::vector<int> nodes(static_cast<std::size_t>(size));
+    std::iota(nodes.begin(), nodes.end(), 0);
+    return nodes;
+  }
+  std::unique_ptr<OfiLink> make(int rank, const Terms& terms) {
+    OfiLink::Wiring wiring;
+    wiring.card = [this](int peer, std::string* card) {
+      *card = cards[static_cast<std::size_t>(peer)];
+      return !card->empty();
+    };
+    wiring.secret = [this](ofi::Secret* secret) {
+      *secret = kSecret;
+      return secret_is_known.load();
+    };
+    wiring.fail = [this, rank](const std::string& sentence) {
+      sentences[static_cast<std::size_t>(rank)].push_back(sentence);
+    };
+    wiring.connect_seconds = 1;
+    wiring.wait_by = terms.wait_by;
+    wiring.host = "here";
+    std::string error;
+    auto fabric = OfiLink::open("", {terms.provider, "", true}, &error);
+    Doorbells& bells = *bells_[static_cast<std::size_t>(rank)];
+    std::vector<int> nodes;
+    for (int peer = 0; peer < machine_.size(); ++peer) nodes.push_back(machine_.node(peer));
+    return OfiLink::make(machine_.make_shm_link(rank, bells), bells, nodes, std::move(fabric), wiring,
+                         real_clock(), &error);
+  }
+
+  test::ThreadMachine machine_;
+  std::vector<std::unique_ptr<Doorbells>> bells_;
+
+ public:
+  std::vector<std::string> cards;
+  std::vector<std::vector<std::string>> sentences;  // with which each rank would have ended the job
+  std::atomic<bool> secret_is_known{true};
+
+ private:
+  std::vector<std::unique_ptr<OfiLink>> ends_;
+};
+
+/// The bytes of packet `number`: any of them tells whether it is the right one.
+std::byte content(std::uint32_t number, std::size_t at) {
+  return static_cast<std::byte>(number * 7 + at + at / 251);
+}
+
+std::uint32_t bulk_bytes_of(std::uint32_t number) {
+  switch (number % 4) {
+    case 0:
+      return 0;
+    case 1:
+      return number * 37 % 500;
+    case 2:
+      return OfiLink::kBulkBytesMax - number % 3;
+    default:
+      return number * 2654435761U % OfiLink::kBulkBytesMax;
+  }
+}
+
+bool try_send(Link& from, int to, std::uint32_t number, std::uint32_t bytes) {
+  PacketRoom room;
+  if (!from.reserve(to, bytes, &room)) return false;
+  std::memset(room.head, 0, kHeadBytesMax);
+  std::memcpy(room.head, &number, sizeof number);
+  for (std::uint32_t i = 0; i < bytes; ++i) room.bulk[i] = content(number, i);
+  from.commit(to, room);
+  return true;
+}
+
+/// Every fifth packet is a small one.
+bool try_send(Link& from, int to, std::uint32_t number) {
+  if (number % 5 != 4) return try_send(from, to, number, bulk_bytes_of(number));
+  std::vector<std::byte> data(number * 13 % (kPutBytesMax + 1));
+  for (std::size_t i = 0; i < data.size(); ++i) data[i] = content(number, i);
+  return from.put(to, {number, 5}, data.data(), static_cast<std::uint32_t>(data.size()));
+}
+
+/// Checks that each source's packets come in order, whole.
+class Checker final : public PacketSink {
+ public:
+  explicit Checker(int sources) : next(static_cast<std::size_t>(sources), 0) {}
+  void packet(const Packet& packet) override {
+    std::uint32_t number;
+    std::memcpy(&number, packet.head, sizeof number);
+    ASSERT_EQ(number, next[static_cast<std::size_t>(packet.source)]++);
+    ASSERT_EQ(reinterpret_cast<std::uintptr_t>(packet.head) % 8, 0U);
+    ASSERT_EQ(reinterpret_cast<std::uintptr_t>(packet.bulk) % 64, 0U);
+    const bool small = packet.bulk == nullptr;
+    const std::byte* const bytes = small ? packet.head + sizeof(HeadWords) : packet.bulk;
+    const std::uint32_t count = small ? packet.data_bytes : packet.bulk_bytes;
+    bool whole = true;
+    for (std::uint32_t i = 0; i < count; ++i) whole = whole && bytes[i] == content(number, i);
+    ASSERT_TRUE(whole) << "packet " << number << " of " << count << " bytes";
+    ++total;
+  }
+  std::uint32_t total = 0;
+  std::vector<std::uint32_t> next;  // by source
+};
+
+template <class Done>
+bool poll_until(Net& net, std::vector<int> ranks, PacketSink& sink, const Done& done,
+                std::int64_t limit_ns = kTenSeconds) {
+  for (const std::int64_t begin_ns = clock_ns(); clock_ns() - begin_ns < limit_ns;) {
+    for (const int rank : ranks) net[rank].poll(sink);
+    if (done()) return true;
+  }
+  return false;
+}
+
+class OfiLinkTest : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (const std::string reason = why_skipped(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
+  }
+  Net::Terms terms() const { return {.provider = GetParam()}; }
+};
+
+TEST_P(OfiLinkTest, ManyToManyInOrder) {
+  static constexpr int kRanks = 3;
+  static constexpr std::uint32_t kPackets = 400;
+  Net net(kRanks, terms());
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    threads.emplace_back([&net, rank] {
+      OfiLink& mine = net[rank];
+      Checker checker(kRanks);
+      std::vector<std::uint32_t> sent(kRanks, 0);
+      sent[static_cast<std::size_t>(rank)] = kPackets;
+      while (checker.total < (kRanks - 1) * kPackets ||
+             sent != std::vector<std::uint32_t>(kRanks, kPackets)) {
+        bool moved = mine.poll(checker) != 0;
+        for (int to = 0; to < kRanks; ++to) {
+          auto& number = sent[static_cast<std::size_t>(to)];
+          if (number < kPackets && try_send(mine, to, number)) {
+            ++number;
+            moved = true;
+          }
+        }
+        if (!moved) std::this_thread::yield();
+      }
+      mine.leave();
+      for (int to = 0; to < kRanks; ++to) EXPECT_EQ(mine.unfinished_bytes(to), 0U);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Each side sleeps until the other's packet comes.
+TEST_P(OfiLinkTest, NoLostWakeUp) {
+  for (const ofi::WaitBy by : {ofi::WaitBy::kBest, ofi::WaitBy::kThread}) {
+    constexpr std::uint32_t kRounds = 1000;
+    Net net(2, {GetParam(), by, {}});
+    const auto play = [&net](int rank) {
+      OfiLink& mine = net[rank];
+      Checker checker(2);
+      for (std::uint32_t round = 0; round < kRounds; ++round) {
+        if (rank == 0) {
+          while (!try_send(mine, 1, round, round % 2 == 0 ? 0 : 30000)) mine.poll(checker);
+        }
+        while (checker.total <= round) {
+          const std::uint32_t ticket = mine.arm();
+          if (mine.poll(checker) == 0) mine.sleep(ticket, kHour);
+          mine.disarm();
+        }
+        if (rank == 1) {
+          while (!try_send(mine, 0, round, round % 3 == 0 ? 0 : 100)) mine.poll(checker);
+        }
+      }
+      mine.leave();
+    };
+    std::thread other(play, 1);
+    play(0);
+    other.join();
+  }
+}
+
+TEST_P(OfiLinkTest, APeerThatNeverPollsCostsABoundedAmount) {
+  Net net(3, terms());
+  Checker checker(3);
+  ASSERT_TRUE(try_send(net[0], 1, 0, 100));
+  ASSERT_TRUE(poll_until(net, {0, 1}, checker, [&] { return checker.total == 1; }));
+  std::uint32_t to_sleeper = 0;  // rank 2, which never polls until later
+  std::uint32_t refused = 0;
+  const std::int64_t begin_ns = clock_ns();
+  while (refused < 1000 || clock_ns() - begin_ns < 2'500'000'000) {  // longer than connect_seconds
+    if (try_send(net[0], 2, to_sleeper, 60000)) {
+      ++to_sleeper;
+    } else {
+      ++refused;
+    }
+    net[0].poll(checker);
+    ASSERT_LE(net[0].unfinished_bytes(2), OfiLink::kWindowBytesMax + (128 << 10));
+    ASSERT_LT(to_sleeper, 100'000U);
+  }
+  EXPECT_TRUE(net.sentences[0].empty()) << net.sentences[0][0];
+  ASSERT_TRUE(try_send(net[0], 1, 1, 60000)) << "a peer that polls has room of its own";
+  ASSERT_TRUE(poll_until(net, {0, 1}, checker, [&] { return checker.total == 2; }));
+  // Nothing is lost once it polls.
+  Checker late(3);
+  ASSERT_TRUE(poll_until(net, {0, 2}, late, [&] { return late.total == to_sleeper; }));
+}
+
+TEST_P(OfiLinkTest, SmallPacketsOfEverySize) {
+  Net net(2, terms());
+  Checker checker(2);
+  std::vector<std::byte> data(kPutBytesMax);
+  for (std::uint32_t bytes = 0; bytes <= kPutBytesMax; bytes += bytes < 300 ? 1 : 89) {
+    for (std::uint32_t i = 0; i < bytes; ++i) data[i] = content(checker.total, i);
+    const std::uint32_t before = checker.total;
+    ASSERT_TRUE(net[0].put(1, {before, 5}, data.data(), bytes));
+    ASSERT_TRUE(poll_until(net, {0, 1}, checker, [&] { return checker.total == before + 1; }));
+  }
+}
+
+// The first packets go before anybody knows the secret, or where the peer is.
+TEST_P(OfiLinkTest, PacketsMayGoBeforeTheWireUpIsThere) {
+  Net net(2, terms());
+  net.secret_is_known = false;
+  const std::string card = std::exchange(net.cards[1], "");
+  Checker checker(2);
+  for (std::uint32_t number = 0; number < 5; ++number) ASSERT_TRUE(try_send(net[0], 1, number));
+  EXPECT_FALSE(poll_until(
+      net, {0, 1}, checker, [&] { return checker.total != 0; }, 50'000'000));
+  net.secret_is_known = true;
+  EXPECT_FALSE(poll_until(
+      net, {0, 1}, checker, [&] { return checker.total != 0; }, 50'000'000));
+  net.cards[1] = card;
+  EXPECT_TRUE(poll_until(net, {0, 1}, checker, [&] { return checker.total == 5; }));
+}
+
+TEST_P(OfiLinkTest, RanksOfTheNodeGoByItsLink) {
+  Net net(3, {.provider = GetParam(), .nodes = {0, 0, 1}});
+  Checker checker(3);
+  ASSERT_TRUE(try_send(net[0], 1, 0));
+  EXPECT_EQ(net[1].poll(checker), 1);  // memory: at once
+  ASSERT_TRUE(try_send(net[2], 1, 0));
+  EXPECT_TRUE(poll_until(net, {1, 2}, checker, [&] { return checker.total == 2; }));
+  ASSERT_TRUE(try_send(net[1], 1, 0));
+  EXPECT_TRUE(poll_until(net, {1}, checker, [&] { return checker.total == 3; }));
+}
+
+// What is sent just before a rank leaves arrives; and it may come back.
+TEST_P(OfiLinkTest, LeavingLosesNothing) {
+  for (int round = 0; round < 5; ++round) {
+    Net net(2, terms());
+    std::thread receiver([&net] {
+      Checker checker(2);
+      while (checker.total < 20) net[1].poll(checker);
+      net[1].leave();
+    });
+    for (std::uint32_t number = 0; number < 10;) {
+      if (try_send(net[0], 1, number)) ++number;
+    }
+    net[0].leave();
+    for (std::uint32_t number = 10; number < 20;) {
+      if (try_send(net[0], 1, number)) ++number;
+    }
+    net[0].leave();
+    receiver.join();
+    EXPECT_TRUE(net.sentences[0].empty() && net.sentences[1].empty());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Providers, OfiLinkTest, testing::Values("tcp", "tcp;ofi_rxm"),
+                         [](const auto& info) { return info.index == 0 ? "Tcp" : "TcpRxm"; });
+
+class OverTcp : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string reason = why_skipped(); !reason.empty()) GTEST_SKIP() << reason;
+  }
+};
+
+double processor_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+TEST_F(OverTcp, ARankThatSleepsUsesNoProcessor) {
+  for (const ofi::WaitBy by : {ofi::WaitBy::kBest, ofi::WaitBy::kThread}) {
+    Net net(2, {.wait_by = by});
+    Checker checker(2);
+    ASSERT_TRUE(try_send(net[0], 1, 0));
+    ASSERT_TRUE(try_send(net[1], 0, 0));
+    ASSERT_TRUE(poll_until(net, {0, 1}, checker, [&] { return checker.total == 2; }));
+    const double before = processor_seconds();
+    int sleeps = 0;
+    for (const std::int64_t begin_ns = clock_ns(); clock_ns() - begin_ns < 2'000'000'000; ++sleeps) {
+      const std::uint32_t ticket = net[0].arm();
+      if (net[0].poll(checker) == 0) net[0].sleep(ticket, 50'000'000);
+      net[0].disarm();
+    }
+    EXPECT_LT(processor_seconds() - before, 0.2);
+    EXPECT_LT(sleeps, 200);
+  }
+}
+
+// A doorbell, another thread of the rank, and a packet each wake it.
+TEST_F(OverTcp, EitherWakes) {
+  for (const ofi::WaitBy by : {ofi::WaitBy::kBest, ofi::WaitBy::kThread}) {
+    Net net(3, {.wait_by = by, .nodes = {0, 0, 1}});
+    Checker checker(3);
+    for (const int other : {1, 2, 0}) {
+      std::thread waker([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        if (other == 0) return net[0].ring();
+        Checker nothing(3);
+        ASSERT_TRUE(try_send(net[other], 0, 0));
+        net[other].leave();
+      });
+      for (const std::uint32_t before = checker.total;;) {
+        const std::uint32_t ticket = net[0].arm();
+        const bool rung = net[0].poll(checker) == 0 && net[0].sleep(ticket, kHour) && other == 0;
+        net[0].disarm();
+        if (rung || checker.total != before) break;
+      }
+      while (other == 2 && net[0].unfinished_bytes(2) != 0) net[0].poll(checker);
+      waker.join();
+    }
+  }
+}
+
+/// An endpoint that belongs to no rank.
+class Stranger {
+ public:
+  explicit Stranger(const std::string& card) {
+    std::string error;
+    fabric_ = OfiLink::open("", {"", "", true}, &error);
+    ofi::Card told;
+    EXPECT_TRUE(ofi::from_text(card, &told));
+    peer_ = fabric_->insert(told.name);
+  }
+  /// Sends `bytes` bytes that begin with `frame`; the receiver has to be polled meanwhile.
+  template <class Poll>
+  void send(const ofi::Frame& frame, std::size_t bytes, const Poll& poll) {
+    ofi::Buffer* const buffer = fabric_->take(ofi::kBulkAt + OfiLink::kBulkBytesMax);
+    std::memcpy(buffer->memory + ofi::kFrameAt, &frame, sizeof frame);
+    buffer->length = static_cast<std::uint32_t>(bytes);
+    buffer->peer = 0;
+    ofi::Completion done[4];
+    while (fabric_->send(peer_, buffer) != 0) {
+      fabric_->read(done);
+      poll();
+    }
+    while (fabric_->read(done) == 0) poll();
+  }
+
+ private:
+  std::unique_ptr<ofi::Fabric> fabric_;
+  fi_addr_t peer_ = FI_ADDR_NOTAVAIL;
+};
+
+TEST_F(OverTcp, AStrangersPacketsAreDroppedAndCounted) {
+  Net net(2);
+  Checker checker(2);
+  Stranger stranger(net.cards[0]);
+  const auto poll = [&] { net[0].poll(checker); };
+  const ofi::Secret wrong = {{kSecret.words[0], kSecret.words[1] + 1}};
+  testing::internal::CaptureStderr();
+  stranger.send({wrong, 1, 0, ofi::FrameKind::kPacket, 0}, 88, poll);
+  stranger.send({{}, 1, 0, ofi::FrameKind::kPacket, 4096}, 88 + 4096, poll);
+  stranger.send({kSecret, 1, 0, ofi::FrameKind::kPacket, 0}, 3, poll);  // its first bytes alone
+  EXPECT_TRUE(poll_until(net, {0}, checker, [&] { return net[0].strangers() == 3; }));
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(told.begin(), told.end(), '\n'), 1) << told;
+  EXPECT_NE(told.find("no rank of this job has sent"), std::string::npos) << told;
+  EXPECT_EQ(checker.total, 0U);
+  ASSERT_TRUE(try_send(net[1], 0, 0));
+  EXPECT_TRUE(poll_until(net, {0, 1}, checker, [&] { return checker.total == 1; })) << "it goes on";
+  EXPECT_TRUE(net.sentences[0].empty());
+}
+
+// Bytes that are no language of libfabric's at all.
+TEST_F(OverTcp, GarbageOnTheWireDisturbsNobody) {
+  Net net(2);
+  Checker checker(2);
+  ofi::Card card;
+  ASSERT_TRUE(ofi::from_text(net.cards[0], &card));
+  std::vector<int> sockets;
+  for (int i = 0; i < 20; ++i) {
+    sockets.push_back(socket(AF_INET, SOCK_STREAM, 0));
+    ASSERT_EQ(connect(sockets.back(), reinterpret_cast<const sockaddr*>(card.name.data()),
+                      static_cast<socklen_t>(card.name.size())),
+              0);
+    const std::string garbage(static_cast<std::size_t>(i * 100), static_cast<char>(i * 31));
+    EXPECT_EQ(write(sockets.back(), garbage.data(), garbage.size()), static_cast<ssize_t>(garbage.size()));
+    net[0].poll(checker);
+  }
+  ASSERT_TRUE(try_send(net[1], 0, 0));
+  EXPECT_TRUE(poll_until(net, {0, 1}, checker, [&] { return checker.total == 1; }));
+  for (const int one : sockets) close(one);
+  ASSERT_TRUE(try_send(net[1], 0, 1));
+  EXPECT_TRUE(poll_until(net, {0, 1}, checker, [&] { return checker.total == 2; }));
+}
+
+TEST_F(OverTcp, DamagedPacketsAreToldOf) {
+  const struct {
+    ofi::Frame frame;
+    std::size_t bytes;
+    const char* told;
+  } cases[] = {
+      {{kSecret, 1, 0, ofi::FrameKind::kPacket, 100}, 88, "its length or its kind"},
+      {{kSecret, 1, 0, ofi::FrameKind::kSmall, kPutBytesMax + 1}, 48 + kPutBytesMax + 1, "its length"},
+      {{kSecret, 7, 0, ofi::FrameKind::kPacket, 0}, 88, "rank 7"},
+      {{kSecret, 0, 0, ofi::FrameKind::kPacket, 0}, 88, "that rank is on this node"},
+      {{kSecret, 1, 0, static_cast<ofi::FrameKind>(99), 0}, 32, "its kind"},
+      {{kSecret, 1, UINT32_MAX, ofi::FrameKind::kPacket, 0}, 88, "its number"},
+  };
+  for (const auto& [frame, bytes, told] : cases) {
+    Net net(2);
+    Checker checker(2);
+    Stranger stranger(net.cards[0]);
+    stranger.send(frame, bytes, [&] { net[0].poll(checker); });
+    EXPECT_TRUE(poll_until(net, {0}, checker, [&] { return !net.sentences[0].empty(); })) << told;
+    ASSERT_EQ(net.sentences[0].size(), 1U);
+    EXPECT_NE(net.sentences[0][0].find(told), std::string::npos) << net.sentences[0][0];
+    EXPECT_EQ(checker.total, 0U);
+  }
+}
+
+/// What rank 0 says when its first packet goes to a rank with that card.
+std::string said_of(Net& net, const std::string& card) {
+  net.cards[1] = card;
+  Checker checker(2);
+  EXPECT_TRUE(try_send(net[0], 1, 0));
+  EXPECT_TRUE(poll_until(net, {0}, checker, [&] { return !net.sentences[0].empty(); }));
+  return net.sentences[0].empty() ? "" : net.sentences[0][0];
+}
+
+TEST_F(OverTcp, ProvidersThatDoNotFitAreRefusedByName) {
+  Net net(2);
+  ofi::Card card;
+  ASSERT_TRUE(ofi::from_text(net.cards[1], &card));
+  card.provider = "verbs;ofi_rxm";
+  card.host = "node7";
+  const std::string said = said_of(net, ofi::to_text(card));
+  for (const char* part : {"rank 0 on here", "rank 1 on node7", "verbs;ofi_rxm", "TASUKI_NET_PROVIDER"})
+    EXPECT_NE(said.find(part), std::string::npos) << said;
+  Net other(2);
+  card.provider = "net";
+  card.version = "9.9";
+  EXPECT_NE(said_of(other, ofi::to_text(card)).find("9.9"), std::string::npos);
+  Net third(2);
+  EXPECT_NE(said_of(third, "what is this").find("cannot be read"), std::string::npos);
+}
+
+/// A socket at an address of the loopback interface, and a card that names it.
+struct Place {
+  Place(const std::string& like, int backlog) {
+    EXPECT_TRUE(ofi::from_text(like, &card));
+    sockaddr_in address{};
+    socklen_t bytes = sizeof address;
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(bind(one, reinterpret_cast<sockaddr*>(&address), bytes), 0);
+    if (backlog >= 0) listen(one, backlog);
+    EXPECT_EQ(getsockname(one, reinterpret_cast<sockaddr*>(&address), &bytes), 0);
+    card.name.assign(reinterpret_cast<const char*>(&address), sizeof address);
+    card.host = "node9";
+  }
+  ~Place() {
+    close(one);
+    for (const int caller : callers) close(caller);
+  }
+  /// Has the system answer no connection any more, as behind a firewall.
+  void fill() {
+    for (int i = 0; i < 4; ++i) {
+      callers.push_back(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+      connect(callers.back(), reinterpret_cast<const sockaddr*>(card.name.data()),
+              static_cast<socklen_t>(card.name.size()));
+    }
+  }
+
+  ofi::Card card;
+  int one = socket(AF_INET, SOCK_STREAM, 0);
+  std::vector<int> callers;
+};
+
+TEST_F(OverTcp, ARankThatCannotBeReachedIsNamed) {
+  Net net(2);
+  Place closed(net.cards[1], -1);
+  const std::string refused = said_of(net, ofi::to_text(closed.card));
+  for (const char* part : {"rank 0 on here (interface lo, address 127.0.0.1:", "cannot reach rank 1 on node9",
+                           "Connection refused", "firewall", "TASUKI_NET_INTERFACE"})
+    EXPECT_NE(refused.find(part), std::string::npos) << refused;
+  Net other(2);
+  Place silent(other.cards[1], 0);
+  silent.fill();
+  const std::string dropped = said_of(other, ofi::to_text(silent.card));
+  EXPECT_NE(dropped.find("no answer to a connection"), std::string::npos) << dropped;
+}
+
+}  // namespace
+}  // namespace tasuki
+
+#endif
