@@ -156,6 +156,10 @@ class Link {
   virtual Found take_if(int source, const HeadFilter& filter, void* buffer, std::uint64_t capacity,
                         std::uint32_t looks, SmallPacket* taken) = 0;
 
+  /// Whether all packets that were committed for `peer` have left this process: whether it gets them also
+  /// when this rank does not poll for a long time.
+  virtual bool has_left(int /*peer*/) const { return true; }
+
   /// Delivers what has arrived (a bounded number of packets). Returns how many packets were delivered.
   virtual int poll(PacketSink& sink) = 0;
 

@@ -48,7 +48,7 @@ void OfiLink::look_at_clock(int peer, std::int64_t now_ns) {
       stderr, "tasuki: %s: for %lld s nothing could be sent to %s; it computes, or cannot be reached\n",
       ofi::text_of(rank_, card_).c_str(), static_cast<long long>(connect_ns_ / 1000 / kMillisecondNs),
       ofi::text_of(peer, *to.card).c_str());
-  to.moved_ns = now_ns;
+  to.patience_ns = kPatienceNsMax;
   to.gone = leaving_;
 }
 

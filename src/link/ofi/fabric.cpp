@@ -5,6 +5,7 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include "link/ofi/frame.hpp"
 
@@ -41,6 +43,29 @@ std::string text_of(const char* text) {
   return text != nullptr ? text : "";
 }
 
+/// Has the program's signals handled as before when it goes. Providers bring libraries that take them, for
+/// backtraces of their own (those of psm, when they are loaded).
+class SignalKeeper {
+ public:
+  SignalKeeper() {
+    for (std::size_t i = 0; i < std::size(handlers_); ++i)
+      sigaction(static_cast<int>(i) + 1, nullptr, &handlers_[i]);
+  }
+  ~SignalKeeper() {
+    for (std::size_t i = 0; i < std::size(handlers_); ++i) {
+      const int number = static_cast<int>(i) + 1;
+      struct sigaction now {};
+      if (sigaction(number, nullptr, &now) == 0 && now.sa_handler != handlers_[i].sa_handler)
+        sigaction(number, &handlers_[i], nullptr);
+    }
+  }
+  SignalKeeper(const SignalKeeper&) = delete;
+  SignalKeeper& operator=(const SignalKeeper&) = delete;
+
+ private:
+  struct sigaction handlers_[31] = {};  // of signals 1 to 31
+};
+
 template <class Object>
 void close_object(Object* object) {
   if (object != nullptr) fi_close(&object->fid);
@@ -50,6 +75,7 @@ void close_object(Object* object) {
 
 std::unique_ptr<Fabric> Fabric::open(const std::string& library, const Wish& wish, std::size_t packet_bytes,
                                      std::string* error) {
+  const SignalKeeper keeper;
   std::unique_ptr<Fabric> made(new Fabric());
   if (!load_library(library, &made->library_, error) || !made->find_network(wish, error) ||
       !made->open_objects(error) || !made->open_endpoint(error) || !made->read_name(error))

@@ -33,6 +33,7 @@ enum class FrameKind : std::uint32_t {
   kSmall = 2,
   kBye = 3,       // the source sends nothing more and needs nothing more, for now or for good
   kByeHeard = 4,  // the answer
+  kHello = 5,     // the first of all, so that the connection is there before a packet is taken
 };
 
 struct Frame {
@@ -70,7 +71,7 @@ inline Verdict judge(const Frame& frame, std::size_t length, const Secret& secre
   const std::uint32_t bytes_max = frame.kind == FrameKind::kPacket  ? bulk_bytes_max
                                   : frame.kind == FrameKind::kSmall ? kPutBytesMax
                                                                     : 0;
-  const bool is_kind = frame.kind >= FrameKind::kPacket && frame.kind <= FrameKind::kByeHeard;
+  const bool is_kind = frame.kind >= FrameKind::kPacket && frame.kind <= FrameKind::kHello;
   const bool fits = frame.bytes <= bytes_max && length == span_of(frame.kind, frame.bytes);
   return is_kind && fits ? Verdict::kGood : Verdict::kDamaged;
 }

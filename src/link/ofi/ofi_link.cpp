@@ -54,7 +54,8 @@ std::unique_ptr<OfiLink> OfiLink::make(std::unique_ptr<Link> behind, Doorbells& 
                                             std::move(wiring), clock));
   for (int i = 0; i < kReceives; ++i) {
     Buffer* const buffer = link->fabric_->take(ofi::kBulkAt + kBulkBytesMax);
-    if (buffer == nullptr || !link->fabric_->post(buffer)) {
+    if (buffer != nullptr) link->post(buffer);
+    if (link->posted_ != i + 1) {
       *error = "libfabric's " + link->card_.provider + " on " + link->card_.interface +
                " takes no buffers to receive into";
       return nullptr;
@@ -117,7 +118,7 @@ bool OfiLink::inject(int peer, const HeadWords& head, const void* data, std::uin
   Peer& to = at(peer);
   const std::size_t span = ofi::span_of(FrameKind::kSmall, bytes);
   if (span > std::min(fabric_->inject_bytes_max(), sizeof packet)) return false;
-  if (to.number == FI_ADDR_NOTAVAIL || !to.backlog.empty() || to.injected >= kInjectedMax) return false;
+  if (!to.connected || !to.backlog.empty() || to.injected >= kInjectedMax) return false;
   packet.frame = {secret_, static_cast<std::uint32_t>(rank_), to.sent, FrameKind::kSmall, bytes};
   packet.head = head;
   if (bytes != 0) std::memcpy(packet.data, data, bytes);
@@ -132,7 +133,9 @@ bool OfiLink::inject(int peer, const HeadWords& head, const void* data, std::uin
 /// A buffer for a packet to `peer`, or null: its packets have all the memory that they may have.
 Buffer* OfiLink::take_buffer(int peer, std::size_t bytes) {
   Peer& to = at(peer);
-  if (to.unfinished_bytes != 0 && to.unfinished_bytes + bytes > window_bytes_) return nullptr;
+  if (!to.connected) greet(peer);
+  if (!to.connected || (to.unfinished_bytes != 0 && to.unfinished_bytes + bytes > window_bytes_))
+    return nullptr;
   Buffer* const buffer = fabric_->take(bytes);
   if (buffer == nullptr) return nullptr;
   note(peer, buffer);
@@ -205,12 +208,19 @@ void OfiLink::say(int peer, FrameKind kind) {
   send(peer, buffer, kind, 0);
 }
 
+/// Has the connection made.
+void OfiLink::greet(int peer) {
+  if (std::exchange(at(peer).greeted, true)) return;
+  say(peer, FrameKind::kHello);
+}
+
 /// A buffer is free again. `error`: why its packet was lost; 0: it was not.
 void OfiLink::sent(Buffer* buffer, int error) {
   Peer& to = at(buffer->peer);
   to.unfinished_bytes -= buffer->capacity;
   to.injected -= std::min(to.injected, buffer->covers);
   if (error == 0) {
+    to.connected = true;
     to.moved_ns = clock_.now_ns();
     to.patience_ns = connect_ns_ / 4;
   } else if (!to.said_bye && !leaving_) {

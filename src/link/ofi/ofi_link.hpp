@@ -6,10 +6,11 @@
 // complete a small packet before a large one that was sent earlier, so what is early is held.
 //
 // Peers are reached on first use: their cards (card.hpp) come from whoever started the job, and may come
-// later than the first packet for them. What libfabric does not take yet (it connects, the peer does not
-// read) waits in order in the peer's backlog, and is tried again in each poll(). A peer's packets under way
-// and in its backlog have a limit of bytes, kWindowBytesMax at most, behind which reserve() has no room: so a
-// peer that never polls costs no more than that.
+// later than the first packet for them. A hello goes first, and until that has left there is no room for
+// packets: they would stay here when this rank computes, though their sends are over. What libfabric does not
+// take later (the peer does not read) waits in order in the peer's backlog, and is tried again in each
+// poll(). A peer's packets under way and in its backlog have a limit of bytes, kWindowBytesMax at most,
+// behind which reserve() has no room: so a peer that never polls costs no more than that.
 //
 // libfabric tells nothing of a peer that cannot be reached. So where packets for a peer wait and none moves,
 // the peer's address is tried by a connection of its own (Probe): the system of its host answers also while
@@ -90,6 +91,9 @@ class OfiLink final : public OuterLink {
   std::uint32_t piece_bytes(int peer) const override {
     return is_far(peer) ? kBulkBytesMax : behind_->piece_bytes(peer);
   }
+  bool has_left(int peer) const override {
+    return !is_far(peer) ? behind_->has_left(peer) : unfinished_bytes(peer) == 0;
+  }
   bool reserve(int peer, std::uint32_t bulk_bytes, PacketRoom* room) override;
   void commit(int peer, const PacketRoom& room) override;
   bool put(int peer, const HeadWords& head, const void* data, std::uint32_t bytes) override;
@@ -124,6 +128,8 @@ class OfiLink final : public OuterLink {
     std::unique_ptr<ofi::Probe> probe;
     std::string trouble;           // what the last probe, or libfabric, said
     bool listed = false;           // in unfinished_
+    bool greeted = false;          // a hello is under way, or has left
+    bool connected = false;        // it has
     bool talked = false;           // a packet has gone to it or come from it
     bool said_bye = false;         // it has, and nothing that it sent later has come
     bool heard_bye = false;        // it has answered this rank's
@@ -144,6 +150,7 @@ class OfiLink final : public OuterLink {
   void send(int peer, ofi::Buffer* buffer, ofi::FrameKind kind, std::uint32_t bytes);
   bool hand_over(int peer, ofi::Buffer* buffer);
   void say(int peer, ofi::FrameKind kind);
+  [[gnu::cold]] void greet(int peer);
   void sent(ofi::Buffer* buffer, int error);
   void send_backlogs();
 
@@ -184,6 +191,7 @@ class OfiLink final : public OuterLink {
   bool polling_ = false;
   bool leaving_ = false;
   int armed_ = 0;
+  int posted_ = 0;  // buffers that packets may come into
   std::uint64_t strangers_ = 0;
   std::int64_t next_poll_ns_ = 0;     // of the network
   std::int64_t next_clock_ns_ = 0;    // when to look at the peers' clocks

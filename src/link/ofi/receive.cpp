@@ -57,7 +57,10 @@ int OfiLink::poll_network(PacketSink* sink, std::int64_t now_ns) {
       const auto [buffer, bytes, error] = done[i];
       if (buffer->peer >= 0) {
         sent(buffer, error);
-      } else if (error != 0) {  // longer than any of ours
+        continue;
+      }
+      --posted_;
+      if (error != 0) {  // longer than any of ours
         drop_stranger(bytes);
         post(buffer);
       } else {
@@ -90,6 +93,8 @@ int OfiLink::received(Buffer* buffer, std::size_t bytes, PacketSink* sink) {
     say(source, FrameKind::kByeHeard);
   } else if (frame.kind == FrameKind::kByeHeard) {
     at(source).heard_bye = true;
+  } else if (frame.kind == FrameKind::kHello) {
+    at(source).talked = true;
   } else if (const std::uint32_t early = frame.sequence - at(source).received;
              early > kEarlyMax || at(source).early.contains(frame.sequence)) {
     damaged(frame, "its number is that of no packet to come");
@@ -148,8 +153,13 @@ int OfiLink::deliver_held(PacketSink& sink) {
   return delivered;
 }
 
+/// Has the next packet come into the buffer, unless there are enough: one that was held has been replaced.
 void OfiLink::post(Buffer* buffer) {
-  if (!fabric_->post(buffer)) fabric_->give_back(buffer);
+  if (posted_ < kReceives && fabric_->post(buffer)) {
+    ++posted_;
+  } else {
+    fabric_->give_back(buffer);
+  }
 }
 
 void OfiLink::drop_stranger(std::size_t bytes) {

@@ -235,14 +235,17 @@ bool PointToPoint::flush_bulk(Peer& to) {
   bool moved = false;
   for (int packets = 0; packets < kFlushPacketsMax && !to.streams.empty(); ++packets) {
     SendRequest* stream = to.streams.pop();
-    if (!push_stream(*stream)) {
+    const bool is_open = stream->cursor.position() < stream->bytes_wanted;
+    if (is_open && !push_stream(*stream)) {
       to.streams.push_front(stream);
       return moved;
     }
-    moved = true;
-    if (stream->cursor.position() < stream->bytes_wanted) {
+    moved |= is_open;
+    // The receiver is to have all of it even if this rank never calls MPI again.
+    if (stream->cursor.position() < stream->bytes_wanted || !link.has_left(stream->endpoint)) {
       to.streams.push(stream);
     } else {
+      moved = true;
       complete(*stream);
     }
   }

