@@ -11,7 +11,7 @@
 #   make bench-io-orders   the orders of a collective exchange       make bench-spam   SPAM on ours and on others
 #   make bench-spam-lammps   its forces beside those of LAMMPS
 #   make fit-collectives   the collectives' model, fitted            make network      the cost of virtual nodes
-#   make regret        how good that model's choices are
+#   make regret        how good that model's choices are             make fabric       messages over libfabric, timed
 #   make format        all sources, in place                         make tidy         the style, as a test
 #   make generate      the generated sources, from the standard      make clean        remove build/
 
@@ -32,7 +32,7 @@ IN_VENV := $(CURDIR)/$(VENV)/bin
 QUIETLY := tools/quietly
 
 .PHONY: help setup build demo check test test-long conformance bench bench-io bench-io-orders bench-spam \
-    bench-spam-lammps io-calls fit-collectives regret network peers format tidy generate clean
+    bench-spam-lammps io-calls fit-collectives regret network fabric peers format tidy generate clean
 
 help:
 	@sed -n '5,17s/^# *//p' Makefile
@@ -103,6 +103,9 @@ fit-collectives: build
 
 regret: build
 	@PYTHONPATH=python $(IN_VENV)/python -m tasuki.tuning.regret --prefix $(PREFIX) --out $(BUILD)/bench
+
+fabric: build
+	@$(IN_VENV)/python bench/fabric.py --prefix $(PREFIX) --out $(BUILD)/bench --peers $(BUILD)/peers
 
 network: build
 	@$(IN_VENV)/python bench/network.py --prefix $(PREFIX) --out $(BUILD)/bench
