@@ -172,6 +172,10 @@ void PointToPoint::begin(SendRequest& request) {
   const Count bytes = request.cursor.total_bytes();
   request.protocol =
       choose(bytes, request.mode == SendMode::kSynchronous, is_turn(request.endpoint, bytes), table);
+  // A round trip between hosts takes longer than a copy of what one packet carries.
+  if (request.protocol == Protocol::kLong && bytes <= link.piece_bytes(request.endpoint) &&
+      table.eager_bytes_max >= kEagerBytesMaxDefault)
+    request.protocol = Protocol::kEager;
   if (bytes >= table.sender_write_bytes_min && to.messages.empty()) {
     const LargeMessages::Advertised advertised = large->claim(request);
     if (advertised == LargeMessages::Advertised::kClaimed) request.protocol = Protocol::kSenderWrite;
