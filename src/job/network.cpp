@@ -60,13 +60,14 @@ OfiLink::Wiring wiring_of(Directory& directory, Launcher& launcher, const Config
 }  // namespace
 
 std::unique_ptr<Link> make_network_link(std::unique_ptr<Link> behind, Doorbells& doorbells,
-                                        std::vector<int> nodes, bool one_machine, Directory& directory,
-                                        Launcher& launcher, const Config& config, const Clock& clock) {
+                                        std::vector<int> nodes, bool one_machine, const std::string& address,
+                                        Directory& directory, Launcher& launcher, const Config& config,
+                                        const Clock& clock) {
   const int rank = behind->self();
   std::string error;
   std::unique_ptr<OfiLink> link;
-  auto fabric =
-      OfiLink::open(config.net_library, {config.net_provider, config.net_interface, one_machine}, &error);
+  auto fabric = OfiLink::open(config.net_library,
+                              {config.net_provider, config.net_interface, address, one_machine}, &error);
   if (fabric != nullptr) {
     link = OfiLink::make(std::move(behind), doorbells, std::move(nodes), std::move(fabric),
                          wiring_of(directory, launcher, config), clock, &error);
@@ -85,11 +86,13 @@ bool has_network() {
 
 #else
 
-std::unique_ptr<Link> make_network_link(std::unique_ptr<Link>, Doorbells&, std::vector<int>, bool, Directory&,
-                                        Launcher& launcher, const Config&, const Clock&) {
+std::unique_ptr<Link> make_network_link(std::unique_ptr<Link>, Doorbells&, std::vector<int>, bool,
+                                        const std::string&, Directory&, Launcher& launcher, const Config&,
+                                        const Clock&) {
   launcher.abort(1,
                  "MPI_Init: this job is to send over a network, and this Tasuki was built without "
                  "libfabric's headers (libfabric-dev)");
+  __builtin_unreachable();  // gcc does not see that a virtual function never returns
 }
 
 bool has_network() {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/system/clock.hpp"
@@ -19,11 +20,13 @@
 namespace tasuki {
 
 /// The link between the nodes of a job, over libfabric, before `behind`, that of the own node. `nodes[rank]`
-/// is the node of each rank; `one_machine`: they are virtual ones. Directory, launcher and doorbells outlive
-/// the link. Ends the job with a sentence when there is no network.
+/// is the node of each rank; `one_machine`: they are virtual ones; `address`: by which other hosts reach this
+/// one, or empty. Directory, launcher and doorbells outlive the link. Ends the job with a sentence when there
+/// is no network.
 std::unique_ptr<Link> make_network_link(std::unique_ptr<Link> behind, Doorbells& doorbells,
-                                        std::vector<int> nodes, bool one_machine, Directory& directory,
-                                        Launcher& launcher, const Config& config, const Clock& clock);
+                                        std::vector<int> nodes, bool one_machine, const std::string& address,
+                                        Directory& directory, Launcher& launcher, const Config& config,
+                                        const Clock& clock);
 
 /// Whether this build can: what `mpiexec --info` says of it.
 bool has_network();

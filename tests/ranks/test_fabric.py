@@ -47,6 +47,22 @@ def test_programs(over_fabric, build, tmp_path, source, ranks, nodes):
     assert done.stdout.count(PROGRAMS[source]) == 1, done.text
 
 
+@pytest.mark.parametrize("source", ["exchange.c", "collectives.c", "windows.c"])
+@pytest.mark.parametrize("hosts", ["a:1,b:1", "a:2,b:1,c:1"])
+def test_programs_on_hosts_that_are_this_machine(mpiexec, build, tmp_path, source, hosts):
+    """A launcher command that runs the agent where it is stands for ssh."""
+    launcher = tmp_path / "stay-here"
+    launcher.write_text('#!/bin/sh\n[ $1 = -l ] && shift 2\nshift\nexec "$@"\n')
+    launcher.chmod(0o755)
+    ranks = sum(int(word.split(":")[1]) for word in hosts.split(","))
+    words = ("-n", ranks, "--host", hosts, "--launcher-command", launcher, build(source))
+    done = mpiexec(*words, *(["nodes"] if source == "windows.c" else []), timeout=120)
+    if "libfabric offers no network for messages between hosts" in done.stderr:
+        pytest.skip("this machine has no interface but the loopback one")
+    assert done.returncode == 0, done.text
+    assert done.stdout.count(PROGRAMS[source]) == 1, done.text
+
+
 @pytest.mark.parametrize("source", ["exchange.c", "collectives.c"])
 @pytest.mark.parametrize("ranks", [2, 3, 8])
 def test_a_provider_that_completes_small_packets_before_large_ones(over_fabric, build, source, ranks):

@@ -132,10 +132,6 @@ class JobStarter final : public Starter {
 
   std::unique_ptr<Link> make_link(const Config& config) override {
     const int nodes = directory_.nodes();
-    if (job_.header->hosts > 1) {
-      launcher_.abort(1, "MPI_Init: the ranks of this job are on " + std::to_string(job_.header->hosts) +
-                             " hosts, and this library has no network link");
-    }
     const std::size_t loops_at = round_to_page(Doorbells::bytes_needed(job_.size));
     std::size_t end = loops_at + (nodes > 1 ? round_to_page(LoopLink::bytes_needed(job_.size)) : 0);
     std::size_t own = 0;  // where this node's part begins
@@ -154,9 +150,10 @@ class JobStarter final : public Starter {
     if (nodes == 1) return link;
     std::vector<int> node_of_rank;
     for (int rank = 0; rank < job_.size; ++rank) node_of_rank.push_back(directory_.node(rank));
-    if (config.network == kNetworkFabric) {
-      return make_network_link(std::move(link), node_.doorbells(), std::move(node_of_rank), true, directory_,
-                               launcher_, config, clock());
+    const bool hosts = job_.header->hosts > 1;
+    if (hosts || config.network == kNetworkFabric) {
+      return make_network_link(std::move(link), node_.doorbells(), std::move(node_of_rank), !hosts,
+                               bounded(job_.header->address), directory_, launcher_, config, clock());
     }
     return std::make_unique<LoopLink>(std::move(link), node_.doorbells(), region_.base + loops_at,
                                       std::move(node_of_rank), NetworkModel::of(config), clock());

@@ -66,8 +66,16 @@ std::string list_of(const std::vector<Offer>& offers) {
   return text.empty() ? "nothing" : text;
 }
 
+/// Whether the launcher's address of this host says which of the offers over TCP can be taken.
+bool has_known_address(const std::vector<Offer>& offers, const Wish& wish) {
+  return !wish.address.empty() && !wish.one_machine &&
+         std::any_of(offers.begin(), offers.end(), [&](const Offer& offer) {
+           return is_meant(wish.address, offer) && !offer.address.is_loopback();
+         });
+}
+
 /// The smaller the better; kNotTaken and above: not to be taken.
-int weight_of(const Offer& offer, const Wish& wish) {
+int weight_of(const Offer& offer, const Wish& wish, bool known_address) {
   int weight = place_of(offer.provider);
   if (!wish.provider.empty()) {
     if (!is_provider(wish.provider, offer.provider)) return kNotTaken;
@@ -76,6 +84,8 @@ int weight_of(const Offer& offer, const Wish& wish) {
   if (weight >= kNotTaken) return kNotTaken;
   if (!wish.interface.empty()) {
     if (!is_meant(wish.interface, offer)) return kNotTaken;
+  } else if (known_address && weight >= place_of("tcp")) {
+    if (!is_meant(wish.address, offer)) return kNotTaken;
   } else if (offer.address.bytes_used != 0) {
     if (wish.one_machine ? !offer.address.is_loopback() : is_left_out(offer)) return kNotTaken;
   } else if (wish.one_machine && wish.provider.empty()) {
@@ -110,8 +120,9 @@ bool is_meant(const std::string& interface, const Offer& offer) {
 
 bool choose_offer(const std::vector<Offer>& offers, const Wish& wish, Choice* choice, std::string* error) {
   int least = kNotTaken;
+  const bool known_address = has_known_address(offers, wish);
   for (std::size_t i = 0; i < offers.size(); ++i) {
-    const int weight = weight_of(offers[i], wish);
+    const int weight = weight_of(offers[i], wish, known_address);
     if (weight >= least) continue;
     least = weight;
     choice->index = static_cast<int>(i);
@@ -129,6 +140,7 @@ bool choose_offer(const std::vector<Offer>& offers, const Wish& wish, Choice* ch
   choice->reason = !wish.provider.empty() ? "TASUKI_NET_PROVIDER names the provider"
                                           : "it is the first of those that are there";
   choice->reason += !wish.interface.empty() ? ", TASUKI_NET_INTERFACE the interface"
+                    : known_address         ? ", and the launcher reached this host at " + wish.address
                     : wish.one_machine      ? ", the nodes are virtual ones of this machine"
                                             : "";
   return true;

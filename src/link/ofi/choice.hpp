@@ -31,6 +31,7 @@ struct Offer {
 struct Wish {
   std::string provider;      // a name of libfabric's; "tcp" also means "net", its name in 1.17
   std::string interface;     // a name, an address, or a subnet as 10.0.0.0/16
+  std::string address;       // by which other hosts reach this one, as the launcher found; of use for TCP
   bool one_machine = false;  // the nodes are virtual ones: the loopback interface is enough
 };
 

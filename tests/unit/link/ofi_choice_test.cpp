@@ -77,6 +77,17 @@ TEST(Choice, TheInterfaceIsNamedOrChosen) {
   EXPECT_EQ(chosen(only_six, {}), "net eth0 16");
 }
 
+TEST(Choice, TheLaunchersAddressGoesBeforeTheOrder) {
+  const auto offers = joined(ethernets("tcp;ofi_rxm"), ethernets("net"));
+  EXPECT_EQ(chosen(offers, {.address = "192.168.1.5"}), "net eth1 4");
+  EXPECT_EQ(chosen(offers, {.address = "10.8.0.3"}), "net tun0 4") << "the way by which it is reached";
+  EXPECT_EQ(chosen(offers, {.address = "127.0.0.1"}), "net eth0 4") << "which no other host can use";
+  EXPECT_EQ(chosen(offers, {.address = "10.99.0.1"}), "net eth0 4") << "translated on the way";
+  EXPECT_EQ(chosen(offers, {.interface = "eth0", .address = "192.168.1.5"}), "net eth0 4");
+  const auto fast = joined(offers, {{"verbs;ofi_rxm", "mlx5_0", four(10, 5, 0, 1)}});
+  EXPECT_EQ(chosen(fast, {.address = "192.168.1.5"}), "verbs;ofi_rxm mlx5_0 4");
+}
+
 TEST(Choice, WhatDoesNotFitIsSaid) {
   const auto offers = ethernets("net");
   for (const char* interface :

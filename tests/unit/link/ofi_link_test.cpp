@@ -34,7 +34,7 @@ constexpr ofi::Secret kSecret = {{0x0123456789abcdef, 0xfedcba9876543210}};
 /// Why libfabric cannot be used here; empty: it can.
 std::string why_skipped(const std::string& provider = "") {
   std::string error;
-  return OfiLink::open("", {provider, "", true}, &error) != nullptr ? "" : error;
+  return OfiLink::open("", {.provider = provider, .one_machine = true}, &error) != nullptr ? "" : error;
 }
 
 /// Links of ranks that are each on a node of their own, unless `nodes` says otherwise.
@@ -81,7 +81,7 @@ class Net {
     wiring.wait_by = terms.wait_by;
     wiring.host = "here";
     std::string error;
-    auto fabric = OfiLink::open("", {terms.provider, "", true}, &error);
+    auto fabric = OfiLink::open("", {.provider = terms.provider, .one_machine = true}, &error);
     Doorbells& bells = *bells_[static_cast<std::size_t>(rank)];
     std::vector<int> nodes;
     for (int peer = 0; peer < machine_.size(); ++peer) nodes.push_back(machine_.node(peer));
@@ -415,7 +415,7 @@ class Stranger {
  public:
   explicit Stranger(const std::string& card) {
     std::string error;
-    fabric_ = OfiLink::open("", {"", "", true}, &error);
+    fabric_ = OfiLink::open("", {.one_machine = true}, &error);
     ofi::Card told;
     EXPECT_TRUE(ofi::from_text(card, &told));
     peer_ = fabric_->insert(told.name);
