@@ -20,12 +20,16 @@ constexpr LauncherVariables kLaunchers[] = {
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "Slurm's srun"},
     {"PMI_RANK", "PMI_SIZE", "a PMI launcher (the mpiexec of MPICH, Intel MPI or a relative)"},
     {"PMIX_RANK", nullptr, "a PMIx launcher (PRRTE's prterun or a relative)"},
+    {"FLUX_TASK_RANK", "FLUX_JOB_SIZE", "Flux"},
+    {"MPIRUN_RANK", "MPIRUN_NPROCS", "MVAPICH's mpirun_rsh"},
+    {"PALS_RANKID", nullptr, "PALS, the launcher of HPE"},
 };
 
 constexpr const char* kPrefixes[] = {
     "PMI_",          "PMI2_",      "PMIX_",           "OMPI_COMM_WORLD_", "OMPI_UNIVERSE_SIZE",
     "HYDI_",         "HYDRA_",     "MPI_LOCALNRANKS", "MPI_LOCALRANKID",  "SLURM_PROCID",
-    "SLURM_LOCALID", "SLURM_STEP", "SLURM_GTIDS",     "SLURM_TASK_PID",
+    "SLURM_LOCALID", "SLURM_STEP", "SLURM_GTIDS",     "SLURM_TASK_PID",   "PALS_RANKID",
+    "PALS_LOCAL",    "FLUX_TASK_", "FLUX_JOB_SIZE",   "MPIRUN_RANK",      "MPIRUN_NPROCS",
 };
 
 /// The size that the launcher tells, 0 when it tells none.
