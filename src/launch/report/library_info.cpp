@@ -8,6 +8,7 @@
 #include "base/variables/events.hpp"
 #include "base/variables/settings.hpp"
 #include "heap/choice/facts.hpp"
+#include "job/wire/lineage.hpp"
 #include "launch/base/format.hpp"
 #include "launch/program/rank_environment.hpp"
 #include "node/processors.hpp"
@@ -19,8 +20,9 @@ constexpr std::size_t kColumns = 80;
 constexpr std::size_t kIndent = 6;
 
 struct Now {
-  Config config;       // with what the environment says
-  heap::Verdict heap;  // of programs of several ranks
+  Config config;             // with what the environment says
+  heap::Verdict heap;        // of programs of several ranks
+  wire::WireChoice joining;  // of a program that is started without mpiexec
   bool bold;
 };
 
@@ -82,6 +84,8 @@ std::string table(const Now& now) {
   text += paragraph(copy_thresholds_text() + "A tuning table or a setting goes before it.");
   text += item("heap of several ranks", now.heap.global ? "global" : "private");
   text += paragraph(std::string("Because ") + now.heap.reason + ".");
+  text += item("a program started here by itself", wire::joining_text(now.joining.joining));
+  text += paragraph("Because " + now.joining.reason + ".");
   text += heading("Settings: environment variables, and control variables of MPI_T", now.bold);
   for (const Setting& setting : settings()) {
     const std::string source =
@@ -177,6 +181,8 @@ std::string json(const Now& now) {
          field("processor_maker", quoted(maker_text(processor_maker()))) + ",\n  " +
          field("heap", quoted(now.heap.global ? "global" : "private")) + ",\n  " +
          field("heap_reason", quoted(now.heap.reason)) + ",\n  " +
+         field("joins", quoted(wire::joining_text(now.joining.joining))) + ",\n  " +
+         field("joins_reason", quoted(now.joining.reason)) + ",\n  " +
          field("settings", array(settings(), of_setting)) + ",\n  " +
          field("text_settings", array(text_settings(), of_text)) + ",\n  " +
          field("algorithms", array(algorithm_table(), of_algorithm)) + ",\n  " +
@@ -240,7 +246,10 @@ bool info_text(InfoForm form, const char* const* environment, const std::vector<
   const CommandPlace place{.directory = {},
                            .path_variable = heap::find_variable(environment, "PATH"),
                            .preload = heap::find_variable(environment, "LD_PRELOAD")};
-  Now now{.config = {}, .heap = heap_verdict(wish, 2, command, place), .bold = bold};
+  Now now{.config = {},
+          .heap = heap_verdict(wish, 2, command, place),
+          .joining = choose_wire(wire::gather_wire_facts()),
+          .bold = bold};
   std::string warning;
   if (!read_settings(environment, &now.config, error, &warning)) return false;
   *text = form == InfoForm::kTable ? table(now) : form == InfoForm::kJson ? json(now) : markdown();
