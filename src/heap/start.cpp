@@ -52,15 +52,6 @@ void State::forget_sharing() {
 
 namespace {
 
-int number_of(const char* name, int otherwise) {
-  const char* text = std::getenv(name);
-  if (text == nullptr) return otherwise;
-  char* end = nullptr;
-  const long number = std::strtol(text, &end, 10);
-  return end != text && *end == '\0' && number >= 0 && number < (1 << 24) ? static_cast<int>(number)
-                                                                          : otherwise;
-}
-
 /// Forks are to give their children heaps of their own.
 void begin_sharing(const HeapFile& file) {
   state.fd = tasuki_heap_interface.fd = file.fd;
@@ -150,8 +141,9 @@ void share_static_data(const StaticData& data) {
 
 [[gnu::constructor]] void start(int, char** arguments, char** environment) {
   look_up_signal_functions();
-  state.rank = number_of("TASUKI_RANK", 0);
-  state.ranks = number_of("TASUKI_SIZE", 1);
+  const JobPlace place = job_place(environment);
+  state.rank = place.rank;
+  state.ranks = place.ranks > 0 ? place.ranks : 1;
   const Slot slot = heap_slot(state.rank, state.ranks, machine_memory_bytes());
   state.base = slot.base;
   state.bytes = slot.bytes;

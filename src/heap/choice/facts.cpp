@@ -153,6 +153,25 @@ const char* find_variable(const char* const* environment, const char* name) {
   return nullptr;
 }
 
+JobPlace job_place(const char* const* environment) {
+  struct Names {
+    const char* rank;
+    const char* ranks;
+  };
+  constexpr Names kNames[] = {{"PMI_RANK", "PMI_SIZE"},
+                              {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                              {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+                              {"TASUKI_RANK", "TASUKI_SIZE"}};
+  for (const Names& names : kNames) {
+    const char* rank = find_variable(environment, names.rank);
+    const char* ranks = find_variable(environment, names.ranks);
+    if (ranks == nullptr) continue;
+    const JobPlace place{rank != nullptr ? std::atoi(rank) : 0, std::atoi(ranks)};
+    if (place.rank >= 0 && place.rank < place.ranks && place.ranks < (1 << 24)) return place;
+  }
+  return {};
+}
+
 bool is_chosen(const char* line, const char* entry) {
   const char* open = std::strchr(line, '[');
   const std::size_t length = std::strlen(entry);
@@ -161,8 +180,7 @@ bool is_chosen(const char* line, const char* entry) {
 
 Facts gather_facts(const char* const* environment, const void* own_malloc) {
   Facts facts;
-  const char* ranks = find_variable(environment, "TASUKI_SIZE");
-  facts.ranks = ranks != nullptr ? std::atoi(ranks) : 0;
+  facts.ranks = job_place(environment).ranks;
   facts.address_space_bytes_max = limit(RLIMIT_AS);
   facts.data_bytes_max = limit(RLIMIT_DATA);
   facts.file_bytes_max = limit(RLIMIT_FSIZE);

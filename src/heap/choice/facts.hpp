@@ -48,6 +48,14 @@ bool finds_malloc_at(const void* own_malloc);
 /// lies (not where the process finds malloc), null for a program that has none (mpiexec --info).
 Facts gather_facts(const char* const* environment, const void* own_malloc);
 
+/// Which rank this program is to be, as its launcher's variables say. Another launcher's go before those of
+/// our mpiexec, which keeps them from its ranks.
+struct JobPlace {
+  int rank = 0;
+  int ranks = 0;  // 0: unknown
+};
+JobPlace job_place(const char* const* environment);
+
 /// The value of `name` in `environment`, or null.
 const char* find_variable(const char* const* environment, const char* name);
 

@@ -5,6 +5,9 @@
 #include <sys/resource.h>
 
 #include <cstring>
+#include <initializer_list>
+#include <utility>
+#include <vector>
 
 #include "heap/choice/facts.hpp"
 
@@ -212,6 +215,23 @@ TEST(HeapFacts, TellValgrindAndOtherAllocators) {
   int not_malloc = 0;
   EXPECT_NE(gather_facts(other, &not_malloc).other_allocator, nullptr);
   EXPECT_FALSE(finds_malloc_at(&not_malloc));
+}
+
+TEST(HeapFacts, ThePlaceInTheJobIsThatOfTheNearestLauncher) {
+  const auto place = [](std::initializer_list<const char*> variables) {
+    std::vector<const char*> environment(variables);
+    environment.push_back(nullptr);
+    const JobPlace found = job_place(environment.data());
+    return std::pair(found.rank, found.ranks);
+  };
+  EXPECT_EQ(place({}), std::pair(0, 0));
+  EXPECT_EQ(place({"TASUKI_RANK=2", "TASUKI_SIZE=4"}), std::pair(2, 4));
+  EXPECT_EQ(place({"TASUKI_RANK=0", "TASUKI_SIZE=1", "PMI_SIZE=3", "PMI_RANK=1"}), std::pair(1, 3));
+  EXPECT_EQ(place({"OMPI_COMM_WORLD_RANK=1", "OMPI_COMM_WORLD_SIZE=2"}), std::pair(1, 2));
+  EXPECT_EQ(place({"SLURM_PROCID=3", "SLURM_STEP_NUM_TASKS=4"}), std::pair(3, 4));
+  EXPECT_EQ(place({"PMI_RANK=4", "PMI_SIZE=4"}), std::pair(0, 0));
+  EXPECT_EQ(place({"PMI_RANK=-1", "PMI_SIZE=4", "TASUKI_RANK=1", "TASUKI_SIZE=2"}), std::pair(1, 2));
+  EXPECT_EQ(place({"PMI_RANK=1"}), std::pair(0, 0));
 }
 
 }  // namespace
