@@ -10,7 +10,7 @@
 #include "binding/call/call.hpp"
 #include "binding/call/callbacks.hpp"
 #include "environment/environment.hpp"
-#include "job/local/local.hpp"
+#include "job/start/make_starter.hpp"
 #include "object/objects.hpp"
 #include "tool/tool.hpp"
 

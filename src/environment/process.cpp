@@ -51,6 +51,11 @@ std::int64_t default_spin_count(const Process& process) {
   return process.node.ranks_on_machine() <= process.node.processors_available() ? 50000 : 0;
 }
 
+void explain_start(const Starter& starter) {
+  const std::string text = starter.explanation();
+  if (!text.empty()) std::fprintf(stderr, "tasuki: %s\n", text.c_str());
+}
+
 void explain_heap() {
   const HeapInterface* heap = find_heap();
   const char* told = std::getenv(kHeapReasonVariable);
@@ -123,7 +128,10 @@ Process::Process(Starter& starter, Config configuration)
   link = starter.make_link(config);
   symmetric_heap = node.make_symmetric_heap();
   link->use_heap(*symmetric_heap);
-  if (config.explain && rank == 0) explain_heap();
+  if (config.explain && rank == 0) {
+    explain_start(starter);
+    explain_heap();
+  }
   counters.ranks = static_cast<std::uint64_t>(size);
   counters.packet_bytes_max = link->bulk_bytes_max();
   waiter = starter.make_waiter(*link);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/system/clock.hpp"
 #include "base/variables/config.hpp"
@@ -25,6 +26,10 @@ class Starter {
   virtual Directory& directory() = 0;
   virtual Launcher& launcher() = 0;
   virtual Node& node() = 0;
+
+  /// By which wire this rank joined its job, and why by that one, for TASUKI_EXPLAIN; empty: nothing is to be
+  /// told.
+  virtual std::string explanation() const { return {}; }
 
   /// Makes the link to the ranks of this job, and what the ranks of this node share besides. Called once,
   /// before anything else of the node but its call board is used.

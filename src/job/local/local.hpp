@@ -8,15 +8,7 @@
 #include "job/local/map_job_segment.hpp"
 #include "job/starter.hpp"
 
-namespace tasuki {
-
-/// The Starter that fits how this program was started: a rank of our mpiexec's job, or a singleton. Returns
-/// null and one line in `error` when it can be neither: the job cannot be joined, or a launcher that this
-/// library does not know how to join started it (running as N singletons would give wrong results silently).
-/// TASUKI_SINGLETON=1 makes it a singleton whatever the rest of the environment says.
-std::unique_ptr<Starter> make_starter(std::string* error);
-
-namespace local {
+namespace tasuki::local {
 
 /// Sends one request and waits for the answer. Returns false and the reason in `error` when mpiexec is out of
 /// reach or refuses.
@@ -59,5 +51,4 @@ std::unique_ptr<Starter> make_job_starter(const MappedJob& mapped);
 /// A program that runs alone: size 1, private memory, no launcher.
 std::unique_ptr<Starter> make_singleton();
 
-}  // namespace local
-}  // namespace tasuki
+}  // namespace tasuki::local
