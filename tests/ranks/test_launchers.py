@@ -259,6 +259,23 @@ def test_a_script_that_closes_descriptors_does_not_hide_the_job(launch, build, l
     assert lines(done.stdout) == hello(2), done.text
 
 
+@pytest.mark.parametrize(
+    ("script", "out", "says"),
+    [
+        ('"$0" hello; "$0" hello', hello(1)[0], "no more: a program before this one was the rank"),
+        (
+            '"$0" child "sleep 1" & sleep 0.4; "$0" hello; wait',
+            "the child returned 0",
+            "this one cannot be it",
+        ),
+    ],
+)
+def test_a_second_program_is_not_the_same_rank(launch, build, script, out, says):
+    done = launch("hydra", 1, "sh", "-c", script, build("launchers.c"), timeout=30)
+    told = [line for line in done.stderr.splitlines() if line.startswith("tasuki: ")]
+    assert done.stdout == out + "\n" and len(told) == 1 and says in told[0], done.text
+
+
 @pytest.mark.parametrize("launcher", ["hydra", "mpirun"])
 def test_each_alone_where_that_is_asked_for(launch, build, launcher):
     done = launch(launcher, 2, "env", "TASUKI_SINGLETON=1", build("launchers.c"), "hello")

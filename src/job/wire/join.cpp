@@ -3,6 +3,7 @@
 // a node have the same as those of our mpiexec: doorbells, pages, heaps, rings.
 #include "job/wire/join.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -331,6 +332,15 @@ std::unique_ptr<Wire> open_wire(const WireFacts& facts, const WireChoice& choice
              ": " + std::strerror(errno) + "; keep descriptor PMI_FD open in what starts this program";
     return nullptr;
   }
+  // Programs that share the socket would get each other's answers.
+  const int owner = fcntl(fd, F_GETOWN);
+  if (owner > 0 && owner != getpid()) {
+    *error = std::string("rank ") + facts.get("PMI_RANK") + " of the launcher's job is process " +
+             std::to_string(owner) +
+             ", so this one cannot be it (TASUKI_SINGLETON=1 makes it a job of its own)";
+    return nullptr;
+  }
+  fcntl(fd, F_SETOWN, getpid());
   const Place told{.rank = std::atoi(facts.get("PMI_RANK")), .size = std::atoi(facts.get("PMI_SIZE"))};
   return make_pmi1_wire(fd, told, {}, error);
 }

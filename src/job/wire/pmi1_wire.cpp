@@ -74,6 +74,7 @@ class Pmi1Wire final : public Wire {
   std::size_t key_bytes_max_ = 63;
   std::size_t value_bytes_max_ = 255;
   std::string received_;  // and not yet a line
+  bool greeted_ = false;
   bool fence_open_ = false;
   std::string broken_;  // why nothing works any more; empty: it does
 };
@@ -88,6 +89,9 @@ bool Pmi1Wire::send_line(std::string line, std::string* error) {
       pollfd room{fd_, POLLOUT, 0};
       if (poll(&room, 1, kWireTimeoutSeconds * 1000) > 0) continue;
     }
+    if (count < 0 && errno == EPIPE && !greeted_)
+      return fail("the launcher serves its " + name() + " no more: a program before this one was the rank",
+                  error);
     if (count <= 0)
       return fail("the launcher's " + name() + " does not take a line: " + std::strerror(errno), error);
     sent += static_cast<std::size_t>(count);
@@ -178,6 +182,7 @@ bool Pmi1Wire::greet(const std::string& port_id, std::string* error) {
   if (!port_id.empty() && !take_rank(port_id, error)) return false;
   Pmi1Message answer;
   if (!ask("cmd=init pmi_version=1 pmi_subversion=1", "response_to_init", &answer, error)) return false;
+  greeted_ = true;
   if (number_in(answer, "rc", 0) != 0)
     return fail("the launcher does not speak version 1 of PMI (" + name() + ")", error);
   if (!ask("cmd=get_maxes", "maxes", &answer, error)) return false;
