@@ -3,6 +3,7 @@
 #include "object/group.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -47,18 +48,39 @@ int find_rank(const Group& group, int endpoint) {
   return found == group.endpoints.end() ? kUndefined : static_cast<int>(found - group.endpoints.begin());
 }
 
-/// Marks the ranks of a list, and refuses those that are not in the group or come twice.
-Code mark_ranks(Process& process, const Group& group, int n, const int* ranks, std::vector<bool>* marked) {
+/// A set of ranks of one group. That of a group of up to 64 takes no memory beside itself.
+class RankSet {
+ public:
+  explicit RankSet(int group_size) {
+    if (group_size > kInlineRanks) more_.assign(static_cast<std::size_t>(group_size), false);
+  }
+  bool contains(int rank) const {
+    return more_.empty() ? (first_ >> rank & 1) != 0 : more_[static_cast<std::size_t>(rank)];
+  }
+  void add(int rank) {
+    if (more_.empty())
+      first_ |= std::uint64_t{1} << rank;
+    else
+      more_[static_cast<std::size_t>(rank)] = true;
+  }
+
+ private:
+  static constexpr int kInlineRanks = 64;
+  std::uint64_t first_ = 0;  // bit by rank
+  std::vector<bool> more_;   // by rank; empty where the bits do
+};
+
+/// Puts the ranks of a list into `marked`, and refuses those that are not in the group or come twice.
+Code mark_ranks(Process& process, const Group& group, int n, const int* ranks, RankSet* marked) {
   if (n < 0) return process.fail(kErrArg, "n = %d, expected 0 or more", n);
   if (n > 0 && ranks == nullptr) return process.fail(kErrArg, "ranks is null, expected %d ranks", n);
-  marked->assign(group.endpoints.size(), false);
   for (int index = 0; index < n; ++index) {
     const int rank = ranks[index];
     if (rank < 0 || rank >= group.size())
       return process.fail(kErrRank, "ranks[%d] = %d, expected 0..%d", index, rank, group.size() - 1);
-    if ((*marked)[static_cast<std::size_t>(rank)])
+    if (marked->contains(rank))
       return process.fail(kErrRank, "ranks[%d] = %d, which was in the list already", index, rank);
-    (*marked)[static_cast<std::size_t>(rank)] = true;
+    marked->add(rank);
   }
   return kSuccess;
 }
@@ -82,16 +104,17 @@ Code expand_ranges(Process& process, const Group& group, int n, const int (*rang
     const std::int64_t steps = (static_cast<std::int64_t>(last) - first) / stride;
     if (static_cast<std::int64_t>(ranks->size()) + steps >= size)
       return process.fail(kErrRank, "ranges[%d] makes more than %d ranks, so some come twice", index, size);
+    if (ranks->empty()) ranks->reserve(static_cast<std::size_t>(steps) + 1);
     for (std::int64_t step = 0; step <= steps; ++step)
       ranks->push_back(static_cast<int>(first + step * stride));
   }
   return kSuccess;
 }
 
-std::vector<int> unmarked_endpoints(const Group& group, const std::vector<bool>& marked) {
+std::vector<int> unmarked_endpoints(const Group& group, const RankSet& marked) {
   std::vector<int> endpoints;
-  for (std::size_t rank = 0; rank < marked.size(); ++rank) {
-    if (!marked[rank]) endpoints.push_back(group.endpoints[rank]);
+  for (int rank = 0; rank < group.size(); ++rank) {
+    if (!marked.contains(rank)) endpoints.push_back(group.endpoints[static_cast<std::size_t>(rank)]);
   }
   return endpoints;
 }
@@ -101,6 +124,12 @@ Group* derive_group(Process& process, const Group& base, std::vector<int> endpoi
   Group* group = make_group(process, std::move(endpoints));
   if (group->predefined == 0) group->session = base.session;
   return group;
+}
+
+/// The group of these ranks of `base`. They have been checked, and their endpoints take their places.
+Group* derive_group_of_ranks(Process& process, const Group& base, std::vector<int> ranks) {
+  for (int& rank : ranks) rank = base.endpoints[static_cast<std::size_t>(rank)];
+  return derive_group(process, base, std::move(ranks));
 }
 
 }  // namespace
@@ -200,18 +229,14 @@ Code group_difference(Process& process, Group* group1, Group* group2, Group** ne
 }
 
 Code group_incl(Process& process, Group* group, int n, const int* ranks, Group** newgroup) {
-  std::vector<bool> marked;
+  RankSet marked(group->size());
   if (const Code code = mark_ranks(process, *group, n, ranks, &marked)) return code;
-  std::vector<int> endpoints;
-  endpoints.reserve(static_cast<std::size_t>(n));
-  for (int index = 0; index < n; ++index)
-    endpoints.push_back(group->endpoints[static_cast<std::size_t>(ranks[index])]);
-  *newgroup = derive_group(process, *group, std::move(endpoints));
+  *newgroup = derive_group_of_ranks(process, *group, std::vector<int>(ranks, ranks + n));
   return kSuccess;
 }
 
 Code group_excl(Process& process, Group* group, int n, const int* ranks, Group** newgroup) {
-  std::vector<bool> marked;
+  RankSet marked(group->size());
   if (const Code code = mark_ranks(process, *group, n, ranks, &marked)) return code;
   *newgroup = derive_group(process, *group, unmarked_endpoints(*group, marked));
   return kSuccess;
@@ -220,7 +245,11 @@ Code group_excl(Process& process, Group* group, int n, const int* ranks, Group**
 Code group_range_incl(Process& process, Group* group, int n, const int (*ranges)[3], Group** newgroup) {
   std::vector<int> ranks;
   if (const Code code = expand_ranges(process, *group, n, ranges, &ranks)) return code;
-  return group_incl(process, group, static_cast<int>(ranks.size()), ranks.data(), newgroup);
+  RankSet marked(group->size());
+  const int length = static_cast<int>(ranks.size());
+  if (const Code code = mark_ranks(process, *group, length, ranks.data(), &marked)) return code;
+  *newgroup = derive_group_of_ranks(process, *group, std::move(ranks));
+  return kSuccess;
 }
 
 Code group_range_excl(Process& process, Group* group, int n, const int (*ranges)[3], Group** newgroup) {

@@ -120,6 +120,30 @@ TEST(Group, InclAndExcl) {
   });
 }
 
+TEST(Group, InclAndExclOfMoreRanksThanAWordHasBits) {
+  for (const int size : {63, 64, 65, 200}) {
+    with_process([size](Process& process) {
+      List endpoints(static_cast<std::size_t>(size));
+      std::iota(endpoints.begin(), endpoints.end(), 1000);
+      const Owned group(process, endpoints);
+      const int some[] = {size - 1, 0, 62};
+      Group* made = nullptr;
+      ASSERT_EQ(api::group_incl(process, group.group, size == 63 ? 2 : 3, some, &made), kSuccess);
+      EXPECT_EQ(Owned(made)->endpoints, size == 63 ? (List{1062, 1000}) : (List{999 + size, 1000, 1062}));
+      ASSERT_EQ(api::group_excl(process, group.group, 2, some, &made), kSuccess);
+      EXPECT_EQ(Owned(made)->endpoints, List(endpoints.begin() + 1, endpoints.end() - 1));
+      const int twice[] = {size - 1, 0, size - 1};
+      EXPECT_EQ(error_class_bits(api::group_incl(process, group.group, 3, twice, &made)), kErrRank);
+      const int halves[][3] = {{0, size / 2, 1}, {size / 2 + 1, size - 1, 1}};
+      ASSERT_EQ(api::group_range_incl(process, group.group, 2, halves, &made), kSuccess);
+      EXPECT_EQ(Owned(made)->endpoints, endpoints);
+      const int overlapping[][3] = {{size - 1, size - 1, 1}, {size - 2, size - 1, 1}};
+      EXPECT_EQ(error_class_bits(api::group_range_incl(process, group.group, 2, overlapping, &made)),
+                kErrRank);
+    });
+  }
+}
+
 TEST(Group, Ranges) {
   with_process([](Process& process) {
     List ten(10);
