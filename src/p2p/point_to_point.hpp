@@ -156,14 +156,13 @@ struct PointToPoint final : PacketSink, ProgressHook {
     if (source >= link.endpoints() && link.endpoints() == process.size) [[unlikely]]
       damaged(packet, "a message from a rank that there is not");
   }
-  /// Whether it is this rank's turn: a message has come from this peer since this was asked last. Asked of
-  /// those messages alone whose protocol depends on it; else true.
+  /// Whether it is this rank's turn: a message has come from this peer since this was asked last, and the
+  /// call of now does not send and receive at once (LargeMessages::Exchange), when the peer most likely is
+  /// writing, too. Asked of those messages alone whose protocol depends on it; else true.
   bool is_turn(int endpoint, Count bytes) {
-    if (bytes <= table.short_stream_bytes_max) [[likely]]
-      return true;
-    Peer& of = peer(endpoint);
-    return std::exchange(of.arrived_at_send, of.arrived) != of.arrived;
+    return bytes <= table.short_stream_bytes_max || has_answered(endpoint);
   }
+  bool has_answered(int endpoint);
 
   /// Until the next poll(), in which processes of other jobs may come: the table grows then, and moves.
   Peer& peer(int endpoint) { return peers[static_cast<std::size_t>(endpoint)]; }

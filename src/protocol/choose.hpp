@@ -59,7 +59,7 @@ struct ProtocolTable {
 /// `acknowledged`: the sender has to know that the message was matched (synchronous mode). A short packet has
 /// no room for the sender's request, so such a message is never short. `is_turn`: the peer has answered since
 /// the last message, so it waits, and reads each line of a short one as it is written; several messages in a
-/// row take less time of both ranks in bulk.
+/// row, and two that meet, take less time of both ranks in bulk.
 constexpr Protocol choose(Count bytes, bool acknowledged, bool is_turn, const ProtocolTable& table) {
   const bool is_best = is_turn || bytes <= table.short_stream_bytes_max || bytes > table.eager_bytes_max;
   if (bytes <= table.short_bytes_max && !acknowledged && is_best) return Protocol::kShort;

@@ -117,11 +117,28 @@ Code start_user_send(const void* buf, Count count, Datatype* datatype, int dest,
   return kSuccess;
 }
 
+/// Sends in bulk what would go line by line, where a receive of a message of the same rank is posted: both
+/// ranks most likely send at once then, and none waits for lines. Returns false, having done nothing, in
+/// other cases.
+bool meet_at_once(const void* buffer, Count count, const Datatype& datatype, int dest, int tag, Comm& comm) {
+  PointToPoint& p2p = *comm.process.p2p;
+  Count bytes;
+  if (__builtin_mul_overflow(count, datatype.size, &bytes) || bytes <= p2p.table.short_stream_bytes_max ||
+      bytes > p2p.table.short_bytes_max || bytes > p2p.table.eager_bytes_max)
+    return false;
+  constexpr Plane kPlane = Plane::kPointToPoint;
+  const int endpoint = comm.endpoint(dest);
+  return p2p.peer(endpoint).messages.empty() &&
+         p2p.matching.is_posted(comm.context | static_cast<Context>(kPlane), dest) &&
+         p2p.is_turn(endpoint, bytes) &&
+         send_packed_at_once(buffer, count, datatype, endpoint, dest, tag, comm, kPlane, Protocol::kEager);
+}
+
 /// A nonblocking send in the standard or ready mode: one that is over at once needs no request of its own.
 Code start_standard_send(const void* buf, Count count, Datatype* datatype, int dest, int tag, Comm* comm,
                          SendMode mode, Request** request) {
-  if (dest == kProcNull || try_at_once(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint))
-      [[likely]] {
+  if (dest == kProcNull || meet_at_once(buf, count, *datatype, dest, tag, *comm) ||
+      try_at_once(buf, count, *datatype, dest, tag, *comm, Plane::kPointToPoint)) [[likely]] {
     *request = retain(&comm->process.p2p->sent);
     return kSuccess;
   }
@@ -161,6 +178,12 @@ Request* start_synchronous_send(const void* buffer, Count count, Datatype& datat
 }
 
 // ----- the engine ------------------------------------------------------------------------------------------
+
+bool PointToPoint::has_answered(int endpoint) {
+  Peer& of = peer(endpoint);
+  const bool answered = std::exchange(of.arrived_at_send, of.arrived) != of.arrived;
+  return answered && !large->is_exchanging();
+}
 
 void PointToPoint::begin(SendRequest& request) {
   retain(&request);

@@ -88,6 +88,8 @@ class LargeMessages {
     LargeMessages& messages_;
   };
 
+  bool is_exchanging() const { return exchanging_; }
+
   // --- the sender ---
   /// Whether claim() is worth a call for a message of that size.
   bool may_claim(int endpoint, Count bytes);
