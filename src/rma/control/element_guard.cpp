@@ -9,16 +9,40 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/system/clock.hpp"
 #include "base/system/processor_hints.hpp"
 
 namespace tasuki::rma {
 namespace {
 
 /// Waits for ranks that are amid a few instructions; they may have lost their processor there.
-template <class Done>
-void wait_briefly(Done&& done) {
+/// `waits_on(value)` says what `word` of `owner` has while they are, `is_legal(value)` what it can have.
+template <class Owner, class Word, class WaitsOn, class IsLegal>
+void wait_briefly(const GuardWaits& waits, const Owner& owner, const std::atomic<Word>& word,
+                  WaitsOn&& waits_on, IsLegal&& is_legal) {
   constexpr int kLooks = 100;
-  for (int look = 0; !done(); ++look) look < kLooks ? relax_processor() : static_cast<void>(sched_yield());
+  std::int64_t begin_ns = 0;
+  for (int look = 0;; ++look) {
+    const Word value = word.load(std::memory_order_acquire);
+    if (!is_legal(value)) [[unlikely]]
+      waits.end_damaged(owner, static_cast<std::uint32_t>(value));
+    if (!waits_on(value)) return;
+    if (look < kLooks) {
+      relax_processor();
+      continue;
+    }
+    sched_yield();
+    const std::int64_t now_ns = clock_ns();
+    if (begin_ns == 0) begin_ns = now_ns;
+    if (now_ns - begin_ns > waits.nanoseconds_max) [[unlikely]]
+      waits.end_late(owner);
+  }
+}
+
+void wait_for_change(const GuardWaits& waits, const PartGuard& part) {
+  wait_briefly(
+      waits, part, part.way, [](WordWay way) { return way == WordWay::kChanging; },
+      [](WordWay way) { return way <= WordWay::kLocks; });
 }
 
 }  // namespace
@@ -40,15 +64,15 @@ GuardRules guard_rules(Count granularity, bool can_change) {
   return rules;
 }
 
-void ElementGuard::wait_for_locks(const PartGuard& part, OriginMark& own) {
+void ElementGuard::wait_for_locks(const PartGuard& part, OriginMark& own, const GuardWaits& waits) {
   own.inside.store(0, std::memory_order_release);
-  wait_briefly([&part] { return part.way.load(std::memory_order_acquire) != WordWay::kChanging; });
+  wait_for_change(waits, part);
 }
 
 void ElementGuard::change_to_locks() const {
   WordWay found = WordWay::kInstructions;
   if (!part_->way.compare_exchange_strong(found, WordWay::kChanging, std::memory_order_seq_cst)) {
-    wait_briefly([this] { return part_->way.load(std::memory_order_acquire) != WordWay::kChanging; });
+    wait_for_change(*waits_, *part_);
     return;
   }
   if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0) != 0) {
@@ -56,8 +80,9 @@ void ElementGuard::change_to_locks() const {
     return;
   }
   for (int rank = 0; rank < ranks_; ++rank) {
-    const std::atomic<std::uint32_t>& inside = marks_[rank].inside;
-    wait_briefly([&inside] { return inside.load(std::memory_order_acquire) == 0; });
+    wait_briefly(
+        *waits_, marks_[rank], marks_[rank].inside, [](std::uint32_t inside) { return inside != 0; },
+        [](std::uint32_t inside) { return inside <= 1; });
   }
   part_->way.store(WordWay::kLocks, std::memory_order_release);
 }

@@ -23,6 +23,9 @@
 // barrier has its mark seen, and is waited for; one whose load comes behind it sees kChanging. Where a rank's
 // system cannot do that, the parts begin with kLocks.
 //
+// A rank waits for others only while these are amid a few instructions, and not without end: GuardWaits ends
+// the job where a word is none that a rank writes, or stays as it is for too long.
+//
 // Ownership: PartGuard and OriginMark lie in the window's control memory; ElementGuard is a view, valid as
 // long as the window. Thread safety: the shared fields are atomic, each names its writer.
 //
@@ -74,14 +77,35 @@ struct GuardRules {
 /// a change of the way takes.
 GuardRules guard_rules(Count granularity, bool can_change);
 
+/// What becomes of a rank's wait for others that does not end.
+class GuardWaits {
+ public:
+  /// How long a rank may be amid a few instructions, where others use its processor, too.
+  static constexpr std::int64_t kNanosecondsMax = 60'000'000'000;
+
+  explicit GuardWaits(std::int64_t longest_ns = kNanosecondsMax) : nanoseconds_max(longest_ns) {}
+  const std::int64_t nanoseconds_max;
+
+  /// Ends the job: `mark`, or `part`'s way, has a value that no rank writes.
+  [[noreturn]] virtual void end_damaged(const OriginMark& mark, std::uint32_t value) const = 0;
+  [[noreturn]] virtual void end_damaged(const PartGuard& part, std::uint32_t value) const = 0;
+  /// Ends the job: it has had the value that is waited on for more than nanoseconds_max.
+  [[noreturn]] virtual void end_late(const OriginMark& mark) const = 0;
+  [[noreturn]] virtual void end_late(const PartGuard& part) const = 0;
+
+ protected:
+  ~GuardWaits() = default;
+};
+
 class ElementGuard {
  public:
   /// For a rank that knows that no other one combines elements there at this time.
   ElementGuard() = default;
   /// `marks`: of all `ranks` of the window; `own`: that of this rank. `base`: where the part's blocks begin.
   ElementGuard(PartGuard& part, OriginMark* marks, int own, int ranks, const std::byte* base,
-               const GuardRules& rules)
+               const GuardRules& rules, const GuardWaits& waits)
       : part_(&part),
+        waits_(&waits),
         own_(marks + own),
         marks_(marks),
         ranks_(ranks),
@@ -101,7 +125,7 @@ class ElementGuard {
     std::atomic_signal_fence(std::memory_order_seq_cst);  // the change orders the processors
     if (part_->way.load(std::memory_order_acquire) == WordWay::kInstructions) [[likely]]
       return true;
-    wait_for_locks(*part_, *own_);
+    wait_for_locks(*part_, *own_, *waits_);
     return false;
   }
   void leave() const { own_->inside.store(0, std::memory_order_release); }
@@ -127,10 +151,12 @@ class ElementGuard {
   SharedMutex& pairs() const { return part_->pairs.mutex; }
 
  private:
-  static void wait_for_locks(const PartGuard& part, OriginMark& own);  // static: no view has to lie in memory
+  // Static: no view has to lie in memory.
+  static void wait_for_locks(const PartGuard& part, OriginMark& own, const GuardWaits& waits);
   void change_to_locks() const;
 
   PartGuard* part_ = nullptr;
+  const GuardWaits* waits_ = nullptr;
   OriginMark* own_ = nullptr;
   OriginMark* marks_ = nullptr;
   int ranks_ = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
 #include <utility>
 
 #include "base/system/clock.hpp"
@@ -283,6 +284,38 @@ void SharedControl::leave() {
 
 void SharedControl::damaged(int rank, const char* what) const {
   comm_->process.launcher.end_damaged(comm_->endpoint(rank), what);
+}
+
+void SharedControl::end_damaged(const OriginMark& mark, std::uint32_t value) const {
+  const std::string what =
+      "whether it is amid an accumulate is " + std::to_string(value) + ", expected 0 or 1";
+  damaged(static_cast<int>(&mark - marks_), what.c_str());
+}
+
+void SharedControl::end_damaged(const PartGuard& part, std::uint32_t value) const {
+  const std::string what =
+      "how accumulates at it stay atomic is way " + std::to_string(value) + ", expected 0 to 2";
+  damaged(static_cast<int>(&part - parts_), what.c_str());
+}
+
+void SharedControl::end_late(const OriginMark& mark) const {
+  give_up("rank " + std::to_string(comm_->endpoint(static_cast<int>(&mark - marks_))) +
+          " has been amid an accumulate");
+}
+
+void SharedControl::end_late(const PartGuard& part) const {
+  give_up("a rank has been about to change how accumulates at rank " +
+          std::to_string(comm_->endpoint(static_cast<int>(&part - parts_))) + " stay atomic");
+}
+
+void SharedControl::give_up(const std::string& what) const {
+  Launcher& launcher = comm_->process.launcher;
+  launcher.abort(1,
+                 "rank " + std::to_string(comm_->process.rank) + ": " + what + " for " +
+                     std::to_string(nanoseconds_max / 1'000'000'000) +
+                     " s, which takes a few instructions: it is stopped or dead, or the window's memory is "
+                     "damaged; look at what that rank does");
+  __builtin_unreachable();  // gcc does not see that a virtual function never returns
 }
 
 }  // namespace tasuki::rma

@@ -24,6 +24,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/types.hpp"
@@ -72,7 +73,7 @@ struct alignas(64) Leavers {
 /// Writer: the origin.
 using Claim = std::atomic<std::uint64_t>;
 
-class SharedControl {
+class SharedControl final : GuardWaits {
  public:
   static std::size_t bytes_needed(int ranks);
 
@@ -96,7 +97,7 @@ class SharedControl {
   /// Of accumulates at `target`, whose part begins at `base` here.
   ElementGuard element_guard(int target, const std::byte* base) const {
     if (size_ == 1) return {};
-    return {parts_[target], marks_, rank_, size_, base, rules_};
+    return {parts_[target], marks_, rank_, size_, base, rules_, *this};
   }
 
   // Passive targets. lock() returns once it is held; the user's locks do not nest.
@@ -155,6 +156,11 @@ class SharedControl {
       damaged(rank, what);
   }
   [[noreturn]] void damaged(int rank, const char* what) const;
+  [[noreturn]] void end_damaged(const OriginMark& mark, std::uint32_t value) const override;
+  [[noreturn]] void end_damaged(const PartGuard& part, std::uint32_t value) const override;
+  [[noreturn]] void end_late(const OriginMark& mark) const override;
+  [[noreturn]] void end_late(const PartGuard& part) const override;
+  [[noreturn]] void give_up(const std::string& what) const;
 
   Comm* comm_;
   int rank_;

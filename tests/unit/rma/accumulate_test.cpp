@@ -6,6 +6,8 @@
 
 #include <array>
 #include <cfloat>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -70,6 +72,26 @@ void clear_padding(const Datatype& type, std::vector<std::byte>* packed) {
 
 constexpr int kCount = 300;
 
+/// Says on standard error what was waited for in vain.
+class TestWaits final : public GuardWaits {
+ public:
+  explicit TestWaits(std::int64_t nanoseconds) : GuardWaits(nanoseconds) {}
+  [[noreturn]] void end_damaged(const OriginMark&, std::uint32_t value) const override {
+    end("damaged mark", value);
+  }
+  [[noreturn]] void end_damaged(const PartGuard&, std::uint32_t value) const override {
+    end("damaged way", value);
+  }
+  [[noreturn]] void end_late(const OriginMark&) const override { end("late mark", 1); }
+  [[noreturn]] void end_late(const PartGuard&) const override { end("late way", 1); }
+
+ private:
+  [[noreturn]] static void end(const char* what, std::uint32_t value) {
+    std::fprintf(stderr, "%s %u\n", what, value);
+    std::_Exit(7);
+  }
+};
+
 /// What `ranks` origins and one target share, as a window has it.
 struct Shared {
   explicit Shared(int ranks, GuardRules its_rules = {})
@@ -78,12 +100,13 @@ struct Shared {
     can_change = allow_barriers_of_others();
   }
   ElementGuard guard(int rank, const std::byte* base) {
-    return {part, marks.data(), rank, static_cast<int>(marks.size()), base, rules};
+    return {part, marks.data(), rank, static_cast<int>(marks.size()), base, rules, waits};
   }
 
   PartGuard part{};
   std::vector<OriginMark> marks;
   GuardRules rules;
+  TestWaits waits{GuardWaits::kNanosecondsMax};
   bool can_change;
 };
 
@@ -304,6 +327,33 @@ TEST(Accumulate, TheGranularityIsThatOfTheBlocks) {
   EXPECT_EQ(guard_rules(1000, true).block_bits, 10u);
   EXPECT_EQ(guard_rules(999'999'999, true).block_bits, 16u);
   EXPECT_EQ(guard_rules(1000, true).first, WordWay::kLocks);
+}
+
+// No wait for another rank is without end: not for one that died amid an instruction or a change of the way,
+// nor for a word that was overwritten.
+TEST(ElementGuardDeathTest, EndsAWaitForARankThatIsGone) {
+  constexpr std::int64_t kShort = 1'000'000;
+  const TestWaits waits(kShort);
+  Shared shared(2);
+  if (!shared.can_change) GTEST_SKIP() << "the system runs no barriers of other processes";
+  const auto guard = [&] {
+    return ElementGuard(shared.part, shared.marks.data(), 0, 2, nullptr, shared.rules, waits);
+  };
+  const auto exits = testing::ExitedWithCode(7);
+  const auto set = [&](WordWay way, std::uint32_t other_is_inside) {
+    shared.part.way.store(way);
+    shared.marks[1].inside.store(other_is_inside);
+  };
+  set(WordWay::kInstructions, 1);
+  EXPECT_EXIT(guard().demand_locks(), exits, "late mark");
+  set(WordWay::kInstructions, 77);
+  EXPECT_EXIT(guard().demand_locks(), exits, "damaged mark 77");
+  set(WordWay::kChanging, 0);
+  EXPECT_EXIT(guard().demand_locks(), exits, "late way");
+  EXPECT_EXIT(static_cast<void>(guard().enter()), exits, "late way");
+  set(WordWay{9}, 0);
+  EXPECT_EXIT(guard().demand_locks(), exits, "damaged way 9");
+  EXPECT_EXIT(static_cast<void>(guard().enter()), exits, "damaged way 9");
 }
 
 void check_compare_and_swap(const ElementGuard& guard) {
