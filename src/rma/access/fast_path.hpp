@@ -75,11 +75,11 @@ void fetch(std::uint16_t op, std::byte* place, const std::byte* in, std::byte* r
     operand = op == kMpiSum ? cell.fetch_add(operand, std::memory_order_acq_rel)
                             : cell.exchange(operand, std::memory_order_acq_rel);
   }
-  std::memcpy(result, &operand, sizeof operand);
+  if (result != nullptr) std::memcpy(result, &operand, sizeof operand);
 }
 
 /// The commonest accumulate: one word, by one instruction. Returns false, having done nothing, where it is
-/// another case. `in` is not read for kMpiNoOp.
+/// another case. `in` is not read for kMpiNoOp; `result` may be null.
 inline bool fetch_word(const Combination& how, const ElementGuard& guard, std::byte* place,
                        const std::byte* in, std::byte* result) {
   const std::size_t size = how.type->size;

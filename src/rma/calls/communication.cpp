@@ -248,6 +248,10 @@ bool combine_at_once(const void* origin, void* result, Count count, const Dataty
     return false;
   std::byte* const place = fast_path_place(win, target_rank, target_disp, count * type.extent);
   if (place == nullptr) return false;
+  if (count == 1 && op.predefined == kMpiSum &&
+      fetch_word(win.combination, guard_of(win, target_rank, kMpiSum), place,
+                 static_cast<const std::byte*>(origin), static_cast<std::byte*>(result)))
+    return true;
   combine_last(win, target_rank, place, count, origin, result);
   return true;
 }
