@@ -42,13 +42,10 @@ Code refuse_intra(Process& process, const Comm& comm) {
   return process.fail(kErrComm, "comm is an intracommunicator, expected an intercommunicator");
 }
 
-/// For the user, who holds one reference: a group never changes, so the communicator's own one serves where
-/// it is of the same session.
-Group* give_group(const Comm& comm, const Ref<Group>& group) {
-  if (group->predefined != 0) return group.get();
-  if (group->session.get() == comm.session.get()) return retain(group.get());
-  Group* copy = make_group(comm.process, group->endpoints);
-  copy->session = comm.session;
+/// For the user: a group of its own, so that a handle that was freed is known for what it is.
+Group* copy_group(const Comm& comm, const Group& group) {
+  Group* copy = make_group(comm.process, group.endpoints);
+  if (copy->predefined == 0) copy->session = comm.session;
   return copy;
 }
 
@@ -129,7 +126,7 @@ Code comm_compare(Process&, Comm* comm1, Comm* comm2, int* result) {
 }
 
 Code comm_group(Process&, Comm* comm, Group** group) {
-  *group = give_group(*comm, comm->group);
+  *group = copy_group(*comm, *comm->group);
   return kSuccess;
 }
 
@@ -146,7 +143,7 @@ Code comm_remote_size(Process& process, Comm* comm, int* size) {
 
 Code comm_remote_group(Process& process, Comm* comm, Group** group) {
   if (const Code code = refuse_intra(process, *comm)) return code;
-  *group = give_group(*comm, comm->remote_group);
+  *group = copy_group(*comm, *comm->remote_group);
   return kSuccess;
 }
 
