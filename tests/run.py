@@ -97,7 +97,7 @@ def unit_part(
     return Part(name, run + junit, seconds_max, [*([configure] if configuration else []), build])
 
 
-def pytest_part(name, folder, *options, seconds_max=600):
+def pytest_part(name, folder, *options, seconds_max=1200):
     """Tests that nobody may hang: a single test has 300 s at most."""
     command = [
         sys.executable,
@@ -128,7 +128,7 @@ def parts(jobs, long, clang):
     for folder in folders:
         name = "reading" if folder.name == "conformance" else folder.name
         assert name not in known, name
-        chosen.append(pytest_part(name, folder, seconds_max=1800 if long else 600))
+        chosen.append(pytest_part(name, folder, seconds_max=3600 if long else 1200))
     chosen += [conformance_part(long), unit_part("unit", jobs, **({} if long else UNIT_QUICK))]
     # Address and undefined behaviour get along in one build, which saves a third.
     chosen += [unit_part(names.replace(",", "-"), jobs, names) for names in ("thread", "address,undefined")]
