@@ -53,8 +53,14 @@ bool WireDirectory::get(int rank, std::string_view key, std::string* value) cons
   return true;
 }
 
-/// Gets what a rank put before each fence that is over.
+/// Gets what a rank put before each fence that is over. While one is open the wire is asked nothing else:
+/// srun loses a question that follows the entry to a fence at once.
 bool WireDirectory::fetch(int rank) const {
+  if (over_ < entered_) {
+    std::string error;
+    if (!broken_.empty() || wire_.look_at_fence(&error) != Fence::kOver) return false;
+    over_ = entered_;
+  }
   Known& known = known_[static_cast<std::size_t>(rank)];
   for (; known.fetched < over_; ++known.fetched) {
     std::string text;

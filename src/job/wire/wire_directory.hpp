@@ -59,7 +59,7 @@ class WireDirectory final : public Directory {
   std::unique_ptr<ValueTable> table_;
   Values pending_;  // put since the last fence
   int entered_ = 0;
-  int over_ = 0;
+  mutable int over_ = 0;
   std::string broken_;  // why a fence could not be entered
   /// What is known of each rank; what it put before its first `fetched` fences was got.
   struct Known {
